@@ -26,6 +26,7 @@ const layers = [
   'output',
   'operator',
   'fleet',
+  'page',
   'library',
   'library.ts',
   'cli',

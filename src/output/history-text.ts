@@ -84,7 +84,7 @@ const resourceColumns: readonly Column[] = [
   { title: 'CHANGED' },
 ];
 
-function changesOf({ resources = [], more = 0, error, moved_from, moved_to }: PastRun): string {
+export function changesOf({ resources = [], more = 0, error, moved_from, moved_to }: PastRun): string {
   if (moved_from !== undefined)
     return escapeControls(`moved from ${moved_from}, which keeps the earlier runs`);
   if (moved_to !== undefined) return escapeControls(`moved to ${moved_to}`);

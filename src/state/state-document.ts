@@ -46,7 +46,7 @@ export const pendingCreate = z
   })
   .describe('An unknown create: the record may or may not exist.');
 
-const closingReasons = ['deleted', 'handed-over', 'kept'] as const;
+export const closingReasons = ['deleted', 'handed-over', 'kept'] as const;
 
 const closingReason = z.enum(closingReasons);
 

@@ -2,8 +2,6 @@ import path from 'node:path';
 import { systemClock } from '../../operator/clock.ts';
 import { watchFiles } from '../../operator/file-watch.ts';
 import { gitSource } from '../../operator/git/git-source.ts';
-import { parseListen } from '../../operator/health/admission.ts';
-import type { Listener } from '../../operator/health/listener.ts';
 import type { Metrics } from '../../operator/health/metrics.ts';
 import type { InputFiles } from '../../operator/load-version.ts';
 import { messageOf } from '../../operator/messages.ts';
@@ -20,9 +18,11 @@ import { openWorkspace } from '../../runs/open-workspace.ts';
 import type { RunContext } from '../../runs/run-context.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
+import { pageAddress } from '../page-address.ts';
+import type { PageFlags } from '../page-flags.ts';
 import type { Tracing } from '../spans.ts';
 
-export interface WatchFlags extends WatchPolicy {
+export interface WatchFlags extends WatchPolicy, PageFlags {
   readonly autoApprove?: boolean;
   /** Seconds, like all durations here. */
   readonly interval: number;
@@ -30,8 +30,6 @@ export interface WatchFlags extends WatchPolicy {
   readonly ref?: string;
   readonly path?: string;
   readonly allowDir?: readonly string[];
-  readonly listen?: string;
-  readonly listenHost?: readonly string[];
   readonly firstRetry: number;
   readonly longestRetry: number;
   readonly grace: number;
@@ -47,7 +45,7 @@ const LEAVING_FOR = 2000;
 export async function watch(context: Context, flags: WatchFlags): Promise<number> {
   const { terminal, log, interrupts, cwd, projectFolder = cwd, redactor, tracing } = context;
   refuseContradictions(flags);
-  const address = flags.listen === undefined ? undefined : parseListen(flags.listen);
+  const address = pageAddress(flags);
   const source = sourceOf(context, flags);
   if (flags.git === undefined) await refuseNothing(context);
   await log.begin(terminal.isWatched ? 'text' : 'json');
@@ -61,7 +59,19 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
     onResult: (result) => metrics?.notification(result),
     memory: notifiedDriftIn(path.join(flags.git === undefined ? projectFolder : cwd, '.voxform', 'cache')),
   });
-  const watch = new Watch({
+  const pages =
+    address &&
+    new (await import('../../page/watch-source.ts')).WatchSource({
+      watch: () => watch,
+      source: source.name,
+      mode: flags.mode,
+      intervalSeconds: flags.interval,
+      lockTimeout: flags.lockTimeout,
+      now: context.now,
+      redact: (text) => redactor.redact(text),
+      log: (message) => log.entry('info', message, { event: 'page' }),
+    });
+  const watch: Watch = new Watch({
     context: { ...context, log: timed(log), onRequest: requestListener(context, metrics) },
     log,
     source,
@@ -72,11 +82,25 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
     observers: [
       notifier,
       ...(metrics === undefined ? [] : [metrics]),
+      ...(pages === undefined ? [] : [pages]),
       ...(tracing === undefined ? [] : [traced(tracing, redactor)]),
     ],
     watchFiles: (changed) => filesOf(context, source, changed),
   });
-  const listener = address && (await listening(context, { watch, flags, source, metrics, address }));
+  const listener =
+    address &&
+    metrics &&
+    pages &&
+    (await (
+      await import('../watch-page.ts')
+    ).listenForWatch(context, {
+      address,
+      watch,
+      mode: flags.mode,
+      source: source.name,
+      metrics,
+      pages,
+    }));
 
   interrupts.patient = true;
   interrupts.onHangup = () => watch.trigger('hangup');
@@ -87,7 +111,7 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
     log.entry('info', message, { event: 'ending' });
   });
   const verb = flags.mode === 'apply' ? 'applying' : 'reporting';
-  const started = `watching ${source.name}, ${verb} differences${listener === undefined ? '' : `; status at ${listener.url}/status`}`;
+  const started = `watching ${source.name}, ${verb} differences${listener === undefined ? '' : `; page at ${listener.url}/`}`;
   log.entry('info', started, {
     event: 'watching',
     mode: flags.mode,
@@ -195,36 +219,6 @@ function traced(tracing: Tracing, redactor: Context['redactor']): RunObserver {
         result === 'ok' ? undefined : redactor.redact(error === undefined ? result : messageOf(error)),
       ),
   };
-}
-
-interface Listening {
-  readonly watch: Watch;
-  readonly flags: WatchFlags;
-  readonly source: ManifestSource;
-  readonly metrics: Metrics | undefined;
-  readonly address: ReturnType<typeof parseListen>;
-}
-
-async function listening(
-  { env, redactor }: Context,
-  { watch, flags, source, metrics, address }: Listening,
-): Promise<Listener> {
-  const [{ listen }, { isReady, statusJson }] = await Promise.all([
-    import('../../operator/health/listener.ts'),
-    import('../../operator/health/status-json.ts'),
-  ]);
-  const token = env.VOXFORM_WATCH_TOKEN === '' ? undefined : env.VOXFORM_WATCH_TOKEN;
-  if (token !== undefined) redactor.add(token);
-  return listen({
-    listen: address,
-    names: (flags.listenHost ?? []).map((name) => name.toLowerCase()),
-    token,
-    isReady: () => isReady(watch.status),
-    status: () => statusJson({ status: watch.status, source: source.name, mode: flags.mode }),
-    metrics: async () => ({ contentType: metrics?.contentType ?? '', text: (await metrics?.text()) ?? '' }),
-    reconcile: () => watch.trigger('request'),
-    redact: (text) => redactor.redact(text),
-  });
 }
 
 function refuseContradictions({ mode, autoApprove, interval, git, ...ofGit }: WatchFlags): void {

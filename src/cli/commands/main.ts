@@ -17,6 +17,7 @@ import {
   withSelection,
   withWorkspaces,
 } from '../flags.ts';
+import { withPage } from '../page-flags.ts';
 import type { Perform } from '../perform.ts';
 
 const severalWorkspaces = true;
@@ -110,12 +111,8 @@ export function defineMain(program: Command, perform: Perform): void {
       '--allow-dir <dir>',
       'Folder outside the project that secrets_dir or state.path may use (repeatable)',
       collectText,
-    )
-    .option(
-      '--listen <address>',
-      'Serve /healthz, /readyz, /status, /metrics and POST /reconcile on HOST:PORT',
-    )
-    .option('--listen-host <name>', 'Additional host name to accept in requests (repeatable)', collectText);
+    );
+  withPage(watch, '/healthz, /readyz, /status, /metrics and POST /reconcile');
   const paused = 'Pause after a failed run; doubles with each failure';
   withOlderState(withGuards(withReplacing(watch)))
     .addOption(duration('--lock-timeout', 'How long to wait for the lock', { seconds: 30, as: '30s' }))

@@ -22,13 +22,18 @@ export function parseListen(text: string): ListenAddress {
   return { host: match[1] ?? (match[2] || '0.0.0.0'), port };
 }
 
-export interface Admission {
+export interface Listening {
   readonly listen: ListenAddress;
   /** Names, in lower case, that the listener is reached by beside its own. */
   readonly names: readonly string[];
+}
+
+export interface Admission extends Listening {
   /** Undefined where there is none. */
   readonly token: string | undefined;
 }
+
+export const WRONG_TOKEN = 'the bearer token is missing or wrong';
 
 /**
  * Why a request is turned away; undefined where it is let in. A page in a browser must not reach a listener on this machine, neither
@@ -40,9 +45,7 @@ export function refusal(
   { writes }: { readonly writes: boolean },
 ): string | undefined {
   const isLocal = isLoopback(listen.host);
-  const host = hostOf(headers.host);
-  const isNamed = isLoopback(host) || host === listen.host.toLowerCase() || names.includes(host);
-  if (!isNamed && (isLocal || isIP(host) === 0)) return 'unknown host name: allow it with --listen-host';
+  if (!isKnownHost(headers.host, { listen, names })) return 'unknown host name: allow it with --listen-host';
   const isFromPage = headers.origin !== undefined || headers.referer !== undefined;
   if (writes && (isFromPage || (headers['sec-fetch-site'] ?? 'none') !== 'none')) {
     return 'a browser page cannot start a run';
@@ -52,9 +55,14 @@ export function refusal(
       ? undefined
       : 'authentication required on this address: set VOXFORM_WATCH_TOKEN and send it as a bearer token';
   }
-  return isSame(headers.authorization ?? '', `Bearer ${token}`)
-    ? undefined
-    : 'the bearer token is missing or wrong';
+  return isSame(headers.authorization ?? '', `Bearer ${token}`) ? undefined : WRONG_TOKEN;
+}
+
+/** False for a name that somebody else made lead here. */
+export function isKnownHost(header: string | undefined, { listen, names }: Listening): boolean {
+  const host = hostOf(header);
+  const isNamed = isLoopback(host) || host === listen.host.toLowerCase() || names.includes(host);
+  return isNamed || (!isLoopback(listen.host) && isIP(host) !== 0);
 }
 
 /** The name in a Host header, without port and brackets. */
@@ -66,7 +74,7 @@ function hostOf(header: string | undefined): string {
 }
 
 /** Takes the same time whatever is wrong. */
-function isSame(a: string, b: string): boolean {
+export function isSame(a: string, b: string): boolean {
   const [left, right] = [a, b].map((text) => createHash('sha256').update(text).digest());
   return left !== undefined && right !== undefined && timingSafeEqual(left, right);
 }

@@ -1,8 +1,15 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { UserError } from '../../problems/user-error.ts';
 import type { Json } from '../../values/json.ts';
-import { type Admission, refusal } from './admission.ts';
+import { type Admission, refusal, WRONG_TOKEN } from './admission.ts';
+import type { Guesses } from './guesses.ts';
 
 /** What the listener serves. */
 interface ListenerOptions extends Admission {
@@ -13,7 +20,22 @@ interface ListenerOptions extends Admission {
   reconcile(): void;
   /** Strikes out secrets. */
   redact(text: string): string;
+  /** Counts wrong bearer tokens. */
+  readonly guesses: Guesses;
+  /** Answers for every other path; a 404 does where absent. */
+  readonly page?: RequestListener | undefined;
 }
+
+/** Slow and many connections must not keep others out. */
+const limits = {
+  requestTimeout: 10_000,
+  headersTimeout: 10_000,
+  connectionsCheckingInterval: 2000,
+  maxHeaderSize: 16_384,
+};
+const MOST_CONNECTIONS = 1000;
+/** Milliseconds without a byte; live updates send one more often. */
+const IDLE = 60_000;
 
 export interface Listener {
   /** With the port that was taken. */
@@ -25,6 +47,7 @@ interface HttpAnswer {
   readonly status: number;
   readonly body: Json | { readonly contentType: string; readonly text: string };
   readonly allow?: string;
+  readonly retryAfter?: number;
 }
 
 type Handler = (options: ListenerOptions) => HttpAnswer | Promise<HttpAnswer>;
@@ -40,16 +63,21 @@ const pages: Readonly<Record<string, Handler>> = {
   '/metrics': async ({ metrics }) => ({ status: 200, body: await metrics() }),
 };
 
+export const NOT_FOUND = `not found; available: ${[...Object.keys(probes), ...Object.keys(pages), 'POST /reconcile'].join(', ')}`;
+
 /** Serves health, status and figures. Throws `UserError` for an address that cannot be had. */
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const { host, port } = options.listen;
-  const server = createServer({ requestTimeout: 10_000, maxHeaderSize: 16_384 }, (request, response) => {
+  const server = createServer(limits, (request, response) => {
+    if (options.page !== undefined && !isOwn(pathOf(request))) return options.page(request, response);
     // What is sent with a request is of no interest, but must not pile up.
     request.resume();
     void answer(request, options).then((given) =>
       send(request, response, { ...given, redact: options.redact }),
     );
   });
+  server.maxConnections = MOST_CONNECTIONS;
+  server.timeout = IDLE;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const why = cause.code === 'EADDRINUSE' ? 'address already in use' : cause.message;
@@ -63,7 +91,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
 }
 
 async function answer(request: IncomingMessage, options: ListenerOptions): Promise<HttpAnswer> {
-  const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
+  const path = pathOf(request);
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   const route = Object.hasOwn(probes, path)
     ? probes[path]
@@ -72,25 +100,45 @@ async function answer(request: IncomingMessage, options: ListenerOptions): Promi
       : undefined;
   if (path === '/reconcile') {
     if (request.method !== 'POST') return { status: 405, body: { error: 'use POST' }, allow: 'POST' };
-    const why = refusal(request.headers, options, { writes: true });
-    if (why !== undefined) return { status: 403, body: { error: why } };
+    const refused = refusing(request, options, { writes: true });
+    if (refused !== undefined) return refused;
     options.reconcile();
     return { status: 202, body: { accepted: true } };
   }
   if (route === undefined) {
-    const known = [...Object.keys(probes), ...Object.keys(pages), 'POST /reconcile'];
-    return { status: 404, body: { error: `not found; available: ${known.join(', ')}` } };
+    return { status: 404, body: { error: NOT_FOUND } };
   }
   if (!isRead) return { status: 405, body: { error: 'use GET' }, allow: 'GET, HEAD' };
-  const why = Object.hasOwn(probes, path) ? undefined : refusal(request.headers, options, { writes: false });
-  if (why !== undefined) return { status: 403, body: { error: why } };
-  return route(options);
+  const refused = Object.hasOwn(probes, path) ? undefined : refusing(request, options, { writes: false });
+  return refused ?? route(options);
+}
+
+function pathOf({ url }: IncomingMessage): string {
+  return (url ?? '/').split('?', 1)[0] ?? '/';
+}
+
+function isOwn(path: string): boolean {
+  return path === '/reconcile' || Object.hasOwn(probes, path) || Object.hasOwn(pages, path);
+}
+
+function refusing(
+  { headers, socket }: IncomingMessage,
+  options: ListenerOptions,
+  what: { readonly writes: boolean },
+): HttpAnswer | undefined {
+  const { guesses, token } = options;
+  const isGuess = token !== undefined && headers.authorization !== undefined;
+  const retryAfter = isGuess ? guesses.wait(socket.remoteAddress) : 0;
+  if (retryAfter > 0) return { status: 429, body: { error: 'too many wrong tokens' }, retryAfter };
+  const why = refusal(headers, options, what);
+  if (why === WRONG_TOKEN && isGuess) guesses.wrong(socket.remoteAddress);
+  return why === undefined ? undefined : { status: 403, body: { error: why } };
 }
 
 function send(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, body, allow, redact }: HttpAnswer & Pick<ListenerOptions, 'redact'>,
+  { status, body, allow, retryAfter, redact }: HttpAnswer & Pick<ListenerOptions, 'redact'>,
 ): void {
   const isText = typeof body === 'object' && body !== null && 'contentType' in body;
   const text = isText ? String(body.text) : `${JSON.stringify(body)}\n`;
@@ -99,6 +147,7 @@ function send(
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
     ...(allow !== undefined && { allow }),
+    ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
   });
   response.end(request.method === 'HEAD' ? undefined : redact(text));
 }

@@ -44,11 +44,17 @@ export function htmlReport(report: Report, options: PageOptions = {}): string {
     '</header><main>',
     toolbar([report]),
     ...groupsHtml(report, options),
-    picture(report),
+    referencesHtml(report),
     '</main>',
     `<footer>${escapeMarkup(footer(report.document))}</footer>`,
   ];
   return htmlPage({ title, body: body.join('\n') });
+}
+
+/** What a report says of changes, without its head and its picture, for a page that has its own. */
+export function changesHtml(report: Report, options: PageOptions): string {
+  const changed = { ...report, groups: changedGroups(report) };
+  return [...remarks(report, options), ...groupsHtml(changed, options)].join('\n');
 }
 
 /** The reports of several workspaces on one page, what failed first. */
@@ -67,7 +73,7 @@ export function htmlReports(several: SeveralReports, { made, full }: PageOptions
         `<section id="workspace-${index}"><h1>${escapeMarkup(report.document.workspace)}</h1>`,
         ...introduction(report, options),
         ...groupsHtml(report, options),
-        picture(report),
+        referencesHtml(report),
         '</section>',
       ];
     }),
@@ -214,7 +220,8 @@ function groupsHtml(report: Report, { full = false, workspaceFlag = '' }: PageOp
   });
 }
 
-function picture(report: Report): string {
+/** Empty where nothing refers to anything. */
+export function referencesHtml(report: Report): string {
   const keys = changedGroups(report).flatMap(({ key, resources }) =>
     resources.map(({ address }) => [address, key] as const),
   );

@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { parseListen, refusal } from '../../../src/operator/health/admission.ts';
+import { Guesses } from '../../../src/operator/health/guesses.ts';
 import { listen } from '../../../src/operator/health/listener.ts';
 import { UserError } from '../../../src/problems/user-error.ts';
 import { isLoopback } from '../../../src/values/loopback.ts';
@@ -100,6 +101,7 @@ describe('the listener', () => {
       status: () => ({ error: 'hunter2' }),
       metrics: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'x 1\n' }),
       reconcile: () => asked.push('run'),
+      guesses: new Guesses({ now: () => 0 }),
       redact: (text) => text.replaceAll('hunter2', '(secret)'),
     });
     const get = async (method: string, path: string, headers: Readonly<Record<string, string>> = {}) => {

@@ -1,0 +1,68 @@
+import { isIPv6 } from 'node:net';
+
+export interface GuessLimits {
+  /** Milliseconds that are never set back. */
+  now(): number;
+  /** Wrong tokens of one address within the time. */
+  readonly each?: number;
+  /** Of all addresses together. */
+  readonly all?: number;
+}
+
+const MILLISECONDS = 10 * 60_000;
+const MOST_ADDRESSES = 10_000;
+const ALL = '';
+
+/** Counts wrong tokens, so that nobody can try many of them. */
+export class Guesses {
+  readonly #limits: Required<GuessLimits>;
+  readonly #counts = new Map<string, { count: number; readonly until: number }>();
+
+  constructor({ now, each = 10, all = 300 }: GuessLimits) {
+    this.#limits = { now, each, all };
+  }
+
+  /** Seconds until this address may try a token again; 0 where it may now. */
+  wait(address: string | undefined): number {
+    const { each, all, now } = this.#limits;
+    const until = Math.max(this.#fullUntil(keyOf(address), each), this.#fullUntil(ALL, all));
+    return Math.ceil(Math.max(0, until - now()) / 1000);
+  }
+
+  /** To be called before a check that takes time, and taken back by `right`. */
+  wrong(address: string | undefined): void {
+    for (const key of [keyOf(address), ALL]) {
+      const known = this.#current(key);
+      if (known !== undefined) known.count += 1;
+      else this.#counts.set(key, { count: 1, until: this.#limits.now() + MILLISECONDS });
+    }
+    const [oldest] = this.#counts.keys();
+    if (this.#counts.size > MOST_ADDRESSES && oldest !== undefined) this.#counts.delete(oldest);
+  }
+
+  right(address: string | undefined): void {
+    for (const key of [keyOf(address), ALL]) {
+      const known = this.#current(key);
+      if (known !== undefined) known.count -= 1;
+    }
+  }
+
+  #fullUntil(key: string, most: number): number {
+    const known = this.#current(key);
+    return known !== undefined && known.count >= most ? known.until : 0;
+  }
+
+  #current(key: string): { count: number; readonly until: number } | undefined {
+    const known = this.#counts.get(key);
+    if (known === undefined || known.until > this.#limits.now()) return known;
+    this.#counts.delete(key);
+    return undefined;
+  }
+}
+
+/** One customer of a provider has a whole network of IPv6 addresses. */
+function keyOf(address = 'unknown'): string {
+  return isIPv6(address) && !address.startsWith('::ffff:')
+    ? address.split(':').slice(0, 4).join(':')
+    : address;
+}

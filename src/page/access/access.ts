@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { isKnownHost, isSame, type Listening } from '../../operator/health/admission.ts';
+import type { Guesses } from '../../operator/health/guesses.ts';
+import { isLoopback } from '../../values/loopback.ts';
+import type { Tokens } from './access-tokens.ts';
+import type { Person, Role } from './person.ts';
+import { newSessionId, type Sessions } from './sessions.ts';
+import type { TrustedProxy } from './trusted-proxy.ts';
+
+export interface AccessOptions extends Listening {
+  readonly tokens: Tokens;
+  readonly sessions: Sessions;
+  readonly guesses: Guesses;
+  readonly proxy: TrustedProxy;
+  /** The header in which a trusted proxy names a person, and what that person may do. */
+  readonly userHeader: { readonly name: string; readonly role: Role } | undefined;
+}
+
+/** Who asks, as far as that is known. */
+export interface Visitor {
+  readonly person: Person | undefined;
+  readonly mayRead: boolean;
+  /** What a form must carry; undefined where there is nobody who may send one. */
+  readonly formToken: string | undefined;
+  /** To be set as the cookie that form tokens are made from, where there is none. */
+  readonly newSession: string | undefined;
+  /** True where the proxy says who it is: there is nothing to sign in or out of. */
+  readonly isNamedByProxy: boolean;
+  /** Where the request came from. */
+  readonly address: string | undefined;
+  readonly isSecure: boolean;
+}
+
+/** Longer names of people are none. */
+const MOST_NAME = 255;
+
+/** Who may see what. */
+export class Access {
+  readonly #options: AccessOptions;
+
+  constructor(options: AccessOptions) {
+    this.#options = options;
+  }
+
+  /** Why the request is turned away whoever sends it; undefined where it is not. A page of another place can send no form here. */
+  refusal(request: IncomingMessage): string | undefined {
+    const { headers, method } = request;
+    if (!isKnownHost(headers.host, this.#options)) return 'unknown host name: allow it with --listen-host';
+    if (method === 'GET' || method === 'HEAD') return undefined;
+    const site = headers['sec-fetch-site'];
+    if (site !== undefined) return site === 'same-origin' ? undefined : 'a form of another site';
+    const { origin } = headers;
+    if (origin === undefined) return undefined;
+    const from = URL.canParse(origin) ? new URL(origin).host : '';
+    return from === headers.host?.toLowerCase() ? undefined : 'a form of another site';
+  }
+
+  async visitor(request: IncomingMessage): Promise<Visitor> {
+    const { sessions, userHeader } = this.#options;
+    const { headers, socket } = request;
+    const isProxied = this.#options.proxy.includes(socket.remoteAddress);
+    const base = {
+      address: isProxied ? lastOf(headers['x-forwarded-for']) : socket.remoteAddress,
+      isSecure: isProxied && lastOf(headers['x-forwarded-proto']) === 'https',
+    };
+    const name = isProxied && userHeader !== undefined ? headers[userHeader.name.toLowerCase()] : undefined;
+    const id = this.sessionId(request);
+    if (userHeader !== undefined && typeof name === 'string' && name !== '' && name.length <= MOST_NAME) {
+      const newSession = id === undefined ? newSessionId() : undefined;
+      return {
+        ...base,
+        person: { name: Buffer.from(name, 'latin1').toString(), role: userHeader.role },
+        mayRead: true,
+        formToken: formTokenOf(`${id ?? newSession} ${name}`),
+        newSession,
+        isNamedByProxy: true,
+      };
+    }
+    const person = id === undefined ? undefined : await sessions.person(id);
+    const formToken = id === undefined || person === undefined ? undefined : formTokenOf(id);
+    const mayRead = person !== undefined || this.#isLocal(request);
+    return { ...base, person, mayRead, formToken, newSession: undefined, isNamedByProxy: false };
+  }
+
+  /** Signs in: the person with a new session, or how long to wait, or nothing where the token is wrong. */
+  async signIn(
+    token: string,
+    address: string | undefined,
+  ): Promise<{ readonly session: string } | { readonly wait: number }> {
+    const { guesses, tokens, sessions } = this.#options;
+    const wait = guesses.wait(address);
+    if (wait > 0) return { wait };
+    guesses.wrong(address);
+    const person = token.length > 1024 ? undefined : await tokens.person(token);
+    if (person === undefined) return { wait: 0 };
+    guesses.right(address);
+    return { session: await sessions.begin(person) };
+  }
+
+  async signOut(request: IncomingMessage): Promise<void> {
+    const id = this.sessionId(request);
+    if (id !== undefined) await this.#options.sessions.end(id);
+  }
+
+  /** True where a form carries the token of the session that it was made for. */
+  isOwnForm({ formToken }: Visitor, given: unknown): boolean {
+    return formToken !== undefined && typeof given === 'string' && isSame(given, formToken);
+  }
+
+  get missingTokens(): string | undefined {
+    return this.#options.tokens.missing;
+  }
+
+  /** Other listeners of this machine share its cookies, so the name has the port. */
+  cookieName({ socket }: IncomingMessage): string {
+    return `voxform_session_${socket.localPort}`;
+  }
+
+  sessionId(request: IncomingMessage): string | undefined {
+    const wanted = `${this.cookieName(request)}=`;
+    const { headers } = request;
+    const found = (headers.cookie ?? '').split(/; */).find((each) => each.startsWith(wanted));
+    const id = found?.slice(wanted.length) ?? '';
+    return /^[\w-]{43}$/.test(id) ? id : undefined;
+  }
+
+  /** From this machine, and handed on by nobody. */
+  #isLocal({ headers, socket }: IncomingMessage): boolean {
+    const isForwarded = ['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'via', 'x-real-ip'].some(
+      (name) => headers[name] !== undefined,
+    );
+    const from = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+    return (
+      isLoopback(this.#options.listen.host) &&
+      isLoopback(from) &&
+      isLoopback(headers.host ?? '') &&
+      !isForwarded
+    );
+  }
+}
+
+function formTokenOf(secret: string): string {
+  return createHash('sha256').update(`form ${secret}`).digest('base64url');
+}
+
+/** What the proxy nearest to us says. */
+function lastOf(header: string | string[] | undefined): string | undefined {
+  return (Array.isArray(header) ? header.join(',') : header)?.split(',').at(-1)?.trim();
+}

@@ -1,0 +1,24 @@
+import type { ActionName } from '../page-data.ts';
+
+export const roles = ['viewer', 'approver', 'admin'] as const;
+
+export type Role = (typeof roles)[number];
+
+/** Somebody whose name is known. */
+export interface Person {
+  readonly name: string;
+  readonly role: Role;
+}
+
+const least: Readonly<Record<ActionName, Role>> = {
+  run: 'approver',
+  approve: 'approver',
+  reject: 'approver',
+  pause: 'admin',
+  resume: 'admin',
+  'close-orphan': 'admin',
+};
+
+export function may(person: Person | undefined, action: ActionName): boolean {
+  return person !== undefined && roles.indexOf(person.role) >= roles.indexOf(least[action]);
+}

@@ -1,0 +1,103 @@
+import type { Context } from 'hono';
+import { streamSSE } from 'hono/streaming';
+
+export interface LiveOptions {
+  version(address: string | undefined): Promise<string>;
+  /** Milliseconds between two looks. */
+  readonly every: number;
+}
+
+/** More open pages than this are asked to come back later. */
+const MOST_STREAMS = 200;
+/** Milliseconds: so often a page hears something, and knows that the connection is there. */
+const PING = 15_000;
+/** A stream ends after so long, and the page begins another. */
+const LONGEST = 30 * 60_000;
+
+/** Tells open pages when what they show has changed. A stream that begins says where it is, so that nothing is missed. */
+export class LiveUpdates {
+  readonly #options: LiveOptions;
+  readonly #closing = new AbortController();
+  readonly #looks = new Map<string, { readonly until: number; readonly version: Promise<string> }>();
+  #streams = 0;
+
+  constructor(options: LiveOptions) {
+    this.#options = options;
+  }
+
+  get isFull(): boolean {
+    return this.#streams >= MOST_STREAMS;
+  }
+
+  close(): void {
+    this.#closing.abort();
+  }
+
+  /** @param isAllowed asked with each ping whether the visitor may still read. */
+  stream(c: Context, address: string | undefined, isAllowed: () => Promise<boolean>): Response {
+    this.#streams += 1;
+    return streamSSE(c, async (stream) => {
+      const ended = new AbortController();
+      const end = (): void => ended.abort();
+      stream.onAbort(end);
+      this.#closing.signal.addEventListener('abort', end, { once: true });
+      try {
+        await this.#follow(address, {
+          signal: ended.signal,
+          isAllowed,
+          write: (event) => stream.writeSSE(event),
+        });
+      } finally {
+        this.#streams -= 1;
+        this.#closing.signal.removeEventListener('abort', end);
+      }
+    });
+  }
+
+  async #follow(address: string | undefined, { signal, isAllowed, write }: Follower): Promise<void> {
+    const began = performance.now();
+    let said: string | undefined;
+    let heardAt = began;
+    while (!signal.aborted && performance.now() - began < LONGEST) {
+      const version = await this.#look(address);
+      const isPingDue = performance.now() - heardAt >= PING;
+      if (isPingDue && !(await isAllowed())) return;
+      if (version !== said || isPingDue) {
+        await write(version === said ? { event: 'ping', data: '' } : { event: 'version', data: version });
+        said = version;
+        heardAt = performance.now();
+      }
+      await pause(this.#options.every, signal);
+    }
+  }
+
+  /** One look for all streams that follow the same. */
+  #look(address: string | undefined): Promise<string> {
+    const now = performance.now();
+    for (const [key, { until }] of this.#looks) if (until <= now) this.#looks.delete(key);
+    const known = this.#looks.get(address ?? '');
+    if (known !== undefined) return known.version;
+    const version = this.#options.version(address);
+    this.#looks.set(address ?? '', { until: now + this.#options.every * 0.9, version });
+    return version;
+  }
+}
+
+interface Follower {
+  readonly signal: AbortSignal;
+  isAllowed(): Promise<boolean>;
+  write(event: { readonly event: string; readonly data: string }): Promise<void>;
+}
+
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
+  });
+}

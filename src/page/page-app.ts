@@ -1,0 +1,281 @@
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
+import { type Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { HTTPException } from 'hono/http-exception';
+import { NOT_FOUND } from '../operator/health/listener.ts';
+import { helpText } from '../output/next-steps.ts';
+import { UserError } from '../problems/user-error.ts';
+import { Access, type AccessOptions, type Visitor } from './access/access.ts';
+import { may } from './access/person.ts';
+import { SESSION_MILLISECONDS } from './access/sessions.ts';
+import { listQuery, pageNumber } from './list-query.ts';
+import { LiveUpdates } from './live.ts';
+import type { ActionName, PageSource } from './page-data.ts';
+import { assetPath } from './views/assets.ts';
+import { type Html, html } from './views/html.ts';
+import { overviewView } from './views/overview-view.ts';
+import { pageScript } from './views/page-script.ts';
+import { pathOf, type ViewContext } from './views/parts.ts';
+import { resourceView } from './views/resource-view.ts';
+import { runView } from './views/run-view.ts';
+import { layout } from './views/site-layout.ts';
+import { siteStyle } from './views/site-style.ts';
+import { confirmView, noteView, signInView } from './views/small-views.ts';
+import { planOf, workspaceView } from './views/workspace-view.ts';
+import { workspacesView } from './views/workspaces-view.ts';
+import { type WorkspacePath, workspacePath } from './workspace-path.ts';
+
+export interface SiteOptions extends AccessOptions {
+  readonly source: PageSource;
+  now(): Date;
+  /** Strikes out secrets. */
+  redact(text: string): string;
+  /** Told of mistakes of ours. */
+  onError(error: unknown): void;
+  /** Milliseconds between two looks for changes. */
+  readonly every: number;
+}
+
+interface Env {
+  readonly Bindings: HttpBindings;
+  readonly Variables: { visitor: Visitor };
+}
+
+type PageContext = Context<Env>;
+
+interface Shown {
+  readonly title: string;
+  readonly section?: 'overview' | 'workspaces';
+  /** Follows changes of this workspace, or of all with `undefined`; of nothing where absent. */
+  readonly follows?: { readonly address: string | undefined };
+  readonly status?: undefined | 200 | 400 | 401 | 403 | 404 | 409 | 429 | 500;
+}
+
+/** What of a form is read: a token, an id, a reason. */
+const MOST_FORM_BYTES = 16_384;
+
+/** Nothing comes from elsewhere, nobody may show a page inside of another, and no page is kept. */
+const headers = {
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  // With no-referrer a browser would hide where our own forms come from, too.
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+} as const;
+
+const assets = { 'style.css': [siteStyle, 'text/css'], 'page.js': [pageScript, 'text/javascript'] } as const;
+
+export interface Page {
+  readonly listener: ReturnType<typeof getRequestListener>;
+  /** Ends live updates. */
+  close(): void;
+}
+
+/** The page as an answer to requests: who may see it, what it shows, and what is done on it. */
+export function createPage(options: SiteOptions): Page {
+  const { source, now } = options;
+  const access = new Access(options);
+  const live = new LiveUpdates({ version: (address) => source.version(address), every: options.every });
+  const app = new Hono<Env>();
+
+  const viewContext = (c: PageContext): ViewContext => {
+    const { pathname, search } = new URL(c.req.url);
+    return {
+      title: source.title,
+      visitor: c.var.visitor,
+      now: now(),
+      here: pathname + search,
+      missingTokens: access.missingTokens,
+      isSingle: source.only() !== undefined,
+    };
+  };
+  const show = async (c: PageContext, body: Html, shown: Shown): Promise<Response> => {
+    const { title, section, follows, status = 200 } = shown;
+    const updates = follows && { ...follows, version: await source.version(follows.address) };
+    const page = layout({ title, section, live: updates, body }, viewContext(c));
+    return c.html(options.redact(page.text), status);
+  };
+  const note = (c: PageContext, status: Shown['status'], heading: string, text: string, back = '/') =>
+    show(c, noteView(heading, text, back), { title: heading, status });
+  const gone = (c: PageContext, text: string, back = '/workspaces') => note(c, 404, 'Not found', text, back);
+  const signIn = (c: PageContext, to: string, status: Shown['status'], said?: string) =>
+    show(c, signInView(to, viewContext(c), said), { title: 'Sign in', status });
+  const setSession = (c: PageContext, value: string, maxAge: number): void => {
+    const secure = c.var.visitor.isSecure ? '; Secure' : '';
+    const name = access.cookieName(c.env.incoming);
+    c.header('set-cookie', `${name}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAge}${secure}`);
+  };
+
+  app.use(async (c, next) => {
+    for (const [name, value] of Object.entries(headers)) c.header(name, value);
+    c.header('cache-control', 'no-store');
+    const why = access.refusal(c.env.incoming);
+    if (why !== undefined) return c.text(`${why}\n`, 403);
+    const visitor = await access.visitor(c.env.incoming);
+    c.set('visitor', visitor);
+    if (visitor.newSession !== undefined) setSession(c, visitor.newSession, SESSION_MILLISECONDS / 1000);
+    return next();
+  });
+  app.use(bodyLimit({ maxSize: MOST_FORM_BYTES }));
+
+  app.get('/assets/:digest/:file', (c) => {
+    const file = c.req.param('file');
+    if (file !== 'style.css' && file !== 'page.js') return c.notFound();
+    const [content, type] = assets[file];
+    if (c.req.path === assetPath(file, content)) c.header('cache-control', 'max-age=31536000, immutable');
+    return c.body(content, 200, { 'content-type': `${type}; charset=utf-8` });
+  });
+  app.get('/sign-in', (c) => signIn(c, ownPath(c.req.query('to')), 200));
+  app.post('/sign-in', async (c) => {
+    const { token, to } = await c.req.parseBody();
+    const entered = typeof token === 'string' ? token.trim() : '';
+    const result = await access.signIn(entered, c.var.visitor.address);
+    const target = ownPath(typeof to === 'string' ? to : undefined);
+    if ('session' in result) {
+      await access.signOut(c.env.incoming);
+      setSession(c, result.session, SESSION_MILLISECONDS / 1000);
+      return c.redirect(target, 303);
+    }
+    if (result.wait === 0) return signIn(c, target, 401, 'The token is wrong.');
+    c.header('retry-after', String(result.wait));
+    return signIn(c, target, 429, `Too many wrong tokens. Try again in ${result.wait} s.`);
+  });
+
+  app.use(async (c, next) => {
+    const isPage = ['/', '/events', '/sign-out', '/workspaces'].includes(c.req.path);
+    if (!isPage && !c.req.path.startsWith('/workspaces/')) return notFound(c);
+    if (c.var.visitor.mayRead) return next();
+    return signIn(c, c.req.method === 'GET' ? viewContext(c).here : '/', 401);
+  });
+  app.post('/sign-out', async (c) => {
+    const form = await c.req.parseBody();
+    if (!access.isOwnForm(c.var.visitor, form.form)) return badForm(c);
+    await access.signOut(c.env.incoming);
+    setSession(c, '', 0);
+    return c.redirect('/', 303);
+  });
+  app.get('/events', async (c) => {
+    if (live.isFull) return c.text('too many open pages\n', 503, { 'retry-after': '30' });
+    const isAllowed = async () => (await access.visitor(c.env.incoming)).mayRead;
+    return live.stream(c, c.req.query('workspace'), isAllowed);
+  });
+  app.get('/', async (c) => {
+    const only = source.only();
+    if (only !== undefined) return c.redirect(pathOf(only), 302);
+    const body = overviewView(await source.overview(), viewContext(c));
+    return show(c, body, { title: 'Overview', section: 'overview', follows: { address: undefined } });
+  });
+  app.get('/workspaces', async (c) => {
+    const query = listQuery(new URL(c.req.url).searchParams);
+    const body = workspacesView(query, await source.workspaces(query), viewContext(c));
+    return show(c, body, { title: 'Workspaces', section: 'workspaces', follows: { address: undefined } });
+  });
+  app.get('/workspaces/*', (c) => {
+    const path = workspacePath(new URL(c.req.url).pathname);
+    return path === undefined ? gone(c, 'There is no such page.') : showPath(c, path);
+  });
+  app.post('/workspaces/*', async (c) => {
+    const path = workspacePath(new URL(c.req.url).pathname);
+    if (path?.view !== 'action') return gone(c, 'There is no such page.');
+    const { address, action } = path;
+    const { person } = c.var.visitor;
+    const { form, of, because } = await c.req.parseBody();
+    if (person === undefined || !may(person, action)) return forbidden(c, action);
+    if (!access.isOwnForm(c.var.visitor, form)) return badForm(c);
+    const text = (value: unknown) =>
+      typeof value === 'string' && value !== '' ? value.slice(0, 255) : undefined;
+    const request = { action, address, of: text(of), because: text(because), by: person.name };
+    try {
+      await source.act(request);
+      return c.redirect(pathOf(address), 303);
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      const help = helpText(error, '');
+      return note(
+        c,
+        409,
+        'Not done',
+        help === undefined ? error.message : `${error.message} (${help})`,
+        pathOf(address),
+      );
+    }
+  });
+  app.notFound((c) => notFound(c));
+  app.onError((error, c) => {
+    if (error instanceof HTTPException) return error.getResponse();
+    options.onError(error);
+    return c.text('internal error; see the log\n', 500);
+  });
+
+  async function showPath(c: PageContext, path: WorkspacePath): Promise<Response> {
+    const { view, address } = path;
+    const context = viewContext(c);
+    if (view === 'run') {
+      const run = await source.run(address, path.id);
+      if (run === undefined)
+        return gone(c, 'This run is gone: only the latest runs are kept.', pathOf(address));
+      return show(c, runView(address, run, context), { title: `Run · ${address}`, section: 'workspaces' });
+    }
+    const detail = await source.workspace(address);
+    if (detail === undefined) return gone(c, `There is no workspace ${address}, or it is gone.`);
+    const shown = { title: address, section: 'workspaces', follows: { address } } as const;
+    if (view === 'workspace') {
+      return show(c, workspaceView(detail, context, pageNumber(c.req.query('page'))), shown);
+    }
+    if (view === 'resource') {
+      const body = resourceView(detail, path.resource, context);
+      if (body === undefined)
+        return gone(c, `${path.resource} is gone from this workspace.`, pathOf(address));
+      return show(c, body, { ...shown, title: `${path.resource} · ${address}` });
+    }
+    const { action } = path;
+    if (context.visitor.person === undefined) return signIn(c, context.here, 401);
+    if (!detail.actions.includes(action))
+      return note(c, 409, 'Not possible', 'This cannot be done now.', pathOf(address));
+    if (!may(context.visitor.person, action)) return forbidden(c, action);
+    const of = c.req.query('of');
+    const isPlan = action === 'approve' || action === 'reject';
+    if (isPlan && detail.waiting?.id !== of) {
+      return gone(
+        c,
+        'This plan does not wait any more: it was decided, or a newer one took its place.',
+        pathOf(address),
+      );
+    }
+    if (action === 'close-orphan' && !detail.orphans.some(({ id }) => id === of)) {
+      return gone(c, 'This orphan is not on the list any more.', pathOf(address));
+    }
+    const body = confirmView(detail, { action, of, shown: isPlan ? planOf(detail) : html`` }, context);
+    return show(c, body, { title: `${action} · ${address}`, section: 'workspaces' });
+  }
+
+  const forbidden = (c: PageContext, action: ActionName) =>
+    note(
+      c,
+      403,
+      'Not allowed',
+      `${c.var.visitor.person === undefined ? 'Sign in' : 'Your role does not allow'} to ${action}.`,
+    );
+  const badForm = (c: PageContext) =>
+    note(c, 403, 'Not done', 'This form belongs to another session. Go back, reload the page and try again.');
+  const notFound = (c: PageContext) =>
+    c.var.visitor?.mayRead && (c.req.header('accept') ?? '').includes('text/html')
+      ? gone(c, 'There is no such page.', '/')
+      : c.json({ error: NOT_FOUND }, 404);
+
+  return {
+    listener: getRequestListener((request, env) => app.fetch(request, env), { overrideGlobalObjects: false }),
+    close: () => live.close(),
+  };
+}
+
+/** The path of a page of our own that somebody is to be led back to. */
+function ownPath(text: string | undefined): string {
+  const base = 'http://page';
+  if (text === undefined || !URL.canParse(text, base)) return '/';
+  const { origin, pathname, search } = new URL(text, base);
+  return origin === base && !pathname.startsWith('//') ? pathname + search : '/';
+}

@@ -1,0 +1,171 @@
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import type { SyncStatus } from '../runs/sync-status.ts';
+import type { Orphan } from '../state/state-document.ts';
+
+/** How a workspace stands. Only the first needs nobody. */
+export const standings = [
+  'in-sync',
+  'waiting',
+  'failed',
+  'invalid',
+  'drifted',
+  'pending',
+  'stale',
+  'paused',
+  'vanished',
+  'never-run',
+] as const;
+
+export type Standing = (typeof standings)[number];
+
+/** Without one of these nothing is shown as current that is older. */
+export const STALE_AFTER_INTERVALS = 3;
+
+export interface WorkspaceRow {
+  /** Unique, the last part of its path on the page. */
+  readonly address: string;
+  readonly standing: Standing;
+  /** Since when it stands so. */
+  readonly since: Date | undefined;
+  /** When the platform was read last. */
+  readonly checkedAt: Date | undefined;
+  /** A clause: what needs somebody; empty where nothing does. */
+  readonly summary: string;
+  readonly source: string;
+  readonly mode: string;
+}
+
+export const listOrders = ['standing', 'address', 'since', 'checked'] as const;
+
+export interface ListQuery {
+  readonly status: Standing | undefined;
+  readonly source: string | undefined;
+  readonly label: string | undefined;
+  /** Part of the address. */
+  readonly q: string | undefined;
+  readonly sort: (typeof listOrders)[number];
+  /** From 1. */
+  readonly page: number;
+}
+
+export const ROWS_PER_PAGE = 50;
+
+export interface WorkspaceList {
+  /** Those of the page asked for, at most `ROWS_PER_PAGE`. */
+  readonly rows: readonly WorkspaceRow[];
+  /** That the query fits, on all pages. */
+  readonly found: number;
+  readonly total: number;
+  readonly sources: readonly string[];
+  readonly labels: readonly string[];
+}
+
+/** A fact with its name; a moment is shown with its age. */
+export type Fact = readonly [name: string, value: string | Date];
+
+export interface Overview {
+  /** Of all workspaces; those that are absent are none. */
+  readonly counts: ReadonlyMap<Standing, number>;
+  /** That need a person, the most urgent first, cut. */
+  readonly attention: readonly WorkspaceRow[];
+  /** The longest unchecked first, cut. */
+  readonly stale: readonly WorkspaceRow[];
+  readonly facts: readonly Fact[];
+}
+
+/** A resource as the last run left it. */
+export interface ResourceRow {
+  readonly address: string;
+  readonly id: string | null;
+  readonly status: SyncStatus | 'failed' | 'skipped';
+  /** A clause; empty where all is well. */
+  readonly detail: string;
+}
+
+export interface ListedRun {
+  /** Unique in its workspace. */
+  readonly id: string;
+  readonly began: Date;
+  /** Undefined while it runs, and where it never said that it ended. */
+  readonly seconds: number | undefined;
+  readonly result: string;
+  readonly command: string;
+  readonly who: string | undefined;
+  readonly askedBy: string | undefined;
+  readonly summary: string;
+}
+
+export interface RunDetail extends ListedRun {
+  readonly facts: readonly Fact[];
+  readonly problems: readonly string[];
+  readonly resources: readonly {
+    readonly address: string;
+    readonly action: string;
+    readonly result: string;
+    readonly id: string | null;
+    readonly detail: string;
+  }[];
+  /** That are not listed. */
+  readonly more: number;
+}
+
+/** What is wrong, with its lines. */
+export interface ShownProblem {
+  readonly heading: string;
+  readonly lines: readonly string[];
+}
+
+export interface WorkspaceDetail extends WorkspaceRow {
+  readonly facts: readonly Fact[];
+  readonly running: boolean;
+  readonly nextRun: Date | undefined;
+  readonly problems: readonly ShownProblem[];
+  /** Why changes are not applied. */
+  readonly held: string | undefined;
+  readonly resources: readonly ResourceRow[];
+  /** What is left to do as of `checkedAt`; undefined where the platform was not read yet. */
+  readonly plan: PlanDocument | undefined;
+  /** The saved plan that waits for its approval. */
+  readonly waiting: { readonly id: string; readonly madeAt: Date } | undefined;
+  /** What a command needs to mean it, e.g. ` -w staging`. */
+  readonly workspaceFlag: string;
+  /** Open ones. */
+  readonly orphans: readonly Orphan[];
+  /** The newest first, cut. */
+  readonly runs: readonly ListedRun[];
+  /** Why the history and the orphans are not there. */
+  readonly stateProblem: string | undefined;
+  /** What can be done with it now. */
+  readonly actions: readonly ActionName[];
+}
+
+export const actionNames = ['run', 'approve', 'reject', 'pause', 'resume', 'close-orphan'] as const;
+
+export type ActionName = (typeof actionNames)[number];
+
+export interface ActionRequest {
+  readonly action: ActionName;
+  readonly address: string;
+  /** The plan, or the id of the orphan, that the person was shown. */
+  readonly of: string | undefined;
+  /** Why: of a closed orphan one of the state's reasons, of a pause a person's own words. */
+  readonly because: string | undefined;
+  /** The person. */
+  readonly by: string;
+}
+
+/** What the page shows, and what can be done on it. */
+export interface PageSource {
+  /** Its name, at the top of every page. */
+  readonly title: string;
+  /** The one workspace, where there is only one and its name is known. */
+  only(): string | undefined;
+  overview(): Promise<Overview>;
+  workspaces(query: ListQuery): Promise<WorkspaceList>;
+  workspace(address: string): Promise<WorkspaceDetail | undefined>;
+  run(address: string, id: string): Promise<RunDetail | undefined>;
+  /** Changes whenever a page of this workspace, or without an address any page, would show something else. Cheap. */
+  version(address: string | undefined): Promise<string>;
+  /** A sentence on what was done. @throws UserError where it cannot be done, or no longer. */
+  act(request: ActionRequest): Promise<string>;
+}

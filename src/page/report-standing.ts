@@ -1,0 +1,104 @@
+import {
+  summaryOf as counted,
+  type PlanDocument,
+  type PlannedResource,
+} from '../engine/plan/plan-document.ts';
+import { invalidLines, messageOf } from '../operator/messages.ts';
+import type { RunReport } from '../operator/run-report.ts';
+import { appliedActions, counts, pendingActions } from '../output/action-words.ts';
+import { statusOf } from '../runs/status.ts';
+import type { ResourceRow, ShownProblem, Standing } from './page-data.ts';
+
+/** How a run leaves its workspace. */
+export function standingAfter(report: RunReport): Standing {
+  const { result, drift, invalid, plan } = report;
+  if (result === 'failed' || result === 'busy' || result === 'interrupted') return 'failed';
+  if (invalid !== undefined) return 'invalid';
+  if (plan === undefined) return 'never-run';
+  const left = leftIn(planAfter(report));
+  if (drift.some(({ address }) => left.some((each) => each.address === address))) return 'drifted';
+  return left.length > 0 ? 'pending' : 'in-sync';
+}
+
+/** In a clause what needs somebody; empty where nothing does. */
+export function summaryOf(report: RunReport | undefined): string {
+  if (report === undefined) return '';
+  const { error, invalid, missing, drift, result, workspaceFlag = '' } = report;
+  if (error !== undefined) return messageOf(error, workspaceFlag);
+  if (invalid !== undefined) return invalidLines(invalid)[0] ?? 'the manifests are invalid';
+  const after = planAfter(report);
+  if (after === undefined) return '';
+  const left = new Set(leftIn(after).map(({ address }) => address));
+  const drifted = drift.filter(({ address }) => left.has(address)).length;
+  return [
+    ...(result === 'refused' ? ['refused by a guard'] : []),
+    ...(drifted === 0 ? [] : [`${drifted} drifted`]),
+    ...(missing.length === 0 ? [] : [`${missing.length} missing`]),
+    ...(left.size === 0 ? [] : [counts(after.summary, [...appliedActions, ...pendingActions])]),
+  ].join(', ');
+}
+
+/** The plan as if it were made after the run: what was done is unchanged. */
+export function planAfter({ plan, applied }: RunReport): PlanDocument | undefined {
+  if (plan === undefined) return undefined;
+  const done = new Set(
+    applied.filter(({ result }) => result.status === 'done').map(({ address }) => address),
+  );
+  const resources = plan.resources.map((each) =>
+    done.has(each.address) ? { ...each, action: 'noop' as const, changes: [] } : each,
+  );
+  return { ...plan, resources, summary: counted(resources) };
+}
+
+/** Of a plan, what is left to do. */
+export function leftIn(plan: PlanDocument | undefined): readonly PlannedResource[] {
+  return plan?.resources.filter(({ action }) => action !== 'noop') ?? [];
+}
+
+/** Each resource as the run left it: those that need somebody first. */
+export function resourcesOf(report: RunReport | undefined): readonly ResourceRow[] {
+  const results = new Map(report?.applied.map(({ address, result }) => [address, result]));
+  const rows = statusOf(report?.plan?.resources ?? []).map(({ address, id, status, detail }): ResourceRow => {
+    const result = results.get(address);
+    switch (result?.status) {
+      case 'done':
+        return { address, id: result.id, status: result.notApplied ? 'not applied' : 'in sync', detail: '' };
+      case 'failed':
+        return { address, id, status: 'failed', detail: result.error };
+      case 'skipped':
+        return { address, id, status: 'skipped', detail: result.because };
+      default:
+        return { address, id, status, detail };
+    }
+  });
+  const isFine = ({ status }: ResourceRow) => Number(status === 'in sync' || status === 'unverified');
+  return rows.sort((a, b) => isFine(a) - isFine(b));
+}
+
+export function problemsOf(
+  report: RunReport | undefined,
+  flag: string,
+  redact: (text: string) => string,
+): ShownProblem[] {
+  if (report === undefined) return [];
+  const { error, fetchProblem, invalid, busy } = report;
+  const told = (heading: string, lines: readonly string[]): ShownProblem => ({
+    heading,
+    lines: lines.map(redact),
+  });
+  return [
+    ...(error === undefined
+      ? []
+      : [
+          told(busy === undefined ? 'The last run failed' : 'Another run holds the lock', [
+            messageOf(error, flag),
+          ]),
+        ]),
+    ...(fetchProblem === undefined
+      ? []
+      : [told('The manifests cannot be fetched', [messageOf(fetchProblem, flag)])]),
+    ...(invalid === undefined
+      ? []
+      : [told('The newest manifests are invalid; the last valid ones stay in force', invalidLines(invalid))]),
+  ];
+}

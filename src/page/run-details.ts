@@ -1,0 +1,109 @@
+import { holdMessage, invalidLines, messageOf, planWords } from '../operator/messages.ts';
+import type { RunReport } from '../operator/run-report.ts';
+import { appliedActions, counts } from '../output/action-words.ts';
+import { changesOf } from '../output/history-text.ts';
+import type { PastRun } from '../runs/past-runs.ts';
+import type { Fact, RunDetail } from './page-data.ts';
+
+/** Resources of a run in memory. */
+const MOST_LISTED = 200;
+
+/** A run of this process as long as it is remembered: its plan is not. */
+export function detailOfReport(report: RunReport, redact: (text: string) => string): RunDetail {
+  const { startedAt, number, result, triggers, seconds, applied, drift, missing, hold, askedBy } = report;
+  const { error, invalid, fetchProblem, workspaceFlag = '', commit, plan } = report;
+  const problems = [
+    ...(error === undefined ? [] : [messageOf(error, workspaceFlag)]),
+    ...(fetchProblem === undefined ? [] : [messageOf(fetchProblem, workspaceFlag)]),
+    ...(invalid === undefined ? [] : invalidLines(invalid).slice(0, MOST_LISTED)),
+  ].map(redact);
+  const planned = new Map(plan?.resources.map((each) => [each.address, each]));
+  const resources = [
+    ...missing.map(({ address, id }) => ({ address, action: 'blocked', result: 'missing', id, detail: '' })),
+    ...drift.map(({ address, fields }) => ({
+      address,
+      action: planned.get(address)?.action ?? '',
+      result: 'drifted',
+      id: planned.get(address)?.id ?? null,
+      detail: fields.join(', '),
+    })),
+    ...applied.map(({ address, action, result: its }) => {
+      const resource = planned.get(address);
+      return {
+        address,
+        action,
+        result: its.status,
+        id: its.status === 'done' ? its.id : (resource?.id ?? null),
+        detail: redact(
+          its.status === 'failed'
+            ? its.error
+            : its.status === 'skipped'
+              ? its.because
+              : resource === undefined
+                ? ''
+                : resource.changes.map(({ path }) => path).join(', '),
+        ),
+      };
+    }),
+  ];
+  const done = applied.filter(({ result: its }) => its.status === 'done').length;
+  return {
+    id: `${startedAt.toISOString().replace(/[-:.]/g, '')}-${number}`,
+    began: startedAt,
+    seconds,
+    result,
+    command: 'watch',
+    who: undefined,
+    askedBy: askedBy.join(', ') || undefined,
+    summary: problems[0] ?? (done > 0 ? `${done} applied` : plan === undefined ? '' : planWords({ plan })),
+    facts: [
+      ['Triggers', triggers.join(', ')],
+      ...(commit === undefined ? [] : [['Commit', commit] as const]),
+      ...(plan === undefined
+        ? []
+        : [['Plan', counts(plan.summary, appliedActions) || 'no changes'] as const]),
+      ...(hold === undefined
+        ? []
+        : [['Held', redact(holdMessage(hold, planWords(report), workspaceFlag))] as const]),
+    ],
+    problems,
+    resources: resources.slice(0, MOST_LISTED),
+    more: Math.max(0, resources.length - MOST_LISTED),
+  };
+}
+
+/** A run as the state's history tells it. */
+export function detailOfPastRun(run: PastRun): RunDetail {
+  const { resources = [], more = 0, error, ended, job, plan, lifted = [], waived = [] } = run;
+  const known: readonly (readonly [string, string | undefined])[] = [
+    ['Job', job && `${job.name} ${job.url}`],
+    ['Commit', run.commit],
+    ['voxform', run.voxform_version],
+    ['Plan digest', plan?.digest],
+    ['Unlocked by', run.unlocked_by],
+    ['Moved from', run.moved_from],
+    ['Moved to', run.moved_to],
+    ['Guards lifted', lifted.join(', ') || undefined],
+    ['Waived', waived.map(({ rule, because }) => `${rule} (${because})`).join(', ') || undefined],
+  ];
+  return {
+    id: run.run,
+    began: new Date(run.began),
+    seconds: ended === undefined ? undefined : (Date.parse(ended) - Date.parse(run.began)) / 1000,
+    result: run.result,
+    command: run.command,
+    who: run.who,
+    askedBy: run.asked_by,
+    summary: changesOf(run),
+    facts: known.flatMap(([name, value]): Fact[] => (value === undefined ? [] : [[name, value]])),
+    problems: error === undefined ? [] : [error],
+    resources: resources.map(({ address, action, result, id, paths, error: why }) => ({
+      address,
+      action,
+      result,
+      id,
+      detail: why ?? paths.join(', '),
+    })),
+    more,
+  };
+}

@@ -1,0 +1,36 @@
+import { plural } from '../../output/plural.ts';
+import { type Overview, type Standing, standings, type WorkspaceRow } from '../page-data.ts';
+import { type Html, html } from './html.ts';
+import { badge, facts, moment, name, pathOf, standingWords, type ViewContext } from './parts.ts';
+
+/** How many stand how, each count a link; what needs a person; what is stale. */
+export function overviewView(
+  { counts, attention, stale, facts: known }: Overview,
+  { now }: ViewContext,
+): Html {
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const tile = (standing: Standing) => {
+    const count = counts.get(standing) ?? 0;
+    const { meaning } = standingWords[standing];
+    return html`<li class="${count === 0 ? 'none' : ''}"><a href="/workspaces?status=${standing}"><strong>${count}</strong>${badge(standing)}<small>${meaning}</small></a></li>`;
+  };
+  return html`<h1>Overview</h1>
+<div id="overview" data-live><p class="where">${plural(total, 'workspace')}</p>
+<ul class="tiles">${standings.map(tile)}</ul>
+<section><h2>Needs a person</h2>${attention.length === 0 ? html`<p class="empty">Nothing needs a person.</p>` : rowsTable(attention, now)}</section>
+${stale.length === 0 ? '' : html`<section><h2>Stale</h2>${rowsTable(stale, now)}</section>`}
+${known.length === 0 ? '' : html`<section><h2>Operation</h2>${facts(known, now)}</section>`}</div>`;
+}
+
+/** Workspaces as a table; on a phone each row is a block. */
+export function rowsTable(rows: readonly WorkspaceRow[], now: Date): Html {
+  const row = ({ address, standing, since, checkedAt, summary, mode }: WorkspaceRow) => html`<tr>
+<td class="name"><a href="${pathOf(address)}">${name(address)}</a></td>
+<td data-title="Status">${badge(standing)}</td>
+<td data-title="Since">${moment(since, now)}</td>
+<td data-title="Checked">${moment(checkedAt, now)}</td>
+<td data-title="Mode">${mode}</td>
+<td class="text" data-title="Summary">${name(summary)}</td></tr>`;
+  return html`<table class="rows"><thead><tr><th scope="col">Workspace</th><th scope="col">Status</th><th scope="col">Since</th><th scope="col">Checked</th><th scope="col">Mode</th><th scope="col">Summary</th></tr></thead>
+<tbody>${rows.map(row)}</tbody></table>`;
+}

@@ -1,0 +1,122 @@
+/**
+ * All that a page does by itself: it keeps ages and the server's clock current, follows changes, and says when it cannot. What
+ * changed is fetched as the whole page again, and only the regions that differ are put in. Without it everything is there to be read.
+ */
+export const pageScript = `
+'use strict';
+const body = document.body;
+let skew = Date.parse(body.dataset.now) - Date.now();
+function lasting(seconds) {
+  if (seconds < 90) return seconds + ' s';
+  if (seconds < 5400) return Math.round(seconds / 60) + ' min';
+  if (seconds < 129600) return Math.round(seconds / 3600) + ' h';
+  const days = Math.round(seconds / 86400);
+  return days + (days === 1 ? ' day' : ' days');
+}
+function tick() {
+  const now = Date.now() + skew;
+  for (const time of document.querySelectorAll('time[data-age]')) {
+    const seconds = Math.round((now - Date.parse(time.dateTime)) / 1000);
+    const text = seconds >= 0 ? lasting(seconds) + ' ago' : 'in ' + lasting(-seconds);
+    const age = time.querySelector('.age');
+    if (age.textContent !== text) age.textContent = text;
+  }
+  const clock = document.querySelector('#clock');
+  const iso = new Date(now).toISOString();
+  clock.dateTime = iso;
+  clock.textContent = iso.slice(11, 19) + ' UTC';
+}
+document.documentElement.classList.add('scripted');
+tick();
+setInterval(tick, 1000);
+
+const banner = document.querySelector('#connection');
+let source, heard, retry, loading = false, again = false;
+function lost(text) {
+  banner.textContent = text;
+  banner.hidden = false;
+}
+function keyOf(details) {
+  return (details.closest('[data-live]')?.id ?? '') + ' ' + details.querySelector('summary')?.textContent;
+}
+function replace(old, fresh) {
+  const open = new Set([...old.querySelectorAll('details[open]')].map(keyOf));
+  const focused = old.contains(document.activeElement) ? document.activeElement : null;
+  const href = focused?.getAttribute('href');
+  old.replaceWith(fresh);
+  for (const details of fresh.querySelectorAll('details')) if (open.has(keyOf(details))) details.open = true;
+  if (focused === null) return;
+  const same = [...fresh.querySelectorAll('a, button, summary')].find((each) =>
+    href === null ? each.textContent === focused.textContent : each.getAttribute('href') === href);
+  (same ?? document.querySelector('main')).focus({ preventScroll: true });
+}
+async function refresh() {
+  if (loading) {
+    again = true;
+    return;
+  }
+  loading = true;
+  try {
+    const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    if (answer.status === 401) return lost('You are signed out. Reload the page to sign in.');
+    if (!answer.ok && answer.status !== 404) throw new Error(String(answer.status));
+    if (answer.status === 404) stop();
+    if (answer.status === 404) return lost('This page is gone. It shows what it showed before.');
+    for (const old of document.querySelectorAll('[data-live]')) {
+      const fresh = page.getElementById(old.id);
+      if (fresh !== null && plain(fresh) !== plain(old)) replace(old, fresh);
+    }
+    body.dataset.version = page.body.dataset.version;
+    skew = Date.parse(page.body.dataset.now) - Date.now();
+    tick();
+  } catch {
+    lost('No live updates: the server does not answer. This page may be out of date.');
+  } finally {
+    loading = false;
+    if (again) {
+      again = false;
+      refresh();
+    }
+  }
+}
+/** What the server sent: ages and opened details change what is here. */
+function plain(region) {
+  const copy = region.cloneNode(true);
+  for (const age of copy.querySelectorAll('.age')) age.textContent = '';
+  for (const details of copy.querySelectorAll('details')) details.open = false;
+  return copy.innerHTML;
+}
+function follow() {
+  clearTimeout(retry);
+  source = new EventSource(body.dataset.events);
+  heard = Date.now();
+  source.addEventListener('version', (event) => {
+    heard = Date.now();
+    banner.hidden = true;
+    if (event.data !== body.dataset.version) refresh();
+  });
+  source.addEventListener('ping', () => { heard = Date.now(); });
+  source.addEventListener('error', () => {
+    lost('No live updates: the connection is gone since ' + document.querySelector('#clock').textContent + '. This page may be out of date.');
+    if (source.readyState === EventSource.CLOSED) retry = setTimeout(follow, 10000);
+  });
+}
+function stop() {
+  source?.close();
+  source = undefined;
+  clearTimeout(retry);
+}
+if (body.dataset.events !== undefined) {
+  follow();
+  document.addEventListener('visibilitychange', () => (document.hidden ? stop() : source ?? follow()));
+  addEventListener('pagehide', stop);
+  addEventListener('pageshow', (event) => { if (event.persisted) follow(); });
+  setInterval(() => {
+    if (source === undefined || Date.now() - heard < 45000) return;
+    stop();
+    lost('No live updates: the server is silent. This page may be out of date.');
+    follow();
+  }, 5000);
+}
+`;

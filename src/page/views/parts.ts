@@ -1,0 +1,134 @@
+import { addressHtml } from '../../output/html/address-html.ts';
+import { plural } from '../../output/plural.ts';
+import type { Visitor } from '../access/access.ts';
+import type { Fact, ListedRun, Standing } from '../page-data.ts';
+import { type Html, html, trusted } from './html.ts';
+
+/** What every view gets. */
+export interface ViewContext {
+  readonly title: string;
+  readonly visitor: Visitor;
+  /** The server's clock. */
+  readonly now: Date;
+  /** Path and query of the page itself. */
+  readonly here: string;
+  /** Why nobody can sign in. */
+  readonly missingTokens: string | undefined;
+  readonly isSingle: boolean;
+}
+
+export interface StandingWords {
+  readonly word: string;
+  readonly tone: 'good' | 'change' | 'bad' | 'ask' | 'odd' | 'faint';
+  readonly meaning: string;
+}
+
+export const standingWords: Readonly<Record<Standing, StandingWords>> = {
+  'in-sync': { word: 'in sync', tone: 'good', meaning: 'nothing to do' },
+  waiting: { word: 'waiting', tone: 'ask', meaning: 'a plan waits for approval' },
+  failed: { word: 'failed', tone: 'bad', meaning: 'the last run failed' },
+  invalid: { word: 'invalid', tone: 'bad', meaning: 'the newest manifests cannot be used' },
+  drifted: { word: 'drifted', tone: 'change', meaning: 'the platform changed since the last apply' },
+  pending: { word: 'pending', tone: 'change', meaning: 'changes or manual steps are left' },
+  stale: { word: 'stale', tone: 'odd', meaning: 'not checked for three intervals' },
+  paused: { word: 'paused', tone: 'faint', meaning: 'no run starts until it is resumed' },
+  vanished: { word: 'vanished', tone: 'odd', meaning: 'its source has it no more' },
+  'never-run': { word: 'never run', tone: 'faint', meaning: 'no run has finished yet' },
+};
+
+export function badge(standing: Standing): Html {
+  const { word, tone } = standingWords[standing];
+  return html`<span class="badge ${tone}">${word}</span>`;
+}
+
+/** The tones of what a run or a resource may be said to be. */
+const tones: Readonly<Record<string, StandingWords['tone']>> = {
+  ok: 'good',
+  done: 'good',
+  'in sync': 'good',
+  unverified: 'good',
+  failed: 'bad',
+  died: 'bad',
+  blocked: 'bad',
+  missing: 'bad',
+  invalid: 'bad',
+  refused: 'change',
+  interrupted: 'change',
+  skipped: 'change',
+  busy: 'change',
+  drifted: 'change',
+  changed: 'change',
+  'not applied': 'change',
+  unpublished: 'change',
+  undeclared: 'change',
+  manual: 'ask',
+  running: 'ask',
+  unknown: 'odd',
+};
+
+export function word(text: string): Html {
+  return html`<span class="badge ${tones[text] ?? 'faint'}">${text}</span>`;
+}
+
+/** A moment with its age as of the page; the script keeps the age current. */
+export function moment(at: Date | undefined, now: Date): Html {
+  if (at === undefined || Number.isNaN(at.getTime())) return html`<span class="faint">never</span>`;
+  const iso = `${at.toISOString().slice(0, 19)}Z`;
+  const shown = iso.replace('T', ' ').replace('Z', ' UTC');
+  return html`<time datetime="${iso}" data-age><span class="at">${shown}</span> <span class="age">${age(at, now)}</span></time>`;
+}
+
+/** `3 min ago` or `in 3 min`; what the script says too. */
+export function age(at: Date, now: Date): string {
+  const seconds = Math.round((now.getTime() - at.getTime()) / 1000);
+  const text = lasting(Math.abs(seconds));
+  return seconds >= 0 ? `${text} ago` : `in ${text}`;
+}
+
+function lasting(seconds: number): string {
+  if (seconds < 90) return `${seconds} s`;
+  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 36 * 3600) return `${Math.round(seconds / 3600)} h`;
+  return plural(Math.round(seconds / 86_400), 'day');
+}
+
+export function pathOf(address: string, ...rest: readonly string[]): string {
+  return ['/workspaces', ...address.split('/'), ...rest.flatMap((each) => each.split('/'))]
+    .map((each, index) => (index === 0 ? each : encodeURIComponent(each).replaceAll('%3A', ':')))
+    .join('/');
+}
+
+/** Text from outside, which must not change the direction of what stands around it; nothing for none. */
+export function name(text: string): Html {
+  return text === '' ? html`` : html`<bdi>${text}</bdi>`;
+}
+
+export function resourceLink(workspace: string, address: string): Html {
+  const kinded = trusted(addressHtml(address));
+  return html`<a class="resource-link" href="${pathOf(workspace, 'resources', address)}">${kinded}</a>`;
+}
+
+export function facts(all: readonly Fact[], now: Date): Html {
+  const row = ([label, value]: Fact) =>
+    html`<div><dt>${label}</dt><dd>${value instanceof Date ? moment(value, now) : name(value)}</dd></div>`;
+  return html`<dl class="facts">${all.map(row)}</dl>`;
+}
+
+/** Runs as a table; on a phone each row is a block. */
+export function runsTable(workspace: string, runs: readonly ListedRun[], now: Date): Html {
+  const row = (run: ListedRun) => html`<tr>
+<td data-title="Run"><a href="${pathOf(workspace, 'runs', run.id)}">${moment(run.began, now)}</a></td>
+<td data-title="Result">${word(run.result)}</td>
+<td data-title="Command">${run.command}</td>
+<td data-title="Who">${run.askedBy === undefined ? name(run.who ?? '') : html`asked by ${name(run.askedBy)}`}</td>
+<td data-title="Changes">${name(run.summary)}</td></tr>`;
+  return html`<table class="rows"><thead><tr><th scope="col">Run</th><th scope="col">Result</th><th scope="col">Command</th><th scope="col">Who</th><th scope="col">Changes</th></tr></thead>
+<tbody>${runs.map(row)}</tbody></table>`;
+}
+
+/** `Page 2 of 9` with links to the pages beside it. */
+export function pager(page: number, pages: number, link: (page: number) => string): Html {
+  if (pages <= 1) return html``;
+  return html`<nav class="pager" aria-label="Pages">${page > 1 ? html`<a rel="prev" href="${link(page - 1)}">Previous</a>` : ''}
+<span>Page ${page} of ${pages}</span>${page < pages ? html`<a rel="next" href="${link(page + 1)}">Next</a>` : ''}</nav>`;
+}

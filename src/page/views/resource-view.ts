@@ -1,0 +1,41 @@
+import { type PlanDocument, type PlannedResource, summaryOf } from '../../engine/plan/plan-document.ts';
+import { addressHtml } from '../../output/html/address-html.ts';
+import { changesHtml } from '../../output/html/html-report.ts';
+import { planReport } from '../../output/report.ts';
+import type { WorkspaceDetail } from '../page-data.ts';
+import { leftIn } from '../report-standing.ts';
+import { type Html, html, trusted } from './html.ts';
+import { facts, moment, name, pathOf, type ViewContext, word } from './parts.ts';
+
+/** A resource: how it stands, and what is left to do. */
+export function resourceView(
+  detail: WorkspaceDetail,
+  address: string,
+  { now }: ViewContext,
+): Html | undefined {
+  const row = detail.resources.find((each) => each.address === address);
+  if (row === undefined) return undefined;
+  const { plan, checkedAt, workspaceFlag } = detail;
+  const resource = leftIn(plan).find((each) => each.address === address);
+  const source = resource?.source;
+  return html`<p class="crumbs"><a href="${pathOf(detail.address)}">${name(detail.address)}</a></p>
+<h1>${trusted(addressHtml(address))}</h1>
+<div id="resource" data-live><p class="standing">${word(row.status)}</p>
+${facts(
+  [
+    ['Id', row.id ?? 'none yet'],
+    ['Checked', checkedAt ?? 'never'],
+    ...(source === undefined || source === null
+      ? []
+      : [['Declared in', `${source.file}:${source.line}`] as const]),
+    ...(row.detail === '' ? [] : [['Detail', row.detail] as const]),
+  ],
+  now,
+)}
+<section><h2>Plan</h2><p class="where">As of ${moment(checkedAt, now)}</p>${plan === undefined || resource === undefined ? html`<p class="empty">No changes.</p>` : html`<div class="plan">${trusted(changesHtml(planReport(only(plan, resource)), { workspaceFlag }))}</div>`}</section></div>`;
+}
+
+function only(plan: PlanDocument, resource: PlannedResource): PlanDocument {
+  const warnings = plan.warnings.filter(({ address }) => address === resource.address);
+  return { ...plan, resources: [resource], warnings, guards: [], summary: summaryOf([resource]) };
+}

@@ -1,0 +1,40 @@
+import { addressHtml } from '../../output/html/address-html.ts';
+import type { RunDetail } from '../page-data.ts';
+import { type Html, html, trusted } from './html.ts';
+import { facts, name, pathOf, type ViewContext, word } from './parts.ts';
+import { problemPanel } from './workspace-view.ts';
+
+/** All that is known of one run. */
+export function runView(workspace: string, run: RunDetail, { now }: ViewContext): Html {
+  const { began, seconds, result, command, who, askedBy, problems, resources, more } = run;
+  return html`<p class="crumbs"><a href="${pathOf(workspace)}">${name(workspace)}</a></p>
+<h1>Run of ${began.toISOString().slice(0, 19).replace('T', ' ')} UTC</h1>
+<p class="standing">${word(result)}</p>
+${facts(
+  [
+    ['Began', began],
+    ...(seconds === undefined
+      ? []
+      : [['Duration', `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`] as const]),
+    ['Command', command],
+    ...(who === undefined ? [] : [['Who', who] as const]),
+    ...(askedBy === undefined ? [] : [['Asked by', askedBy] as const]),
+    ['Run', run.id],
+    ...run.facts,
+  ],
+  now,
+)}
+${problems.length === 0 ? '' : problemPanel({ heading: 'Problems', lines: problems })}
+<section><h2>Resources</h2>${resources.length === 0 ? html`<p class="empty">${run.summary === '' || run.summary === '-' ? 'It changed nothing.' : run.summary}</p>` : resourcesTable(run)}
+${more === 0 ? '' : html`<p class="faint">and ${more} more</p>`}</section>`;
+}
+
+function resourcesTable({ resources }: RunDetail): Html {
+  const row = ({ address, action, result, id, detail }: RunDetail['resources'][number]) => html`<tr>
+<td>${trusted(addressHtml(address))}</td><td data-title="Action">${action}</td>
+<td data-title="Result">${word(result)}</td>
+<td data-title="Id">${id === null ? '' : html`<code>${id}</code>`}</td>
+<td class="text" data-title="Detail">${name(detail)}</td></tr>`;
+  return html`<table class="rows"><thead><tr><th scope="col">Resource</th><th scope="col">Action</th><th scope="col">Result</th><th scope="col">Id</th><th scope="col">Detail</th></tr></thead>
+<tbody>${resources.map(row)}</tbody></table>`;
+}

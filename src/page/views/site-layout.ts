@@ -1,0 +1,61 @@
+import { assetPath } from './assets.ts';
+import { type Html, html, trusted } from './html.ts';
+import { pageScript } from './page-script.ts';
+import { name, type ViewContext } from './parts.ts';
+import { siteStyle } from './site-style.ts';
+
+interface View {
+  readonly title: string;
+  /** Which entry of the navigation it belongs to. */
+  readonly section: 'overview' | 'workspaces' | undefined;
+  /** What the page follows: a version, and the workspace or all of them; undefined where it does not change. */
+  readonly live?: { readonly version: string; readonly address: string | undefined } | undefined;
+  readonly body: Html;
+}
+
+/** A whole page: where one is, who one is, what time the server has, and the view. */
+export function layout({ title, section, live, body }: View, context: ViewContext): Html {
+  const { now, isSingle, visitor } = context;
+  const iso = now.toISOString();
+  const follow =
+    live === undefined
+      ? ''
+      : html` data-version="${live.version}" data-events="/events${live.address === undefined ? '' : `?workspace=${encodeURIComponent(live.address)}`}"`;
+  const entry = (href: string, text: string, isHere: boolean) =>
+    html`<a href="${href}"${isHere ? html` aria-current="page"` : ''}>${text}</a>`;
+  return html`${trusted('<!doctype html>')}
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · voxform</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${assetPath('style.css', siteStyle)}">
+<script src="${assetPath('page.js', pageScript)}" defer></script>
+</head>
+<body data-now="${iso}"${follow}>
+<a class="skip" href="#content">Skip to content</a>
+<header class="bar"><div class="bar-inner">
+<a class="brand" href="/">voxform</a> <span class="faint">${context.title}</span>
+${isSingle ? '' : html`<nav aria-label="Main">${entry('/', 'Overview', section === 'overview')}${entry('/workspaces', 'Workspaces', section === 'workspaces')}</nav>`}
+<span class="clock faint"><span class="wide">as of </span><time id="clock" datetime="${iso}">${iso.slice(11, 19)} UTC</time></span>
+${whoIs(context)}
+</div>
+<p id="connection" role="status" hidden></p></header>
+<main id="content" tabindex="-1">${body}</main>
+</body>
+</html>
+`;
+
+  function whoIs({ here, missingTokens }: ViewContext): Html {
+    const { person, isNamedByProxy, formToken } = visitor;
+    if (person === undefined) {
+      return missingTokens === undefined
+        ? html`<a class="button" href="/sign-in?to=${encodeURIComponent(here)}">Sign in</a>`
+        : html``;
+    }
+    const out = html`<form method="post" action="/sign-out"><input type="hidden" name="form" value="${formToken}"><button>Sign out</button></form>`;
+    return html`<span class="who">${name(person.name)} ${person.role === person.name ? '' : html`<span class="faint">${person.role}</span>`}</span>${isNamedByProxy ? '' : out}`;
+  }
+}

@@ -1,0 +1,88 @@
+import { graphStyle } from '../../output/graph/graph-style.ts';
+import { pageStyle } from '../../output/html/page-style.ts';
+
+/** The look of a report, and what a site has besides: a bar, tiles, badges, lists and forms. */
+export const siteStyle = `${pageStyle}${graphStyle}
+body{min-height:100vh}
+main{max-width:1180px;padding:20px 16px 48px}
+main:focus{outline:0}
+a{text-decoration-thickness:1px;text-underline-offset:2px}
+.skip{position:absolute;left:-999px;top:4px;background:var(--paper);padding:6px 10px;z-index:3}
+.skip:focus{left:8px}
+.bar{max-width:none;padding:0;background:var(--box);border-bottom:1px solid var(--line)}
+.bar-inner{max-width:1180px;margin:0 auto;padding:8px 16px;display:flex;flex-wrap:wrap;gap:4px 14px;align-items:center}
+.brand{font-weight:700;color:var(--ink);text-decoration:none}
+.bar nav{display:flex;gap:4px}
+.bar nav a{padding:4px 8px;border-radius:6px;color:var(--ink);text-decoration:none}
+.bar nav a:hover{background:var(--paper)}
+.bar nav a[aria-current]{font-weight:600;box-shadow:inset 0 -2px 0 var(--ask);border-radius:6px 6px 0 0}
+.clock{margin-left:auto;font-variant-numeric:tabular-nums}
+.bar form{margin:0}
+.who{max-width:16em;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+button,.button{display:inline-block;font:inherit;font-size:14px;line-height:1.4;padding:5px 12px;border:1px solid var(--wire);border-radius:6px;background:var(--paper);color:var(--ink);cursor:pointer;text-decoration:none}
+button:hover,.button:hover{border-color:var(--ink)}
+.primary{background:var(--ask);border-color:var(--ask);color:var(--paper);font-weight:600}
+#connection{margin:0;padding:8px 16px;text-align:center;background:var(--box);border-top:2px solid var(--change);color:var(--ink);font-weight:600}
+.head{display:flex;flex-wrap:wrap;gap:8px 16px;align-items:flex-start;margin-bottom:4px}
+.head>div:first-child{flex:1 1 320px;min-width:0}
+.crumbs{font-size:13px;margin:0 0 4px;overflow-wrap:anywhere}
+.actions{display:flex;flex-wrap:wrap;gap:8px}
+.badge{display:inline-flex;align-items:center;gap:6px;font-size:13px;line-height:1.4;font-weight:600;white-space:nowrap}
+.badge::before{content:"";width:8px;height:8px;border-radius:50%;background:currentColor;flex:none}
+.badge.faint{font-size:13px;font-weight:600}
+.badge.odd::before{border-radius:1px}
+.badge.bad::before{border-radius:1px;transform:rotate(45deg)}
+.standing{display:flex;flex-wrap:wrap;gap:4px 12px;align-items:baseline;margin:6px 0 0}
+.standing .badge{font-size:16px}
+time .age{white-space:nowrap}
+time .at{white-space:nowrap;font-variant-numeric:tabular-nums}
+time .age::before{content:"\\00B7\\00A0"}
+.scripted time[data-age] .at{display:none}
+.scripted time[data-age] .age::before{content:none}
+.scripted .facts time[data-age] .at,.scripted .standing time[data-age] .at{display:inline}
+.scripted .facts time[data-age] .age::before,.scripted .standing time[data-age] .age::before{content:"\\00B7\\00A0"}
+.tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(150px,1fr));gap:10px;padding:0;margin:16px 0;list-style:none}
+.tiles a{display:block;height:100%;padding:12px 14px;border:1px solid var(--line);border-radius:8px;color:var(--ink);text-decoration:none;background:var(--paper)}
+.tiles a:hover{border-color:var(--wire);background:var(--box)}
+.tiles strong{display:block;font-size:26px;line-height:1.2;font-weight:600;font-variant-numeric:tabular-nums}
+.tiles small{display:block;color:var(--faint);font-size:13px}
+.tiles .none strong,.tiles .none .badge{color:var(--faint);font-weight:400}
+.facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,290px),1fr));gap:8px 20px;margin:12px 0 0;padding:0}
+.facts div{min-width:0}
+dt{color:var(--faint);font-size:13px}
+dd{margin:0;overflow-wrap:anywhere}
+.rows{border-collapse:collapse;width:100%;margin:4px 0 12px}
+.rows th,.rows td{text-align:left;padding:8px 14px 8px 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere;vertical-align:top}
+.rows th{font-size:13px;font-weight:600;color:var(--faint);white-space:nowrap}
+.rows tbody tr:hover{background:var(--box)}
+.rows .name{min-width:12em}
+.rows .text{max-width:36em}
+@media (max-width:719px){.facts{gap:4px}.facts div{display:grid;grid-template-columns:84px minmax(0,1fr);gap:8px}.wide{display:none}.rows thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}.rows tr{display:block;padding:8px 0;border-bottom:1px solid var(--line)}.rows td{display:flex;gap:8px;padding:1px 0;border:0}.rows td:empty{display:none}.rows td[data-title]::before{content:attr(data-title);flex:0 0 84px;color:var(--faint);font-size:13px}.rows td>*{min-width:0}.rows .text{max-width:none}}
+.panel{border:1px solid var(--line);border-radius:8px;padding:12px 14px;margin:12px 0;overflow-wrap:anywhere}
+.panel.bad{border-left:4px solid var(--bad);color:inherit}
+.panel.change{border-left:4px solid var(--change);color:inherit}
+.panel h2,.panel h3{margin:0 0 4px;font-size:15px}
+.panel ul{margin:0;padding-left:20px}
+.panel p{margin:4px 0}
+.checklist{list-style:none;margin:4px 0 12px;padding:0}
+.checklist>li{display:flex;gap:10px;padding:8px 0;border-bottom:1px solid var(--line)}
+.checklist>li::before{content:"";flex:none;width:14px;height:14px;margin-top:4px;border:1.5px solid var(--wire);border-radius:3px}
+.checklist>li>div{min-width:0;overflow-wrap:anywhere}
+.checklist ul{margin:2px 0 0;padding-left:18px}
+.checklist p{margin:2px 0 0}
+.filter{display:flex;flex-wrap:wrap;gap:8px 12px;align-items:flex-end;margin:12px 0}
+.filter label{display:flex;flex-direction:column;font-size:13px;color:var(--faint);min-width:0;flex:1 1 150px}
+input[type=text],input[type=search],input[type=password],select,textarea{font:inherit;width:100%;padding:6px 10px;border:1px solid var(--wire);border-radius:6px;background:var(--paper);color:var(--ink);min-width:0}
+.narrow{max-width:460px;margin:24px auto}
+.narrow form label,.confirm label{display:block;margin:12px 0}
+.confirm .actions{margin-top:16px}
+.pager{display:flex;gap:16px;align-items:center;margin:12px 0;color:var(--faint)}
+.empty{color:var(--faint);padding:20px;text-align:center;border:1px dashed var(--line);border-radius:8px}
+.resource-link{text-decoration:none}
+.resource-link:hover,.resource-link:focus{text-decoration:underline}
+.plan h2{font-size:15px;margin:16px 0 6px}
+section>h2{margin-top:32px}
+h2 .button{margin-left:8px;font-weight:400;font-size:13px;padding:2px 10px}
+.sr{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden;white-space:nowrap}
+@media print{.bar,.actions,.filter,.pager{display:none}}
+`;

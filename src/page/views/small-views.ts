@@ -1,0 +1,88 @@
+import type { ActionName, WorkspaceDetail } from '../page-data.ts';
+import { type Html, html } from './html.ts';
+import { facts, name, pathOf, type ViewContext } from './parts.ts';
+
+/** Asks for a token. @param said why it was refused. */
+export function signInView(to: string, { missingTokens }: ViewContext, said?: string): Html {
+  const form = html`<form method="post" action="/sign-in"><input type="hidden" name="to" value="${to}">
+<label>Token<input type="password" name="token" required autocomplete="current-password" maxlength="1024"${said === undefined ? '' : html` aria-describedby="said"`}></label>
+<button class="primary">Sign in</button></form>`;
+  return html`<div class="narrow"><h1>Sign in</h1>${said === undefined ? '' : html`<p class="panel bad" id="said" role="alert">${said}</p>`}
+${missingTokens === undefined ? form : html`<p>${missingTokens}</p>`}</div>`;
+}
+
+/** A page that says that something is not there, or not allowed, or done. */
+export function noteView(heading: string, text: string, back: string): Html {
+  return html`<div class="narrow"><h1>${heading}</h1><p>${text}</p><p><a href="${back}">Back</a></p></div>`;
+}
+
+interface ActionWords {
+  readonly heading: string;
+  readonly button: string;
+  /** What will happen. */
+  readonly effect: string;
+}
+
+export const pageActionWords: Readonly<Record<ActionName, ActionWords>> = {
+  run: {
+    heading: 'Run now',
+    button: 'Run now',
+    effect: 'A run starts now, or after the one in progress. It does what every run in this mode does.',
+  },
+  approve: {
+    heading: 'Approve the plan',
+    button: 'Approve this plan',
+    effect:
+      'The next run applies exactly this plan. If anything moved on since it was made, nothing is applied and the new plan waits for its own approval.',
+  },
+  reject: {
+    heading: 'Reject the plan',
+    button: 'Reject this plan',
+    effect: 'This plan is not applied. The same changes do not ask again; a different plan does.',
+  },
+  pause: {
+    heading: 'Pause',
+    button: 'Pause',
+    effect: 'No run of this workspace starts until it is resumed. A run in progress finishes.',
+  },
+  resume: { heading: 'Resume', button: 'Resume', effect: 'Runs start again, the first one now.' },
+  'close-orphan': {
+    heading: 'Close an orphan',
+    button: 'Close',
+    effect:
+      'The orphan leaves the list. Nothing changes on the platform: what was not deleted in the dashboard stays active.',
+  },
+};
+
+const closings = [
+  ['deleted', 'It was deleted in the dashboard'],
+  ['handed-over', 'It was handed over'],
+  ['kept', 'It is kept on purpose'],
+] as const;
+
+/** Says what will happen, and asks. */
+export function confirmView(
+  { address, mode, orphans, facts: known }: WorkspaceDetail,
+  {
+    action,
+    of,
+    shown,
+  }: { readonly action: ActionName; readonly of: string | undefined; readonly shown?: Html | undefined },
+  { visitor, now }: ViewContext,
+): Html {
+  const { heading, button, effect } = pageActionWords[action];
+  const orphan = orphans.find(({ id }) => id === of);
+  const reason =
+    action === 'close-orphan'
+      ? html`<label>Because<select name="because">${closings.map(([value, text]) => html`<option value="${value}">${text}</option>`)}</select></label>`
+      : action === 'pause'
+        ? html`<label>Because<input type="text" name="because" maxlength="255" required></label>`
+        : '';
+  const orphanFacts =
+    orphan === undefined ? [] : [['Orphan', orphan.address] as const, ['Id', orphan.id] as const];
+  return html`<p class="crumbs"><a href="${pathOf(address)}">${name(address)}</a></p><h1>${heading}</h1>
+${facts([['Workspace', address], ['Mode', mode], ...known.filter(([label]) => label === 'Platform'), ...orphanFacts], now)}
+<p class="panel change">${effect}</p>${shown}
+<form class="confirm" method="post" action="${pathOf(address, 'actions', action)}"><input type="hidden" name="form" value="${visitor.formToken}">${of === undefined ? '' : html`<input type="hidden" name="of" value="${of}">`}${reason}
+<p class="actions"><button class="primary">${button}</button><a class="button" href="${pathOf(address)}">Cancel</a></p></form>`;
+}

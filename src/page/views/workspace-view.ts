@@ -1,0 +1,138 @@
+import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
+import { addressHtml } from '../../output/html/address-html.ts';
+import { changesHtml, referencesHtml } from '../../output/html/html-report.ts';
+import { stepText } from '../../output/next-steps.ts';
+import { plural } from '../../output/plural.ts';
+import { planReport } from '../../output/report.ts';
+import type { Orphan } from '../../state/state-document.ts';
+import { may } from '../access/person.ts';
+import type { ActionName, ResourceRow, ShownProblem, WorkspaceDetail } from '../page-data.ts';
+import { leftIn } from '../report-standing.ts';
+import { type Html, html, trusted } from './html.ts';
+import {
+  badge,
+  facts,
+  moment,
+  name,
+  pager,
+  pathOf,
+  resourceLink,
+  runsTable,
+  type ViewContext,
+  word,
+} from './parts.ts';
+
+const RESOURCES_PER_PAGE = 50;
+
+/** Actions on the workspace as a whole. */
+const buttons: readonly (readonly [action: ActionName, text: string])[] = [
+  ['run', 'Run now'],
+  ['pause', 'Pause'],
+  ['resume', 'Resume'],
+];
+
+/** All about a workspace: how it stands, what is left to do, and what was done. */
+export function workspaceView(detail: WorkspaceDetail, context: ViewContext, page: number): Html {
+  const { address, standing, since, checkedAt, running, nextRun, problems, held, plan, runs } = detail;
+  const { now, isSingle } = context;
+  return html`<div class="head"><div>
+${isSingle ? '' : html`<p class="crumbs"><a href="/workspaces">Workspaces</a></p>`}
+<h1>${name(address)}</h1></div>${actionButtons(detail, context)}</div>
+<div id="standing" data-live><p class="standing">${badge(standing)} <span>since ${moment(since, now)}</span></p>
+${facts(
+  [
+    ['Checked', checkedAt ?? 'never'],
+    ['Next run', running ? 'in progress' : (nextRun ?? 'after the current one')],
+    ['Mode', detail.mode],
+    ...detail.facts,
+  ],
+  now,
+)}
+${problems.map(problemPanel)}</div>
+<section id="plan" data-live><h2>Plan</h2>${planPart(detail, context)}</section>
+<section id="todo" data-live>${todo(plan, detail.workspaceFlag, address)}</section>
+<section id="orphans" data-live>${orphansPart(detail, context)}</section>
+<section id="resources" data-live><h2>Resources</h2>${resourcesPart(detail, page)}</section>
+<div id="graph" data-live>${plan === undefined ? '' : trusted(referencesHtml(planReport(plan)))}</div>
+<section id="history" data-live><h2>History</h2>${detail.stateProblem === undefined ? '' : problemPanel({ heading: 'The history cannot be read', lines: [detail.stateProblem] })}
+${runs.length === 0 ? html`<p class="empty">No runs yet.</p>` : runsTable(address, runs, now)}</section>`;
+
+  function planPart(its: WorkspaceDetail, { visitor }: ViewContext): Html {
+    if (plan === undefined) return html`<p class="empty">The platform was not read yet.</p>`;
+    const heldHtml = held === undefined ? '' : html`<p class="panel change">${held}</p>`;
+    const asOf = html`<p class="where">As of ${moment(checkedAt, now)}</p>`;
+    const { waiting } = its;
+    const decide =
+      waiting !== undefined && may(visitor.person, 'approve')
+        ? html`<p class="actions">${actionLink(address, 'approve', 'Approve', waiting.id)}${actionLink(address, 'reject', 'Reject', waiting.id)}</p>`
+        : '';
+    if (leftIn(plan).length === 0) return html`${asOf}${heldHtml}<p class="empty">No changes.</p>`;
+    return html`${asOf}${heldHtml}${decide}${planOf(its)}`;
+  }
+}
+
+/** What the report of a plan shows between its head and its foot. */
+export function planOf({ plan, workspaceFlag }: WorkspaceDetail): Html {
+  if (plan === undefined) return html``;
+  const report = planReport(plan);
+  return html`<div class="plan"><p class="summary">${report.summary.join(' ')}</p>${trusted(changesHtml(report, { workspaceFlag }))}</div>`;
+}
+
+function actionButtons({ address, actions }: WorkspaceDetail, { visitor, missingTokens }: ViewContext): Html {
+  const able = buttons.filter(([action]) => actions.includes(action) && may(visitor.person, action));
+  if (able.length > 0) {
+    return html`<div class="actions">${able.map(([action, text]) => actionLink(address, action, text))}</div>`;
+  }
+  if (visitor.person !== undefined) return html``;
+  return missingTokens === undefined ? html`` : html`<p class="faint">${missingTokens}</p>`;
+}
+
+function actionLink(address: string, action: ActionName, text: string, of?: string): Html {
+  const path = `${pathOf(address, 'actions', action)}${of === undefined ? '' : `?of=${encodeURIComponent(of)}`}`;
+  return html`<a class="button${action === 'approve' ? ' primary' : ''}" href="${path}">${text}</a>`;
+}
+
+export function problemPanel({ heading, lines }: ShownProblem): Html {
+  return html`<div class="panel bad"><h2>${heading}</h2><ul>${lines.map((line) => html`<li>${name(line)}</li>`)}</ul></div>`;
+}
+
+/** What no run does by itself. */
+function todo(plan: PlanDocument | undefined, flag: string, workspace: string): Html {
+  const open = (plan?.resources ?? []).filter(
+    ({ steps = [], notices = [] }) => steps.length > 0 || notices.length > 0,
+  );
+  if (open.length === 0) return html``;
+  const item = (resource: PlannedResource) => {
+    const { address, reason, notices = [], steps = [] } = resource;
+    const lines = [...notices, ...steps.map((step) => stepText(step, flag))];
+    return html`<li><div>${resourceLink(workspace, address)} <span class="faint">${reason}</span><ul>${lines.map((line) => html`<li>${line}</li>`)}</ul></div></li>`;
+  };
+  return html`<h2>For a person (${open.length})</h2><ul class="checklist">${open.slice(0, RESOURCES_PER_PAGE).map(item)}</ul>${open.length > RESOURCES_PER_PAGE ? html`<p class="faint">and ${plural(open.length - RESOURCES_PER_PAGE, 'more resource')}</p>` : ''}`;
+}
+
+function orphansPart(
+  { address: workspace, orphans, actions }: WorkspaceDetail,
+  { now, visitor }: ViewContext,
+): Html {
+  if (orphans.length === 0) return html``;
+  const canClose = actions.includes('close-orphan') && may(visitor.person, 'close-orphan');
+  const item = ({ address, id, reason, since }: Orphan) =>
+    html`<li><div>${trusted(addressHtml(address))} <code>${id}</code> <span class="faint">${reason} ${moment(new Date(since), now)}</span> ${canClose ? actionLink(workspace, 'close-orphan', 'Close', id) : ''}</div></li>`;
+  return html`<h2>Orphans (${orphans.length})</h2><p class="faint">Records that are no longer managed and may still be active. Delete them in the dashboard, then close them here.</p><ul class="checklist">${orphans.slice(0, RESOURCES_PER_PAGE).map(item)}</ul>${orphans.length > RESOURCES_PER_PAGE ? html`<p class="faint">and ${orphans.length - RESOURCES_PER_PAGE} more</p>` : ''}`;
+}
+
+function resourcesPart({ address: workspace, resources }: WorkspaceDetail, page: number): Html {
+  if (resources.length === 0) return html`<p class="empty">No resources.</p>`;
+  const counted = [...Map.groupBy(resources, ({ status }) => status)]
+    .map(([status, { length }]) => `${length} ${status}`)
+    .join(', ');
+  const pages = Math.ceil(resources.length / RESOURCES_PER_PAGE);
+  const at = Math.min(page, pages);
+  const row = ({ address, id, status, detail }: ResourceRow) => html`<tr>
+<td>${resourceLink(workspace, address)}</td>
+<td data-title="Status">${word(status)}</td>
+<td data-title="Id">${id === null ? '' : html`<a class="resource-link" href="${pathOf(workspace, 'resources', address)}"><code>${id}</code></a>`}</td>
+<td class="text" data-title="Detail">${name(detail)}</td></tr>`;
+  return html`<p class="where">${counted}</p><table class="rows"><thead><tr><th scope="col">Resource</th><th scope="col">Status</th><th scope="col">Id</th><th scope="col">Detail</th></tr></thead>
+<tbody>${resources.slice((at - 1) * RESOURCES_PER_PAGE, at * RESOURCES_PER_PAGE).map(row)}</tbody></table>${pager(at, pages, (to) => `${pathOf(workspace)}?page=${to}#resources`)}`;
+}

@@ -1,0 +1,73 @@
+import { plural } from '../../output/plural.ts';
+import { type ListQuery, listOrders, ROWS_PER_PAGE, standings, type WorkspaceList } from '../page-data.ts';
+import { type Html, html } from './html.ts';
+import { rowsTable } from './overview-view.ts';
+import { pager, standingWords, type ViewContext } from './parts.ts';
+
+const orderWords: Readonly<Record<ListQuery['sort'], string>> = {
+  standing: 'urgency',
+  address: 'address',
+  since: 'status, newest first',
+  checked: 'longest unchecked',
+};
+
+/** The workspaces that a query finds, counted and cut into pages. */
+export function workspacesView(query: ListQuery, list: WorkspaceList, { now }: ViewContext): Html {
+  const { rows, found, total, sources, labels } = list;
+  const isFiltered = [query.status, query.source, query.label, query.q].some((each) => each !== undefined);
+  const pages = Math.max(1, Math.ceil(found / ROWS_PER_PAGE));
+  return html`<h1>Workspaces</h1>
+<form class="filter" method="get" action="/workspaces" role="search">
+<label>Address contains<input type="search" name="q" value="${query.q ?? ''}" maxlength="255"></label>
+${choice(
+  'Status',
+  'status',
+  query.status,
+  standings.map((each) => [each, standingWords[each].word]),
+)}
+${
+  sources.length > 1
+    ? choice(
+        'Source',
+        'source',
+        query.source,
+        sources.map((each) => [each, each]),
+      )
+    : ''
+}
+${
+  labels.length > 0
+    ? choice(
+        'Label',
+        'label',
+        query.label,
+        labels.map((each) => [each, each]),
+      )
+    : ''
+}
+<label>Sorted by<select name="sort">${listOrders.map((each) => option(each, orderWords[each], query.sort))}</select></label>
+<button class="primary">Filter</button>${isFiltered ? html`<a class="button" href="/workspaces">Clear</a>` : ''}</form>
+<div id="list" data-live><p class="where">${isFiltered ? `${found} of ${plural(total, 'workspace')}` : plural(total, 'workspace')}</p>
+${rows.length === 0 ? html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'No workspace matches.'}</p>` : rowsTable(rows, now)}
+${pager(query.page, pages, (page) => linkTo({ ...query, page }))}</div>`;
+}
+
+function choice(
+  label: string,
+  name: string,
+  chosen: string | undefined,
+  values: readonly (readonly [value: string, text: string])[],
+): Html {
+  return html`<label>${label}<select name="${name}">${option('', 'all', chosen ?? '')}${values.map(([value, text]) => option(value, text, chosen))}</select></label>`;
+}
+
+function option(value: string, text: string, chosen: string | undefined): Html {
+  return html`<option value="${value}"${value === chosen ? html` selected` : ''}>${text}</option>`;
+}
+
+function linkTo(query: ListQuery): string {
+  const parameters = new URLSearchParams();
+  for (const [key, value] of Object.entries(query))
+    if (value !== undefined) parameters.set(key, String(value));
+  return `/workspaces?${parameters}`;
+}

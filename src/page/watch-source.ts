@@ -1,0 +1,232 @@
+import { holdMessage, messageOf, planWords } from '../operator/messages.ts';
+import type { RunObserver, RunReport } from '../operator/run-report.ts';
+import type { Watch } from '../operator/watch.ts';
+import { UserError } from '../problems/user-error.ts';
+import { recordClosed } from '../runs/orphans.ts';
+import { type PastRun, pastRuns } from '../runs/past-runs.ts';
+import { closingReasons, type Orphan } from '../state/state-document.ts';
+import {
+  type ActionRequest,
+  type ListQuery,
+  type Overview,
+  type PageSource,
+  type RunDetail,
+  STALE_AFTER_INTERVALS,
+  type Standing,
+  type WorkspaceDetail,
+  type WorkspaceList,
+  type WorkspaceRow,
+} from './page-data.ts';
+import { planAfter, problemsOf, resourcesOf, standingAfter, summaryOf } from './report-standing.ts';
+import { detailOfPastRun, detailOfReport } from './run-details.ts';
+
+export interface WatchSourceOptions {
+  readonly watch: () => Watch;
+  /** Of the manifests. */
+  readonly source: string;
+  readonly mode: string;
+  readonly intervalSeconds: number;
+  /** Seconds that closing an orphan waits for the lock. */
+  readonly lockTimeout: number;
+  now(): Date;
+  /** Strikes out secrets. */
+  redact(text: string): string;
+  log(message: string): void;
+}
+
+/** Runs of this process that are remembered. */
+const MOST_RUNS = 50;
+
+interface StateParts {
+  readonly orphans: readonly Orphan[];
+  readonly runs: readonly PastRun[];
+}
+
+/** The page of a watch, from memory. History and orphans are read when somebody looks after a run. */
+export class WatchSource implements PageSource, RunObserver {
+  readonly title = 'watch';
+  readonly #options: WatchSourceOptions;
+  readonly #own: RunDetail[] = [];
+  #lastRead: RunReport | undefined;
+  #standing: { readonly word: Standing; readonly since: Date } | undefined;
+  #version = 0;
+  #state: Promise<StateParts> | undefined;
+
+  constructor(options: WatchSourceOptions) {
+    this.#options = options;
+  }
+
+  began(): void {
+    this.#version += 1;
+  }
+
+  finished(report: RunReport): void {
+    this.#version += 1;
+    this.#state = undefined;
+    if (report.plan !== undefined) this.#lastRead = report;
+    const word = standingAfter(report);
+    if (this.#standing?.word !== word) this.#standing = { word, since: report.startedAt };
+    this.#own.unshift(detailOfReport(report, (text) => this.#options.redact(text)));
+    this.#own.length = Math.min(this.#own.length, MOST_RUNS);
+  }
+
+  only(): string | undefined {
+    return this.#options.watch().opened?.workspace.name;
+  }
+
+  async version(): Promise<string> {
+    return `${this.#version}${this.#isStale() ? '-stale' : ''}`;
+  }
+
+  async overview(): Promise<Overview> {
+    const row = this.#row();
+    return {
+      counts: new Map([[row.standing, 1]]),
+      attention: row.standing === 'in-sync' || row.standing === 'never-run' ? [] : [row],
+      stale: [],
+      facts: [],
+    };
+  }
+
+  async workspaces({ status, q = '' }: ListQuery): Promise<WorkspaceList> {
+    const row = this.#row();
+    const rows = (status === undefined || row.standing === status) && row.address.includes(q) ? [row] : [];
+    return { rows, found: rows.length, total: 1, sources: [row.source], labels: [] };
+  }
+
+  async workspace(address: string): Promise<WorkspaceDetail | undefined> {
+    if (address !== this.only()) return undefined;
+    const { watch, now, intervalSeconds } = this.#options;
+    const { status, opened } = watch();
+    const { last, lastOk, secondsUntilNext } = status;
+    const read = this.#lastRead;
+    const parts = await this.#stateParts().catch((error: unknown) => this.#textOf(error));
+    const { orphans, runs } = typeof parts === 'string' ? { orphans: [], runs: [] } : parts;
+    const flag = opened?.workspaceFlag ?? '';
+    const commit = last?.commit ?? lastOk?.commit;
+    return {
+      ...this.#row(),
+      facts: [
+        ['Workspace', opened?.workspace.workspaceId ?? ''],
+        ['Platform', opened?.workspace.baseUrl ?? ''],
+        ['Manifests', this.#options.source],
+        ...(commit === undefined ? [] : [['Commit', commit] as const]),
+        ['Interval', `${intervalSeconds} s`],
+        ...(lastOk === undefined ? [] : [['Last success', lastOk.startedAt] as const]),
+      ],
+      running: status.running,
+      nextRun:
+        secondsUntilNext === undefined ? undefined : new Date(now().getTime() + secondsUntilNext * 1000),
+      problems: problemsOf(last, flag, (text) => this.#options.redact(text)),
+      held:
+        read?.hold === undefined
+          ? undefined
+          : this.#options.redact(holdMessage(read.hold, planWords(read), flag)),
+      resources: resourcesOf(read),
+      plan: read && planAfter(read),
+      waiting: undefined,
+      workspaceFlag: flag,
+      orphans: orphans.filter(({ closed }) => closed === undefined),
+      runs: this.#runs(runs),
+      stateProblem: typeof parts === 'string' ? parts : undefined,
+      actions: ['run', 'close-orphan'],
+    };
+  }
+
+  async run(address: string, id: string): Promise<RunDetail | undefined> {
+    if (address !== this.only()) return undefined;
+    const own = this.#own.find((run) => run.id === id);
+    if (own !== undefined) return own;
+    const { runs } = await this.#stateParts();
+    const past = runs.find(({ run }) => run === id);
+    return past && detailOfPastRun(past);
+  }
+
+  async act({ action, of, because, by }: ActionRequest): Promise<string> {
+    const { watch, log } = this.#options;
+    if (action === 'run') {
+      watch().trigger('request', by);
+      log(`${by} asked for a run`);
+      return 'The run starts now, or after the one in progress.';
+    }
+    if (action !== 'close-orphan') throw new UserError('watch cannot do this');
+    return this.#closeOrphan({ of, because, by });
+  }
+
+  async #closeOrphan({ of, because, by }: Omit<ActionRequest, 'action' | 'address'>): Promise<string> {
+    const { watch, log, lockTimeout, now } = this.#options;
+    const reason = closingReasons.find((each) => each === because);
+    const { opened } = watch();
+    const { orphans } = await this.#stateParts();
+    const orphan = orphans.find(({ id, closed }) => id === of && closed === undefined);
+    if (opened === undefined || orphan === undefined || reason === undefined) throw gone();
+    const closed = { because: reason, since: now().toISOString() };
+    const done = await recordClosed(opened, [{ ...orphan, closed }], { lockTimeout, askedBy: by });
+    this.#state = undefined;
+    this.#version += 1;
+    if (done.length === 0) throw gone();
+    log(`${by} closed the orphan ${orphan.address} (${orphan.id}): ${reason}`);
+    return `Closed ${orphan.address}: ${reason}.`;
+  }
+
+  #row(): WorkspaceRow {
+    const { watch, source, mode } = this.#options;
+    const { last } = watch().status;
+    const { word, since } = this.#standing ?? { word: 'never-run' as const, since: undefined };
+    const isStale = this.#isStale() && word !== 'failed' && word !== 'invalid';
+    return {
+      address: this.only() ?? 'workspace',
+      standing: isStale ? 'stale' : word,
+      since,
+      checkedAt: this.#lastRead?.startedAt,
+      summary: this.#options.redact(summaryOf(last)),
+      source,
+      mode,
+    };
+  }
+
+  #isStale(): boolean {
+    const read = this.#lastRead;
+    if (read === undefined) return false;
+    const age = this.#options.now().getTime() - read.startedAt.getTime();
+    return age > STALE_AFTER_INTERVALS * this.#options.intervalSeconds * 1000;
+  }
+
+  /** Those of this process, and from the state those of others: one that took the lock is in both. */
+  #runs(past: readonly PastRun[]): RunDetail[] {
+    const others = past.map(detailOfPastRun);
+    const isKept = (own: RunDetail) => !past.some((run) => isSameRun(run, own));
+    return [...this.#own.filter(isKept), ...others]
+      .sort((a, b) => b.began.getTime() - a.began.getTime())
+      .slice(0, MOST_RUNS);
+  }
+
+  #stateParts(): Promise<StateParts> {
+    this.#state ??= this.#readState();
+    this.#state.catch(() => {
+      this.#state = undefined;
+    });
+    return this.#state;
+  }
+
+  async #readState(): Promise<StateParts> {
+    const { opened } = this.#options.watch();
+    if (opened === undefined) return { orphans: [], runs: [] };
+    const [{ orphans }, runs] = [await opened.stateAhead(), await pastRuns(opened.store)];
+    return { orphans, runs };
+  }
+
+  #textOf(error: unknown): string {
+    return this.#options.redact(messageOf(error));
+  }
+}
+
+function gone(): UserError {
+  return new UserError('This orphan is not on the list any more.');
+}
+
+function isSameRun({ command, began }: PastRun, own: RunDetail): boolean {
+  const at = Date.parse(began);
+  const ended = own.began.getTime() + (own.seconds ?? 0) * 1000;
+  return command === 'watch' && at >= own.began.getTime() && at <= ended;
+}

@@ -1,0 +1,313 @@
+import { connect } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { TrustedProxy } from '../../src/page/access/trusted-proxy.ts';
+import { pathOf } from '../../src/page/views/parts.ts';
+import { evil } from '../output/sample-styles.ts';
+import { type RunningPage, runningPage } from './running-page.ts';
+import { SampleSource } from './sample-source.ts';
+
+const ADDRESS = 'voices/clients/client-00001:production';
+const RUN = pathOf(ADDRESS, 'actions', 'run');
+const APPROVE = pathOf(ADDRESS, 'actions', 'approve');
+const everywhere = { listen: { host: '0.0.0.0', port: 0 } };
+const elsewhere = { host: '10.1.2.3' };
+
+/** Sends the form of an action as a person's browser would. */
+async function act(page: RunningPage, path: string, token: string, more: Record<string, string> = {}) {
+  const cookie = await page.signIn(token);
+  const of = more.of === undefined ? '' : `?of=${more.of}`;
+  const form = await page.formToken(path + of, cookie);
+  return page.ask(path, { headers: { cookie }, form: { form, ...more } });
+}
+
+describe('reading', () => {
+  it.each([
+    ['on loopback', {}, { host: 'localhost' }, 200],
+    ['on loopback, handed on by a proxy', {}, { host: 'localhost', 'x-forwarded-for': '10.9.9.9' }, 401],
+    ['on loopback, under the name of another place', {}, { host: 'evil.example' }, 403],
+    ['elsewhere', everywhere, elsewhere, 401],
+    ['elsewhere, under the name of another place', everywhere, { host: 'evil.example' }, 403],
+  ])('%s', async (_, options, headers, status) => {
+    await using page = await runningPage(options);
+    for (const path of ['/', '/workspaces', pathOf(ADDRESS), pathOf(ADDRESS, 'runs', 'run-1')]) {
+      const answer = await page.ask(path, { headers });
+      expect([path, answer.status]).toEqual([path, status]);
+      if (status !== 200) expect(answer.text).not.toMatch(/client-00002|503/);
+    }
+    if (status !== 200) expect((await page.ask('/events', { headers })).status).toBe(status);
+  });
+
+  it('keeps the address that was asked for over a sign-in, and leads nowhere else', async () => {
+    await using page = await runningPage(everywhere);
+    const to = pathOf(ADDRESS, 'runs', 'run-1');
+    expect((await page.ask(to, { headers: elsewhere })).text).toContain(`name="to" value="${to}"`);
+    const location = async (target: string) =>
+      (await page.ask('/sign-in', { form: { token: 'viewer-token', to: target } })).headers.location;
+    expect(await location(to)).toBe(to);
+    for (const bad of [
+      'https://evil.example/',
+      '//evil.example',
+      '/\\evil.example',
+      '/..//evil.example',
+      '',
+    ]) {
+      expect(new URL((await location(bad)) ?? '', page.url).origin).toBe(page.url);
+    }
+  });
+});
+
+describe('a form', () => {
+  it.each([
+    ['of another site', { origin: 'https://evil.example' }],
+    ['of another port of this machine', { origin: 'http://127.0.0.1:1' }],
+    ['of another site that hides where it is', { origin: 'null' }],
+    ['of a site beside this one', { 'sec-fetch-site': 'same-site' }],
+  ])('%s is refused', async (_, headers) => {
+    await using page = await runningPage();
+    const cookie = await page.signIn('admin-token');
+    const form = await page.formToken(RUN, cookie);
+    const answer = await page.ask(RUN, { headers: { cookie, ...headers }, form: { form } });
+    expect([answer.status, page.source.acted]).toEqual([403, []]);
+    const own = { cookie, origin: page.url, 'sec-fetch-site': 'same-origin' };
+    expect((await page.ask(RUN, { headers: own, form: { form } })).status).toBe(303);
+  });
+
+  it.each([
+    ['no token', () => ''],
+    ['a token that was made up', () => 'x'.repeat(43)],
+    [
+      'the token of another session',
+      async (page: RunningPage) => page.formToken(RUN, await page.signIn('admin-token')),
+    ],
+  ])('with %s is refused', async (_, tokenOf) => {
+    await using page = await runningPage();
+    const cookie = await page.signIn('admin-token');
+    const answer = await page.ask(RUN, { headers: { cookie }, form: { form: await tokenOf(page) } });
+    expect([answer.status, page.source.acted]).toEqual([403, []]);
+  });
+
+  it('is refused from whoever has not signed in, on loopback too', async () => {
+    await using page = await runningPage();
+    expect((await page.ask(RUN, { form: { form: '' } })).status).toBe(403);
+    expect((await page.ask(RUN)).status).toBe(401);
+    expect(page.source.acted).toEqual([]);
+  });
+
+  it('is refused after the sign-out and after twelve hours', async () => {
+    await using page = await runningPage();
+    const cookie = await page.signIn('admin-token');
+    const form = await page.formToken(RUN, cookie);
+    await page.ask('/sign-out', { headers: { cookie }, form: { form } });
+    expect((await page.ask(RUN, { headers: { cookie }, form: { form } })).status).toBe(403);
+    const later = await page.signIn('admin-token');
+    const laterForm = await page.formToken(RUN, later);
+    page.time = new Date(page.time.getTime() + 12 * 3_600_000);
+    expect((await page.ask(RUN, { headers: { cookie: later }, form: { form: laterForm } })).status).toBe(403);
+    expect(page.source.acted).toEqual([]);
+  });
+
+  it('that is large is not read', async () => {
+    await using page = await runningPage();
+    const cookie = await page.signIn('admin-token');
+    const answer = await page.ask(RUN, { headers: { cookie }, form: { form: 'x'.repeat(50_000) } });
+    expect(answer.status).toBe(413);
+  });
+});
+
+describe('a role', () => {
+  it.each([
+    ['viewer', 'run', 403],
+    ['viewer', 'approve', 403],
+    ['viewer', 'close-orphan', 403],
+    ['approver', 'run', 303],
+    ['approver', 'approve', 303],
+    ['approver', 'pause', 403],
+    ['approver', 'close-orphan', 403],
+    ['admin', 'pause', 303],
+    ['admin', 'close-orphan', 303],
+  ] as const)('%s who asks for %s gets %i', async (role, action, status) => {
+    await using page = await runningPage();
+    const path = pathOf(ADDRESS, 'actions', action);
+    const of = { approve: 'plan-1', 'close-orphan': '01JORPHAN' }[action as string];
+    const cookie = await page.signIn(`${role}-token`);
+    // The token of a form that this person can see is good for no other.
+    const { text } = await page.ask('/', { headers: { cookie } });
+    const form = /name="form" value="([^"]+)"/.exec(text)?.[1] ?? '';
+    const sent = { form, because: 'deleted', ...(of !== undefined && { of }) };
+    expect((await page.ask(path, { headers: { cookie }, form: sent })).status).toBe(status);
+    const asked = await page.ask(`${path}?of=${of ?? ''}`, { headers: { cookie } });
+    expect(asked.status).toBe(status === 303 ? 200 : 403);
+    expect(page.source.acted.map(({ by }) => by)).toEqual(status === 303 ? [`${role}-ann`] : []);
+  });
+
+  it('approves the plan that was shown and no other', async () => {
+    await using page = await runningPage();
+    const cookie = await page.signIn('approver-token');
+    const shown = await page.ask(`${APPROVE}?of=plan-1`, { headers: { cookie } });
+    expect(shown.text).toContain('Agent</span>/support-line');
+    const form = await page.formToken(`${APPROVE}?of=plan-1`, cookie);
+    page.source.waiting = 'plan-2';
+    const answer = await page.ask(APPROVE, { headers: { cookie }, form: { form, of: 'plan-1' } });
+    expect([answer.status, page.source.acted]).toEqual([409, []]);
+    const gone = await page.ask(`${APPROVE}?of=plan-1`, { headers: { cookie } });
+    expect([gone.status, gone.text]).toEqual([404, expect.stringContaining('does not wait any more')]);
+    expect((await act(page, APPROVE, 'approver-token', { of: 'plan-2' })).status).toBe(303);
+    expect(page.source.acted).toMatchObject([{ action: 'approve', of: 'plan-2', by: 'approver-ann' }]);
+  });
+});
+
+describe('a token', () => {
+  it('is not guessed: ten wrong ones of an address are all, and the right one waits too', async () => {
+    await using page = await runningPage();
+    const statuses = [];
+    for (let guess = 0; guess < 12; guess++) {
+      statuses.push((await page.ask('/sign-in', { form: { token: `guess-${guess}`, to: '/' } })).status);
+    }
+    expect(statuses).toEqual([...Array(10).fill(401), 429, 429]);
+    const right = await page.ask('/sign-in', { form: { token: 'admin-token', to: '/' } });
+    expect([right.status, right.headers['set-cookie']]).toEqual([429, undefined]);
+    page.time = new Date(page.time.getTime() + Number(right.headers['retry-after']) * 1000);
+    expect(await page.signIn('admin-token')).not.toBe('');
+  });
+
+  it('is guessed no faster with many requests at once', async () => {
+    await using page = await runningPage();
+    const guesses = Array.from({ length: 30 }, (_, guess) =>
+      page.ask('/sign-in', { form: { token: `guess-${guess}`, to: '/' } }),
+    );
+    const statuses = (await Promise.all(guesses)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 401)).toHaveLength(10);
+  });
+});
+
+describe('a session', () => {
+  it('has a new id after each sign-in, whatever the browser was given before', async () => {
+    await using page = await runningPage();
+    const first = await page.signIn('viewer-token');
+    const name = first.split('=')[0];
+    const planted = `${name}=${'A'.repeat(43)}`;
+    const answer = await page.ask('/sign-in', {
+      headers: { cookie: planted },
+      form: { token: 'admin-token', to: '/' },
+    });
+    const given = answer.headers['set-cookie']?.[0] ?? '';
+    expect(given).toMatch(/^\w+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200$/);
+    expect(given).not.toContain('AAAA');
+    const asPlanted = await page.ask(RUN, { headers: { cookie: planted } });
+    expect(asPlanted.status).toBe(401);
+  });
+
+  it('ends where its browser signs in again', async () => {
+    await using page = await runningPage(everywhere);
+    const cookie = await page.signIn('viewer-token');
+    const headers = { ...elsewhere, cookie };
+    expect((await page.ask('/', { headers })).status).toBe(200);
+    await page.ask('/sign-in', { headers: { cookie }, form: { token: 'admin-token', to: '/' } });
+    expect((await page.ask('/', { headers })).status).toBe(401);
+  });
+});
+
+describe('the header that names a user', () => {
+  const userHeader = { name: 'X-Forwarded-User', role: 'approver' } as const;
+  const named = { ...elsewhere, 'x-forwarded-user': 'ann', 'x-forwarded-for': '10.2.2.2' };
+
+  it('means nothing without the proxy', async () => {
+    for (const proxy of [new TrustedProxy([]), new TrustedProxy(['10.0.0.0/8', 'fd00::/8'])]) {
+      await using page = await runningPage({ ...everywhere, userHeader, proxy });
+      expect((await page.ask('/', { headers: named })).status).toBe(401);
+    }
+  });
+
+  it('names who acts when the proxy sends it', async () => {
+    await using page = await runningPage({
+      ...everywhere,
+      userHeader,
+      proxy: new TrustedProxy(['127.0.0.0/8']),
+    });
+    const headers = { ...named, 'x-forwarded-proto': 'https' };
+    const first = await page.ask(RUN, { headers });
+    const [cookie = ''] = first.headers['set-cookie'] ?? [];
+    expect([first.status, cookie]).toEqual([200, expect.stringMatching(/; Secure$/)]);
+    const form = /action="\/workspaces[^>]*><input type="hidden" name="form" value="([^"]+)"/.exec(
+      first.text,
+    )?.[1];
+    const send = (user: string, sent = cookie.split(';')[0] ?? '') =>
+      page.ask(RUN, {
+        headers: { ...headers, 'x-forwarded-user': user, cookie: sent },
+        form: { form: form ?? '' },
+      });
+    expect((await send('bob')).status).toBe(403);
+    expect((await send('ann', 'none=1')).status).toBe(403);
+    expect((await send('ann')).status).toBe(303);
+    expect(page.source.acted.map(({ by }) => by)).toEqual(['ann']);
+    expect((await page.ask('/', { headers: { ...headers, 'x-forwarded-user': '' } })).status).toBe(401);
+  });
+
+  it.each(['10.0.0.0/33', 'x/8', '10.0.0.0/', '10.0.0.0/8/8', 'localhost'])(
+    'refuses the network %s',
+    (network) => {
+      expect(() => new TrustedProxy([network])).toThrow('is not a network');
+    },
+  );
+});
+
+describe('what is shown', () => {
+  it('is framed by nobody, kept by nobody and loads nothing from elsewhere', async () => {
+    await using page = await runningPage();
+    for (const path of ['/', pathOf(ADDRESS), '/sign-in', '/nothing', '/workspaces/none']) {
+      const { headers } = await page.ask(path);
+      expect(headers).toMatchObject({
+        'content-security-policy': expect.stringMatching(/default-src 'none'.*frame-ancestors 'none'/),
+        'x-frame-options': 'DENY',
+        'x-content-type-options': 'nosniff',
+        'cache-control': 'no-store',
+        'referrer-policy': 'same-origin',
+      });
+      expect(headers['content-security-policy']).not.toContain('unsafe');
+    }
+  });
+
+  it.each([
+    ['markup', `<img src=x onerror=alert(1)>"'</bdi>:p`],
+    ['control and bidirectional characters', `a\u0000\u001b[31m\u202eevil\u2066\u200b:p`],
+    ['what the terminal must not see either', `${evil}:p`],
+    ['255 characters', `${'n'.repeat(253)}:p`],
+    ['letters from right to left', 'שלום/عربي:p'],
+  ])('%s in names stays text', async (_, name) => {
+    await using page = await runningPage({ source: new SampleSource({ count: 2, names: ['x:p', name] }) });
+    const list = (await page.ask('/workspaces')).text;
+    const path = /href="(\/workspaces\/(?!x:p)[^"]+)"/.exec(list)?.[1]?.replaceAll('&#39;', "'") ?? '';
+    const one = await page.ask(path);
+    expect(one.status).toBe(200);
+    for (const text of [list, one.text]) {
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there.
+      expect(text).not.toMatch(/<img|[\u0000-\u0008\u001b\u202a-\u202e\u2066-\u2069\u200b]/);
+    }
+  });
+
+  it('has no secret', async () => {
+    await using page = await runningPage({ source: new SampleSource({ count: 1, names: ['hunter2:p'] }) });
+    expect((await page.ask('/workspaces')).text).toContain('(secret)');
+  });
+});
+
+describe('slow and many connections', () => {
+  it('ends a connection that does not finish its request', { timeout: 30_000 }, async () => {
+    await using page = await runningPage();
+    const socket = connect(Number(new URL(page.url).port), '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ');
+    const answer = await new Promise<string>((resolve) => {
+      let text = '';
+      socket.on('data', (part) => {
+        text += part;
+      });
+      socket.on('close', () => resolve(text));
+    });
+    expect(answer).toMatch(/^HTTP\/1.1 408/);
+  });
+
+  it('refuses headers that are too large', async () => {
+    await using page = await runningPage();
+    expect((await page.ask('/', { headers: { 'x-large': 'x'.repeat(20_000) } })).status).toBe(431);
+  });
+});

@@ -1,0 +1,152 @@
+import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
+import {
+  type ActionRequest,
+  type ListQuery,
+  type PageSource,
+  ROWS_PER_PAGE,
+  type RunDetail,
+  type Standing,
+  standings,
+  type WorkspaceDetail,
+  type WorkspaceRow,
+} from '../../src/page/page-data.ts';
+import { resourcesOf } from '../../src/page/report-standing.ts';
+import { UserError } from '../../src/problems/user-error.ts';
+import { sampleReport } from '../operator/sample-report.ts';
+import { richPlan } from '../output/sample-plan.ts';
+
+export const NOW = new Date('2030-01-02T12:00:00Z');
+
+const at = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000);
+
+/** Workspaces of a fleet in memory, and what was done with them. */
+export class SampleSource implements PageSource {
+  readonly title = 'fleet';
+  readonly rows: WorkspaceRow[];
+  readonly acted: ActionRequest[] = [];
+  readonly plan: PlanDocument;
+  revision = 1;
+  /** The id of the plan that waits. */
+  waiting = 'plan-1';
+
+  constructor({ count = 3, plan = richPlan, names = [] as readonly string[] } = {}) {
+    this.plan = plan;
+    this.rows = Array.from({ length: count }, (_, index) => rowOf(index, names[index]));
+  }
+
+  only(): undefined {
+    return undefined;
+  }
+
+  async version(): Promise<string> {
+    return String(this.revision);
+  }
+
+  async overview() {
+    const counts = new Map<Standing, number>();
+    for (const { standing } of this.rows) counts.set(standing, (counts.get(standing) ?? 0) + 1);
+    const some = (...wanted: Standing[]) =>
+      this.rows.filter(({ standing }) => wanted.includes(standing)).slice(0, 20);
+    return {
+      counts,
+      attention: some('waiting', 'failed', 'invalid', 'drifted'),
+      stale: some('stale'),
+      facts: [['Oldest check', at(200)] as const, ['Processes', '2 alive'] as const],
+    };
+  }
+
+  async workspaces({ status, q = '', page }: ListQuery) {
+    const fitting = this.rows.filter(
+      (row) => (status === undefined || row.standing === status) && row.address.includes(q),
+    );
+    return {
+      rows: fitting.slice((page - 1) * ROWS_PER_PAGE, page * ROWS_PER_PAGE),
+      found: fitting.length,
+      total: this.rows.length,
+      sources: ['voices', 'others'],
+      labels: [],
+    };
+  }
+
+  async workspace(address: string): Promise<WorkspaceDetail | undefined> {
+    const row = this.rows.find((each) => each.address === address);
+    if (row === undefined) return undefined;
+    return {
+      ...row,
+      facts: [
+        ['Workspace', this.plan.workspace_id],
+        ['Platform', this.plan.base_url],
+      ],
+      running: false,
+      nextRun: at(-3),
+      problems: row.standing === 'failed' ? [{ heading: 'The last run failed', lines: [row.summary] }] : [],
+      held: undefined,
+      resources: resourcesOf(sampleReport({ plan: this.plan })),
+      plan: this.plan,
+      waiting: { id: this.waiting, madeAt: at(30) },
+      workspaceFlag: '',
+      orphans: [
+        {
+          kind: 'Webhook',
+          id: '01JORPHAN',
+          address: 'Webhook/old',
+          reason: 'replaced',
+          since: at(900).toISOString(),
+        },
+      ],
+      runs: [runOf('run-1', row.summary)],
+      stateProblem: undefined,
+      actions: ['run', 'approve', 'reject', 'pause', 'resume', 'close-orphan'],
+    };
+  }
+
+  async run(_: string, id: string): Promise<RunDetail | undefined> {
+    return id === 'run-1' ? runOf(id, 'the platform answered 503') : undefined;
+  }
+
+  async act(request: ActionRequest): Promise<string> {
+    if (request.action === 'approve' && request.of !== this.waiting) {
+      throw new UserError('This plan does not wait any more.');
+    }
+    this.acted.push(request);
+    return 'done';
+  }
+}
+
+function rowOf(index: number, name?: string): WorkspaceRow {
+  const standing = standings[index % standings.length] ?? 'in-sync';
+  return {
+    address: name ?? `voices/clients/client-${String(index).padStart(5, '0')}:production`,
+    standing,
+    since: at(index % 600),
+    checkedAt: standing === 'never-run' ? undefined : at(index % 7),
+    summary:
+      standing === 'in-sync'
+        ? ''
+        : standing === 'failed'
+          ? 'GET /api/v1/agents: 503'
+          : '2 to update, 1 manual',
+    source: 'voices',
+    mode: 'approve',
+  };
+}
+
+function runOf(id: string, summary: string): RunDetail {
+  return {
+    id,
+    began: at(40),
+    seconds: 3.2,
+    result: 'failed',
+    command: 'fleet',
+    who: 'voxform@host-1',
+    askedBy: 'ann',
+    summary,
+    facts: [['Commit', '1f2e3d4c']],
+    problems: [summary],
+    resources: [
+      { address: 'Agent/support-line', action: 'update', result: 'failed', id: '01JAGENT', detail: summary },
+      { address: 'Agent/billing', action: 'update', result: 'done', id: '01JAGENT2', detail: 'name' },
+    ],
+    more: 0,
+  };
+}

@@ -1,0 +1,86 @@
+import { expect, it } from 'vitest';
+import { API_KEY, agentManifest, testWorkspace, webhookManifest } from '../cli/workspace.ts';
+import { WatchProcess } from '../operator/watch-process.ts';
+import { asking } from './running-page.ts';
+
+const TOKEN = 'the-token-of-this-watch';
+
+it('shows the workspace of a watch, starts a run and closes an orphan, each under the name of who asked', async () => {
+  await using workspace = await testWorkspace({
+    'manifests/a.yaml': agentManifest('answering'),
+    'manifests/b.yaml': webhookManifest('leaving', 'https://hooks.example.com/x'),
+  });
+  await workspace.run('apply', '--auto-approve');
+  await workspace.folder.write('manifests/b.yaml', '# nothing\n');
+  await workspace.run('apply', '--auto-approve');
+  await workspace.folder.write('manifests/a.yaml', agentManifest('answering', 'Be brief.'));
+  const watch = new WatchProcess(['--listen', '127.0.0.1:0', '--interval', '1h'], {
+    cwd: workspace.folder.root,
+    env: { VOXFORM_API_KEY: API_KEY, VOXFORM_WATCH_TOKEN: TOKEN },
+  });
+  const url = await watch.url();
+  const ask = asking(url);
+  await watch.until('run');
+
+  const first = await ask('/');
+  expect([first.status, first.headers.location]).toEqual([302, '/workspaces/test']);
+  const free = await ask('/workspaces/test');
+  expect(free.text).toContain('1 to update');
+  expect(free.text).toContain('Webhook</span>/leaving');
+  expect(free.text).not.toContain('Run now');
+  const bearer = { authorization: `Bearer ${TOKEN}` };
+  const metrics = await ask('/metrics', { headers: bearer });
+  expect(metrics.text).toContain('voxform_resources{status="update"} 1');
+
+  const signedIn = await ask('/sign-in', { form: { token: TOKEN, to: '/workspaces/test' } });
+  expect([signedIn.status, signedIn.headers.location]).toEqual([303, '/workspaces/test']);
+  const cookie = signedIn.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+  const act = async (action: string, of?: string) => {
+    const path = `/workspaces/test/actions/${action}`;
+    const { text } = await ask(of === undefined ? path : `${path}?of=${of}`, { headers: { cookie } });
+    const form =
+      /action="\/workspaces[^>]*><input type="hidden" name="form" value="([^"]+)"/.exec(text)?.[1] ?? '';
+    const sent = { form, because: 'deleted', ...(of !== undefined && { of }) };
+    return (await ask(path, { headers: { cookie }, form: sent })).status;
+  };
+  expect(await act('run')).toBe(303);
+  await watch.until('run', ({ run }) => run === 2);
+  const orphan = /close-orphan\?of=([^"]+)"/.exec(
+    (await ask('/workspaces/test', { headers: { cookie } })).text,
+  )?.[1];
+  expect(await act('close-orphan', orphan)).toBe(303);
+  const seen = async (path: string) =>
+    (await ask(`/workspaces/test/actions/${path}`, { headers: { cookie } })).status;
+  expect([await seen(`close-orphan?of=${orphan}`), await seen('approve'), await seen('pause')]).toEqual([
+    404, 409, 409,
+  ]);
+
+  const { text } = await ask('/workspaces/test');
+  expect(text.match(/asked by <bdi>admin<\/bdi>/g)).toHaveLength(2);
+  expect(text).not.toContain('Webhook</span>/leaving');
+  const run = /href="(\/workspaces\/test\/runs\/[^"]+)"/.exec(text)?.[1] ?? '';
+  expect((await ask(run)).text).toContain('orphans close');
+  expect((await ask('/workspaces/test/runs/none')).status).toBe(404);
+  watch.signal('SIGTERM');
+  expect(await watch.running.ended).toMatchObject({ code: 0 });
+  const history = await workspace.run('history', '--output', 'json');
+  expect(JSON.parse(history.stdout).runs[0]).toMatchObject({ command: 'orphans close', asked_by: 'admin' });
+});
+
+it('limits wrong bearer tokens like those of the sign-in', async () => {
+  await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
+  const watch = new WatchProcess(['--listen', '127.0.0.1:0'], {
+    cwd: workspace.folder.root,
+    env: { VOXFORM_API_KEY: API_KEY, VOXFORM_WATCH_TOKEN: TOKEN },
+  });
+  const ask = asking(await watch.url());
+  const statuses = [];
+  for (let guess = 0; guess < 11; guess++) {
+    statuses.push((await ask('/status', { headers: { authorization: `Bearer guess-${guess}` } })).status);
+  }
+  expect(statuses).toEqual([...Array(10).fill(403), 429]);
+  expect((await ask('/sign-in', { form: { token: TOKEN } })).status).toBe(429);
+  expect((await ask('/healthz')).status).toBe(200);
+  watch.signal('SIGTERM');
+  await watch.running.ended;
+});
