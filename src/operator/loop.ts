@@ -12,7 +12,7 @@ export interface NextRun {
 }
 
 /** How runs are spaced, in milliseconds. */
-interface Pauses {
+export interface Pauses {
   readonly interval: number;
   /** After the first failed run; it doubles with each further one. */
   readonly firstRetry: number;
@@ -148,7 +148,11 @@ function intervalPause({ interval }: Pauses, random: number): number {
  * @param failures from 1.
  * @param random from 0 to 1.
  */
-function retryPause({ firstRetry, longestRetry }: Pauses, failures: number, random: number): number {
+export function retryPause(
+  { firstRetry, longestRetry }: Pick<Pauses, 'firstRetry' | 'longestRetry'>,
+  failures: number,
+  random: number,
+): number {
   const whole = Math.min(longestRetry, firstRetry * 2 ** Math.min(failures - 1, 40));
   return whole * (0.5 + random / 2);
 }

@@ -11,7 +11,14 @@ export function missingIn({ resources }: PlanDocument): MissingResource[] {
 
 /** Since when records are missing, for a watch that stores nothing: as long as its process lives. */
 export class MissingSince {
-  #since = new Map<string, string>();
+  #since: ReadonlyMap<string, string>;
+
+  /** @param missing as an earlier run found it. */
+  constructor(missing: readonly MissingResource[] = []) {
+    this.#since = new Map(
+      missing.flatMap(({ address, id, since }) => (since === undefined ? [] : [[keyOf(address, id), since]])),
+    );
+  }
 
   /** Takes down what a run found. */
   note(missing: readonly MissingResource[], at: Date): void {

@@ -17,7 +17,14 @@ import type { LoadedVersion } from './load-version.ts';
 import { MissingSince, missingIn } from './missing-since.ts';
 import { receiversOf } from './notifications/receiver.ts';
 import { RemovalDebounce } from './removal-debounce.ts';
-import type { AppliedChange, DriftedResource, Hold, RunReport, WatchMode } from './run-report.ts';
+import type {
+  AppliedChange,
+  DriftedResource,
+  Hold,
+  MissingResource,
+  RunReport,
+  WatchMode,
+} from './run-report.ts';
 import { StateLocked } from './state-locked.ts';
 import { windowState } from './windows.ts';
 
@@ -45,6 +52,8 @@ interface ReconcilerOptions {
   readonly removalDelay: number;
   /** Milliseconds for which another run may hold the state before that is a failure. */
   readonly longestBusy: number;
+  /** Records that an earlier run missed, and since when: for a mode that stores nothing. */
+  readonly missing?: readonly MissingResource[] | undefined;
   /** True where files have changed that no run has read yet. */
   hasNews(): boolean;
 }
@@ -52,7 +61,7 @@ interface ReconcilerOptions {
 type RunRequest = Pick<RunReport, 'number' | 'triggers' | 'askedBy'>;
 type RunOutcome = Omit<RunReport, keyof RunRequest | 'mode' | 'startedAt' | 'seconds' | 'busy'>;
 
-const NOTHING: RunOutcome = {
+export const NOTHING: RunOutcome = {
   result: 'failed',
   workspace: undefined,
   commit: undefined,
@@ -72,12 +81,13 @@ const NOTHING: RunOutcome = {
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #removals: RemovalDebounce;
-  readonly #missing = new MissingSince();
+  readonly #missing: MissingSince;
   #busySince: number | undefined;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
     this.#removals = new RemovalDebounce(options.removalDelay);
+    this.#missing = new MissingSince(options.missing);
   }
 
   /** Never rejects: what goes wrong is in the report. */

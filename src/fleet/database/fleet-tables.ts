@@ -64,8 +64,9 @@ CREATE TABLE workspaces (
   status text NOT NULL DEFAULT 'never-run',
   status_since timestamptz NOT NULL DEFAULT now(),
   checked_at timestamptz,
-  last json
+  last jsonb
 ) WITH (fillfactor = 70);
+COMMENT ON COLUMN workspaces.last IS 'What the last runs found: of the platform, the last one that saw it.';
 COMMENT ON COLUMN workspaces.checked_at IS 'Start of the last run that saw the platform.';
 CREATE INDEX workspaces_due ON workspaces (due_at) WHERE paused_at IS NULL AND vanished_at IS NULL;
 CREATE INDEX workspaces_source ON workspaces (source, project);

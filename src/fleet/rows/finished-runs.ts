@@ -77,7 +77,7 @@ const UPDATE = `UPDATE ${S}.workspaces w SET
   status_since = CASE WHEN coalesce(r.status, w.status) = w.status THEN w.status_since ELSE r.read_at END,
   checked_at = CASE WHEN r.checked THEN r.read_at ELSE w.checked_at END,
   failures = r.failures,
-  last = r.summary,
+  last = CASE WHEN r.checked THEN r.summary ELSE coalesce(w.last, '{}') || r.summary END,
   good_version = CASE WHEN r.good THEN r.version ELSE w.good_version END,
   good_commit = CASE WHEN r.good THEN r.commit ELSE w.good_commit END,
   asked_why = CASE WHEN r.answer AND w.asked_at <= r.read_at THEN NULL ELSE w.asked_why END,
@@ -87,7 +87,7 @@ const UPDATE = `UPDATE ${S}.workspaces w SET
     WHEN r.again IS NULL THEN w.due_at
     WHEN r.backs_off THEN now() + r.again * interval '1 millisecond'
     ELSE least(w.due_at, now() + r.again * interval '1 millisecond') END
-FROM json_to_recordset($1::json) AS r (address text, status text, checked boolean, failures integer, summary json, good boolean,
+FROM json_to_recordset($1::json) AS r (address text, status text, checked boolean, failures integer, summary jsonb, good boolean,
   version text, commit text, answer boolean, read_at timestamptz, again float8, backs_off boolean)
 WHERE w.address = r.address`;
 

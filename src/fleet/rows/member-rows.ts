@@ -100,6 +100,14 @@ export async function versionsInUse({ ask }: FleetStatements, source: string): P
   return new Set(rows.flatMap(({ version }) => (version === null ? [] : [String(version)])));
 }
 
+/** Whether workspaces that run are of more than one base URL. */
+export async function hasSeveralBaseUrls({ ask }: FleetStatements): Promise<boolean> {
+  const [row] = await ask(
+    `SELECT count(DISTINCT coalesce(base_url, '')) > 1 AS several FROM ${S}.workspaces WHERE paused_at IS NULL AND vanished_at IS NULL`,
+  );
+  return row?.several === true;
+}
+
 const CHANGED = `asked_at = now(), asked_why = 'changed', asked_by = NULL, due_at = now()`;
 
 async function enterMembers({ ask }: FleetStatements, { source, projects }: SourceContents): Promise<void> {

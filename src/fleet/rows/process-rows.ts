@@ -44,11 +44,11 @@ export async function removeProcess({ ask }: FleetStatements, id: string): Promi
   await ask(`DELETE FROM ${S}.processes WHERE id = $1`, id);
 }
 
-/** Removes what is older than `days` from the list of runs, and plans that were decided on or overtaken before. */
-export async function removeOldRuns({ ask }: FleetStatements, days: number): Promise<void> {
-  await ask(`DELETE FROM ${S}.runs WHERE started_at < now() - $1 * interval '1 day'`, days);
+/** Removes what is older, in milliseconds, from the list of runs, and plans that were decided on or overtaken before. */
+export async function removeOldRuns({ ask }: FleetStatements, retention: number): Promise<void> {
+  await ask(`DELETE FROM ${S}.runs WHERE started_at < now() - $1 * interval '1 millisecond'`, retention);
   await ask(
-    `DELETE FROM ${S}.plans WHERE state NOT IN ('waiting', 'approved') AND coalesce(decided_at, made_at) < now() - $1 * interval '1 day'`,
-    days,
+    `DELETE FROM ${S}.plans WHERE state NOT IN ('waiting', 'approved') AND coalesce(decided_at, made_at) < now() - $1 * interval '1 millisecond'`,
+    retention,
   );
 }

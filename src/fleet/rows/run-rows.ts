@@ -1,4 +1,5 @@
 import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
+import type { FreshState } from '../../state/state.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import type { FleetMode } from '../member.ts';
@@ -26,6 +27,10 @@ export interface RunRow {
   readonly failures: number;
   readonly asked: { readonly why: AskedWhy; readonly by: string | undefined } | undefined;
   readonly approved: { readonly id: string; readonly digest: string; readonly by: string } | undefined;
+  /** Id of the plan that waits or is approved. */
+  readonly openPlan: string | undefined;
+  /** What the first state begins with, so that the open plan stays the same. */
+  readonly fresh: FreshState | undefined;
   /** Records that the last run missed, and since when. */
   readonly missing: readonly {
     readonly address: string;
@@ -47,10 +52,11 @@ export async function rowsToRun(
 ): Promise<ReadonlyMap<string, RunRow>> {
   const rows = await ask(
     `SELECT w.*, now()::text AS read_at, w.last->'missing' AS missing,
-  extract(epoch FROM now() - j.due)::float8 AS lateness, p.id AS plan_id, p.digest, p.decided_by
+  extract(epoch FROM now() - j.due)::float8 AS lateness, p.id AS plan_id, p.digest, p.state AS plan_state,
+  p.decided_by, p.plan->'state'->>'lineage' AS lineage, p.plan->'state'->>'salt' AS salt
 FROM json_to_recordset($1::json) AS j (address text, due timestamptz)
 JOIN ${S}.workspaces w ON w.address = j.address AND w.paused_at IS NULL AND w.vanished_at IS NULL
-LEFT JOIN ${S}.plans p ON p.address = w.address AND p.state = 'approved'`,
+LEFT JOIN ${S}.plans p ON p.address = w.address AND p.state IN ('waiting', 'approved')`,
     JSON.stringify(jobs.map(({ address, due }) => ({ address, due }))),
   );
   return new Map(rows.map((row) => [String(row.address), rowOf(row)]));
@@ -74,9 +80,11 @@ function rowOf(row: DatabaseRow): RunRow {
     failures: Number(row.failures),
     asked: why === undefined ? undefined : { why: why as AskedWhy, by: text('asked_by') },
     approved:
-      row.plan_id === null
+      row.plan_state !== 'approved'
         ? undefined
         : { id: String(row.plan_id), digest: String(row.digest), by: String(row.decided_by) },
+    openPlan: text('plan_id'),
+    fresh: row.plan_id === null ? undefined : { lineage: String(row.lineage), salt: String(row.salt) },
     missing: (row.missing ?? []) as RunRow['missing'],
     readAt: String(row.read_at),
     lateness: Number(row.lateness),

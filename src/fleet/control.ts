@@ -1,0 +1,160 @@
+import { didYouMean } from '../problems/suggest.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { Json } from '../values/json.ts';
+import type { FleetDatabase } from './database/fleet-database.ts';
+import { FLEET_SCHEMA } from './database/fleet-tables.ts';
+import {
+  type FleetFigures,
+  fleetFigures,
+  type ShownWorkspace,
+  shownWorkspaces,
+  type WorkspaceFilter,
+} from './rows/status-rows.ts';
+
+export interface FleetStatus extends FleetFigures {
+  readonly workspaces: readonly ShownWorkspace[];
+}
+
+/** What a person may do with a fleet. All that goes wrong is a `UserError`. */
+export interface FleetControl {
+  /** Figures of the whole fleet, and the workspaces that the filter lets through. */
+  status(filter: WorkspaceFilter): Promise<FleetStatus>;
+  /** Has workspaces run before their turn. */
+  run(addresses: readonly string[], by: string): Promise<void>;
+  /** Lets workspaces have no turn; a run under way goes on. Those that were not paused before. */
+  pause(
+    addresses: readonly string[],
+    decision: { readonly by: string; readonly because?: string | undefined },
+  ): Promise<readonly string[]>;
+  /** Those that were paused. */
+  resume(addresses: readonly string[]): Promise<readonly string[]>;
+  /** Has exactly that plan applied. @param plan its id, or the digest that begins with it. */
+  approve(address: string, plan: string, by: string): Promise<void>;
+  /** Has that plan not applied; it does not wait again until it was stale. */
+  reject(address: string, plan: string, by: string): Promise<void>;
+  /** The plan that waits or is approved, as `plan --out` writes it; undefined where there is none. */
+  plan(address: string): Promise<Json | undefined>;
+}
+
+const S = FLEET_SCHEMA;
+
+export function fleetControl(database: FleetDatabase): FleetControl {
+  const { ask } = database;
+
+  const known = async (addresses: readonly string[]): Promise<void> => {
+    const rows = await ask(
+      `SELECT a.address FROM unnest($1::text[]) AS a (address) WHERE NOT EXISTS (SELECT FROM ${S}.workspaces w WHERE w.address = a.address)`,
+      addresses,
+    );
+    const [first] = rows;
+    if (first === undefined) return;
+    const address = String(first.address);
+    const all = await ask(`SELECT address FROM ${S}.workspaces ORDER BY address LIMIT 10000`);
+    throw new UserError(
+      `the fleet has no workspace ${JSON.stringify(address)}${didYouMean(
+        address,
+        all.map((row) => String(row.address)),
+      )}`,
+      {
+        hint: 'An address is SOURCE/PROJECT:WORKSPACE; see: voxform fleet status',
+      },
+    );
+  };
+
+  const decide = async (
+    { address, plan, by }: { readonly address: string; readonly plan: string; readonly by: string },
+    state: 'approved' | 'rejected',
+  ): Promise<void> => {
+    await known([address]);
+    await database.atomically(async (statements) => {
+      const [open] = await statements.ask(
+        `SELECT id, digest, state, decided_by FROM ${S}.plans WHERE address = $1 AND state IN ('waiting', 'approved') FOR UPDATE`,
+        address,
+      );
+      const isSame = open !== undefined && plan.length >= 8 && String(open.digest).startsWith(plan);
+      if (!isSame) throw await notWaiting(address, plan, open?.id);
+      if (open.state === state) return;
+      await statements.ask(
+        `UPDATE ${S}.plans SET state = $3, decided_by = $4, decided_at = now() WHERE address = $1 AND id = $2`,
+        address,
+        open.id,
+        state,
+        by,
+      );
+      if (state === 'approved') await statements.ask(asking('approved'), [address], by);
+    });
+  };
+
+  const notWaiting = async (address: string, plan: string, open: unknown): Promise<UserError> => {
+    const [row] = await ask(
+      `SELECT state, decided_by FROM ${S}.plans WHERE address = $1 AND digest LIKE $2 || '%'`,
+      address,
+      plan.replaceAll(/[^0-9a-f]/g, ''),
+    );
+    const became = row === undefined ? '' : `: it is ${row.state}`;
+    return new UserError(`the plan ${plan} of ${address} does not wait for approval${became}`, {
+      hint:
+        open === undefined
+          ? 'No plan of this workspace waits.'
+          : `The plan ${open} waits. Look at it before you approve it.`,
+    });
+  };
+
+  return {
+    async status(filter) {
+      if (filter.address !== undefined) await known([filter.address]);
+      const [figures, workspaces] = await Promise.all([
+        fleetFigures(database),
+        shownWorkspaces(database, filter),
+      ]);
+      return { ...figures, workspaces };
+    },
+    async run(addresses, by) {
+      await known(addresses);
+      const paused = await ask(
+        `SELECT address FROM ${S}.workspaces WHERE address = ANY ($1::text[]) AND (paused_at IS NOT NULL OR vanished_at IS NOT NULL)`,
+        addresses,
+      );
+      if (paused.length > 0) {
+        const list = paused.map(({ address }) => String(address)).join(', ');
+        throw new UserError(`paused or vanished, so not run: ${list}`, { hint: 'Nothing was asked for.' });
+      }
+      await ask(asking('requested'), addresses, by);
+    },
+    async pause(addresses, { by, because }) {
+      await known(addresses);
+      const rows = await ask(
+        `UPDATE ${S}.workspaces SET paused_at = now(), paused_by = $2, paused_because = $3
+WHERE address = ANY ($1::text[]) AND paused_at IS NULL RETURNING address`,
+        addresses,
+        by,
+        because ?? null,
+      );
+      return rows.map(({ address }) => String(address));
+    },
+    async resume(addresses) {
+      await known(addresses);
+      const rows = await ask(
+        `UPDATE ${S}.workspaces SET paused_at = NULL, paused_by = NULL, paused_because = NULL, due_at = now()
+WHERE address = ANY ($1::text[]) AND paused_at IS NOT NULL RETURNING address`,
+        addresses,
+      );
+      return rows.map(({ address }) => String(address));
+    },
+    approve: (address, plan, by) => decide({ address, plan, by }, 'approved'),
+    reject: (address, plan, by) => decide({ address, plan, by }, 'rejected'),
+    async plan(address) {
+      await known([address]);
+      const [row] = await ask(
+        `SELECT plan FROM ${S}.plans WHERE address = $1 AND state IN ('waiting', 'approved')`,
+        address,
+      );
+      return row?.plan as Json | undefined;
+    },
+  };
+}
+
+function asking(why: 'requested' | 'approved'): string {
+  return `UPDATE ${S}.workspaces SET asked_at = clock_timestamp(), asked_why = '${why}', asked_by = $2, due_at = least(due_at, now())
+WHERE address = ANY ($1::text[])`;
+}

@@ -1,0 +1,180 @@
+import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
+import type { Json } from '../../values/json.ts';
+import type { FleetStatements } from '../database/fleet-database.ts';
+import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+import type { RunStatus } from './run-rows.ts';
+
+/** How a workspace stands at this moment. */
+export const shownStatuses = [
+  'failed',
+  'invalid',
+  'waiting',
+  'vanished',
+  'stale',
+  'drifted',
+  'pending',
+  'paused',
+  'never-run',
+  'in-sync',
+] as const satisfies readonly (RunStatus | 'vanished' | 'stale' | 'paused' | 'never-run')[];
+
+export type ShownStatus = (typeof shownStatuses)[number];
+
+/** Seconds without a sign of life after which a process counts as dead. */
+const DEAD_AFTER = 60;
+/** Intervals after which what a run found is too old to be believed. */
+const STALE_AFTER = 3;
+
+const S = FLEET_SCHEMA;
+
+/** What is older than that is stale, whatever it was. */
+const SHOWN = `CASE WHEN vanished_at IS NOT NULL THEN 'vanished' WHEN paused_at IS NOT NULL THEN 'paused'
+  WHEN status IN ('failed', 'invalid') THEN status
+  WHEN checked_at IS NULL THEN 'never-run'
+  WHEN checked_at < now() - ${STALE_AFTER} * greatest(interval_ms, 1000) * interval '1 millisecond' THEN 'stale' ELSE status END`;
+
+/** Figures of the whole fleet. Times are ISO 8601, ages are seconds. */
+export interface FleetFigures {
+  readonly at: string;
+  readonly counts: Readonly<Record<ShownStatus, number>>;
+  /** Of the workspace that waits longest for its turn; 0 where none does. */
+  readonly lateness: number;
+  /** Of the oldest check of a workspace that is not paused and has not vanished; null where one has never run. */
+  readonly oldestCheckAge: number | null;
+  readonly sources: readonly {
+    readonly name: string;
+    readonly shown: string;
+    readonly commit: string | null;
+    readonly fetchedAge: number | null;
+    readonly problem: string | null;
+    readonly warnings: readonly string[];
+  }[];
+  readonly processes: readonly {
+    readonly id: string;
+    readonly host: string;
+    readonly pid: number;
+    readonly version: string;
+    readonly since: string;
+    readonly heardAge: number;
+    readonly status: 'alive' | 'ending' | 'dead';
+    readonly runs: readonly { readonly address: string; readonly since: string }[];
+  }[];
+}
+
+export async function fleetFigures({ ask }: FleetStatements): Promise<FleetFigures> {
+  const [row = {}] = await ask(`SELECT now() AS at,
+  (SELECT json_object_agg(shown, number) FROM (SELECT ${SHOWN} AS shown, count(*)::integer AS number FROM ${S}.workspaces GROUP BY 1) c) AS counts,
+  (SELECT coalesce(greatest(0, extract(epoch FROM now() - min(due_at))), 0)::float8 FROM ${S}.workspaces
+    WHERE paused_at IS NULL AND vanished_at IS NULL) AS lateness,
+  (SELECT CASE WHEN bool_or(checked_at IS NULL) THEN NULL ELSE extract(epoch FROM now() - min(checked_at))::float8 END
+    FROM ${S}.workspaces WHERE paused_at IS NULL AND vanished_at IS NULL) AS oldest,
+  (SELECT coalesce(json_agg(json_build_object('name', name, 'shown', shown, 'commit', commit, 'fetchedAge',
+    extract(epoch FROM now() - fetched_at)::float8, 'problem', problem, 'warnings', coalesce(warnings, '[]')) ORDER BY name), '[]')
+    FROM ${S}.sources) AS sources,
+  (SELECT coalesce(json_agg(json_build_object('id', id, 'host', host, 'pid', pid, 'version', version, 'since', since,
+    'heardAge', extract(epoch FROM now() - heard_at)::float8, 'status',
+    CASE WHEN heard_at < now() - ${DEAD_AFTER} * interval '1 second' THEN 'dead' WHEN ending THEN 'ending' ELSE 'alive' END,
+    'runs', runs) ORDER BY since), '[]') FROM ${S}.processes) AS processes`);
+  const counts = Object.fromEntries(shownStatuses.map((status) => [status, 0]));
+  return {
+    at: (row.at as Date).toISOString(),
+    counts: { ...counts, ...(row.counts as object | null) } as FleetFigures['counts'],
+    lateness: Number(row.lateness),
+    oldestCheckAge: row.oldest === null ? null : Number(row.oldest),
+    sources: row.sources as FleetFigures['sources'],
+    processes: row.processes as FleetFigures['processes'],
+  };
+}
+
+/** A workspace as a person sees it. */
+export interface ShownWorkspace {
+  readonly address: string;
+  readonly status: ShownStatus;
+  readonly since: string;
+  readonly mode: string;
+  readonly intervalSeconds: number;
+  readonly workspaceId: string | null;
+  readonly baseUrl: string | null;
+  /** When a run last saw the platform, and how many seconds ago. */
+  readonly checkedAt: string | null;
+  readonly checkedAge: number | null;
+  readonly dueAt: string;
+  readonly asked: { readonly why: string; readonly by: string | null } | null;
+  readonly failures: number;
+  readonly paused: { readonly at: string; readonly by: string; readonly because: string | null } | null;
+  readonly vanishedAt: string | null;
+  readonly commit: string | null;
+  /** Of its project, such as a voxform.yaml that cannot be read. */
+  readonly problem: string | null;
+  /** Waiting or approved. */
+  readonly plan: {
+    readonly id: string;
+    readonly state: string;
+    readonly madeAt: string;
+    readonly by: string | null;
+  } | null;
+  /** What the last run found, as `outcomeOf` makes it. */
+  readonly last: Json;
+}
+
+export interface WorkspaceFilter {
+  readonly statuses?: readonly ShownStatus[] | undefined;
+  readonly address?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+/** The workspaces, by address. */
+export async function shownWorkspaces(
+  { ask }: FleetStatements,
+  { statuses, address, limit = 1000 }: WorkspaceFilter = {},
+): Promise<readonly ShownWorkspace[]> {
+  const rows = await ask(
+    `SELECT * FROM (SELECT w.*, ${SHOWN} AS shown, extract(epoch FROM now() - checked_at)::float8 AS checked_age,
+  p.id AS plan_id, p.state AS plan_state, p.made_at, p.decided_by
+  FROM ${S}.workspaces w LEFT JOIN ${S}.plans p ON p.address = w.address AND p.state IN ('waiting', 'approved')
+  WHERE $1::text IS NULL OR w.address = $1) AS s
+WHERE $2::text[] IS NULL OR shown = ANY ($2) ORDER BY address LIMIT $3`,
+    address ?? null,
+    statuses ?? null,
+    limit,
+  );
+  return rows.map(shownOf);
+}
+
+function shownOf(row: DatabaseRow): ShownWorkspace {
+  const text = (column: string): string | null => (row[column] === null ? null : String(row[column]));
+  const time = (column: string): string | null =>
+    row[column] === null ? null : (row[column] as Date).toISOString();
+  const why = text('asked_why');
+  const pausedAt = time('paused_at');
+  const plan = text('plan_id');
+  return {
+    address: String(row.address),
+    status: row.shown as ShownStatus,
+    since: String(time('status_since')),
+    mode: String(row.mode),
+    intervalSeconds: Number(row.interval_ms) / 1000,
+    workspaceId: text('workspace_id'),
+    baseUrl: text('base_url'),
+    checkedAt: time('checked_at'),
+    checkedAge: row.checked_age === null ? null : Number(row.checked_age),
+    dueAt: String(time('due_at')),
+    asked: why === null ? null : { why, by: text('asked_by') },
+    failures: Number(row.failures),
+    paused:
+      pausedAt === null ? null : { at: pausedAt, by: String(row.paused_by), because: text('paused_because') },
+    vanishedAt: time('vanished_at'),
+    commit: text('commit'),
+    problem: text('problem'),
+    plan:
+      plan === null
+        ? null
+        : {
+            id: plan,
+            state: String(row.plan_state),
+            madeAt: String(time('made_at')),
+            by: text('decided_by'),
+          },
+    last: row.last as Json,
+  };
+}

@@ -1,0 +1,98 @@
+import type { Clock } from '../operator/clock.ts';
+import type { GracefulShutdown } from '../operator/graceful-shutdown.ts';
+import { LastGoodManifests } from '../operator/last-good-manifests.ts';
+import type { Trigger } from '../operator/loop.ts';
+import { Reconciler } from '../operator/reconciler.ts';
+import type { RunReport } from '../operator/run-report.ts';
+import type { ManifestSource, Version } from '../operator/source.ts';
+import type { RunContext } from '../runs/run-context.ts';
+import { Redactor } from '../values/redactor.ts';
+import type { ProjectCheckout, ProjectVersion, Sources } from './member.ts';
+import type { AskedWhy, RunRow } from './rows/run-rows.ts';
+
+/** What all runs of a process have in common. */
+export interface MemberRuns {
+  readonly sources: Sources;
+  /** Without what belongs to one workspace; its environment has no secret of the fleet itself. */
+  readonly context: Omit<RunContext, 'interrupts' | 'workspace' | 'projectFolder' | 'redactor'>;
+  readonly clock: Clock;
+  /** Requests at once of one run. */
+  readonly concurrency: number;
+}
+
+export interface MemberRun {
+  readonly report: RunReport;
+  /** What the manifests in force are of. */
+  readonly version: ProjectVersion;
+  /** Strikes out the secrets of the workspace. */
+  redact(text: string): string;
+}
+
+const TRIGGERS: Readonly<Record<AskedWhy, Trigger>> = {
+  changed: 'files',
+  requested: 'request',
+  approved: 'request',
+};
+
+/**
+ * Reconciles a workspace once, as its row says. What goes wrong is in the report.
+ * @throws UserError where there are no files to read.
+ */
+export async function runMember(
+  { sources, context, clock, concurrency }: MemberRuns,
+  row: RunRow,
+  shutdown: GracefulShutdown,
+): Promise<MemberRun> {
+  const redactor = new Redactor();
+  const wanted = (version: ProjectVersion) =>
+    sources.checkout({ source: row.source, project: row.project, ...version }, shutdown.requests);
+  const newest = await wanted({ version: row.version, commit: row.commit });
+  let inForce: ProjectVersion = newest;
+  const source: ManifestSource = {
+    name: row.source,
+    isAtomic: true,
+    fetch: async () => ({ ...versionOf(newest), problem: undefined }),
+    async lastGood() {
+      if (row.good === undefined || row.good.version === newest.version) return undefined;
+      const good = await wanted(row.good);
+      inForce = good;
+      return versionOf(good);
+    },
+    keep: async () => undefined,
+  };
+  const ofWorkspace = { ...context, projectFolder: newest.folder, workspace: row.workspace, redactor };
+  const manifests = new LastGoodManifests({
+    context: { ...ofWorkspace, interrupts: shutdown },
+    source,
+    local: sources.local(row.source, row.project),
+    watchFiles: async () => false,
+  });
+  const reconciler = new Reconciler({
+    context: ofWorkspace,
+    shutdown,
+    clock,
+    policy: { mode: row.mode, approved: row.approved, lockTimeout: 0, concurrency },
+    operation: 'fleet',
+    address: row.address,
+    fresh: row.fresh,
+    manifests,
+    missing: row.missing,
+    // A version is whole.
+    removalDelay: 0,
+    longestBusy: Number.POSITIVE_INFINITY,
+    hasNews: () => false,
+  });
+  const trigger =
+    row.asked === undefined ? (row.failures > 0 ? 'retry' : 'interval') : TRIGGERS[row.asked.why];
+  const report = await reconciler.run({
+    number: 1,
+    triggers: [trigger],
+    askedBy: row.asked?.by === undefined ? [] : [row.asked.by],
+  });
+  return { report, version: inForce, redact: (text) => redactor.redact(text) };
+}
+
+/** A version of a folder has no commit, but its name tells it from others. */
+function versionOf({ folder, commit, version }: ProjectCheckout): Version {
+  return { folder, commit: commit ?? version };
+}

@@ -1,0 +1,152 @@
+import { writes } from '../engine/plan/plan-document.ts';
+import { sealed } from '../engine/plan/saved-plan.ts';
+import { countsOf } from '../operator/health/metrics.ts';
+import { type Pauses, retryPause } from '../operator/loop.ts';
+import { invalidLines, messageOf } from '../operator/messages.ts';
+import { NOTHING } from '../operator/reconciler.ts';
+import type { RunReport } from '../operator/run-report.ts';
+import { pendingActions } from '../output/action-words.ts';
+import type { Json } from '../values/json.ts';
+import type { ClaimedJob } from './queue.ts';
+import type { FinishedRun } from './rows/finished-runs.ts';
+import type { RunRow, RunStatus } from './rows/run-rows.ts';
+import type { MemberRun } from './run-member.ts';
+
+/** Milliseconds until a run that found the state locked is tried again. */
+const BUSY_PAUSE = 5_000;
+/** Drifted resources that a summary names. */
+const MOST_NAMED = 50;
+
+interface Ended {
+  readonly job: ClaimedJob;
+  readonly row: RunRow;
+  /** Its process, for the list of runs. */
+  readonly process: string;
+  readonly now: Date;
+  readonly pauses: Pick<Pauses, 'firstRetry' | 'longestRetry'>;
+  /** From 0 to 1. */
+  readonly random: number;
+  /** Why it was ended before its end, where that is a failure. */
+  readonly timeout: Error | undefined;
+}
+
+/** What a run leaves: how the workspace stands, and when it is its turn again. */
+export function outcomeOf({ report, version, redact }: MemberRun, ended: Ended): FinishedRun {
+  const { job, row, now, process, timeout } = ended;
+  const { hold, applied, plan, startedAt, seconds } = report;
+  const result = timeout === undefined ? report.result : 'failed';
+  const failed = result === 'failed';
+  const failures = failed ? row.failures + 1 : isHealthy(result) ? 0 : row.failures;
+  const why = row.asked?.why ?? 'due';
+  const isWorthKeeping =
+    applied.length > 0 || failed || result === 'refused' || why === 'requested' || why === 'approved';
+  const waits = hold?.why === 'approval' && plan !== undefined ? hold.digest : undefined;
+  const isNewPlan = waits !== undefined && row.openPlan !== planId(waits);
+  return {
+    job,
+    row,
+    status: statusOf(report, failed),
+    isChecked: plan !== undefined,
+    failures,
+    again: failed
+      ? { milliseconds: retryPause(ended.pauses, failures, ended.random), backsOff: true }
+      : nextTurn(report, now),
+    isAnswer: result !== 'interrupted' && result !== 'busy',
+    isGood: report.invalid === undefined && report.workspace !== undefined && version.version === row.version,
+    summary: summaryOf(report, { redact, timeout, now }),
+    plan: planOf(report, row),
+    record:
+      isWorthKeeping || isNewPlan
+        ? { startedAt, seconds, result: isNewPlan ? 'planned' : result, why, process }
+        : undefined,
+  };
+}
+
+function isHealthy(result: RunReport['result']): boolean {
+  return result === 'ok' || result === 'refused' || result === 'invalid';
+}
+
+/** Its turn comes as usual where this is undefined. */
+function nextTurn({ result, hold }: RunReport, now: Date): FinishedRun['again'] {
+  if (result === 'interrupted') return { milliseconds: 0, backsOff: false };
+  if (result === 'busy') return { milliseconds: BUSY_PAUSE, backsOff: false };
+  if (hold?.why !== 'window' || hold.opensAt === undefined) return undefined;
+  return { milliseconds: Math.max(0, hold.opensAt.getTime() - now.getTime()), backsOff: false };
+}
+
+function statusOf(
+  { result, invalid, hold, plan, drift, applied }: RunReport,
+  failed: boolean,
+): RunStatus | undefined {
+  if (invalid !== undefined) return 'invalid';
+  if (failed) return 'failed';
+  if (plan === undefined || result === 'interrupted' || result === 'busy') return undefined;
+  if (hold?.why === 'approval') return 'waiting';
+  const done = new Set(applied.filter((each) => each.result.status === 'done').map(({ address }) => address));
+  if (drift.some(({ address }) => !done.has(address))) return 'drifted';
+  const open = plan.resources.filter(({ address }) => !done.has(address));
+  const isOpen = open.some(
+    ({ action }) => writes.has(action) || pendingActions.some((each) => each === action),
+  );
+  return isOpen ? 'pending' : 'in-sync';
+}
+
+/** For a person who approves it, short; of as many digits that no two plans of a workspace share them. */
+export function planId(digest: string): string {
+  return digest.slice(0, 12);
+}
+
+function planOf({ hold, plan, applied, result }: RunReport, row: RunRow): FinishedRun['plan'] {
+  if (plan === undefined) return undefined;
+  if (hold?.why === 'approval') {
+    const document = JSON.parse(JSON.stringify(sealed(plan))) as Json;
+    return { is: 'waiting', id: planId(hold.digest), digest: hold.digest, document };
+  }
+  if (applied.length > 0 && row.approved !== undefined) return { is: 'applied', id: row.approved.id };
+  return result === 'ok' && hold === undefined ? { is: 'needless' } : undefined;
+}
+
+interface Summing {
+  readonly timeout: Error | undefined;
+  readonly now: Date;
+  redact(text: string): string;
+}
+
+function summaryOf(report: RunReport, { redact, timeout, now }: Summing): Json {
+  const { result, seconds, plan, drift, missing, hold, invalid, workspaceFlag = '', commit } = report;
+  const error = timeout ?? report.error;
+  return {
+    result: timeout === undefined ? result : 'timeout',
+    seconds: Math.round(seconds * 1000) / 1000,
+    commit: commit ?? null,
+    hold: hold?.why ?? null,
+    problems: invalid === undefined ? [] : invalidLines(invalid).slice(0, MOST_NAMED).map(redact),
+    error: error === undefined ? null : redact(messageOf(error, workspaceFlag)),
+    ...(plan !== undefined && {
+      records: plan.resources.filter(({ id }) => id !== null).length,
+      counts: Object.fromEntries([...countsOf(report)].filter(([, count]) => count > 0)),
+      drift: drift.slice(0, MOST_NAMED).map(({ address }) => address),
+      missing: missing.map(({ address, id, since }) => ({ address, id, since: since ?? now.toISOString() })),
+    }),
+  };
+}
+
+/** Of a run that had nothing to read; without an error, of one that was ended before it had. */
+export function failedOutcome(
+  error: unknown,
+  { since, ...ended }: Ended & { readonly since: Date },
+): FinishedRun {
+  const report: RunReport = {
+    number: 1,
+    triggers: [],
+    askedBy: [],
+    mode: ended.row.mode,
+    startedAt: since,
+    seconds: (ended.now.getTime() - since.getTime()) / 1000,
+    ...NOTHING,
+    result: error === undefined ? 'interrupted' : 'failed',
+    error,
+  };
+  const { version, commit } = ended.row;
+  return outcomeOf({ report, version: { version, commit }, redact: (text) => text }, ended);
+}

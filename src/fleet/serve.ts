@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { messageOf } from '../operator/messages.ts';
+import type { WatchLog } from '../operator/watch-log.ts';
+import { VERSION } from '../version.ts';
+import { setUpTables } from './database/set-up-tables.ts';
+import { scheduleDue } from './due.ts';
+import { Queue } from './queue.ts';
+import {
+  type ClaimedSource,
+  claimSources,
+  enterContents,
+  enterFetchProblem,
+  enterSources,
+  hasSeveralBaseUrls,
+  versionsInUse,
+} from './rows/member-rows.ts';
+import { enterProcess, removeOldRuns, removeProcess, type ServingProcess } from './rows/process-rows.ts';
+import { Worker, type WorkerOptions } from './worker.ts';
+
+export interface ServeOptions extends Omit<WorkerOptions, 'queue' | 'process' | 'onTrouble'> {
+  readonly log: WatchLog;
+  readonly timing?: Partial<FleetTiming> | undefined;
+  /** Milliseconds for which runs stay in the list. */
+  readonly retention: number;
+}
+
+/** Milliseconds. */
+export interface FleetTiming {
+  /** Between two looks for what is due, to be taken or to be fetched. */
+  readonly tick: number;
+  /** Between two signs of life. */
+  readonly beat: number;
+  /** Without a sign of life after which others take the jobs of a process, which by then has ended its runs. */
+  readonly heartbeat: number;
+}
+
+const TIMING: FleetTiming = { tick: 1_000, beat: 8_000, heartbeat: 30_000 };
+const CLEAN_UP = 3_600_000;
+
+/** A process that serves a fleet, one of any number. */
+export class FleetServer {
+  readonly #options: ServeOptions;
+  readonly #timing: FleetTiming;
+  readonly #queue: Queue;
+  readonly #worker: Worker;
+  readonly #process: ServingProcess;
+  readonly #cancels = new Set<() => void>();
+  readonly #work = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+  #reachedAt: number;
+  #tickedAt: number;
+  #trouble: string | undefined;
+
+  /**
+   * Makes the tables where they are not there, and begins.
+   * @throws UserError where the database cannot be used.
+   */
+  static async begin(options: ServeOptions): Promise<FleetServer> {
+    const { database, sources, log, timeout, grace } = options;
+    const { heartbeat, beat } = { ...TIMING, ...options.timing };
+    await setUpTables(database);
+    const timing = {
+      heartbeat: Math.ceil(heartbeat / 1000),
+      monitor: Math.ceil(beat / 1000),
+      expiry: Math.ceil((timeout + grace) / 1000) + 60,
+    };
+    const queue = await Queue.open(database, timing, (error) =>
+      log.entry('warning', `the queue has a problem: ${messageOf(error)}`, { event: 'queue' }),
+    );
+    await enterSources(database, sources.all);
+    const server = new FleetServer(options, queue);
+    await server.#beat();
+    server.#every(server.#timing.tick, () => server.#tick());
+    server.#every(server.#timing.beat, () => server.#beat());
+    server.#every(CLEAN_UP, () => removeOldRuns(database, options.retention));
+    return server;
+  }
+
+  private constructor(options: ServeOptions, queue: Queue) {
+    const { clock, slots } = options;
+    this.#options = options;
+    this.#timing = { ...TIMING, ...options.timing };
+    this.#queue = queue;
+    this.#process = { id: randomUUID(), host: hostname(), pid: process.pid, version: VERSION, slots };
+    this.#worker = new Worker({
+      ...options,
+      queue,
+      process: this.#process.id,
+      onTrouble: (error) => this.#troubled(error),
+    });
+    this.#reachedAt = clock.now();
+    this.#tickedAt = clock.now();
+  }
+
+  get id(): string {
+    return this.#process.id;
+  }
+
+  /** True while it looks for work. */
+  get isAlive(): boolean {
+    return this.#options.clock.now() - this.#tickedAt < 10 * this.#timing.beat;
+  }
+
+  /** True while it reaches the database and begins runs. */
+  get isReady(): boolean {
+    const silence = this.#options.clock.now() - this.#reachedAt;
+    return !this.#stop.signal.aborted && silence < this.#timing.heartbeat;
+  }
+
+  /** Begins no more runs, ends those under way, hands back what is not done, and says goodbye. */
+  async stop(reason: string): Promise<void> {
+    const { database } = this.#options;
+    this.#stop.abort(reason);
+    for (const cancel of this.#cancels) cancel();
+    await Promise.allSettled([
+      enterProcess(database, this.#process, { isEnding: true, runs: this.#worker.runs }),
+      ...this.#work,
+    ]);
+    try {
+      await this.#worker.stop(reason);
+      await removeProcess(database, this.#process.id);
+    } catch (error) {
+      this.#troubled(error);
+    }
+    await this.#queue.close();
+  }
+
+  async #tick(): Promise<void> {
+    const { database, sources } = this.#options;
+    this.#tickedAt = this.#options.clock.now();
+    const names = sources.all.map(({ name }) => name);
+    for (const claimed of await claimSources(database, names)) this.#begin(this.#fetch(claimed));
+    await scheduleDue(database, this.#queue);
+    this.#reached();
+    // What could not be written, and jobs that others put in.
+    await Promise.all([this.#worker.flush(), this.#worker.take()]);
+  }
+
+  async #beat(): Promise<void> {
+    const { database, clock } = this.#options;
+    try {
+      await enterProcess(database, this.#process, { isEnding: false, runs: this.#worker.runs });
+      await this.#worker.beat();
+      this.#worker.isMixed = await hasSeveralBaseUrls(database);
+      this.#reached();
+    } catch (error) {
+      // By now another process may begin what runs here.
+      if (clock.now() - this.#reachedAt > this.#timing.heartbeat - this.#timing.beat) {
+        this.#worker.abort('the database cannot be reached');
+      }
+      throw error;
+    }
+  }
+
+  async #fetch(claimed: ClaimedSource): Promise<void> {
+    const { database, sources, log } = this.#options;
+    const interval = sources.all.find(({ name }) => name === claimed.name)?.interval ?? 0;
+    try {
+      const contents = await sources.discover(claimed.name, this.#stop.signal);
+      await enterContents(database, { claimed, contents, interval });
+      await sources.keep(claimed.name, await versionsInUse(database, claimed.name));
+    } catch (error) {
+      if (this.#stop.signal.aborted) return;
+      const problem = messageOf(error);
+      log.entry('warning', `cannot fetch the source ${claimed.name}: ${problem}`, { event: 'fetch-failed' });
+      await enterFetchProblem(database, { claimed, problem, interval });
+    }
+  }
+
+  #begin(work: Promise<void>): void {
+    const done = work
+      .catch((error: unknown) => this.#troubled(error))
+      .finally(() => {
+        this.#work.delete(done);
+      });
+    this.#work.add(done);
+  }
+
+  /** Does something again and again, each time that long after it was done. */
+  #every(milliseconds: number, act: () => Promise<void>): void {
+    const again = (): void => {
+      const cancel = this.#options.clock.after(milliseconds, () => {
+        this.#cancels.delete(cancel);
+        this.#begin(
+          act()
+            .catch((error: unknown) => this.#troubled(error))
+            .then(() => (this.#stop.signal.aborted ? undefined : again())),
+        );
+      });
+      this.#cancels.add(cancel);
+    };
+    again();
+  }
+
+  #reached(): void {
+    this.#reachedAt = this.#options.clock.now();
+    if (this.#trouble === undefined) return;
+    this.#trouble = undefined;
+    this.#options.log.entry('info', 'the database can be used again', { event: 'database-back' });
+  }
+
+  #troubled(error: unknown): void {
+    const trouble = messageOf(error);
+    if (trouble === this.#trouble) return;
+    this.#trouble = trouble;
+    this.#options.log.entry('error', `cannot use the database: ${trouble}`, { event: 'database' });
+  }
+}

@@ -1,0 +1,200 @@
+import { GracefulShutdown } from '../operator/graceful-shutdown.ts';
+import type { Pauses } from '../operator/loop.ts';
+import type { RunReport } from '../operator/run-report.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { FleetDatabase } from './database/fleet-database.ts';
+import type { ClaimedJob, Queue } from './queue.ts';
+import { dropJobs, enterFinished, type FinishedRun } from './rows/finished-runs.ts';
+import { type RunRow, rowsToRun } from './rows/run-rows.ts';
+import { type MemberRuns, runMember } from './run-member.ts';
+import { failedOutcome, outcomeOf } from './run-outcome.ts';
+import { freeSlots } from './slots.ts';
+
+export interface WorkerOptions extends MemberRuns {
+  readonly database: FleetDatabase;
+  readonly queue: Queue;
+  /** Id of this process. */
+  readonly process: string;
+  /** Runs at once. */
+  readonly slots: number;
+  readonly pauses: Pick<Pauses, 'firstRetry' | 'longestRetry'>;
+  /** Milliseconds that a run may take. */
+  readonly timeout: number;
+  /** Milliseconds that requests in flight have when a run is to end. */
+  readonly grace: number;
+  random(): number;
+  /** Told of what every run found, and by how many seconds it was late. */
+  onRun(row: RunRow, run: { readonly report: RunReport | undefined; readonly lateness: number }): void;
+  onTrouble(error: unknown): void;
+}
+
+interface Running {
+  readonly job: ClaimedJob;
+  readonly row: RunRow;
+  readonly began: number;
+  readonly since: Date;
+  readonly stop: AbortController;
+  ended: Promise<void>;
+}
+
+/** Milliseconds for which ends of runs, and slots that became free, are gathered. */
+const GATHER = 100;
+
+/** Does runs as slots become free, and writes what they found. */
+export class Worker {
+  readonly #options: WorkerOptions;
+  readonly #running = new Map<string, Running>();
+  #finished: FinishedRun[] = [];
+  #taking: Promise<void> | undefined;
+  #flushing: Promise<void> | undefined;
+  #soon: (() => void) | undefined;
+  #isMixed = true;
+  #isStopped = false;
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+  }
+
+  /** What runs now. */
+  get runs(): readonly { readonly address: string; readonly since: string }[] {
+    return [...this.#running.values()].map(({ row, since }) => ({
+      address: row.address,
+      since: since.toISOString(),
+    }));
+  }
+
+  /** Says whether the fleet has workspaces of more than one base URL. */
+  set isMixed(isMixed: boolean) {
+    this.#isMixed = isMixed;
+  }
+
+  /** Takes as many jobs as there are free slots. Never rejects. */
+  take(): Promise<void> {
+    this.#taking ??= this.#take()
+      .catch((error: unknown) => this.#options.onTrouble(error))
+      .finally(() => {
+        this.#taking = undefined;
+      });
+    return this.#taking;
+  }
+
+  /** Gives a sign of life for all jobs; a run whose job is somebody else's by now ends. */
+  async beat(): Promise<void> {
+    const jobs = [...this.#running.values(), ...this.#finished].map(({ job }) => job);
+    const ours = await this.#options.queue.beat(jobs);
+    for (const { job, stop } of this.#running.values())
+      if (!ours.has(job.id)) stop.abort('another process has this run');
+  }
+
+  /** Ends all runs; each finishes its requests in flight. */
+  abort(reason: string): void {
+    for (const { stop } of this.#running.values()) stop.abort(reason);
+  }
+
+  /** Begins no more runs and ends those under way. What is not done is handed back. */
+  async stop(reason: string): Promise<void> {
+    this.#isStopped = true;
+    this.#soon?.();
+    await this.#taking;
+    this.abort(reason);
+    await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+    await this.#flushing;
+    await this.#flush();
+  }
+
+  async #take(): Promise<void> {
+    const { queue, database, clock, slots } = this.#options;
+    while (!this.#isStopped) {
+      const running = [...this.#running.values()].map(({ row, began }) => ({
+        baseUrl: row.baseUrl,
+        age: clock.now() - began,
+      }));
+      const { most, without } = freeSlots(running, { slots, isMixed: this.#isMixed });
+      if (most <= 0) return;
+      const jobs = await queue.take(most, without);
+      if (jobs.length === 0) return;
+      const rows = await rowsToRun(database, jobs);
+      await dropJobs(
+        database,
+        queue,
+        jobs.filter(({ address }) => !rows.has(address)),
+      );
+      for (const job of jobs) {
+        const row = rows.get(job.address);
+        if (row !== undefined) this.#begin(job, row);
+      }
+      if (jobs.length < most) return;
+    }
+  }
+
+  #begin(job: ClaimedJob, row: RunRow): void {
+    const { clock, context } = this.#options;
+    const running = {
+      job,
+      row,
+      began: clock.now(),
+      since: context.now(),
+      stop: new AbortController(),
+      ended: Promise.resolve(),
+    };
+    this.#running.set(job.id, running);
+    // Two that were begun while the process was on its way out end at once.
+    if (this.#isStopped) running.stop.abort('stopping');
+    running.ended = this.#run(running).then((finished) => {
+      this.#running.delete(job.id);
+      this.#finished.push(finished);
+      this.#later();
+    });
+  }
+
+  /** Never rejects. */
+  async #run({ job, row, stop, since }: Running): Promise<FinishedRun> {
+    const { clock, grace, timeout, process, pauses, random, context, onRun } = this.#options;
+    const shutdown = new GracefulShutdown(stop.signal, { clock, grace });
+    let late: Error | undefined;
+    const cancel = clock.after(timeout, () => {
+      late = new UserError(`the run took longer than ${timeout / 1000} s`, {
+        hint: 'Raise timeout in fleet.yaml, or find out why the platform is slow.',
+      });
+      stop.abort('timeout');
+    });
+    const ended = () => ({ job, row, process, now: context.now(), pauses, random: random(), timeout: late });
+    try {
+      const run = await runMember(this.#options, row, shutdown);
+      onRun(row, { report: run.report, lateness: row.lateness });
+      return outcomeOf(run, ended());
+    } catch (error) {
+      const isStopped = stop.signal.aborted && late === undefined;
+      if (!isStopped) onRun(row, { report: undefined, lateness: row.lateness });
+      return failedOutcome(isStopped ? undefined : (late ?? error), { ...ended(), since });
+    } finally {
+      cancel();
+      shutdown.done();
+    }
+  }
+
+  #later(): void {
+    this.#soon ??= this.#options.clock.after(GATHER, () => {
+      this.#soon = undefined;
+      void this.flush();
+      void this.take();
+    });
+  }
+
+  /** Writes what runs found. What cannot be written now is kept. Never rejects. */
+  flush(): Promise<void> {
+    this.#flushing ??= this.#flush()
+      .catch((error: unknown) => this.#options.onTrouble(error))
+      .finally(() => {
+        this.#flushing = undefined;
+      });
+    return this.#flushing;
+  }
+
+  async #flush(): Promise<void> {
+    const finished = this.#finished;
+    if (finished.length === 0) return;
+    await enterFinished(this.#options.database, this.#options.queue, finished);
+    this.#finished = this.#finished.filter((each) => !finished.includes(each));
+  }
+}

@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { step } from '../step.ts';
+import { testFleet } from './test-fleet.ts';
+
+const APPLY = 'workspaces: { "*": { mode: apply, interval: 4s } }';
+const names = ['one', 'two', 'three', 'four', 'five', 'six'];
+const addressOf = (project: string) => `voices/${project}:test`;
+
+it('applies every workspace once with several processes, and has nothing left of it but its rows', async () => {
+  const fleet = await testFleet({ projects: names, rules: APPLY });
+  await Promise.all([fleet.server(), fleet.server()]);
+  await fleet.until(
+    async () => (await fleet.control.status({ statuses: ['in-sync'] })).workspaces.length === 6,
+  );
+  for (const [project, { requests }] of fleet.emulators) {
+    expect([project, requests.filter(({ method }) => method === 'POST').length]).toEqual([project, 1]);
+  }
+  await step('runs on', () =>
+    fleet.until(() =>
+      names.every((name) => fleet.told.filter(({ address }) => address === addressOf(name)).length > 2),
+    ),
+  );
+  expect(new Set(fleet.told.map(({ server }) => server)).size).toBe(2);
+  expect(fleet.told.filter(({ report }) => report?.result !== 'ok')).toEqual([]);
+  await step('a change begins a run', async () => {
+    await fleet.write('three', 'Two.');
+    await fleet.until(() =>
+      fleet.told.some(({ report }) => report?.applied.some(({ action }) => action === 'update') === true),
+    );
+  });
+  const { counts, processes } = await fleet.control.status({});
+  expect([counts['in-sync'] + counts.stale, processes.map(({ status }) => status)]).toEqual([
+    6,
+    ['alive', 'alive'],
+  ]);
+});
