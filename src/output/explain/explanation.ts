@@ -17,7 +17,8 @@ export interface Explanation {
   readonly description: string;
   readonly required: boolean;
   readonly limits: readonly string[];
-  readonly flags: Flags;
+  /** How it is treated; only what is true. */
+  readonly flags: Readonly<Record<string, true | string>>;
   /** What follows from the flags for people, a sentence each. */
   readonly treatment: readonly string[];
   /** YAML, as it stands in a file. */
@@ -25,29 +26,12 @@ export interface Explanation {
   readonly fields: readonly ExplainedField[];
 }
 
-/** How a field is treated; only what is true. */
-interface Flags {
-  readonly hidden?: true;
-  readonly write_only?: true;
-  readonly immutable?: true;
-  readonly manual?: true;
-  readonly set?: true;
-  readonly opaque?: true;
-  /** The kind whose ids it holds. */
-  readonly refers_to?: string;
-  /** Records are found by it. */
-  readonly natural_key?: true;
-}
-
-interface ExplainedField {
-  readonly path: string;
+interface ExplainedField extends Pick<Topic, 'path' | 'description' | 'required'> {
   readonly type: string;
-  readonly description: string;
-  readonly required: boolean;
 }
 
 export function explain(topic: Topic, all: readonly Topic[]): Explanation {
-  const flags = flagsOf(topic);
+  const treatments = treatmentsOf(topic);
   const inside = all.filter(({ path }) => isDirectlyIn(path, topic.path));
   return {
     path: topic.path,
@@ -56,8 +40,8 @@ export function explain(topic: Topic, all: readonly Topic[]): Explanation {
     description: topic.description,
     required: topic.required,
     limits: limitsOf(topic.schema),
-    flags,
-    treatment: [...abilitiesOf(topic), ...treatmentOf(flags, topic)],
+    flags: Object.fromEntries(treatments.map(({ flag, value }) => [flag, value])),
+    treatment: [...abilitiesOf(topic), ...treatments.map(({ sentence }) => sentence)],
     example: exampleOf(topic, all),
     fields: inside.map(({ path, schema, description, required }) => ({
       path,
@@ -73,22 +57,6 @@ function isDirectlyIn(path: string, parent: string): boolean {
   return path.startsWith(`${parent}.`) && !path.slice(parent.length + 1).includes('.');
 }
 
-function flagsOf({ rule, kind, path, about }: Topic): Flags {
-  const field = path.slice(path.indexOf('.') + 1);
-  const isKey = about === 'field' && kind?.naturalKey?.({ [field]: 'x' })?.field === field;
-  const { hidden, writeOnly, immutable, manual, set, opaque, refersTo }: FieldRule = rule;
-  return {
-    ...(hidden && { hidden }),
-    ...(writeOnly && { write_only: writeOnly }),
-    ...(immutable && { immutable }),
-    ...(manual && { manual }),
-    ...(set && { set }),
-    ...(opaque && { opaque }),
-    ...(refersTo !== undefined && { refers_to: refersTo }),
-    ...(isKey && { natural_key: true }),
-  };
-}
-
 function abilitiesOf({ about, kind }: Topic): string[] {
   if (about !== 'kind' || kind === undefined) return [];
   const read = kind.list === undefined ? 'read by id, not listed' : 'listed';
@@ -97,22 +65,42 @@ function abilitiesOf({ about, kind }: Topic): string[] {
   return [`In the API: ${read}; ${created}; ${updated}; not deleted.`];
 }
 
-function treatmentOf(flags: Flags, { rule }: Topic): string[] {
-  const { hidden, write_only, immutable, manual, set, opaque, refers_to, natural_key } = flags;
-  const sentences: [unknown, string][] = [
-    [natural_key, 'Identifies the record.'],
-    [hidden, 'Hidden: the platform accepts it but never shows it; it is compared with the value last sent.'],
-    [write_only, 'Write-only: compared by fingerprint; it never appears in a plan, state, log or error.'],
-    [immutable, 'Immutable: a new value needs a new record.'],
+/** A flag of the JSON, and what follows from it for people. */
+interface Treatment {
+  readonly flag: string;
+  readonly value: true | string;
+  readonly sentence: string;
+}
+
+function treatmentsOf({ rule, kind, path, about }: Topic): Treatment[] {
+  const field = path.slice(path.indexOf('.') + 1);
+  const isKey = about === 'field' && kind?.naturalKey?.({ [field]: 'x' })?.field === field;
+  const { hidden, writeOnly, immutable, manual, set, opaque, refersTo, notAtCreate }: FieldRule = rule;
+  const treatments: [flag: string, value: true | string | undefined, sentence: string][] = [
+    ['natural_key', isKey || undefined, 'Identifies the record.'],
     [
-      manual,
-      `Manual: the API cannot ${rule.notAtCreate ? 'set it, not even at create' : 'change it on an existing record'}; the plan lists the steps in the dashboard.`,
+      'hidden',
+      hidden,
+      'Hidden: the platform accepts it but never shows it; it is compared with the value last sent.',
     ],
-    [set, 'Set: order does not matter.'],
-    [opaque, 'Opaque: compared and sent as a whole.'],
-    [refers_to, `Reference: { $ref: ${refers_to}/name } resolves to the id.`],
+    [
+      'write_only',
+      writeOnly,
+      'Write-only: compared by fingerprint; it never appears in a plan, state, log or error.',
+    ],
+    ['immutable', immutable, 'Immutable: a new value needs a new record.'],
+    [
+      'manual',
+      manual,
+      `Manual: the API cannot ${notAtCreate ? 'set it, not even at create' : 'change it on an existing record'}; the plan lists the steps in the dashboard.`,
+    ],
+    ['set', set, 'Set: order does not matter.'],
+    ['opaque', opaque, 'Opaque: compared and sent as a whole.'],
+    ['refers_to', refersTo, `Reference: { $ref: ${refersTo}/name } resolves to the id.`],
   ];
-  return sentences.filter(([holds]) => holds !== undefined).map(([, sentence]) => sentence);
+  return treatments.flatMap(([flag, value, sentence]) =>
+    value === undefined ? [] : [{ flag, value, sentence }],
+  );
 }
 
 /** The example in its place in a file; that of an object is made of those of what is in it. */

@@ -1,10 +1,8 @@
-import { z } from 'zod';
 import type { Kind, Lookup } from '../../kinds/kind.ts';
 import { metadataSchema } from '../../manifests/envelope.ts';
 import { formDefinitions, referenceForm } from '../../manifests/form-json-schema.ts';
 import type { FieldRule } from '../../manifests/kind-schema.ts';
 import { plainSchema } from '../../manifests/manifest-json-schema.ts';
-import { bare } from '../../manifests/schema-fields.ts';
 import { projectSchema } from '../../project/project-schema.ts';
 import { isObject, type Json, type JsonObject } from '../../values/json.ts';
 
@@ -17,7 +15,7 @@ export interface Topic {
   readonly schema: JsonObject;
   readonly required: boolean;
   readonly rule: FieldRule;
-  readonly kind?: Kind;
+  readonly kind?: Kind | undefined;
 }
 
 /** Placeholder for any key of an object with free keys. */
@@ -25,70 +23,61 @@ export const ANY_KEY = '<name>';
 
 /** Everything that can be asked about, in the order of the schemas: a topic before what is in it. */
 export function topicsOf(kinds: Iterable<Kind>, lookups: Iterable<Lookup>): Topic[] {
-  const all = [...kinds];
   return [
-    ...all.flatMap(ofKind),
-    ...[...lookups].map(({ name, description }): Topic => ({ ...plainTopic(name, 'lookup'), description })),
-    ...within(metadataSchema, { path: 'metadata', about: 'metadata' }),
-    ...forms(),
-    ...within(projectSchema.describe('The project file, voxform.yaml.'), {
-      path: 'project',
-      about: 'project',
+    ...[...kinds].flatMap((kind): Topic[] => {
+      const schema = plainSchema(kind.spec);
+      const own = topicOf(schema, { path: kind.name, about: 'kind' });
+      const fields = fieldsIn(schema, { path: kind.name, about: 'field', kind });
+      return [{ ...own, description: kind.description, schema, kind }, ...fields];
     }),
+    ...[...lookups].map(({ name, description }) => topicOf({ description }, { path: name, about: 'lookup' })),
+    ...within(plainSchema(metadataSchema), { path: 'metadata', about: 'metadata' }, true),
+    ...forms(),
+    ...within(
+      { ...plainSchema(projectSchema), description: 'The project file, voxform.yaml.' },
+      { path: 'project', about: 'project' },
+      true,
+    ),
   ];
 }
 
-function ofKind(kind: Kind): Topic[] {
-  const { name, description } = kind;
-  const own: Topic = {
-    ...plainTopic(name, 'kind'),
-    description,
-    schema: plainSchema(kind.spec),
-    kind,
-  };
-  return [
-    own,
-    ...fieldsIn(kind.spec, { path: name, about: 'field', kind }).map((topic) => ({ ...topic, kind })),
-  ];
-}
+type TopicPlace = Pick<Topic, 'path' | 'about' | 'kind'>;
 
-interface TopicPlace {
-  readonly path: string;
-  readonly about: Topic['about'];
-  readonly kind?: Kind;
+function topicOf(
+  { description = '', ...schema }: JsonObject,
+  { path, about, kind }: TopicPlace,
+  required = false,
+): Topic {
+  const topic = { path, about, description: String(description), schema, required };
+  if (kind === undefined) return { ...topic, rule: {} };
+  const field = path.slice(kind.name.length + 1);
+  const [root = ''] = field.split('.');
+  return { ...topic, kind, rule: kind.fields[field] ?? kind.fields[root] ?? {} };
 }
 
 /** The topic of a schema, and those of what is in it. */
-function within(schema: z.ZodType, place: TopicPlace): Topic[] {
-  const { description = '', ...rest } = plainSchema(schema);
-  const own = { ...plainTopic(place.path, place.about), description: String(description), schema: rest };
-  return [
-    { ...own, required: !schema.safeParse(undefined).success, rule: ruleIn(place) },
-    ...fieldsIn(schema, place),
-  ];
+function within(schema: JsonObject, place: TopicPlace, required: boolean): Topic[] {
+  return [topicOf(schema, place, required), ...fieldsIn(schema, place)];
 }
 
-function fieldsIn(schema: unknown, place: TopicPlace): Topic[] {
-  const inner = bare(schema);
-  if (inner instanceof z.ZodObject) {
-    return Object.entries(inner.shape).flatMap(([key, field]) =>
-      within(field as z.ZodType, { ...place, path: `${place.path}.${key}` }),
+function fieldsIn(schema: JsonObject, place: TopicPlace): Topic[] {
+  const { anyOf, items, properties, additionalProperties, required = [] } = schema;
+  if (Array.isArray(anyOf)) {
+    const [only, ...others] = anyOf.filter(({ type }: JsonObject) => type !== 'null');
+    return others.length === 0 ? fieldsIn(only as JsonObject, place) : [];
+  }
+  if (isObject(items)) return fieldsIn(items as JsonObject, place);
+  if (isObject(properties)) {
+    return Object.entries(properties).flatMap(([key, field]) =>
+      within(
+        field as JsonObject,
+        { ...place, path: `${place.path}.${key}` },
+        (required as Json[]).includes(key),
+      ),
     );
   }
-  if (inner instanceof z.ZodRecord && bare(inner.valueType) instanceof z.ZodObject)
-    return within(inner.valueType as z.ZodType, { ...place, path: `${place.path}.${ANY_KEY}` });
-  return inner instanceof z.ZodArray ? fieldsIn(inner.element, place) : [];
-}
-
-function ruleIn({ path, kind }: TopicPlace): FieldRule {
-  if (kind === undefined) return {};
-  const field = path.slice(kind.name.length + 1);
-  const [root = ''] = field.split('.');
-  return kind.fields[field] ?? kind.fields[root] ?? {};
-}
-
-function plainTopic(path: string, about: Topic['about']): Topic {
-  return { path, about, description: '', schema: {}, required: false, rule: {} };
+  if (!isObject(additionalProperties) || !isObject(additionalProperties.properties)) return [];
+  return within(additionalProperties as JsonObject, { ...place, path: `${place.path}.${ANY_KEY}` }, true);
 }
 
 /** The value forms, by the key that makes them; what may stand beside it follows. */
@@ -102,10 +91,8 @@ function forms(): Topic[] {
     if (!isObject(properties)) return;
     const [form = ''] = Object.keys(properties);
     for (const [key, argument] of Object.entries(properties as JsonObject)) {
-      const { description = '', ...rest } = argument as JsonObject;
       const path = key === form ? key : `${form}.${key}`;
-      const topic = { ...plainTopic(path, 'form'), description: String(description), schema: rest };
-      if (!found.has(path)) found.set(path, topic);
+      if (!found.has(path)) found.set(path, topicOf(argument as JsonObject, { path, about: 'form' }));
     }
   };
   visit([...Object.values<JsonObject>(formDefinitions), referenceForm()]);
