@@ -188,17 +188,18 @@ function putRecord<Name extends CollectionName>(
 
 function forgetAgent({ numbers, users }: World, id: string): void {
   for (const number of numbers.values()) {
-    if (number.inbound_agent_id !== id && number.outbound_agent_id !== id) continue;
+    const isGone = (agentId: string | null) => agentId === id;
+    const [inbound, outbound] = [number.inbound_agent_id, number.outbound_agent_id];
+    if (!isGone(inbound) && !isGone(outbound)) continue;
     numbers.set(number.id, {
       ...number,
-      inbound_agent_id: number.inbound_agent_id === id ? null : number.inbound_agent_id,
-      outbound_agent_id: number.outbound_agent_id === id ? null : number.outbound_agent_id,
+      inbound_agent_id: isGone(inbound) ? null : inbound,
+      outbound_agent_id: isGone(outbound) ? null : outbound,
     });
   }
   for (const user of users.values()) {
-    if (user.agent_ids.includes(id)) {
-      users.set(user.id, { ...user, agent_ids: user.agent_ids.filter((agentId) => agentId !== id) });
-    }
+    if (!user.agent_ids.includes(id)) continue;
+    users.set(user.id, { ...user, agent_ids: user.agent_ids.filter((agentId) => agentId !== id) });
   }
 }
 

@@ -21,6 +21,8 @@ const id = z.string().min(1);
 const nullableId = id.nullable();
 const timestamp = z.string().refine((text) => !Number.isNaN(Date.parse(text)), { error: 'expected a time' });
 
+const stamps = { workspace_id: id, created_at: timestamp, updated_at: timestamp };
+
 const agentConfiguration = {
   name: z.string().max(255),
   call_config: callConfig,
@@ -47,9 +49,7 @@ const collections = {
     ...agentConfiguration,
     /** In place of `llm_config.api_key`. */
     api_key: keyMarker.nullable(),
-    workspace_id: id,
-    created_at: timestamp,
-    updated_at: timestamp,
+    ...stamps,
     published_at: timestamp.nullable(),
     /** Oldest first. */
     versions: z.array(storedVersion),
@@ -62,16 +62,12 @@ const collections = {
     outbound_agent_id: nullableId,
     telephony_trunk_id: id,
     telephony_dispatch_id: id,
-    workspace_id: id,
-    created_at: timestamp,
-    updated_at: timestamp,
+    ...stamps,
   }),
   'knowledge-bases': z.strictObject({
     id,
     name: z.string(),
-    created_at: timestamp,
-    updated_at: timestamp,
-    workspace_id: id,
+    ...stamps,
   }),
   calls: z.strictObject({
     id,
@@ -89,17 +85,13 @@ const collections = {
     session_outcome: z.string(),
     e2e_latency: z.int(),
     agent_id: id,
-    workspace_id: id,
-    created_at: timestamp,
-    updated_at: timestamp,
+    ...stamps,
     analysis: z.record(z.string(), z.json()).nullable(),
   }),
   webhooks: z.strictObject({
     id,
     ...webhookRequest.required().shape,
-    workspace_id: id,
-    created_at: timestamp,
-    updated_at: timestamp,
+    ...stamps,
   }),
   users: z.strictObject({
     id,

@@ -9,24 +9,17 @@ export function showAgent(
   agent: StoredAgent,
   shown: readonly ShownConfig[] = shownConfigs,
 ): Record<string, unknown> {
-  const record: Record<string, unknown> = {
-    id: agent.id,
-    name: agent.name,
-    status: agent.status,
-    version: agent.version,
-    numbers: world.numbersOf(agent.id).map((number) => ({
-      id: number.id,
-      number: showDigits(number.number, behaviour),
-      nickname: number.nickname,
-    })),
-  };
-  for (const config of shownConfigs) if (shown.includes(config)) record[config] = agent[config];
+  const { api_key: _, versions: __, knowledge_base_config: ___, ...visible } = agent;
+  const hidden = shownConfigs.filter((config) => !shown.includes(config));
   return {
-    ...record,
-    workspace_id: agent.workspace_id,
-    created_at: agent.created_at,
-    updated_at: agent.updated_at,
-    published_at: agent.published_at,
+    ...Object.fromEntries(
+      Object.entries(visible).filter(([field]) => !hidden.some((each) => each === field)),
+    ),
+    numbers: world.numbersOf(agent.id).map(({ id, number, nickname }) => ({
+      id,
+      number: showDigits(number, behaviour),
+      nickname,
+    })),
   };
 }
 

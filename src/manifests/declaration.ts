@@ -1,7 +1,7 @@
 import type { Value } from '../values/value.ts';
 import type { PlacedReference } from './check-spec.ts';
 import type { Metadata } from './envelope.ts';
-import type { DocumentPath, Finding } from './finding.ts';
+import { type DocumentPath, type Finding, findingOf } from './finding.ts';
 import type { KindSchema } from './kind-schema.ts';
 import { findingIn, type Layer, type SpecSources } from './layers.ts';
 import type { Address, Source } from './resource.ts';
@@ -31,8 +31,7 @@ export function findingAt(
   path: DocumentPath,
   problem: { readonly code: string; readonly message: string },
 ): Finding {
-  const { file, document } = home;
-  return { severity: 'error', ...problem, file, place: { document, path, at: 'value' } };
+  return findingOf({ ...problem, path, at: 'value' }, home.file, home.document);
 }
 
 /** A finding at a path of the spec, in the text where that value was written. */

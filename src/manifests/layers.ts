@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject, setOwn } from '../values/json.ts';
-import { type DocumentPath, type Finding, follow, type Problem } from './finding.ts';
+import { type DocumentPath, type Finding, findingOf, follow, type Problem } from './finding.ts';
 
 /** One of the texts that a spec is laid together from. */
 export interface Layer {
@@ -73,13 +73,13 @@ export interface SpecSources {
 /** A problem at a path of the merged value, as a finding in the text that the value there comes from. */
 export function findingIn({ home, layers, vars }: SpecSources, problem: Problem): Finding {
   const layer = layers.find(({ value }) => decides(value, problem.path)) ?? home;
-  const { code, message, at, path } = problem;
+  const { path } = problem;
   const { depth, value } = follow(layer.value, path);
   const rest = path.slice(depth);
   const isOfVariable = isForm(value) && typeof value.$var === 'string' && rest[0] !== '$var';
   const { file, document, base } = isOfVariable ? vars : layer;
   const inside = isOfVariable ? [String(value.$var), ...rest] : path;
-  return { severity: 'error', code, message, file, place: { document, path: [...base, ...inside], at } };
+  return findingOf({ ...problem, path: [...base, ...inside] }, file, document);
 }
 
 /** True where the value has the path, or something on the way that no other layer is laid under. */

@@ -31,16 +31,19 @@ export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name);
 }
 
-/** Each form's keys beside its own. */
-const FORMS: Readonly<Record<string, readonly string[]>> = {
-  $ref: [],
-  $secret: [],
-  $env: ['default'],
-  $file: [],
-  $var: [],
-  $join: ['separator'],
-  $literal: [],
+/** What may stand behind each form's key. */
+export const EXAMPLES: Readonly<Record<string, string>> = {
+  $ref: 'Agent/support-line',
+  $secret: 'OPENAI_API_KEY',
+  $env: 'REGION',
+  $file: 'prompts/support.md',
+  $var: 'company',
+  $join: '[ … ]',
+  $literal: '…',
 };
+
+/** The key that may stand beside that of a form. */
+const BESIDE: Readonly<Record<string, string>> = { $env: 'default', $join: 'separator' };
 
 /** The value with its forms worked in. What has no form in it comes back as it is, not as a copy. Never throws. */
 export function evaluateForms(raw: Json, context: FormsContext): Evaluated {
@@ -87,14 +90,14 @@ class Evaluator {
   #form(raw: JsonObject): Value {
     const keys = Object.keys(raw);
     const forms = keys.filter((key) => key.startsWith('$'));
-    const unknown = forms.find((key) => !Object.hasOwn(FORMS, key));
+    const unknown = forms.find((key) => !Object.hasOwn(EXAMPLES, key));
     if (unknown !== undefined) {
-      const near = didYouMean(unknown, Object.keys(FORMS));
+      const near = didYouMean(unknown, Object.keys(EXAMPLES));
       const message = `unknown value form ${quoted(unknown)}${near || '; to keep the object as it is, put it under $literal'}`;
       return this.#fail('unknown-form', message, unknown);
     }
     const form = forms[0] ?? '';
-    const extra = keys.find((key) => key !== form && FORMS[form]?.includes(key) !== true);
+    const extra = keys.find((key) => key !== form && key !== BESIDE[form]);
     if (extra !== undefined) {
       return this.#fail('bad-form', `${form} must be the only key here; remove ${quoted(extra)}`, extra);
     }
@@ -228,17 +231,6 @@ class Evaluator {
     return new Unset('');
   }
 }
-
-/** What may stand behind each form's key. */
-export const EXAMPLES: Readonly<Record<string, string>> = {
-  $ref: 'Agent/support-line',
-  $secret: 'OPENAI_API_KEY',
-  $env: 'REGION',
-  $file: 'prompts/support.md',
-  $var: 'company',
-  $join: '[ … ]',
-  $literal: '…',
-};
 
 function containsSpecial(value: Value): boolean {
   return value instanceof Join || specials(value).next().done !== true;

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { Finding, Problem } from '../manifests/finding.ts';
+import { type Finding, findingOf, type Problem } from '../manifests/finding.ts';
 import type { Environment } from '../manifests/inputs.ts';
 import { problemsOfIssue } from '../manifests/issue-messages.ts';
 import { didYouMean } from '../problems/suggest.ts';
@@ -56,10 +56,7 @@ export function checkProject(raw: Json, context: ProjectContext): CheckedProject
     ...issues.flatMap((issue) => problemsOfIssue(issue, checked)),
     ...(document === undefined ? [] : crossChecks(document, raw, settings, context)),
   ];
-  const findings = problems.map(({ code, message, path: at, at: end }): Finding => {
-    const place = { document: 0, path: at, at: end };
-    return { severity: 'error', code, message, file: context.file, place };
-  });
+  const findings = problems.map((problem) => findingOf(problem, context.file));
   return { project: document && projectFrom(document, settings, context), findings };
 }
 

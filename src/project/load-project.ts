@@ -114,30 +114,14 @@ export function onlyDocument(
   { file, name }: { readonly file: string; readonly name: string },
 ): { value: Json | undefined; findings: Finding[] } {
   const { documents, problems } = parseDocuments(text);
-  const findings: Finding[] = problems.map((problem) => ({
-    severity: 'error',
-    file,
-    ...problem,
-  }));
   const [first, second] = documents;
-  if (first === undefined && findings.length === 0) {
-    findings.push({
-      severity: 'error',
-      code: 'empty-file',
-      message: 'the file is empty',
-      file,
-    });
-  }
+  const wrong: Omit<Finding, 'severity' | 'file'>[] = [...problems];
+  if (first === undefined && wrong.length === 0)
+    wrong.push({ code: 'empty-file', message: 'the file is empty' });
   if (second !== undefined) {
     const message = `${name} must have one document only`;
-    findings.push({
-      severity: 'error',
-      code: 'extra-document',
-      message,
-      file,
-      line: second.line,
-      column: 1,
-    });
+    wrong.push({ code: 'extra-document', message, line: second.line, column: 1 });
   }
+  const findings = wrong.map((problem): Finding => ({ severity: 'error', file, ...problem }));
   return { value: first?.value, findings };
 }

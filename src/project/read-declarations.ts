@@ -4,7 +4,7 @@ import type { Declaration } from '../manifests/declaration.ts';
 import { type DocumentCache, documentKey } from '../manifests/document-cache.ts';
 import { type KnownNames, readEnvelope } from '../manifests/envelope.ts';
 import { findFiles } from '../manifests/find-files.ts';
-import type { Finding } from '../manifests/finding.ts';
+import { type Finding, findingOf } from '../manifests/finding.ts';
 import { ParseBeside } from '../manifests/parse-beside.ts';
 import { type ParsedFile, parseDocuments } from '../manifests/parse-documents.ts';
 import { readTextFile } from '../manifests/read-file.ts';
@@ -138,9 +138,7 @@ function collectedFrom({ file, documents, problems }: ManifestFile, known: Known
   for (const { index, line, value } of documents) {
     if (value === undefined) continue;
     const { envelope, problems: wrong } = readEnvelope(value, known);
-    for (const { path: at, at: end, ...problem } of wrong) {
-      findings.push({ severity: 'error', ...problem, file, place: { document: index, path: at, at: end } });
-    }
+    for (const problem of wrong) findings.push(findingOf(problem, file, index));
     if (envelope === undefined) continue;
     const { kind, metadata, spec } = envelope;
     declarations.push({

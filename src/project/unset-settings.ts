@@ -1,4 +1,4 @@
-import type { Finding } from '../manifests/finding.ts';
+import { type Finding, findingOf } from '../manifests/finding.ts';
 import type { Inputs } from '../manifests/inputs.ts';
 import type { ProjectConfig, WorkspaceConfig } from './project.ts';
 
@@ -15,8 +15,7 @@ export function settingFindings(
       read !== undefined && 'code' in read
         ? read
         : { code: 'missing-variable', message: `the environment variable ${variable} is not set` };
-    const place = { document: 0, path: ['workspaces', name, setting], at: 'value' as const };
-    return { severity: 'error', code: problem.code, message: problem.message, file, place };
+    return findingOf({ ...problem, path: ['workspaces', name, setting], at: 'value' }, file);
   });
 }
 
@@ -31,9 +30,9 @@ export function webhookFindings({ file, webhooks }: ProjectConfig, inputs: Input
     return used.flatMap(({ form, at }): Finding[] => {
       if (form === undefined || typeof form === 'string') return [];
       const read = inputs.named(form);
-      if (!('code' in read)) return [];
-      const place = { document: 0, path: ['notify', index, ...at], at: 'value' as const };
-      return [{ severity: 'error', code: read.code, message: read.message, file, place }];
+      return 'code' in read
+        ? [findingOf({ ...read, path: ['notify', index, ...at], at: 'value' }, file)]
+        : [];
     });
   });
 }
