@@ -1,8 +1,8 @@
+import { reportGithub } from '../../src/output/formats/github.ts';
+import { reportMarkdown } from '../../src/output/formats/markdown.ts';
+import { reportText } from '../../src/output/formats/text.ts';
 import { htmlReport } from '../../src/output/html/html-report.ts';
 import { applyReport, driftReport, planReport, type Report } from '../../src/output/report.ts';
-import { reportGithub } from '../../src/output/report-github.ts';
-import { reportMarkdown } from '../../src/output/report-markdown.ts';
-import { reportText } from '../../src/output/report-text.ts';
 
 /* Each kind of report in each format. */
 

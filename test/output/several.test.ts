@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { diffMarkdown } from '../../src/output/diff-markdown.ts';
 import { renderDiffText } from '../../src/output/diff-text.ts';
+import { severalGithub } from '../../src/output/formats/github.ts';
+import { severalMarkdown } from '../../src/output/formats/markdown.ts';
+import { severalText } from '../../src/output/formats/text.ts';
 import { htmlReports } from '../../src/output/html/html-report.ts';
 import { MARKDOWN_LIMIT } from '../../src/output/markdown-page.ts';
 import { driftReport, planReport, type SeveralReports } from '../../src/output/report.ts';
-import { severalGithub } from '../../src/output/report-github.ts';
-import { severalMarkdown } from '../../src/output/report-markdown.ts';
-import { severalText } from '../../src/output/report-text.ts';
 import type { DiffDocument, FieldDifference } from '../../src/runs/diff/document.ts';
 import { hostilePlan } from './hostile-plan.ts';
 import { change, plan, resource } from './sample-plan.ts';

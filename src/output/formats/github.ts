@@ -1,7 +1,138 @@
-import { reportGithub, severalGithub } from '../report-github.ts';
+import type {
+  PlanDocument,
+  PlannedChange,
+  PlannedResource,
+  PlanWarning,
+} from '../../engine/plan/plan-document.ts';
+import type { WorkspaceFailure } from '../../runs/plans-document.ts';
+import { listed } from '../address-list.ts';
+import { earlyEnd } from '../apply-words.ts';
+import { diagnosticsGithub } from '../diagnostics.ts';
+import { type AnnotationLevel, githubCommand } from '../github-command.ts';
+import { guardText, remarkText, stepText, type WorkspaceFlag } from '../next-steps.ts';
+import { plural } from '../plural.ts';
+import { groupedRemarks, noopNotes } from '../remarks-text.ts';
+import {
+  changedGroups,
+  flagOf,
+  outcomeOf,
+  type Report,
+  type ReportGroup,
+  type SeveralReports,
+} from '../report.ts';
+import { routeRemarks } from '../route-words.ts';
 import type { ReportFormat } from './format.ts';
 
-export const format: ReportFormat = {
-  report: (report, { workspaceFlag }) => reportGithub(report, { workspaceFlag }),
-  several: severalGithub,
-};
+export const format: ReportFormat = { report: reportGithub, several: severalGithub };
+
+/** How many fields are named before the rest is counted. */
+const namedFields = 5;
+
+interface GithubOptions {
+  /** Named in the titles, where there are several. */
+  readonly workspace?: string;
+  readonly workspaceFlag?: WorkspaceFlag;
+}
+
+interface Wording {
+  title(what: string): string;
+  readonly workspaceFlag: WorkspaceFlag;
+}
+
+/** Groups of which nothing is left to be done. */
+const settled: ReadonlySet<string> = new Set(['create', 'adopt', 'update', 'replace', 'forget', 'done']);
+
+/**
+ * Annotations for GitHub Actions, a line each: what is planned, was found or was done for each declared resource, beside its manifest, and
+ * warnings and guards. Those that need a person come first, because GitHub shows only the first ten of a kind.
+ */
+export function reportGithub(report: Report, { workspace, workspaceFlag = '' }: GithubOptions = {}): string {
+  const title = (what: string) => `voxform${workspace === undefined ? '' : ` ${workspace}`}: ${what}`;
+  const wording = { title, workspaceFlag };
+  const { what, document, applied } = report;
+  const ended = applied && earlyEnd(applied);
+  const early = applied?.interrupted === undefined ? 'stopped early' : 'interrupted';
+  const of = (isSettled: boolean) =>
+    changedGroups(report)
+      .filter(({ key }) => settled.has(key) === isSettled)
+      .flatMap((group) => group.resources.map((each) => annotation(each, { report, group, wording })));
+  const remarks = [
+    ...document.warnings.map((warning) => warningAnnotation(warning, document, wording)),
+    // One for all of which the same is said: GitHub shows few.
+    ...groupedRemarks(noopNotes(document), true).map((text) =>
+      githubCommand('notice', { title: title('note') }, text),
+    ),
+  ];
+  return [
+    ...(ended === undefined ? [] : [githubCommand('warning', { title: title(early) }, ended)]),
+    ...document.guards.map((guard) => githubCommand('warning', { title: title('guard') }, guardText(guard))),
+    ...of(false),
+    ...(what === 'drift' ? [] : remarks),
+    ...of(true),
+  ].join('');
+}
+
+interface AnnotationContext {
+  readonly report: Report;
+  readonly group: ReportGroup;
+  readonly wording: Wording;
+}
+
+/** Nothing for a resource that no manifest declares, unless something became of it: what failed must be seen. */
+function annotation(resource: PlannedResource, { report, group, wording }: AnnotationContext): string {
+  const { action, address, source, reason, changes, steps = [] } = resource;
+  const { title, workspaceFlag } = wording;
+  const outcome = outcomeOf(report, resource, workspaceFlag);
+  if (outcome !== undefined) {
+    const level = group.key === 'failed' ? 'error' : group.key === 'done' ? 'notice' : 'warning';
+    const result = report.applied?.results.get(address);
+    const said = result?.status === 'done' ? [result.id === null ? 'done' : `id ${result.id}`] : outcome.said;
+    return githubCommand(level, { ...source, title: title(`${outcome.word} ${address}`) }, said.join('; '));
+  }
+  if (source === null) return '';
+  const place = { ...source, title: title(`${group.heading.toLowerCase()} ${address}`) };
+  const fields = fieldsOf(changes);
+  if (report.what === 'drift') return githubCommand('warning', place, fields ?? group.explanation ?? '');
+  const level: AnnotationLevel = settled.has(group.key) && action !== 'replace' ? 'notice' : 'warning';
+  const said = [
+    reason,
+    (action === 'create' ? undefined : fields) ?? '',
+    ...routeRemarks(resource, { verbose: false }),
+    ...steps.map((step) => stepText(step, workspaceFlag)),
+  ];
+  return githubCommand(level, place, said.filter((text) => text !== '').join('; '));
+}
+
+function warningAnnotation(
+  { address, ...remark }: PlanWarning,
+  { resources }: PlanDocument,
+  { title, workspaceFlag }: Wording,
+): string {
+  const message = remarkText(remark, workspaceFlag);
+  const source = resources.find((resource) => resource.address === address)?.source;
+  const about = address === null ? message : `${address}: ${message}`;
+  return githubCommand('warning', { ...source, title: title('warning') }, about);
+}
+
+/** `2 fields: name, role` */
+function fieldsOf(changes: readonly PlannedChange[]): string | undefined {
+  if (changes.length === 0) return undefined;
+  const paths = changes.map(({ path }) => path);
+  return `${plural(changes.length, 'field')}: ${listed(paths, namedFields)}`;
+}
+
+/** What failed, then the annotations of each workspace, which their titles name. */
+export function severalGithub({ reports, failures }: SeveralReports): string {
+  return [
+    ...failures.map(failureGithub),
+    ...reports.map((report) => {
+      const { workspace } = report.document;
+      return reportGithub(report, { workspace, workspaceFlag: flagOf(report) });
+    }),
+  ].join('');
+}
+
+function failureGithub({ workspace, message, hint, diagnostics = [] }: WorkspaceFailure): string {
+  const said = hint === undefined ? message : `${message} (${hint})`;
+  return `${githubCommand('error', { title: `voxform ${workspace}: failed` }, said)}${diagnosticsGithub(diagnostics)}`;
+}

@@ -1,7 +1,243 @@
-import { reportMarkdown, severalMarkdown } from '../report-markdown.ts';
+import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
+import type { WorkspaceFailure } from '../../runs/plans-document.ts';
+import { actionWords } from '../action-words.ts';
+import { addressList } from '../address-list.ts';
+import { appliedIn, earlyEnd, skippedIn } from '../apply-words.ts';
+import { compacted, type Statement } from '../compact.ts';
+import { createSecretNumbers } from '../field-view.ts';
+import { sharedSteps, sharedStepText } from '../grouped-steps.ts';
+import { MARKDOWN_LIMIT, MarkdownPage } from '../markdown-page.ts';
+import { markdownCode, markdownText } from '../markdown-text.ts';
+import { guardFlags, helpText, stepText, type WorkspaceFlag, wordedWarnings } from '../next-steps.ts';
+import { plural } from '../plural.ts';
+import { groupedRemarks, noopNotes } from '../remarks-text.ts';
+import {
+  changedGroups,
+  flagOf,
+  outcomeOf,
+  type Report,
+  type ReportGroup,
+  type SeveralReports,
+} from '../report.ts';
+import { adoptionList, details, type RowWords, TABLE_HEADING, tableRow } from '../resource-markdown.ts';
 import type { ReportFormat } from './format.ts';
 
-export const format: ReportFormat = {
-  report: (report, { full, workspaceFlag }) => reportMarkdown(report, { full, workspaceFlag }),
-  several: severalMarkdown,
-};
+export const format: ReportFormat = { report: reportMarkdown, several: severalMarkdown };
+
+const FORMATS = { text: markdownText, code: markdownCode };
+
+/** How full the page may be at most, of each part and what stands before it. */
+const bounds = { urgent: 0.2, warnings: 0.3, steps: 0.4, table: 0.55, standing: 0.65, notes: 0.7 };
+
+interface MarkdownOptions {
+  /** Characters, where the page is not all that a comment holds. */
+  readonly limit?: number;
+  /** Shows all of it. */
+  readonly command?: string;
+  /** Says of each resource what many share. */
+  readonly full?: boolean | undefined;
+  readonly workspaceFlag?: WorkspaceFlag;
+}
+
+/**
+ * A comment that fits GitHub's limit: counts, what failed, warnings, what this change leaves to be done by hand, a table, what stood to be
+ * done before, notes on unchanged resources, and the fields of each resource, folded.
+ */
+export function reportMarkdown(
+  report: Report,
+  { limit, command, full = false, workspaceFlag = '' }: MarkdownOptions = {},
+): string {
+  const { what, document, summary, pending } = report;
+  const page = new MarkdownPage(limit);
+  const workspace = markdownCode(document.workspace.slice(0, 100));
+  page.add(`### voxform ${what} for ${workspace}\n\n**${markdownText(summary.join(' '))}**`);
+  const applied = what === 'apply';
+  const wording = { full, workspaceFlag };
+  page.addList('', urgentIn(report, wording), { share: bounds.urgent, rest: moreItems });
+  const checklist = ({ address, steps = [] }: PlannedResource): string[] =>
+    steps.map((step) => `- [ ] ${markdownCode(address)}: ${markdownText(stepText(step, workspaceFlag))}`);
+  const isOld = ({ action }: PlannedResource) => action === 'manual';
+  page.addList('', remarksOf(document, { ...wording, applied }), { share: bounds.warnings, rest: moreItems });
+  const { shared, resources, without } = sharedSteps(pending, wording);
+  const formats = { ...FORMATS, ...(applied && { applied: workspaceFlag }) };
+  const steps = [
+    ...shared.map((each) => `- [ ] ${sharedStepText(each, formats)}`),
+    ...resources.filter((each) => !isOld(each)).flatMap(checklist),
+  ];
+  page.addList('#### Manual steps', steps, { share: bounds.steps, rest: moreSteps });
+  for (const { table } of shared) {
+    if (table === undefined) continue;
+    const { titles, rows } = table;
+    page.addList(
+      `${tableLine(titles.map(markdownText))}\n${tableLine(titles.map(() => '---'))}`,
+      rows.map((cells) => tableLine(cells.map(markdownText))),
+      { share: bounds.steps, rest: (count) => `| ${count} more |${' |'.repeat(titles.length - 1)}` },
+    );
+  }
+  const listed = changedGroups(report).flatMap((group) =>
+    group.resources.flatMap((resource) => {
+      const left = without(resource);
+      return left === undefined ? [] : [{ resource: left, words: wordsOf(resource, group, report) }];
+    }),
+  );
+  const blocks = blocksOf(listed, { towards: what === 'drift' ? 'platform' : 'manifest', ...wording });
+  page.addList(
+    TABLE_HEADING,
+    blocks.filter(({ hasRow }) => hasRow).map(({ resources, words }) => tableRow(resources, words)),
+    { share: bounds.table, rest: (count) => `| | ${count} more | | |` },
+  );
+  page.addList('#### Earlier manual steps', resources.filter(isOld).flatMap(checklist), {
+    share: bounds.standing,
+    rest: moreSteps,
+  });
+  const lists = applied ? `voxform status${workspaceFlag}` : '--full';
+  const notes = groupedRemarks(noopNotes(document), full, { ...FORMATS, lists }).map((text) => `- ${text}`);
+  page.addList('#### Notes', notes, { share: bounds.notes, rest: moreItems });
+  for (const { forms } of blocks) {
+    if (page.isFull) page.omit();
+    else page.add(...forms());
+  }
+  return page.text(command ?? `voxform ${applied ? 'status' : what}`);
+}
+
+/** A resource by what became of it, else by its group. */
+function wordsOf(resource: PlannedResource, { key, symbol, heading }: ReportGroup, report: Report): RowWords {
+  const outcome = outcomeOf(report, resource, '');
+  if (outcome === undefined) return { symbol, action: heading.toLowerCase() };
+  return { symbol: key === 'done' ? actionWords[resource.action].symbol : symbol, action: outcome.word };
+}
+
+/** Why an apply ended early, what failed, and a line for each reason why something was skipped. */
+function urgentIn({ applied }: Report, { full, workspaceFlag }: Wording): string[] {
+  if (applied === undefined) return [];
+  const ended = earlyEnd(applied);
+  const writes = appliedIn(applied);
+  const failed = writes.flatMap(({ resource: { address }, result }) => {
+    if (result.status !== 'failed') return [];
+    const help = helpText(result, workspaceFlag);
+    const hint = help === undefined ? '' : ` (${markdownText(help)})`;
+    return [`- **Failed:** ${markdownCode(address)}: ${markdownText(result.error)}${hint}`];
+  });
+  const skipped = skippedIn(writes).map(({ because, addresses }) => {
+    const lists = `voxform plan${workspaceFlag}`;
+    const names = addressList(addresses.map(markdownCode), full, { lists });
+    return `- **Skipped:** ${names}: ${markdownText(because)}`;
+  });
+  return [...(ended === undefined ? [] : [`- **${markdownText(ended)}**`]), ...failed, ...skipped];
+}
+
+interface TableBlock {
+  readonly resources: readonly PlannedResource[];
+  readonly words: RowWords;
+  /** A remark on several is no row of a table of changes. */
+  readonly hasRow: boolean;
+  /** The details, each form shorter than the one before. */
+  forms(): readonly string[];
+}
+
+/** So many that are adopted as they are need no details of their own. */
+const FEWEST_ADOPTED = 12;
+
+/** What is said of resources that the same becomes of, once where several share it. */
+function blocksOf(
+  listed: readonly { readonly resource: PlannedResource; readonly words: RowWords }[],
+  { towards, full, workspaceFlag }: Wording & { readonly towards: 'manifest' | 'platform' },
+): TableBlock[] {
+  const views = { secrets: createSecretNumbers(), verbose: false, towards, workspaceFlag };
+  const groups = Map.groupBy(listed, ({ words }) => JSON.stringify(words));
+  return [...groups.values()].flatMap((group): TableBlock[] => {
+    const [{ words } = { words: { symbol: '', action: '' } }] = group;
+    const said = compacted(
+      group.map(({ resource }) => resource),
+      { views, full },
+    );
+    const adopted = said.filter(isPlainAdoption).flatMap(({ resources }) => resources);
+    const isList = !full && adopted.length >= FEWEST_ADOPTED;
+    const list = { resources: adopted, words, hasRow: true, forms: () => adoptionList(adopted, words) };
+    const others = said.filter((each) => !(isList && isPlainAdoption(each)));
+    return [...(isList ? [list] : []), ...others.map((each) => blockOf(each, words))];
+  });
+}
+
+function blockOf(said: Statement, words: RowWords): TableBlock {
+  const { resources, fields, steps, released } = said;
+  const hasRow = resources.length === 1 || fields.length + steps.length + released.length > 0;
+  return { resources, words, hasRow, forms: () => details(said, words) };
+}
+
+function isPlainAdoption({ resources, fields, notices, released }: Statement): boolean {
+  const isAdoption = resources.every(
+    ({ action, previous_address: was }) => action === 'adopt' && was === undefined,
+  );
+  return isAdoption && fields.length + notices.length + released.length === 0;
+}
+
+interface Wording {
+  readonly full: boolean;
+  readonly workspaceFlag: WorkspaceFlag;
+}
+
+function remarksOf(
+  { guards, warnings }: PlanDocument,
+  { full, workspaceFlag, applied }: Wording & { readonly applied: boolean },
+): string[] {
+  const said = wordedWarnings(warnings, workspaceFlag, full || applied);
+  return [
+    ...guards.map(
+      ({ guard, message }) =>
+        `- **Apply refuses this plan:** ${markdownText(message)} (override: ${markdownCode(guardFlags[guard])})`,
+    ),
+    ...groupedRemarks(said, full, { ...FORMATS, ...(applied && { lists: '' }) }).map(
+      (text) => `- **Warning:** ${text}`,
+    ),
+  ];
+}
+
+function moreItems(count: number): string {
+  return `- ${count} more`;
+}
+
+function moreSteps(count: number): string {
+  return `- [ ] ${count} more`;
+}
+
+function tableLine(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
+}
+
+/** One comment for all, of at most 65,536 characters: a table, what failed, then as much of each as there is room for. */
+export function severalMarkdown(
+  { what, reports, failures }: SeveralReports,
+  { full }: Pick<MarkdownOptions, 'full'> = {},
+): string {
+  const rows = [
+    ...failures.map(({ workspace }) => [markdownCode(workspace), '**failed**']),
+    ...reports.map(({ document, summary }) => [
+      markdownCode(document.workspace),
+      markdownText(summary.join(' ')),
+    ]),
+  ].map(tableLine);
+  const heading = `## voxform ${what} for ${plural(rows.length, 'workspace')}`;
+  let page = `${heading}\n\n| Workspace | ${what === 'plan' ? 'Plan' : 'Drift'} |\n| --- | --- |\n${rows.join('\n')}\n`;
+  for (const [index, failure] of failures.entries()) {
+    const room = (MARKDOWN_LIMIT - page.length) / (failures.length - index + reports.length);
+    const title = `### ${markdownCode(failure.workspace)} failed`;
+    const block = `${title}\n\n${failureMarkdown(failure)}`;
+    page += `\n${block.length < room ? block : `${title}\n\n_Too long to be shown here._`}\n`;
+  }
+  for (const [index, report] of reports.entries()) {
+    const limit = (MARKDOWN_LIMIT - page.length) / (reports.length - index) - 1;
+    const command = `voxform ${what} --workspace ${report.document.workspace}`;
+    page += `\n${reportMarkdown(report, { limit, command, full, workspaceFlag: flagOf(report) })}`;
+  }
+  return page;
+}
+
+function failureMarkdown({ message, hint, diagnostics = [] }: WorkspaceFailure): string {
+  const places = diagnostics.map(
+    ({ file, line, message: wrong }) =>
+      `- ${markdownCode(line === undefined ? file : `${file}:${line}`)} ${markdownText(wrong)}`,
+  );
+  const said = [message, hint].filter((text) => text !== undefined).map(markdownText);
+  return [...said, ...(places.length === 0 ? [] : [places.join('\n')])].join('\n\n');
+}
