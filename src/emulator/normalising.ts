@@ -1,4 +1,4 @@
-import { isObject, setOwn } from '../values/json.ts';
+import { mapParts } from '../values/json.ts';
 import { type EmulatorBehaviour, type ShownConfig, shownConfigs } from './behaviour.ts';
 import type { StoredAgent } from './stored-records.ts';
 
@@ -12,13 +12,7 @@ export function trimmed(body: unknown, { trim }: EmulatorBehaviour['normalise'])
 
 function trimTexts(value: unknown): unknown {
   if (typeof value === 'string') return value.trim();
-  if (Array.isArray(value)) return value.map(trimTexts);
-  if (!isObject(value)) return value;
-  const result: Record<string, unknown> = {};
-  for (const [key, item] of Object.entries(value)) {
-    setOwn(result, key, UNTRIMMED.has(key) ? item : trimTexts(item));
-  }
-  return result;
+  return mapParts(value, (part, key) => (UNTRIMMED.has(String(key)) ? part : trimTexts(part)));
 }
 
 /** A set in the order in which the server keeps it. */

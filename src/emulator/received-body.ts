@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isObject, setOwn } from '../values/json.ts';
+import { mapParts } from '../values/json.ts';
 
 /** More than any request of the API needs. */
 const LARGEST = 16 * 1024 * 1024;
@@ -34,11 +34,5 @@ export async function readBody(incoming: IncomingMessage): Promise<ReceivedBody>
 
 /** The body as it may be written down: a provider key, wherever in it, is replaced. */
 export function withoutKeys(body: unknown): unknown {
-  if (Array.isArray(body)) return body.map(withoutKeys);
-  if (!isObject(body)) return body;
-  const shown: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(body)) {
-    setOwn(shown, key, key === 'api_key' ? '(secret)' : withoutKeys(value));
-  }
-  return shown;
+  return mapParts(body, (part, key) => (key === 'api_key' ? '(secret)' : withoutKeys(part)));
 }

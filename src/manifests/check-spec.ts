@@ -1,4 +1,4 @@
-import { isObject, setOwn } from '../values/json.ts';
+import { mapParts } from '../values/json.ts';
 import { valueAt } from '../values/path.ts';
 import {
   isSpecial,
@@ -66,15 +66,7 @@ function withStandIns(value: Value, path: DocumentPath, found: PlacedSpecial[]):
     found.push({ special: value, path });
     return 'x';
   }
-  if (Array.isArray(value)) {
-    return value.map((item, index) => withStandIns(item, [...path, index], found));
-  }
-  if (!isObject(value)) return value;
-  const copy: Record<string, unknown> = {};
-  for (const key of Object.keys(value)) {
-    setOwn(copy, key, withStandIns(value[key] as Value, [...path, key], found));
-  }
-  return copy;
+  return mapParts<Value, unknown>(value, (part, key) => withStandIns(part, [...path, key], found));
 }
 
 function referencesOf({ special, path }: PlacedSpecial): PlacedReference[] {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isObject, type Json, type JsonObject } from '../values/json.ts';
+import { isObject, type Json, type JsonObject, mapParts } from '../values/json.ts';
 import { envelopeSchema, manifestSchema, metadataSchema } from './envelope.ts';
 import { DRAFT, formDefinitions, formRef, referenceForm } from './form-json-schema.ts';
 import type { KindSchema } from './kind-schema.ts';
@@ -84,8 +84,7 @@ export function plainSchema(
 
 /** Arbitrary JSON needs no definition of its own, and bounds that stand for "any" say nothing to a reader. */
 function simplified(schema: Json): Json {
-  if (Array.isArray(schema)) return schema.map(simplified);
-  if (!isObject(schema)) return schema;
+  if (!isObject(schema)) return mapParts<Json, Json>(schema, simplified);
   if (typeof schema.$ref === 'string' && schema.$ref.startsWith('#/$defs/__')) return {};
   const kept = Object.entries(schema as JsonObject).filter(
     ([key, value]) =>
@@ -93,7 +92,7 @@ function simplified(schema: Json): Json {
       !(key === 'maximum' && value === Number.MAX_SAFE_INTEGER) &&
       !(key === 'propertyNames' && isObject(value) && Object.keys(value).length === 1),
   );
-  return Object.fromEntries(kept.map(([key, value]) => [key, simplified(value)]));
+  return mapParts<Json, Json>(Object.fromEntries(kept), simplified);
 }
 
 function fieldsSchema(kind: KindSchema, schema: JsonObject, prefix: string): JsonObject {

@@ -1,4 +1,4 @@
-import { isObject, type Json, setOwn } from '../values/json.ts';
+import { isObject, type Json, mapParts } from '../values/json.ts';
 import { escapeControls } from './escape-controls.ts';
 
 /** A value on one line, close to YAML's flow form: strings are quoted only where they could be taken for something else. */
@@ -10,17 +10,9 @@ export function valueText(value: Json): string {
 export function withoutForms(value: Json): Json {
   const words = formWords(value);
   if (words !== undefined) return words;
-  if (Array.isArray(value)) return value.map(withoutForms);
-  if (!isObject(value)) return value;
-  const literal = literalOf(value);
-  if (literal !== undefined) return isObject(literal) ? plainly(literal) : withoutForms(literal);
-  return plainly(value);
-}
-
-function plainly(value: Readonly<Record<string, unknown>>): Json {
-  const plain: Record<string, Json> = {};
-  for (const key of Object.keys(value)) setOwn(plain, key, withoutForms(value[key] as Json));
-  return plain;
+  const literal = isObject(value) ? literalOf(value) : undefined;
+  if (literal !== undefined && !isObject(literal)) return withoutForms(literal);
+  return mapParts<Json, Json>(literal ?? value, withoutForms);
 }
 
 function flow(value: Json, nested: boolean): string {

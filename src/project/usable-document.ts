@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { DocumentPath } from '../manifests/finding.ts';
-import { isObject } from '../values/json.ts';
-import { isSpecial, type Value } from '../values/value.ts';
+import { isObject, mapParts } from '../values/json.ts';
+import { isSpecial } from '../values/value.ts';
 import { type ProjectDocument, projectSchema } from './project-schema.ts';
 import { STAND_INS } from './workspace-settings.ts';
 
@@ -28,9 +28,7 @@ export function usableDocument(raw: unknown): ProjectDocument | undefined {
 
 /** Secrets stay what they are. */
 function copyOf(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(copyOf);
-  if (!isObject(value) || isSpecial(value as Value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyOf(item)]));
+  return isSpecial(value) ? value : mapParts(value, copyOf);
 }
 
 function mend(root: unknown, issue: z.core.$ZodIssue): void {

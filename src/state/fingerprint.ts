@@ -1,5 +1,5 @@
 import { randomBytes, scrypt } from 'node:crypto';
-import { isObject, type Json, type JsonObject, setOwn } from '../values/json.ts';
+import { isObject, type Json, type JsonObject, mapParts } from '../values/json.ts';
 import { isSpecial, Join, Secret, specials, type Value } from '../values/value.ts';
 
 /*
@@ -72,11 +72,9 @@ export function mask(value: Value, fingerprints: Fingerprints): Json {
     return { $join: value.parts.map((part) => mask(part, fingerprints)), separator: value.separator };
   }
   if (isSpecial(value)) throw new Error('a value without its references and variables cannot be recorded');
-  if (Array.isArray(value)) return value.map((item) => mask(item, fingerprints));
-  if (!isObject(value)) return value as Json;
-  const masked: Record<string, Json> = {};
-  for (const [key, item] of Object.entries(value)) setOwn(masked, key, mask(item, fingerprints));
-  return Object.keys(masked).some((key) => key.startsWith('$')) ? { $literal: masked } : masked;
+  const masked = mapParts<Value, Json>(value, (part) => mask(part, fingerprints));
+  const isLikeForm = isObject(masked) && Object.keys(masked).some((key) => key.startsWith('$'));
+  return isLikeForm ? { $literal: masked } : masked;
 }
 
 /** True where a remembered value holds a fingerprint, so that the value itself was secret. */

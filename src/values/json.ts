@@ -56,6 +56,15 @@ export function sortKeys(value: Json): Json {
   return sorted;
 }
 
+/** A copy in which each item or field of an array or object is what `change` makes of it; any other value as it is. */
+export function mapParts<In, Out>(value: In, change: (part: In, key: string | number) => Out): Out {
+  if (Array.isArray(value)) return value.map((item: In, index) => change(item, index)) as Out;
+  if (!isObject(value)) return value as unknown as Out;
+  const mapped: Record<string, Out> = {};
+  for (const key of Object.keys(value)) setOwn(mapped, key, change(value[key] as In, key));
+  return mapped as Out;
+}
+
 /** Assigns an own property even when the key is `__proto__`. */
 export function setOwn<T>(target: Record<string, T>, key: string, value: T): void {
   if (key === '__proto__')

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { isObject, type Json, setOwn } from './json.ts';
+import { isObject, type Json, type JsonObject, mapParts } from './json.ts';
 
 /**
  * What a manifest's value becomes once files, variables and environment are read in: JSON, in which a leaf may still be a
@@ -159,11 +159,7 @@ export function mapSpecials(value: Value, replace: (special: Secret | Reference 
     );
   }
   if (isSpecial(value)) return replace(value);
-  if (Array.isArray(value)) return value.map((item) => mapSpecials(item, replace));
-  if (!isObject(value)) return value;
-  const mapped: Record<string, Value> = {};
-  for (const key of Object.keys(value)) setOwn(mapped, key, mapSpecials(value[key] as Value, replace));
-  return mapped;
+  return mapParts<Value, Value>(value, (part) => mapSpecials(part, replace));
 }
 
 /** Text where every part is plain, else a `Join` of them. */
@@ -199,19 +195,13 @@ export function toForms(value: Value): Json {
   if (value instanceof Reference) return { $ref: value.address };
   if (value instanceof Unset) return { $env: value.name };
   if (value instanceof Join) return { $join: value.parts.map(toForms), separator: value.separator };
-  if (Array.isArray(value)) return value.map(toForms);
-  if (!isObject(value)) return value as Json;
-  const forms: Record<string, Json> = {};
-  for (const key of Object.keys(value)) setOwn(forms, key, toForms(value[key] as Value));
-  return Object.keys(value).some((key) => key.startsWith('$')) && isPlain(value as Value)
-    ? { $literal: value as Json }
-    : forms;
+  const isLikeForm = isObject(value) && Object.keys(value).some((key) => key.startsWith('$'));
+  return isLikeForm && isPlain(value) ? { $literal: value as Json } : mapParts<Value, Json>(value, toForms);
 }
 
 /** The reverse of `toForms`; `secret` supplies the text of a secret by its name. */
 export function fromForms(forms: Json, secret: (name: string) => Secret): Value {
-  if (Array.isArray(forms)) return forms.map((item) => fromForms(item, secret));
-  if (!isObject(forms)) return forms;
+  if (!isObject(forms)) return mapParts<Json, Value>(forms, (part) => fromForms(part, secret));
   if (typeof forms.$secret === 'string') return secret(forms.$secret);
   if (typeof forms.$env === 'string') return new Unset(forms.$env);
   if (Object.hasOwn(forms, '$literal')) return forms.$literal as Json;
@@ -225,9 +215,7 @@ export function fromForms(forms: Json, secret: (name: string) => Secret): Value 
       String(forms.separator),
     );
   }
-  const value: Record<string, Value> = {};
-  for (const key of Object.keys(forms)) setOwn(value, key, fromForms(forms[key] as Json, secret));
-  return value;
+  return mapParts<Json, Value>(forms as JsonObject, (part) => fromForms(part, secret));
 }
 
 /** True where no special leaf is inside. */

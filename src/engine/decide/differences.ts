@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Kind, PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
 import { type Fingerprints, isMasked, mask } from '../../state/fingerprint.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
-import { canonicalJson, isObject, type Json, setOwn } from '../../values/json.ts';
+import { canonicalJson, type Json, mapParts } from '../../values/json.ts';
 import { isUnder, type LeafPath, type Leaves, valueAt } from '../../values/path.ts';
 import { isSpecial, isTainted, Reference, type Value } from '../../values/value.ts';
 import type { PlannedChange } from '../plan/plan-document.ts';
@@ -159,11 +159,7 @@ export function creationOf(kind: Kind, leaves: Leaves, fingerprints: Fingerprint
 function afterOf(value: Value): Json {
   if (value instanceof Reference) return { unknown_until_apply: value.address };
   if (isSpecial(value)) return '(known after apply)';
-  if (Array.isArray(value)) return value.map(afterOf);
-  if (!isObject(value)) return value as Json;
-  const shown: Record<string, Json> = {};
-  for (const key of Object.keys(value)) setOwn(shown, key, afterOf(value[key] as Value));
-  return shown;
+  return mapParts<Value, Json>(value, afterOf);
 }
 
 /**

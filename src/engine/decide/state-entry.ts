@@ -1,7 +1,7 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import { type Fingerprints, isMasked, mask } from '../../state/fingerprint.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
-import { canonicalJson, isObject, type Json, type JsonObject, jsonEqual, setOwn } from '../../values/json.ts';
+import { canonicalJson, isObject, type Json, jsonEqual, mapParts } from '../../values/json.ts';
 import type { LeafPath, Leaves } from '../../values/path.ts';
 import { isTainted } from '../../values/value.ts';
 import { ruleOf, shownAt } from './field-rules.ts';
@@ -123,10 +123,6 @@ export function plainOf(remembered: Json | undefined): Json | undefined {
 }
 
 function opened(form: Json): Json {
-  if (Array.isArray(form)) return form.map(opened);
-  if (!isObject(form)) return form;
-  const content = (Object.hasOwn(form, '$literal') ? form.$literal : form) as JsonObject;
-  const plain: Record<string, Json> = {};
-  for (const [key, value] of Object.entries(content)) setOwn(plain, key, opened(value));
-  return plain;
+  const isLiteral = isObject(form) && Object.hasOwn(form, '$literal');
+  return mapParts<Json, Json>(isLiteral ? (form.$literal as Json) : form, opened);
 }

@@ -1,6 +1,6 @@
 import { type PlannedResource, summaryOf, writes } from '../../engine/plan/plan-document.ts';
 import { fillPlaceholders, type NotifyEvent, type Placeholder } from '../../project/notify-schema.ts';
-import { isObject, type Json, type JsonObject } from '../../values/json.ts';
+import { type Json, type JsonObject, mapParts } from '../../values/json.ts';
 import {
   appliedMessage,
   driftMessage,
@@ -267,11 +267,7 @@ function filled(template: Json, values: NotificationEvent['values']): Json {
     if (only !== undefined && Object.hasOwn(values, only)) return values[only as Placeholder];
     return fillPlaceholders(template, (name) => asText(values[name]));
   }
-  if (Array.isArray(template)) return template.map((item) => filled(item, values));
-  if (!isObject(template)) return template;
-  return Object.fromEntries(
-    Object.entries(template).map(([key, value]) => [key, filled(value as Json, values)]),
-  );
+  return mapParts<Json, Json>(template, (part) => filled(part, values));
 }
 
 function asText(value: Json): string {

@@ -2,7 +2,14 @@ import type { FieldRule } from '../../manifests/kind-schema.ts';
 import { isForm } from '../../manifests/layers.ts';
 import { alignment } from '../../manifests/write-back/alignment.ts';
 import { CannotEdit } from '../../manifests/write-back/change.ts';
-import { canonicalJson, isObject, type Json, type JsonObject, jsonEqual, setOwn } from '../../values/json.ts';
+import {
+  canonicalJson,
+  isObject,
+  type Json,
+  type JsonObject,
+  jsonEqual,
+  mapParts,
+} from '../../values/json.ts';
 import { formReason } from './owning-layer.ts';
 
 interface ValueWriting {
@@ -29,12 +36,9 @@ export function writtenValue(raw: Json | undefined, value: Json, writing: ValueW
     return writing.rule.set ? writtenSet(raw, value, writing) : writtenList(raw, value, writing);
   }
   if (!isObject(raw) || !isObject(value) || isForm(value)) return fresh(value, writing);
-  const written: Record<string, Json> = {};
-  for (const key of Object.keys(value)) {
-    const own = Object.hasOwn(raw, key) ? (raw[key] as Json) : undefined;
-    setOwn(written, key, writtenValue(own, value[key] as Json, writing));
-  }
-  return written;
+  return mapParts<Json, Json>(value as JsonObject, (part, key) =>
+    writtenValue(Object.hasOwn(raw, key) ? (raw[key] as Json) : undefined, part, writing),
+  );
 }
 
 function inForm(form: JsonObject, value: Json, writing: ValueWriting): Json {
@@ -78,11 +82,6 @@ function fresh(value: Json, writing: ValueWriting): Json {
     const address = writing.addressOf(refersTo, value);
     return address === undefined ? value : { $ref: address };
   }
-  if (Array.isArray(value)) return value.map((item: Json) => fresh(item, writing));
-  if (!isObject(value)) return value;
   // What looks like a value form must not become one.
-  if (isForm(value)) return { $literal: value };
-  const written: Record<string, Json> = {};
-  for (const key of Object.keys(value)) setOwn(written, key, fresh(value[key] as Json, writing));
-  return written;
+  return isForm(value) ? { $literal: value } : mapParts<Json, Json>(value, (part) => fresh(part, writing));
 }

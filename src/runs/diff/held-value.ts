@@ -3,7 +3,7 @@ import { leavesOf, ruleOf, shownAt } from '../../engine/decide/field-rules.ts';
 import { plainOf, recordedOf } from '../../engine/decide/state-entry.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { isMasked, mask } from '../../state/fingerprint.ts';
-import { isObject, type Json, jsonEqual, setOwn } from '../../values/json.ts';
+import { type Json, jsonEqual, mapParts } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
 import {
   isTainted,
@@ -96,9 +96,5 @@ function byAddress(value: Json, side: Side, { kind, path, refs }: HeldField): Js
 
 function mapTexts(value: Json, map: (text: string) => string): Json {
   if (typeof value === 'string') return map(value);
-  if (Array.isArray(value)) return value.map((item) => mapTexts(item, map));
-  if (!isObject(value)) return value;
-  const mapped: Record<string, Json> = {};
-  for (const key of Object.keys(value)) setOwn(mapped, key, mapTexts(value[key] as Json, map));
-  return mapped;
+  return mapParts<Json, Json>(value, (part) => mapTexts(part, map));
 }
