@@ -9,6 +9,7 @@ import {
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { attempt } from '../problems/attempt.ts';
 import { VERSION } from '../version.ts';
 import type { SpanFacts, Tracing } from './spans.ts';
 
@@ -95,9 +96,5 @@ function resourceOf(env: Readonly<Record<string, string | undefined>>): TracedRe
 }
 
 function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return attempt(() => decodeURIComponent(text)) ?? text;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { attempt } from '../problems/attempt.ts';
 import type { Immutable } from '../values/json.ts';
 
 /** A request as it came in. The body is there when it was JSON; a provider key in it is replaced. Headers are not kept. */
@@ -90,10 +91,5 @@ function isHit({ method, path, pattern }: Pending['plan']['match'], request: Rec
 }
 
 function isPattern(text: string): boolean {
-  try {
-    new RegExp(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return attempt(() => new RegExp(text)) !== undefined;
 }

@@ -1,4 +1,5 @@
 import { readFileSync, readlinkSync } from 'node:fs';
+import { attempt } from '../problems/attempt.ts';
 import { errorCode } from '../problems/error-code.ts';
 
 /** What distinguishes a process from another with the same pid, as far as the system knows. */
@@ -37,12 +38,4 @@ function statusOf(pid: number): { state: string | undefined; started: string | u
   if (text === undefined) return undefined;
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return { state: fields[0], started: fields[19] };
-}
-
-function attempt(read: () => string): string | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
 import { type Dirent, readdirSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import picomatch from 'picomatch';
+import { attempt } from '../problems/attempt.ts';
 import { isInside, reasonOf } from './read-file.ts';
 
 interface FoundFiles {
@@ -160,9 +161,5 @@ function isPassedOver(name: string): boolean {
 }
 
 function isFolder(absolute: string): boolean {
-  try {
-    return statSync(absolute, { throwIfNoEntry: false })?.isDirectory() === true;
-  } catch {
-    return false;
-  }
+  return attempt(() => statSync(absolute))?.isDirectory() === true;
 }

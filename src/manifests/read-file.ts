@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from 'node:fs';
 import path from 'node:path';
+import { attempt } from '../problems/attempt.ts';
 import { errorCode } from '../problems/error-code.ts';
 
 /** Largest file that is read, in bytes. */
@@ -88,11 +89,7 @@ export function isInside(file: string, folder: string): boolean {
 
 /** The path without symbolic links; as it is where it leads to nothing. */
 export function realPath(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return file;
-  }
+  return attempt(() => realpathSync(file)) ?? file;
 }
 
 /** Why the operating system refused, for a person. */

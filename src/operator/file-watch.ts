@@ -1,6 +1,7 @@
 import { type FSWatcher, lstatSync, readlinkSync, statSync, watch as watchFolder } from 'node:fs';
 import path from 'node:path';
 import { watch as chokidar, type FSWatcher as TreeWatcher } from 'chokidar';
+import { attempt } from '../problems/attempt.ts';
 import type { InputFiles } from './load-version.ts';
 import type { FileWatch } from './watch.ts';
 
@@ -159,9 +160,5 @@ function isLink(file: string): boolean {
 }
 
 function targetOf(link: string): string {
-  try {
-    return path.resolve(path.dirname(link), readlinkSync(link));
-  } catch {
-    return link;
-  }
+  return attempt(() => path.resolve(path.dirname(link), readlinkSync(link))) ?? link;
 }

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { attempt } from '../problems/attempt.ts';
 import { UserError } from '../problems/user-error.ts';
 import { isLoopback } from '../values/loopback.ts';
 import { Secret } from '../values/value.ts';
@@ -76,11 +77,7 @@ function isInRange(host: string, range: string): boolean {
 }
 
 function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return attempt(() => decodeURIComponent(text)) ?? text;
 }
 
 /** What no output may show of a proxy. */

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { realPath } from '../manifests/read-file.ts';
+import { attempt } from '../problems/attempt.ts';
 import { UserError } from '../problems/user-error.ts';
 
 /** The project file of new projects. */
@@ -59,10 +60,6 @@ function refuseForeign(file: string, user: number | undefined): void {
   });
 }
 
-function statOf(file: string): ReturnType<typeof statSync> | undefined {
-  try {
-    return statSync(file);
-  } catch {
-    return undefined;
-  }
+function statOf(file: string): ReturnType<typeof statSync> {
+  return attempt(() => statSync(file));
 }

@@ -1,6 +1,7 @@
 import { readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { isInside } from '../manifests/read-file.ts';
+import { attempt } from '../problems/attempt.ts';
 import type { StatePlace } from '../state/state-place.ts';
 
 /** Where the state and the secrets of a project lie that is read from elsewhere, as from a repository. */
@@ -51,24 +52,13 @@ const MOST_LINKS = 40;
 
 /** A path without symbolic links, also in front of a tail that does not exist yet; undefined where links never end. */
 function realPathOf(file: string, links = MOST_LINKS): string | undefined {
-  try {
-    return realpathSync(file);
-  } catch {
-    const parent = path.dirname(file);
-    if (parent === file) return file;
-    const folder = realPathOf(parent, links);
-    if (folder === undefined) return undefined;
-    const here = path.join(folder, path.basename(file));
-    const target = linkAt(here);
-    if (target === undefined) return here;
-    return links === 0 ? undefined : realPathOf(path.resolve(folder, target), links - 1);
-  }
-}
-
-function linkAt(file: string): string | undefined {
-  try {
-    return readlinkSync(file);
-  } catch {
-    return undefined;
-  }
+  const real = attempt(() => realpathSync(file));
+  const parent = path.dirname(file);
+  if (real !== undefined || parent === file) return real ?? file;
+  const folder = realPathOf(parent, links);
+  if (folder === undefined) return undefined;
+  const here = path.join(folder, path.basename(file));
+  const target = attempt(() => readlinkSync(here));
+  if (target === undefined) return here;
+  return links === 0 ? undefined : realPathOf(path.resolve(folder, target), links - 1);
 }

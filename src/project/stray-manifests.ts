@@ -1,8 +1,9 @@
-import { type Dirent, readdirSync, realpathSync } from 'node:fs';
+import { readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import picomatch from 'picomatch';
 import { findFiles } from '../manifests/find-files.ts';
 import { readBeginning } from '../manifests/read-file.ts';
+import { attempt } from '../problems/attempt.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import { PROJECT_FILES } from './find-project.ts';
 import type { ProjectConfig } from './project.ts';
@@ -44,7 +45,7 @@ function unnamedFiles(root: string, isNamed: (file: string) => boolean): readonl
   const folders = [''];
   let left = MOST_ENTRIES;
   for (const folder of folders) {
-    const entries = entriesOf(path.join(root, folder));
+    const entries = attempt(() => readdirSync(path.join(root, folder), { withFileTypes: true })) ?? [];
     left -= entries.length;
     const isOther = folder !== '' && entries.some(({ name }) => PROJECT_FILES.includes(name));
     if (isOther) continue;
@@ -57,12 +58,4 @@ function unnamedFiles(root: string, isNamed: (file: string) => boolean): readonl
     if (left < 0 || files.length >= MOST_READ) break;
   }
   return files.slice(0, MOST_READ);
-}
-
-function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
 }

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Cron } from 'croner';
 import { z } from 'zod';
+import { attempt } from '../problems/attempt.ts';
 import { durationSeconds, durationSetting } from './duration.ts';
 
 const windowSchema = z
@@ -63,12 +64,7 @@ function cron(text: string): Cron {
 }
 
 function isCron(text: string): boolean {
-  try {
-    cron(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return attempt(() => cron(text)) !== undefined;
 }
 
 function everFires(text: string): boolean {
@@ -76,10 +72,5 @@ function everFires(text: string): boolean {
 }
 
 function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
+  return attempt(() => new Intl.DateTimeFormat('en', { timeZone: name })) !== undefined;
 }

@@ -1,4 +1,5 @@
 import { type Document, isAlias, isCollection, isNode, isScalar, parseDocument, visit } from 'yaml';
+import { attempt } from '../../problems/attempt.ts';
 import { type Json, jsonEqual } from '../../values/json.ts';
 import { type DocumentPath, follow } from '../finding.ts';
 import { parseYaml, yamlOptions } from '../parse-yaml.ts';
@@ -99,12 +100,7 @@ function plainOf(document: Document.Parsed): Json | undefined {
 }
 
 export function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return attempt((): unknown => JSON.parse(text)) !== undefined;
 }
 
 /** Steps that one edit may take: more than any list that a person keeps in a manifest has items. */

@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { z } from 'zod';
+import { attempt } from '../../../problems/attempt.ts';
 import type { StateBackend } from '../backend.ts';
 import { withWorkspace } from '../settings.ts';
 import { createLocalStore } from './local-store.ts';
@@ -29,13 +30,7 @@ export const local: StateBackend<{ readonly path?: string | undefined }, LocalPl
   place: ({ path }, { root, workspace }) => ({
     path: resolve(root, withWorkspace(path ?? '.voxform/{workspace}.state.json', workspace)),
   }),
-  keyOf({ path }) {
-    try {
-      return realpathSync(path);
-    } catch {
-      return path;
-    }
-  },
+  keyOf: ({ path }) => attempt(() => realpathSync(path)) ?? path,
   locationOf({ path }, root) {
     const inside = relative(root, path).replaceAll('\\', '/');
     return inside === '' || inside.startsWith('../') ? path : inside;

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { type Files, hasNoLinks, unlinkIfThere } from '../../../files/files.ts';
 import { replaceFile, writeBeside } from '../../../files/replace-file.ts';
+import { attempt } from '../../../problems/attempt.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
 import { UserError } from '../../../problems/user-error.ts';
@@ -64,11 +65,7 @@ export async function readLock(files: Files, path: string): Promise<HeldLock | u
 
 /** Undefined where the bytes are no whole lock. */
 export function parseLock(bytes: Buffer): HeldLock | undefined {
-  try {
-    return lockFile.parse(JSON.parse(bytes.toString('utf8')));
-  } catch {
-    return undefined;
-  }
+  return attempt(() => lockFile.parse(JSON.parse(bytes.toString('utf8'))));
 }
 
 function damagedLock(path: string): UserError {
