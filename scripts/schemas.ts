@@ -5,13 +5,13 @@ import { planDocument } from '../src/engine/plan/plan-document.ts';
 import { fleetJsonSchema } from '../src/fleet/fleet-schema.ts';
 import { kinds } from '../src/kinds/index.ts';
 import { allManifestsJsonSchema, manifestJsonSchema } from '../src/manifests/manifest-json-schema.ts';
-import { applyJsonSchema } from '../src/output/apply-json.ts';
-import { errorJsonSchema } from '../src/output/error-json-schema.ts';
+import { applyDocument } from '../src/output/apply-json.ts';
+import { errorDocument } from '../src/output/error-json-schema.ts';
 import { projectJsonSchema } from '../src/project/project-json-schema.ts';
 import { diffDocument } from '../src/runs/diff/document.ts';
-import { historyJsonSchema } from '../src/runs/past-runs.ts';
+import { historyDocument } from '../src/runs/past-runs.ts';
 import { plansDocument } from '../src/runs/plans-document.ts';
-import { stateJsonSchema } from '../src/state/state-document.ts';
+import { stateDocument } from '../src/state/state-document.ts';
 
 /* Writes schemas/, or with --check says whether it is what would be written. */
 
@@ -33,13 +33,13 @@ function schemaFiles(): ReadonlyMap<string, string> {
     ['project', projectJsonSchema(kinds.values())],
     ['fleet', fleetJsonSchema()],
     ['plan', { title: 'voxform plan', ...z.toJSONSchema(planDocument) }],
-    ['apply', { title: 'voxform apply', ...applyJsonSchema() }],
+    ['apply', { title: 'voxform apply', ...z.toJSONSchema(applyDocument) }],
     ['drift', { title: 'voxform drift', ...z.toJSONSchema(driftDocument) }],
     ['plans', { title: 'voxform plans', ...z.toJSONSchema(plansDocument) }],
     ['diff', { title: 'voxform diff', ...z.toJSONSchema(diffDocument) }],
-    ['history', { title: 'voxform history', ...historyJsonSchema() }],
-    ['error', { title: 'voxform error', ...errorJsonSchema() }],
-    ['state', { title: 'voxform state', ...stateJsonSchema() }],
+    ['history', { title: 'voxform history', ...z.toJSONSchema(historyDocument) }],
+    ['error', { title: 'voxform error', ...z.toJSONSchema(errorDocument) }],
+    ['state', { title: 'voxform state', ...z.toJSONSchema(stateDocument) }],
   ];
   return new Map(schemas.map(([name, schema]) => [`${name}.schema.json`, textOf(name, schema)]));
 }

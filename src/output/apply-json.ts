@@ -25,11 +25,6 @@ export const applyDocument = planDocument
   })
   .describe('A plan with its results');
 
-/** JSON Schema (draft 2020-12) of what `apply --output json` prints. */
-export function applyJsonSchema(): object {
-  return z.toJSONSchema(applyDocument, { target: 'draft-2020-12' });
-}
-
 export type ApplyDocument = Immutable<z.infer<typeof applyDocument>>;
 type AppliedResource = Immutable<z.infer<typeof appliedResource>>;
 

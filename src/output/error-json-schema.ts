@@ -1,24 +1,15 @@
 import { z } from 'zod';
+import { diagnosticSchema } from '../runs/plans-document.ts';
 import type { Immutable } from '../values/json.ts';
 
-const diagnostic = z.object({
-  severity: z.enum(['error', 'warning']),
-  code: z.string().describe('Name of the rule.'),
-  message: z.string(),
-  file: z.string().describe('Relative to the project.'),
-  line: z.int().optional().describe('From 1.'),
-  column: z.int().optional().describe('From 1.'),
-  path: z.string().optional().describe('The path inside the manifest.'),
-});
-
-const errorDocument = z
+export const errorDocument = z
   .object({
     error: z.object({
       message: z.string().describe('The message.'),
       hint: z.string().optional().describe('How to fix it.'),
       exit_code: z.int().describe('Exit code of the command.'),
       diagnostics: z
-        .array(diagnostic)
+        .array(diagnosticSchema)
         .describe('Problems in the project file and the manifests, in file order.'),
       request: z
         .object({
@@ -37,8 +28,3 @@ const errorDocument = z
   .describe('The output of a failed command with --output json');
 
 export type ErrorDocument = Immutable<z.infer<typeof errorDocument>>;
-
-/** JSON Schema (draft 2020-12) of what every command prints that fails with `--output json`. */
-export function errorJsonSchema(): object {
-  return z.toJSONSchema(errorDocument, { target: 'draft-2020-12' });
-}

@@ -12,7 +12,7 @@ const pastRun = runRecord.extend({
     ),
 });
 
-const historyDocument = z
+export const historyDocument = z
   .object({
     format_version: z.literal(1),
     voxform_version: z.string(),
@@ -23,11 +23,6 @@ const historyDocument = z
 
 export type PastRun = Immutable<z.infer<typeof pastRun>>;
 export type HistoryDocument = Immutable<z.infer<typeof historyDocument>>;
-
-/** JSON Schema (draft 2020-12) of what `history --output json` prints. */
-export function historyJsonSchema(): object {
-  return z.toJSONSchema(historyDocument, { target: 'draft-2020-12' });
-}
 
 /** The runs that took the lock, the newest first. */
 export async function pastRuns(store: StateStore): Promise<PastRun[]> {

@@ -9,7 +9,8 @@ import type { Immutable } from '../values/json.ts';
 
 export const PLANS_FORMAT_VERSION = 1;
 
-const diagnostic = z.strictObject({
+/** A `Diagnostic`, in a document for programs. */
+export const diagnosticSchema = z.strictObject({
   severity: z.enum(['error', 'warning']),
   code: z.string().describe('A stable short name of the rule, e.g. `unknown-field`.'),
   message: z.string(),
@@ -24,7 +25,7 @@ const workspaceFailure = z
     workspace: z.string(),
     message: z.string().describe('Error message.'),
     hint: z.string().optional().describe('Hint for fixing it.'),
-    diagnostics: z.array(diagnostic).optional().describe('Diagnostics of invalid manifests.'),
+    diagnostics: z.array(diagnosticSchema).optional().describe('Diagnostics of invalid manifests.'),
   })
   .describe('A workspace that could not be planned.');
 

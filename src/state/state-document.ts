@@ -77,7 +77,7 @@ export const orphan = z
   })
   .describe('A record that voxform no longer manages and that may still exist.');
 
-const stateDocument = z
+export const stateDocument = z
   .strictObject({
     format_version: z.literal(STATE_FORMAT_VERSION),
     voxform_version: z.string().describe('The voxform version that wrote the file.'),
@@ -106,11 +106,6 @@ const formerDocument = stateDocument
   .extend({ format_version: z.literal(1) });
 
 export const writtenDocument = z.discriminatedUnion('format_version', [stateDocument, formerDocument]);
-
-/** JSON Schema (draft 2020-12) of the state document. */
-export function stateJsonSchema(): object {
-  return z.toJSONSchema(stateDocument, { target: 'draft-2020-12' });
-}
 
 export type ResourceEntry = Immutable<z.infer<typeof resourceEntry>>;
 export type PendingCreate = Immutable<z.infer<typeof pendingCreate>>;
