@@ -64,7 +64,7 @@ export class AdaptiveLimit implements ConcurrencyLimit {
   answered(stamp: number, { sort, milliseconds }: AnswerTime): void {
     if (stamp !== this.#stamp) return;
     const time = Math.log(Math.max(milliseconds, 0.01));
-    const usual = this.#usual.get(sort) ?? new Sample();
+    const usual = this.#usual.get(sort) ?? new Sample(REMEMBERED);
     this.#answers++;
     if (usual.count >= FEWEST) this.#round.add(time - usual.mean);
     if (this.#now === this.#good) this.#usual.set(sort, usual.add(time));
@@ -102,11 +102,13 @@ export class AdaptiveLimit implements ConcurrencyLimit {
   /** After a round at the good limit. */
   #goOn(isBusy: boolean): void {
     this.#rest -= this.#answers;
-    if (!isBusy && this.#isComparable() && this.#round.mean > Math.log(STEP) / 2) {
-      // The platform became slower: what it took before is no measure any more.
+    if (this.#isComparable() && Math.abs(this.#round.mean) > Math.log(STEP) / 2) {
+      // The platform changed: what it took before is no measure any more.
+      if (this.#round.mean > 0 && !isBusy) {
+        this.#direction = 'down';
+        this.#rest = 0;
+      }
       this.#usual.clear();
-      this.#direction = 'down';
-      this.#rest = 0;
       this.#change(this.#good, false);
     } else this.#try(isBusy);
   }
@@ -165,6 +167,12 @@ class Sample {
   count = 0;
   mean = 0;
   #squares = 0;
+  readonly #remembered: number;
+
+  /** @param remembered Number of values after which older ones fade. */
+  constructor(remembered = Number.POSITIVE_INFINITY) {
+    this.#remembered = remembered;
+  }
 
   /** Standard error of the mean. */
   get error(): number {
@@ -174,7 +182,7 @@ class Sample {
   }
 
   add(value: number): this {
-    if (this.count < REMEMBERED) this.count++;
+    if (this.count < this.#remembered) this.count++;
     const difference = value - this.mean;
     this.mean += difference / this.count;
     this.#squares += difference * (value - this.mean);

@@ -140,6 +140,16 @@ describe('a server that changes', () => {
     );
   });
 
+  it('that speeds up after our own thread was busy does not draw the limit up', () => {
+    let busy = 1;
+    const limit = new AdaptiveLimit(() => busy);
+    simulate(limit, { latency: () => 60, noise: 0.2, worksAt: () => 12 }, { requests: 3000 });
+    busy = 0.2;
+    const answers = simulate(limit, { latency: twenty, noise: 0.2, worksAt: () => 12 }, { requests: 3000 });
+    expect(highest(answers)).toBeLessThanOrEqual(20);
+    expect(highest(answers.slice(1500))).toBeLessThanOrEqual(18);
+  });
+
   it('which only becomes farther away loses no request at once for long', () => {
     const answers = run({ latency: (time) => (time < 1500 ? 20 : 60), noise: 0.2 }, 12_000);
     expect(answers.slice(-6000).filter(({ limit }) => limit >= 51)).toHaveLength(6000);
