@@ -30,7 +30,7 @@ export class World {
   /** Called at the start of every write; the write itself is over before the next turn of the event loop. */
   onWrite: () => void = () => {};
   readonly #readsBefore = new Map<string, number>();
-  #numbersByAgent: ReadonlyMap<string, readonly StoredNumber[]> | undefined;
+  #numbersByAgent: ReturnType<typeof linksOf> | undefined;
 
   constructor({ workspaceId, seed, data }: WorldOptions) {
     this.workspaceId = workspaceId;
@@ -93,15 +93,10 @@ function byId<T extends { readonly id: string | number }>(records: readonly T[] 
   return new Map(records.map((record) => [String(record.id), record]));
 }
 
-function linksOf(numbers: Iterable<StoredNumber>): Map<string, StoredNumber[]> {
-  const links = new Map<string, StoredNumber[]>();
-  for (const number of numbers) {
-    for (const agentId of new Set([number.inbound_agent_id, number.outbound_agent_id])) {
-      if (agentId === null) continue;
-      const linked = links.get(agentId);
-      if (linked === undefined) links.set(agentId, [number]);
-      else linked.push(number);
-    }
-  }
-  return links;
+function linksOf(numbers: Iterable<StoredNumber>): ReadonlyMap<string | null, readonly StoredNumber[]> {
+  const links = [...numbers].flatMap((number) =>
+    [...new Set([number.inbound_agent_id, number.outbound_agent_id])].map((agentId) => ({ agentId, number })),
+  );
+  const byAgent = Map.groupBy(links, ({ agentId }) => agentId);
+  return new Map([...byAgent].map(([agentId, own]) => [agentId, own.map(({ number }) => number)]));
 }

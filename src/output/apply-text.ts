@@ -78,25 +78,19 @@ function renderDone(applied: readonly AppliedWrite[], { style, full }: Wording):
 }
 
 function renderLines(done: readonly AppliedWrite[], style: Style): string {
-  const rows = done.flatMap(({ resource, result }) => {
-    if (result.status !== 'done') return [];
-    const { symbol, done: word } = actionWords[resource.action];
-    const mark = style.action[resource.action](pad(symbol, 3, 'right'));
-    return [
-      {
-        mark,
-        address: escapeControls(resource.address),
-        word,
-        id: escapeControls(result.id ?? resource.id ?? ''),
-      },
-    ];
-  });
+  const rows = done.map(({ resource: { action, address, id }, result }) => ({
+    ...actionWords[action],
+    action,
+    address: escapeControls(address),
+    id: escapeControls((result.status === 'done' ? result.id : null) ?? id ?? ''),
+  }));
   const widest = Math.min(widestAddress, Math.max(0, ...rows.map(({ address }) => displayWidth(address))));
-  const longest = Math.max(0, ...rows.map(({ word }) => word.length));
+  const longest = Math.max(0, ...rows.map(({ done: word }) => word.length));
   return rows
-    .map(({ mark, address, word, id }) =>
-      `${mark} ${pad(address, widest)}  ${pad(word, longest)}  ${style.dim(id)}`.trimEnd(),
-    )
+    .map(({ action, symbol, address, done: word, id }) => {
+      const mark = style.action[action](pad(symbol, 3, 'right'));
+      return `${mark} ${pad(address, widest)}  ${pad(word, longest)}  ${style.dim(id)}`.trimEnd();
+    })
     .join('\n');
 }
 

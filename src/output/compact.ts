@@ -142,15 +142,10 @@ function withLines(field: FieldView, lines: readonly DiffLine[]): FieldView {
 
 /** For each set of resources the parts that all of them and no others have, where saying those once is shorter. */
 function sharingsOf(members: readonly Sharer[]): Sharer[][] {
-  const holders = new Map<string, number[]>();
-  for (const [index, { parts }] of members.entries()) {
-    for (const { key } of parts) {
-      const known = holders.get(key);
-      if (known === undefined) holders.set(key, [index]);
-      else known.push(index);
-    }
-  }
-  const many = [...holders].filter(([, indices]) => indices.length >= FEWEST_SHARING);
+  const held = members.flatMap(({ parts }, index) => parts.map(({ key }) => ({ key, index })));
+  const many = [...Map.groupBy(held, ({ key }) => key)]
+    .filter(([, holders]) => holders.length >= FEWEST_SHARING)
+    .map(([key, holders]) => [key, holders.map(({ index }) => index)] as const);
   const shareable = new Set(many.map(([key]) => key));
   return [...Map.groupBy(many, ([, indices]) => indices.join()).values()].flatMap((same) => {
     const keys = new Set(same.map(([key]) => key));

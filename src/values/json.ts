@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { attempt } from '../problems/attempt.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
@@ -21,11 +22,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 
 /** What a text says; undefined where it is not JSON. */
 export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return attempt((): unknown => JSON.parse(text));
 }
 
 /** Deep equality of JSON values; the order of an object's keys does not count, that of an array's items does. */

@@ -1,6 +1,5 @@
 import { type Document, isAlias, isCollection, isNode, isScalar, parseDocument, visit } from 'yaml';
-import { attempt } from '../../problems/attempt.ts';
-import { type Json, jsonEqual } from '../../values/json.ts';
+import { type Json, jsonEqual, parsedJson } from '../../values/json.ts';
 import { type DocumentPath, follow } from '../finding.ts';
 import { parseYaml, yamlOptions } from '../parse-yaml.ts';
 import { plainValue } from '../plain-value.ts';
@@ -100,7 +99,7 @@ function plainOf(document: Document.Parsed): Json | undefined {
 }
 
 export function isJson(text: string): boolean {
-  return attempt((): unknown => JSON.parse(text)) !== undefined;
+  return parsedJson(text) !== undefined;
 }
 
 /** Steps that one edit may take: more than any list that a person keeps in a manifest has items. */
