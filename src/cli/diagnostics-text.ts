@@ -28,6 +28,6 @@ function excerptsIn({ cwd, redactor }: Context): Excerpt {
       const read = readTextFile(path.resolve(cwd, file));
       return 'text' in read ? read.text : undefined;
     },
-    redact: (text) => redactor.redact(text),
+    redact: redactor.redact,
   });
 }

@@ -11,6 +11,11 @@ export interface WorkspacesFlags {
   readonly allWorkspaces?: boolean;
 }
 
+/** Of commands that print text for people, or JSON. */
+export interface JsonFlag {
+  readonly output: 'text' | 'json';
+}
+
 /** Of commands whose results say once what many resources share. */
 export interface FullFlag {
   readonly full?: boolean | undefined;

@@ -16,7 +16,7 @@ export async function main(process: NodeJS.Process): Promise<void> {
   process.on('SIGHUP', () => interrupts.raise('SIGHUP'));
   const redactor = new Redactor();
   process.on('uncaughtException', (error: unknown) => {
-    const redact = (text: string) => redactor.redact(text);
+    const { redact } = redactor;
     const report = renderError(error, createStyle({ color: false, width: 80 }), { redact });
     process.stderr.write(redact(report), () => process.exit(ExitCode.error));
   });

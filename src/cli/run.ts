@@ -90,7 +90,7 @@ export async function run(host: Host): Promise<number> {
     const isParsing = thrown instanceof CommanderError;
     const error = isParsing ? usageError(thrown, program, { typed: host.args, args }) : thrown;
     if (error === undefined) return isParsing && thrown.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
-    const redact = redacting(redactor);
+    const { redact } = redactor;
     early.terminal.err(renderError(error, early.terminal.errorStyle, { redact }));
     exitCode = exitCodeOf(error);
     // Of an unknown command nobody knows its flags.
@@ -162,7 +162,7 @@ async function perform(
     failure = host.interrupts.exitCode === exitCode ? new UserError('interrupted') : error;
   }
   if (failure !== undefined && !terminal.hasResult) {
-    const redact = redacting(redactor);
+    const { redact } = redactor;
     terminal.out(await errorFor(format, failure, { exitCode, workspaceFlag, redact }));
   }
   return exitCode;
@@ -184,10 +184,6 @@ function forOneWorkspace(action: CommandAction): CommandAction {
       exitCode: ExitCode.usage,
     });
   };
-}
-
-function redacting(redactor: Redactor): (text: string) => string {
-  return (text) => redactor.redact(text);
 }
 
 /** Without what every object inherits: `constructor` is no variable. */
@@ -244,7 +240,7 @@ function report(error: unknown, { context, host, workspaceFlag }: Reporting): nu
       verbose,
       command,
       workspaceFlag,
-      redact: redacting(redactor),
+      redact: redactor.redact,
     }),
   );
   return exitCodeOf(error);

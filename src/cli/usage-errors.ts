@@ -30,7 +30,10 @@ export function usageError(
   const unknown = /^error: unknown (?:command|option) '([^']*)'/.exec(message)?.[1] ?? '';
   const known = knownHere(unknown, command);
   const hint =
-    known ?? [missingOf(message, command) ?? insteadOf(code, command, operand), usageOf(command)].join('');
+    known ??
+    [missingOf(message, command) ?? insteadOf(code, command, operand), `${helpOf(command)} for usage.`].join(
+      '',
+    );
   const shown = message.replace(`'${unknown}'`, `'${spellingOf(unknown, typed)}'`);
   const inWords =
     known === undefined ? inOurWords(shown) : (shown.split('\n')[0] ?? '').replace(/^error: /, '');
@@ -41,8 +44,8 @@ export function usageError(
   return new UserError(`${inWords}${joined}`, { hint, exitCode: ExitCode.usage });
 }
 
-function usageOf(command: Command): string {
-  return `Run ${['voxform', pathOf(command), '--help'].filter(Boolean).join(' ')} for usage.`;
+function helpOf(command: Command): string {
+  return `Run ${['voxform', pathOf(command), '--help'].filter(Boolean).join(' ')}`;
 }
 
 /** The long flags of a command and of those around it. */
@@ -98,9 +101,7 @@ function unknownCommand(command: Command, name: string): UserError {
   const names = command.commands.map((each) => each.name());
   const known = knownElsewhere(name, pathOf(command));
   return new UserError(`unknown command '${name}'${known === undefined ? didYouMean(name, names) : ''}`, {
-    hint:
-      known ??
-      `Run ${['voxform', pathOf(command), '--help'].filter(Boolean).join(' ')} to list the commands.`,
+    hint: known ?? `${helpOf(command)} to list the commands.`,
     exitCode: ExitCode.usage,
   });
 }

@@ -79,7 +79,7 @@ function contextOf({ cwd, env = {}, workspace, log }: LoadOptions, signal: Abort
         return await work();
       } catch (error) {
         if (requests.signal.aborted) throw signal?.reason;
-        throw withoutSecrets(error, (text) => redactor.redact(text));
+        throw withoutSecrets(error, redactor.redact);
       } finally {
         signal?.removeEventListener('abort', giveUp);
       }

@@ -8,40 +8,25 @@ import { revalidatePlan } from '../engine/revalidate-plan.ts';
 import { type ApplyDocument, applyJson } from '../output/apply-json.ts';
 import { applyPlan, refuseTrippedGuards } from '../runs/apply-plan.ts';
 import { changesIn, commonInput, planWorkspace, preparedToPlan } from '../runs/planning.ts';
-import type { GuardOptions, PlanningOptions, SelectionOptions } from '../runs/run-options.ts';
+import type {
+  GuardOptions,
+  LockOptions,
+  PlanningOptions,
+  PlatformOptions,
+  SelectionOptions,
+} from '../runs/run-options.ts';
 import { withSession } from '../runs/with-session.ts';
 import { VERSION } from '../version.ts';
 import { calling } from './calls.ts';
 import type { CallOptions, Project } from './options.ts';
 
-export interface ReadOptions extends CallOptions, SelectionOptions {
-  /** Requests at once; `limits.concurrency` of the project where absent. */
-  readonly concurrency?: number | 'auto';
-  /** Seconds: the longest pause that the platform may ask for. */
-  readonly maxWait?: number;
+export interface ReadOptions extends CallOptions, SelectionOptions, PlatformOptions {
   onProgress?(progress: ReadProgress): void;
 }
 
-export interface PlanOptions extends ReadOptions {
-  /** False: recorded records are not read, and the state stands in for them. True where absent. */
-  readonly refresh?: boolean;
-  /** Addresses of resources that may be replaced. */
-  readonly allowReplace?: readonly string[];
-  /** Send again what the platform did not apply. */
-  readonly retryIgnored?: boolean;
-  /** Addresses of resources whose missing records are created again, or `all`. */
-  readonly allowRecreate?: readonly string[];
-  /** Go on where every record that was read is missing, which looks like a wrong key; with `allowRecreate: ['all']`. */
-  readonly evenIfAll?: boolean;
-}
+export interface PlanOptions extends ReadOptions, Partial<Omit<PlanningOptions, 'routes' | 'publications'>> {}
 
-export interface ApplyOptions extends CallOptions, GuardOptions {
-  readonly concurrency?: number | 'auto';
-  readonly maxWait?: number;
-  /** Seconds to wait for another run that holds the state; 0 where absent. */
-  readonly lockTimeout?: number;
-  /** Write also where the state is older than its newest copy, or than the last one written on this machine. */
-  readonly allowOlderState?: boolean;
+export interface ApplyOptions extends CallOptions, GuardOptions, PlatformOptions, Partial<LockOptions> {
   /** After a failure: go on with what does not depend on it (where absent), or start nothing new. */
   readonly onError?: 'continue' | 'stop';
   onProgress?(progress: ReadProgress): void;

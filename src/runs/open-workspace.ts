@@ -121,7 +121,7 @@ export class OpenWorkspace extends StateAccess {
       timeoutSeconds: limits.timeoutSeconds,
       maxWaitSeconds: options.maxWait,
       signal: interrupts.requests,
-      redact: (text) => this.#platformRedactor.redact(text),
+      redact: this.#platformRedactor.redact,
       onNotice: (text) => log.info(text),
       onRequest: (event) => {
         onRequest?.(event);

@@ -71,20 +71,24 @@ function lyingAt({ path: place, records }: OtherState, beginning: NewState): Use
 }
 
 function lying({ location: shown, from, records }: StateElsewhere, beginning: NewState): UserError {
-  const { project, workspace, location, workspaceFlag } = beginning;
-  const voxform = commandFor(project);
+  const { workspace, location } = beginning;
   const holds =
     records === undefined
       ? 'which cannot be read,'
       : `with ${records} ${records === 1 ? 'record' : 'records'},`;
   return new UserError(
     `no state at ${location} yet, but ${shown}, ${holds} belongs to the same workspace ${workspace.workspaceId}`,
-    {
-      hint:
-        `Move it here: ${voxform} state move --from ${from}${workspaceFlag}. ` +
-        `To start with an empty state: ${voxform} state init${workspaceFlag}`,
-    },
+    { hint: hintFor(beginning, { text: 'Move it here: ', command: `state move --from ${from}` }) },
   );
+}
+
+/** How to have the state here, and how to go on without it. */
+function hintFor(
+  { project, workspaceFlag }: NewState,
+  { text, command, or = '' }: { readonly text: string; readonly command: string; readonly or?: string },
+): string {
+  const voxform = commandFor(project);
+  return `${text}${voxform} ${command}${workspaceFlag}.${or} To start with an empty state: ${voxform} state init${workspaceFlag}`;
 }
 
 /** Paths of a repository's project count from the operator's folder, so that its project file is needed there. */
@@ -95,28 +99,19 @@ function commandFor({ root, localRoot, file }: ProjectConfig): string {
 
 /** The state that this machine wrote is in another store: nobody looks there before it is asked for. */
 function elsewhere({ path: store, serial }: StateMark, beginning: NewState): UserError {
-  const { project, workspace, location, workspaceFlag } = beginning;
-  const voxform = commandFor(project);
+  const { workspace, location } = beginning;
+  const command = "state move --from '{ backend: BACKEND, … }'";
   return new UserError(
     `no state at ${location} yet: this machine wrote the state of the workspace ${workspace.workspaceId} to ${store} (serial ${serial})`,
-    {
-      hint:
-        `Move it here, with its settings as in voxform.yaml: ${voxform} state move --from '{ backend: BACKEND, … }'${workspaceFlag}. ` +
-        `To start with an empty state: ${voxform} state init${workspaceFlag}`,
-    },
+    { hint: hintFor(beginning, { text: 'Move it here, with its settings as in voxform.yaml: ', command }) },
   );
 }
 
 function gone({ path: place, serial }: StateMark, beginning: NewState): LostState {
-  const { project, workspace, location, cwd, workspaceFlag } = beginning;
-  const voxform = commandFor(project);
+  const { workspace, location, cwd } = beginning;
   return new LostState(
     `no state at ${location}: this machine wrote the state of the workspace ${workspace.workspaceId} to ${placeFrom(cwd, place)} (serial ${serial}), and it is missing`,
-    {
-      hint:
-        `Restore a copy: ${voxform} state push FILE${workspaceFlag}. ${RECOVER} ` +
-        `To start with an empty state: ${voxform} state init${workspaceFlag}`,
-    },
+    { hint: hintFor(beginning, { text: 'Restore a copy: ', command: 'state push FILE', or: ` ${RECOVER}` }) },
   );
 }
 

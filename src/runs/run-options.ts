@@ -17,13 +17,15 @@ export interface PlatformOptions {
 
 /** How a plan is made. */
 export interface PlanningOptions extends SelectionOptions, PlatformOptions {
+  /** False: recorded records are not read, and the state stands in for them. A library call reads them where absent. */
   readonly refresh: boolean;
+  /** Addresses of resources that may be replaced. */
   readonly allowReplace?: readonly string[];
   /** Sends again what the platform did not apply. */
   readonly retryIgnored?: boolean;
-  /** Addresses, or `all`. */
+  /** Addresses of resources whose missing records are created again, or `all`. */
   readonly allowRecreate?: readonly string[];
-  /** Go on where every record that was read is missing. */
+  /** Go on where every record that was read is missing, which looks like a wrong key; with `allowRecreate: ['all']`. */
   readonly evenIfAll?: boolean;
   /** Says of each record that changes what leads to it. */
   readonly routes?: boolean;
@@ -32,9 +34,9 @@ export interface PlanningOptions extends SelectionOptions, PlatformOptions {
 }
 
 export interface LockOptions {
-  /** Seconds to wait for another run that holds the state. */
+  /** Seconds to wait for another run that holds the state; a library call waits for none where absent. */
   readonly lockTimeout: number;
-  /** Write also where the state is older than the last one known. */
+  /** Write also where the state is older than its newest copy, or than the last one written on this machine. */
   readonly allowOlderState?: boolean;
 }
 

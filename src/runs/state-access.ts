@@ -85,7 +85,7 @@ export class StateAccess {
       debug: (message) => log.debug(message),
       warn: (message) => log.warn(message),
       marks: marksOf(this.#context, this.workspace.baseUrl),
-      redact: (text) => redactor.redact(text),
+      redact: redactor.redact,
     });
   }
 

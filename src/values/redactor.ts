@@ -23,8 +23,8 @@ export class Redactor {
     if (this.#forms.size !== before) this.#pattern = undefined;
   }
 
-  /** The text with every occurrence of a known secret, overlapping ones included, replaced. */
-  redact(text: string): string {
+  /** The text with every occurrence of a known secret, overlapping ones included, replaced. May be handed on by itself. */
+  readonly redact = (text: string): string => {
     if (this.#forms.size === 0) return text;
     this.#pattern ??= oneOf(this.#forms);
     const pattern = this.#pattern;
@@ -47,7 +47,7 @@ export class Redactor {
       done = end;
     }
     return result + text.slice(done);
-  }
+  };
 }
 
 /** The secret, the secret without the blanks around it, and its longer lines. */

@@ -6,16 +6,12 @@ import { topicsOf } from '../../output/explain/topics.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
-
-export interface ExplainOptions {
-  readonly topic?: string;
-  readonly output: 'text' | 'json';
-}
+import type { JsonFlag } from '../flags.ts';
 
 /** Says what a field takes and how it is treated; or without one, what there is to ask. */
 export async function explainTopic(
   { terminal }: Context,
-  { topic: asked, output }: ExplainOptions,
+  { topic: asked, output }: JsonFlag & { readonly topic?: string },
 ): Promise<number> {
   const topics = topicsOf(kinds.values(), lookups.values());
   if (asked === undefined) {

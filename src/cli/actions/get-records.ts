@@ -51,9 +51,9 @@ export async function recordsOf(recordType: RecordType, reading: RecordsWanted):
     if (asked === undefined)
       throw usage(`get ${name} needs an id or address`, `Example: voxform get ${name} ${kind.name}/NAME`);
     if (version !== undefined) return { records: only(versionOf(ofRecord, client, { ...asked, version })) };
-    return { records: eachFoundOr(ofRecord.list(client, asked.id), { ...asked, name: kind.table.name }) };
+    return { records: foundOr(ofRecord.list(client, asked.id), { ...asked, name: kind.table.name }) };
   }
-  if (asked !== undefined) return { records: only(one(recordType, client, asked)) };
+  if (asked !== undefined) return { records: foundOr(only(one(recordType, client, asked)), asked) };
   if (recordType.list !== undefined) {
     const { from, to } = options;
     return {
@@ -69,7 +69,8 @@ export async function recordsOf(recordType: RecordType, reading: RecordsWanted):
       }),
     };
   }
-  return kind === undefined ? { records: none() } : unlisted(kind, reading);
+  if (kind === undefined) throw new Error(`${name} can neither be listed nor found`);
+  return unlisted(kind, reading);
 }
 
 /** Those of a kind that no list shows: first what the state has, as far as it still exists, then what other records mention. */
@@ -122,13 +123,11 @@ async function versionOf(
 
 async function one(recordType: RecordType, client: PlatformClient, asked: AskedRecord): Promise<AnyRecord> {
   const { name, id } = asked;
-  if (recordType.get !== undefined) return foundOr(recordType.get(client, id), asked);
+  if (recordType.get !== undefined) return recordType.get(client, id);
   const { label = 'id' } = recordType;
   for await (const record of recordType.list?.(client, {}) ?? [])
     if (String(record.id) === id || record[label] === id) return record;
-  throw new UserError(`${called(asked)} not found among the ${name} of this workspace`, {
-    hint: `Run voxform get ${name} to list them.`,
-  });
+  throw missing(asked, `Run voxform get ${name} to list them.`);
 }
 
 interface AskedRecord {
@@ -142,32 +141,18 @@ function called({ id, given }: AskedRecord): string {
   return namedId(id, given === id ? undefined : given);
 }
 
-/** What a read of one record gives; a record that is not there is told of by its id, not by its path. */
-async function foundOr(record: Promise<AnyRecord>, asked: AskedRecord): Promise<AnyRecord> {
-  try {
-    return await record;
-  } catch (cause) {
-    throw isGone(cause) ? missing(asked, cause) : cause;
-  }
-}
-
-/** The same of what belongs to a record. */
-async function* eachFoundOr(
-  records: AsyncIterable<AnyRecord>,
-  asked: AskedRecord,
-): AsyncGenerator<AnyRecord> {
+/** A record that is not there is told of by its id, not by its path. */
+async function* foundOr(records: AsyncIterable<AnyRecord>, asked: AskedRecord): AsyncGenerator<AnyRecord> {
   try {
     yield* records;
   } catch (cause) {
-    throw isGone(cause) ? missing(asked, cause) : cause;
+    throw isGone(cause) ? missing(asked, 'Check the id and the workspace.', cause) : cause;
   }
 }
 
-function missing(asked: AskedRecord, cause: unknown): UserError {
-  return new UserError(`${called(asked)} not found among the ${asked.name} of this workspace`, {
-    hint: 'Check the id and the workspace.',
-    cause,
-  });
+function missing(asked: AskedRecord, hint: string, cause?: unknown): UserError {
+  const message = `${called(asked)} not found among the ${asked.name} of this workspace`;
+  return new UserError(message, { hint, cause });
 }
 
 function isGone(error: unknown): boolean {
@@ -177,8 +162,6 @@ function isGone(error: unknown): boolean {
 async function* only(record: Promise<AnyRecord>): AsyncGenerator<AnyRecord> {
   yield await record;
 }
-
-async function* none(): AsyncGenerator<AnyRecord> {}
 
 /** The id that an address has in the state; what is no address is an id already. */
 function idOf(given: string, state: State | undefined): string {

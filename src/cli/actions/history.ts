@@ -5,6 +5,7 @@ import { openWorkspace } from '../../runs/open-workspace.ts';
 import { type HistoryDocument, pastRuns, runNamed, selectRuns } from '../../runs/past-runs.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
+import type { JsonFlag } from '../flags.ts';
 
 export interface HistoryOptions {
   readonly address?: string;
@@ -39,12 +40,10 @@ export async function history(
   return ExitCode.ok;
 }
 
-export interface RunOptions {
-  readonly run: string;
-  readonly output: 'text' | 'json';
-}
-
-export async function showRun(context: Context, { run: id, output }: RunOptions): Promise<number> {
+export async function showRun(
+  context: Context,
+  { run: id, output }: JsonFlag & { readonly run: string },
+): Promise<number> {
   const { store } = await openWorkspace(context, { requireKey: false });
   const run = runNamed(await pastRuns(store), id);
   const { terminal } = context;

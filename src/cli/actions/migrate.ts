@@ -32,12 +32,12 @@ import { withSession } from '../../runs/with-session.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
-import type { FullFlag } from '../flags.ts';
+import type { FullFlag, JsonFlag } from '../flags.ts';
 import { givenIds, readTextOf } from '../given-ids.ts';
 import { approve } from './confirm.ts';
 import { beginWriting, progressFor } from './planning.ts';
 
-export interface MigrateOptions extends MigrationOptions, DiscoveryFlags, GuardOptions, FullFlag {
+export interface MigrateOptions extends MigrationOptions, DiscoveryFlags, GuardOptions, FullFlag, JsonFlag {
   readonly from: string;
   readonly to: string;
   readonly source?: 'manifests' | 'live';
@@ -46,7 +46,6 @@ export interface MigrateOptions extends MigrationOptions, DiscoveryFlags, GuardO
   readonly exclude?: readonly string[];
   readonly dryRun?: boolean;
   readonly autoApprove?: boolean;
-  readonly output: 'text' | 'json';
 }
 
 export async function migrate(context: Context, options: MigrateOptions): Promise<number> {

@@ -12,10 +12,9 @@ import {
 } from '../../runs/orphans.ts';
 import type { ClosingReason, Orphan } from '../../state/state-document.ts';
 import type { Context } from '../context.ts';
-import type { LockFlags, PlatformFlags } from '../flags.ts';
+import type { JsonFlag, LockFlags, PlatformFlags } from '../flags.ts';
 
-export interface OrphansOptions extends PlatformFlags, LockFlags {
-  readonly output: 'text' | 'json';
+export interface OrphansOptions extends PlatformFlags, LockFlags, JsonFlag {
   readonly all?: boolean;
   readonly check?: boolean;
 }

@@ -15,14 +15,13 @@ import type { Match } from '../../runs/recover/matches.ts';
 import { recordRecovery, recoverableState, unansweredNow } from '../../runs/recover/recover-state.ts';
 import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
-import type { LockFlags, PlatformFlags } from '../flags.ts';
+import type { JsonFlag, LockFlags, PlatformFlags } from '../flags.ts';
 import { givenIds } from '../given-ids.ts';
 import { progressFor } from './planning.ts';
 
-export interface RecoverOptions extends PlatformFlags, LockFlags, DiscoveryFlags {
+export interface RecoverOptions extends PlatformFlags, LockFlags, DiscoveryFlags, JsonFlag {
   readonly auto?: boolean;
   readonly autoApprove?: boolean;
-  readonly output: 'text' | 'json';
 }
 
 export async function recover(context: Context, options: RecoverOptions): Promise<number> {

@@ -52,7 +52,7 @@ export async function inEach<T>(
   work: (opened: OpenWorkspace) => Promise<T>,
 ): Promise<Reported<T>> {
   const { log, terminal, redactor, verbose, interrupts } = context;
-  const redact = (text: string) => redactor.redact(text);
+  const { redact } = redactor;
   const opened = await openWorkspaces(context, names);
   const { done, failed } = await forEachWorkspace(opened, interrupts, (each) => {
     log.debug(`Workspace ${each.workspace.name}`);

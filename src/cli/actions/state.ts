@@ -14,16 +14,11 @@ import { statePieces } from '../../state/document-pieces.ts';
 import { parseEdited } from '../../state/document-text.ts';
 import { fold } from '../../state/fold.ts';
 import { pushState } from '../../state/push.ts';
-import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
 import { orphanOf } from '../../state/state-document.ts';
 import type { Context } from '../context.ts';
-import type { LockFlags } from '../flags.ts';
+import type { JsonFlag, LockFlags } from '../flags.ts';
 import { unknownInState } from '../unknown-in-state.ts';
-
-export interface StateOutput {
-  readonly output: 'text' | 'json';
-}
 
 interface Row {
   readonly address: string;
@@ -31,7 +26,7 @@ interface Row {
   readonly status: 'managed' | 'adopted' | 'unknown';
 }
 
-export async function listState(context: Context, { output }: StateOutput): Promise<number> {
+export async function listState(context: Context, { output }: JsonFlag): Promise<number> {
   const state = await open(context);
   const rows = rowsOf(state);
   const { terminal } = context;
@@ -98,7 +93,8 @@ export async function moveInState(
   context: Context,
   { from, to, ...options }: LockFlags & { readonly from: string; readonly to: string },
 ): Promise<number> {
-  await editing(context, { operation: 'state mv', options }, async (session) => {
+  const opened = await openWorkspace(context, { requireKey: false });
+  await opened.inSession({ operation: 'state mv', options }, async (session) => {
     requireKnown(from, session.state);
     if (kindOf(from) !== kindOf(to)) {
       throw new UserError(`cannot rename ${from} to ${to}: the kinds differ`, {
@@ -122,7 +118,8 @@ export async function removeFromState(
   context: Context,
   { address: addresses, ...options }: LockFlags & { readonly address: readonly string[] },
 ): Promise<number> {
-  await editing(context, { operation: 'state rm', options }, async (session) => {
+  const opened = await openWorkspace(context, { requireKey: false });
+  await opened.inSession({ operation: 'state rm', options }, async (session) => {
     for (const address of addresses) {
       requireKnown(address, session.state);
       if (session.state.pending.has(address)) {
@@ -207,15 +204,6 @@ export async function rescueState(
   for (const record of records) terminal.out(`Recorded ${record}.\n`);
   if (records.length === 0) terminal.out('Recorded. No id was missing.\n');
   return ExitCode.ok;
-}
-
-async function editing(
-  context: Context,
-  change: { readonly operation: string; readonly options: LockFlags },
-  edit: (session: StateSession) => Promise<void>,
-): Promise<void> {
-  const opened = await openWorkspace(context, { requireKey: false });
-  await opened.inSession(change, edit);
 }
 
 function requireKnown(address: string, state: State): void {

@@ -10,12 +10,11 @@ import { type PlanSources, preparedToPlan } from '../../runs/planning.ts';
 import { isSettled, type ResourceStatus, statusOf } from '../../runs/status.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
-import type { PlatformFlags, SelectionFlags, WorkspacesFlags } from '../flags.ts';
+import type { JsonFlag, PlatformFlags, SelectionFlags, WorkspacesFlags } from '../flags.ts';
 import { planAll } from './planning.ts';
 import { inEach, type Reported, severalCode, severalNamed } from './several.ts';
 
-export interface StatusOptions extends SelectionFlags, PlatformFlags, WorkspacesFlags {
-  readonly output: 'text' | 'json';
+export interface StatusOptions extends SelectionFlags, PlatformFlags, WorkspacesFlags, JsonFlag {
   readonly kind?: readonly string[];
   readonly only?: readonly string[];
   readonly detailedExitcode?: boolean;

@@ -19,14 +19,13 @@ import { stateToRead } from '../../runs/planning.ts';
 import { valuesOfVersion } from '../../runs/rollback.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
-import type { PlatformFlags } from '../flags.ts';
+import type { JsonFlag, PlatformFlags } from '../flags.ts';
 import { unknownInState } from '../unknown-in-state.ts';
 import { type WriteBackOptions, writeBack } from './write-back.ts';
 
-export interface VersionsOptions extends PlatformFlags {
+export interface VersionsOptions extends PlatformFlags, JsonFlag {
   readonly address: string;
   readonly version?: number;
-  readonly output: 'text' | 'json';
   readonly diff?: number;
 }
 

@@ -55,7 +55,7 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
   const notifier = new Notifier({
     log,
     deliveries,
-    redact: (text) => redactor.redact(text),
+    redact: redactor.redact,
     onResult: (result) => metrics?.notification(result),
     memory: notifiedDriftIn(path.join(flags.git === undefined ? projectFolder : cwd, '.voxform', 'cache')),
   });
@@ -68,7 +68,7 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
       intervalSeconds: flags.interval,
       lockTimeout: flags.lockTimeout,
       now: context.now,
-      redact: (text) => redactor.redact(text),
+      redact: redactor.redact,
       log: (message) => log.entry('info', message, { event: 'page' }),
     });
   const watch: Watch = new Watch({
@@ -150,7 +150,7 @@ function sourceOf(
     cwd,
     workspace,
     env,
-    redact: (text) => redactor.redact(text),
+    redact: redactor.redact,
     keepSecret: (secret) => redactor.add(secret),
   });
 }

@@ -5,12 +5,9 @@ import { overrides } from '../../project/overrides.ts';
 import { openProject } from '../../runs/open-workspace.ts';
 import { backendOf } from '../../state/state-place.ts';
 import type { Context } from '../context.ts';
+import type { JsonFlag } from '../flags.ts';
 
-export interface WorkspaceListOptions {
-  readonly output: 'text' | 'json';
-}
-
-export async function listWorkspaces(context: Context, { output }: WorkspaceListOptions): Promise<number> {
+export async function listWorkspaces(context: Context, { output }: JsonFlag): Promise<number> {
   const { terminal, env, workspace } = context;
   const { root, workspaces, defaultWorkspace } = await openProject(context);
   const names = Object.keys(workspaces);

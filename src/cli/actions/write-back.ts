@@ -10,10 +10,10 @@ import { ExitCode } from '../../problems/user-error.ts';
 import { writeFiles } from '../../project/write-back/write-files.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';
+import type { JsonFlag } from '../flags.ts';
 import { approve } from './confirm.ts';
 
-export interface WriteBackOptions {
-  readonly output: 'text' | 'json';
+export interface WriteBackOptions extends JsonFlag {
   readonly dryRun?: boolean;
   readonly autoApprove?: boolean;
 }

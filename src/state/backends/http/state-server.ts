@@ -81,7 +81,7 @@ export class StateServer {
         url = target;
         continue;
       }
-      const { code, detail } = readErrorBody(result.body, (text) => this.#redactor.redact(text));
+      const { code, detail } = readErrorBody(result.body, this.#redactor.redact);
       const said = isSuccess(status) ? String(status) : [status, detail ?? code].filter(Boolean).join(' ');
       if (status >= 300 && status < 400) {
         const where = target === undefined ? '' : ` to ${target.origin}`;
@@ -201,7 +201,7 @@ export class StateServer {
     const code = errorCode(error);
     const why =
       error instanceof ProxyFailure
-        ? oneLine(error.message, 300, (text) => this.#redactor.redact(text))
+        ? oneLine(error.message, 300, this.#redactor.redact)
         : `${where} ${networkReason(code) ?? `failed: ${code ?? error?.message}`}`;
     const isHopeless =
       isLasting(error) || (!this.#hasAnswered && (code === 'ENOTFOUND' || isClosedLocalPort(host, result)));
