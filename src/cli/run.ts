@@ -7,7 +7,7 @@ import type { ReportFormat } from '../output/formats/format.ts';
 import { reportFormats } from '../output/formats/index.ts';
 import type { WorkspaceFlag } from '../output/next-steps.ts';
 import { PlatformError } from '../platform/platform-error.ts';
-import { ExitCode, UserError } from '../problems/user-error.ts';
+import { ExitCode, misuse, UserError } from '../problems/user-error.ts';
 import type { FailPoint } from '../state/backends/backend.ts';
 import { Redactor } from '../values/redactor.ts';
 import { cursorIn } from './completion/cursor.ts';
@@ -179,10 +179,10 @@ function forOneWorkspace(action: CommandAction): CommandAction {
   return async (context) => {
     const { workspaces } = context;
     if (workspaces.length < 2) return action(context);
-    throw new UserError(`this command takes one workspace, got ${workspaces.join(' and ')}`, {
-      hint: 'Run it once per workspace. plan, drift, status, validate and diff take several.',
-      exitCode: ExitCode.usage,
-    });
+    throw misuse(
+      `this command takes one workspace, got ${workspaces.join(' and ')}`,
+      'Run it once per workspace. plan, drift, status, validate and diff take several.',
+    );
   };
 }
 

@@ -1,7 +1,7 @@
 import { Argument, type Command, type CommanderError, InvalidArgumentError, type Option } from 'commander';
 import { parseAddress } from '../manifests/resource.ts';
 import { didYouMean, nearest } from '../problems/suggest.ts';
-import { ExitCode, UserError } from '../problems/user-error.ts';
+import { ExitCode, misuse, UserError } from '../problems/user-error.ts';
 import { cursorIn } from './completion/cursor.ts';
 import { itemsOf } from './flags.ts';
 import { pathOf } from './help.ts';
@@ -100,10 +100,10 @@ export function refuseUnknownHelp(program: Command, args: readonly string[]): vo
 function unknownCommand(command: Command, name: string): UserError {
   const names = command.commands.map((each) => each.name());
   const known = knownElsewhere(name, pathOf(command));
-  return new UserError(`unknown command '${name}'${known === undefined ? didYouMean(name, names) : ''}`, {
-    hint: known ?? `${helpOf(command)} to list the commands.`,
-    exitCode: ExitCode.usage,
-  });
+  return misuse(
+    `unknown command '${name}'${known === undefined ? didYouMean(name, names) : ''}`,
+    known ?? `${helpOf(command)} to list the commands.`,
+  );
 }
 
 /** Makes flags and arguments with a few possible values say which one was probably meant. */

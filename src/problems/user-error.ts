@@ -32,3 +32,8 @@ export const ExitCode = {
   interrupted: 130,
   terminated: 143,
 } as const;
+
+/** The error for a command line that cannot be meant so. */
+export function misuse(message: string, hint?: string): UserError {
+  return new UserError(message, { ...(hint !== undefined && { hint }), exitCode: ExitCode.usage });
+}

@@ -1,6 +1,6 @@
 import { type Environment, isPlaceholder } from '../manifests/inputs.ts';
 import { didYouMean } from '../problems/suggest.ts';
-import { ExitCode, UserError } from '../problems/user-error.ts';
+import { misuse, UserError } from '../problems/user-error.ts';
 import { Secret } from '../values/value.ts';
 import { type Overrides, overrides } from './overrides.ts';
 import type { ProjectConfig, WorkspaceConfig } from './project.ts';
@@ -131,12 +131,9 @@ export function refuseOverrides(env: Environment): void {
     VOXFORM_API_KEY: apiKey,
   }).flatMap(([variable, value]) => (value === undefined ? [] : [variable]));
   if (set.length === 0) return;
-  throw new UserError(
+  throw misuse(
     `${set.join(' and ')} would apply to every selected workspace. Unset ${set.length === 1 ? 'it' : 'them'}.`,
-    {
-      hint: 'Set base_url, workspace_id and api_key for each workspace in voxform.yaml.',
-      exitCode: ExitCode.usage,
-    },
+    'Set base_url, workspace_id and api_key for each workspace in voxform.yaml.',
   );
 }
 

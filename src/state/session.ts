@@ -249,9 +249,7 @@ export function checkWorkspace(
   if (document === undefined || document.workspace_id === workspaceId) return;
   throw new UserError(
     `the state ${location} belongs to workspace ${document.workspace_id}, but ${workspaceId} is configured`,
-    {
-      hint: `Correct workspace_id, or give this workspace its own \`${setting}\` in voxform.yaml.`,
-    },
+    { hint: `Correct workspace_id, or give this workspace its own \`${setting}\` in voxform.yaml.` },
   );
 }
 

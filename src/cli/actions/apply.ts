@@ -8,7 +8,7 @@ import { notAppliedAfter } from '../../output/apply-words.ts';
 import { reportText } from '../../output/formats/text.ts';
 import type { WorkspaceFlag } from '../../output/next-steps.ts';
 import { applyReport, planReport } from '../../output/report.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { applyPlan, refuseTrippedGuards } from '../../runs/apply-plan.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import {
@@ -145,12 +145,9 @@ function refuseScopeOf(options: ApplyFlags): void {
   const { target, selector, allowReplace, allowRecreate, retryIgnored } = options;
   if ([target, selector, allowReplace, allowRecreate, retryIgnored].every((flag) => flag === undefined))
     return;
-  throw new UserError(
+  throw misuse(
     'a saved plan does not take --target, --selector, --allow-replace, --allow-recreate or --retry-ignored',
-    {
-      hint: 'Pass them to plan: voxform plan --target ADDRESS --out FILE',
-      exitCode: ExitCode.usage,
-    },
+    'Pass them to plan: voxform plan --target ADDRESS --out FILE',
   );
 }
 

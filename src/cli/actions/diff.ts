@@ -2,7 +2,7 @@ import { diffMarkdown } from '../../output/diff-markdown.ts';
 import { renderDiffText } from '../../output/diff-text.ts';
 import { failureText } from '../../output/failures.ts';
 import { jsonText } from '../../output/json-text.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse } from '../../problems/user-error.ts';
 import { diffWorkspaces } from '../../runs/diff/diff-workspaces.ts';
 import type { DiffDocument } from '../../runs/diff/document.ts';
 import type { SeenSide } from '../../runs/diff/side.ts';
@@ -27,10 +27,10 @@ export async function diff(context: Context, options: DiffOptions): Promise<numb
   const { terminal, log } = context;
   const workspaces = [...new Set([...context.workspaces, ...options.workspaces])];
   if (workspaces.length !== 2) {
-    throw new UserError(`diff needs two workspaces, got ${workspaces.length}`, {
-      hint: 'Name both: voxform diff staging production',
-      exitCode: ExitCode.usage,
-    });
+    throw misuse(
+      `diff needs two workspaces, got ${workspaces.length}`,
+      'Name both: voxform diff staging production',
+    );
   }
   const { done, failures } = await inEach(context, workspaces, (opened) => look(context, opened, options));
   const [first, second] = done;

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { type BehaviourPatch, emulatorBehaviour } from '../../emulator/behaviour.ts';
 import { type Emulator, startEmulator } from '../../emulator/start-emulator.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
 
 export interface EmulatorFlags {
@@ -58,8 +58,5 @@ function behaviourOf(given: Readonly<Record<string, unknown>>): BehaviourPatch {
   const place = ['--behaviour', ...(issue?.path ?? [])].join('.').replace('.', ': ');
   const [key = ''] = issue?.code === 'unrecognized_keys' ? issue.keys : [];
   const problem = key === '' ? issue?.message : `unknown setting ${key}${didYouMean(key, known)}`;
-  throw new UserError(`${place}: ${problem}`, {
-    hint: `Known behaviours: ${known.join(', ')}.`,
-    exitCode: ExitCode.usage,
-  });
+  throw misuse(`${place}: ${problem}`, `Known behaviours: ${known.join(', ')}.`);
 }

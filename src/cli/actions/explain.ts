@@ -4,7 +4,7 @@ import { explain } from '../../output/explain/explanation.ts';
 import { findTopic } from '../../output/explain/find-topic.ts';
 import { topicsOf } from '../../output/explain/topics.ts';
 import { jsonText } from '../../output/json-text.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../flags.ts';
 
@@ -21,10 +21,7 @@ export async function explainTopic(
   }
   const found = findTopic(topics, asked);
   if (!('topic' in found)) {
-    throw new UserError(`unknown topic ${asked}${found.suggestion}`, {
-      hint: 'Run voxform explain to list all topics.',
-      exitCode: ExitCode.usage,
-    });
+    throw misuse(`unknown topic ${asked}${found.suggestion}`, 'Run voxform explain to list all topics.');
   }
   const explanation = explain(found.topic, topics);
   terminal.out(output === 'json' ? jsonText(explanation) : explanationText(explanation, terminal.style));

@@ -3,7 +3,7 @@ import type { Kind, Versions } from '../../kinds/kind.ts';
 import { namedId, parseAddress } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { misuse, UserError } from '../../problems/user-error.ts';
 import { type CallCondition, callCondition, callFields } from '../../runs/call-selection.ts';
 import { idsInState, why } from '../../runs/discover.ts';
 import { type Missed, mentionedIds, readMentioned } from '../../runs/mentioned-ids.ts';
@@ -49,7 +49,7 @@ export async function recordsOf(recordType: RecordType, reading: RecordsWanted):
   const { ofRecord, kind } = recordType;
   if (ofRecord !== undefined && kind !== undefined) {
     if (asked === undefined)
-      throw usage(`get ${name} needs an id or address`, `Example: voxform get ${name} ${kind.name}/NAME`);
+      throw misuse(`get ${name} needs an id or address`, `Example: voxform get ${name} ${kind.name}/NAME`);
     if (version !== undefined) return { records: only(versionOf(ofRecord, client, { ...asked, version })) };
     return { records: foundOr(ofRecord.list(client, asked.id), { ...asked, name: kind.table.name }) };
   }
@@ -183,13 +183,9 @@ export function conditions({ agent, outcome, where = [] }: GetOptions): CallCond
   const others = where.map((text) => {
     const condition = callCondition(text);
     if ('problem' in condition) {
-      throw usage(`--where ${text}: ${condition.problem}`, `Fields: ${callFields.join(', ')}.`);
+      throw misuse(`--where ${text}: ${condition.problem}`, `Fields: ${callFields.join(', ')}.`);
     }
     return condition;
   });
   return [...equals('agent_id', agent), ...equals('session_outcome', outcome), ...others];
-}
-
-export function usage(message: string, hint: string): UserError {
-  return new UserError(message, { hint, exitCode: ExitCode.usage });
 }

@@ -2,14 +2,14 @@ import { kinds } from '../../kinds/index.ts';
 import { createRecordWriter, type RecordFormat } from '../../output/records/record-writer.ts';
 import { isReversed } from '../../platform/date-range.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import type { CallCondition } from '../../runs/call-selection.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { type RecordType, recordTypes } from '../../runs/record-types.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
 import { foundInCalls } from '../discovery-flags.ts';
-import { conditions, type GetOptions, holdsIds, type RecordsFound, recordsOf, usage } from './get-records.ts';
+import { conditions, type GetOptions, holdsIds, type RecordsFound, recordsOf } from './get-records.ts';
 
 interface GetFlags extends GetOptions {
   readonly type: string;
@@ -72,8 +72,8 @@ async function stateForNames(opened: OpenWorkspace, log: Context['log']): Promis
 function checkVersion({ name }: RecordType, version: string | undefined): void {
   if (version === undefined) return;
   const hint = 'Example: voxform get versions Agent/support-line 3, or latest';
-  if (name !== 'versions') throw usage(`get ${name} takes no version`, hint);
-  if (version !== 'latest' && !/^\d{1,9}$/.test(version)) throw usage(`invalid version ${version}`, hint);
+  if (name !== 'versions') throw misuse(`get ${name} takes no version`, hint);
+  if (version !== 'latest' && !/^\d{1,9}$/.test(version)) throw misuse(`invalid version ${version}`, hint);
 }
 
 interface Printing {
@@ -124,23 +124,23 @@ function recordTypeNamed(name: string): RecordType {
   const recordType = recordTypes.get(name);
   if (recordType !== undefined) return recordType;
   const names = [...recordTypes.keys()];
-  throw usage(`unknown type ${name}${didYouMean(name, names)}`, `Types: ${names.join(', ')}.`);
+  throw misuse(`unknown type ${name}${didYouMean(name, names)}`, `Types: ${names.join(', ')}.`);
 }
 
 function checkFilters({ name }: RecordType, options: GetOptions): CallCondition[] {
   const { from, to, callsFrom } = options;
   if (from !== undefined && to !== undefined && isReversed(from, to)) {
-    throw usage(`--to ${to} is before --from ${from}`, 'Swap the two.');
+    throw misuse(`--to ${to} is before --from ${from}`, 'Swap the two.');
   }
   const filters = conditions(options);
   if (callsFrom !== undefined && name !== foundInCalls(kinds)) {
-    throw usage(
+    throw misuse(
       `--calls-from applies to ${foundInCalls(kinds)} only`,
       'Example: voxform get calls --from 2026-01-01',
     );
   }
   if (name === 'calls' || (filters.length === 0 && from === undefined && to === undefined)) return filters;
-  throw usage(
+  throw misuse(
     '--from, --to, --agent, --outcome and --where apply to calls only',
     'Example: voxform get calls --from 2026-01-01',
   );

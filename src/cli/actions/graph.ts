@@ -1,6 +1,6 @@
 import { type GroupBy, type GroupedGraph, groupedGraph, labelKeys } from '../../output/graph/grouping.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse } from '../../problems/user-error.ts';
 import { InvalidManifests } from '../../project/invalid-manifests.ts';
 import { connectedTo, type ReferenceGraph, referenceGraph } from '../../project/reference-graph.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
@@ -47,19 +47,19 @@ function refuseUnknownLabel(by: GroupBy | undefined, graph: ReferenceGraph): Gro
   if (by === undefined || !by.startsWith('label:')) return by;
   const [key, known] = [by.slice('label:'.length), labelKeys(graph)];
   if (known.includes(key)) return by;
-  throw new UserError(`no resource has a label "${key}"${didYouMean(key, known)}`, {
-    hint: known.length === 0 ? 'Labels are in metadata.labels.' : `Labels: ${known.join(', ')}`,
-    exitCode: ExitCode.usage,
-  });
+  throw misuse(
+    `no resource has a label "${key}"${didYouMean(key, known)}`,
+    known.length === 0 ? 'Labels are in metadata.labels.' : `Labels: ${known.join(', ')}`,
+  );
 }
 
 function refuseUnknown(addresses: readonly string[], { nodes }: ReferenceGraph): void {
   const known = nodes.map(({ id }) => id);
   for (const address of addresses) {
     if (known.includes(address)) continue;
-    throw new UserError(`unknown resource ${address}${didYouMean(address, known)}`, {
-      hint: 'An address is Kind/name, such as Agent/support-line.',
-      exitCode: ExitCode.usage,
-    });
+    throw misuse(
+      `unknown resource ${address}${didYouMean(address, known)}`,
+      'An address is Kind/name, such as Agent/support-line.',
+    );
   }
 }

@@ -2,7 +2,7 @@ import { claimOf, importById, recordClaims } from '../../engine/apply/import-rec
 import { kinds } from '../../kinds/index.ts';
 import { parseAddress, type Resource, undeclarable } from '../../manifests/resource.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse } from '../../problems/user-error.ts';
 import { checkRows, InvalidRows, type RowsImport, readRows } from '../../runs/import-rows.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import { withSession } from '../../runs/with-session.ts';
@@ -21,10 +21,10 @@ export async function importRecords(context: Context, options: ImportOptions): P
   if (from !== undefined && address === undefined) return importFile(context, from, options);
   if (from === undefined && address !== undefined && id !== undefined)
     return importRecord(context, { address, id }, options);
-  throw new UserError('import needs ADDRESS and ID, or --from FILE', {
-    hint: 'Run voxform import ADDRESS ID, or voxform import --from FILE.',
-    exitCode: ExitCode.usage,
-  });
+  throw misuse(
+    'import needs ADDRESS and ID, or --from FILE',
+    'Run voxform import ADDRESS ID, or voxform import --from FILE.',
+  );
 }
 
 async function importRecord(
@@ -35,13 +35,13 @@ async function importRecord(
   const name = parseAddress(address)?.kind ?? '';
   const kind = kinds.get(name);
   if (kind === undefined) {
-    throw new UserError(`${address}: unknown kind ${name}${didYouMean(name, kinds.keys())}`, {
-      hint: `Kinds: ${[...kinds.keys()].join(', ')}.`,
-      exitCode: ExitCode.usage,
-    });
+    throw misuse(
+      `${address}: unknown kind ${name}${didYouMean(name, kinds.keys())}`,
+      `Kinds: ${[...kinds.keys()].join(', ')}.`,
+    );
   }
   const refusal = undeclarable(address);
-  if (refusal !== undefined) throw new UserError(`${address}: ${refusal}`, { exitCode: ExitCode.usage });
+  if (refusal !== undefined) throw misuse(`${address}: ${refusal}`);
   const opened = await openWorkspace(context, { requireKey: true });
   const { workspaceId } = opened.workspace;
   // Here, so that its secrets are known before the platform says anything that might show one.

@@ -1,7 +1,7 @@
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { sealed } from '../../engine/plan/saved-plan.ts';
 import { jsonText } from '../../output/json-text.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse } from '../../problems/user-error.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import { changesIn, preparedToPlan } from '../../runs/planning.ts';
 import type { Context } from '../context.ts';
@@ -19,10 +19,10 @@ export async function plan(context: Context, options: PlanCommandFlags): Promise
   refuseLooseEvenIfAll(options);
   const { out } = options;
   if (out !== undefined && severalNamed(context, options) !== undefined) {
-    throw new UserError('--out takes one workspace only', {
-      hint: 'Save one plan per workspace: voxform plan --workspace NAME --out FILE',
-      exitCode: ExitCode.usage,
-    });
+    throw misuse(
+      '--out takes one workspace only',
+      'Save one plan per workspace: voxform plan --workspace NAME --out FILE',
+    );
   }
   const exitCode = await reportEach(context, options, {
     what: 'plan',

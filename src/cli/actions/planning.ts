@@ -4,7 +4,7 @@ import { type ReportFormatName, reportFormats } from '../../output/formats/index
 import type { WorkspaceFlag } from '../../output/next-steps.ts';
 import { createProgress, type Progress } from '../../output/progress.ts';
 import type { Report, SeveralReports } from '../../output/report.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse } from '../../problems/user-error.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import { type PlanSources, planWorkspace } from '../../runs/planning.ts';
 import type { PlanningOptions } from '../../runs/run-options.ts';
@@ -68,7 +68,7 @@ export async function report(
 /** @throws UserError where `--even-if-all` has nothing that it goes with. */
 export function refuseLooseEvenIfAll({ allowRecreate = [], evenIfAll }: PlanFlags): void {
   if (!evenIfAll || allowRecreate.includes('all')) return;
-  throw new UserError('--even-if-all needs --allow-recreate all', { exitCode: ExitCode.usage });
+  throw misuse('--even-if-all needs --allow-recreate all');
 }
 
 /** With `--strict`, what is left to a person is an error. */

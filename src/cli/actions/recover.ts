@@ -161,9 +161,7 @@ async function agreesToBegin(context: Context, { autoApprove }: RecoverOptions):
   if (!context.terminal.canAsk) {
     throw new UserError(
       'no certain match, and continuing without the old state needs approval on a terminal',
-      {
-        hint: 'Restore the state, or continue without it: voxform recover --auto-approve',
-      },
+      { hint: 'Restore the state, or continue without it: voxform recover --auto-approve' },
     );
   }
   const question =

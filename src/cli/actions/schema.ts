@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { didYouMean } from '../../problems/suggest.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
 import { packagePath } from '../package-files.ts';
 
@@ -12,10 +12,7 @@ export async function schema({ terminal }: Context, { name }: { readonly name: s
   const names = files.filter((file) => file.endsWith(SUFFIX)).map((file) => file.slice(0, -SUFFIX.length));
   const wanted = names.find((each) => plain(each) === plain(name));
   if (wanted === undefined) {
-    throw new UserError(`unknown schema ${name}${didYouMean(name, names)}`, {
-      hint: `Schemas: ${names.sort().join(', ')}.`,
-      exitCode: ExitCode.usage,
-    });
+    throw misuse(`unknown schema ${name}${didYouMean(name, names)}`, `Schemas: ${names.sort().join(', ')}.`);
   }
   terminal.out(await readFile(packagePath(`schemas/${wanted}${SUFFIX}`), 'utf8'));
   return ExitCode.ok;

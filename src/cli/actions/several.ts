@@ -2,7 +2,7 @@ import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { renderError } from '../../output/errors.ts';
 import { failureOf, isOwnMistake } from '../../output/failures.ts';
 import { driftReport, planReport } from '../../output/report.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import { forEachWorkspace, openWorkspaces } from '../../runs/several.ts';
@@ -17,10 +17,7 @@ export function severalNamed(
 ): readonly string[] | 'all' | undefined {
   if (!allWorkspaces) return workspaces.length > 1 ? workspaces : undefined;
   if (workspaces.length === 0) return 'all';
-  throw new UserError('--all-workspaces and --workspace are mutually exclusive', {
-    hint: 'Use one of them.',
-    exitCode: ExitCode.usage,
-  });
+  throw misuse('--all-workspaces and --workspace are mutually exclusive', 'Use one of them.');
 }
 
 /**
@@ -34,10 +31,10 @@ export function refuseSeveral(context: Context, flags: WorkspacesFlags): void {
     names === 'all'
       ? 'voxform apply --workspace NAME'
       : names.map((name) => `voxform apply --workspace ${name}`).join(', then ');
-  throw new UserError('apply takes one workspace at a time', {
-    hint: `Review all of them with voxform plan, then apply each: ${each}`,
-    exitCode: ExitCode.usage,
-  });
+  throw misuse(
+    'apply takes one workspace at a time',
+    `Review all of them with voxform plan, then apply each: ${each}`,
+  );
 }
 
 export interface Reported<T> {

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { problemsOfIssue } from '../../manifests/issue-messages.ts';
 import { parseDocuments } from '../../manifests/parse-documents.ts';
 import { plural } from '../../output/plural.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { readSettings } from '../../project/workspace-settings.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { freshState } from '../../runs/state-access.ts';
@@ -93,10 +93,10 @@ function placeFrom(from: string, { opened, context: { cwd, env } }: MovePlace): 
   const [problem] = [...inText, ...problems, ...issues];
   if (problem !== undefined || documents.length !== 1 || !settings.success) {
     const why = problem?.message ?? 'expected one document';
-    throw new UserError(`--from: ${why}`, {
-      hint: "Write settings as in voxform.yaml: '{ backend: local, path: .voxform/old.state.json }'",
-      exitCode: ExitCode.usage,
-    });
+    throw misuse(
+      `--from: ${why}`,
+      "Write settings as in voxform.yaml: '{ backend: local, path: .voxform/old.state.json }'",
+    );
   }
   return placeOf(settings.data, owner);
 }

@@ -1,7 +1,7 @@
 import { plural } from '../../output/plural.ts';
 import { renderTable } from '../../output/table.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
@@ -63,10 +63,10 @@ function refuseUnclear({ address: addresses, all, since }: ResolveOptions): void
           ? 'no address given'
           : undefined;
   if (problem === undefined) return;
-  throw new UserError(problem, {
-    hint: 'voxform state resolve ADDRESS... --not-created, or voxform state resolve --all --not-created --since TIME',
-    exitCode: ExitCode.usage,
-  });
+  throw misuse(
+    problem,
+    'voxform state resolve ADDRESS... --not-created, or voxform state resolve --all --not-created --since TIME',
+  );
 }
 
 /** The unknown creates that were sent at that moment or later, by address. */

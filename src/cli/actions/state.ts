@@ -7,7 +7,7 @@ import { kindOf, undeclarable } from '../../manifests/resource.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { renderTable } from '../../output/table.ts';
 import { shellWord } from '../../problems/shell-word.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import { takeInFile } from '../../runs/rescues.ts';
 import { statePieces } from '../../state/document-pieces.ts';
@@ -97,12 +97,10 @@ export async function moveInState(
   await opened.inSession({ operation: 'state mv', options }, async (session) => {
     requireKnown(from, session.state);
     if (kindOf(from) !== kindOf(to)) {
-      throw new UserError(`cannot rename ${from} to ${to}: the kinds differ`, {
-        exitCode: ExitCode.usage,
-      });
+      throw misuse(`cannot rename ${from} to ${to}: the kinds differ`);
     }
     const refusal = undeclarable(to);
-    if (refusal !== undefined) throw new UserError(`${to}: ${refusal}`, { exitCode: ExitCode.usage });
+    if (refusal !== undefined) throw misuse(`${to}: ${refusal}`);
     if (from !== to && (session.state.resources.has(to) || session.state.pending.has(to))) {
       throw new UserError(`${to} is already in the state`, {
         hint: `Rename it first, or release it: voxform state rm ${to}`,

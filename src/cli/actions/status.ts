@@ -4,7 +4,7 @@ import { unknownKind } from '../../manifests/envelope.ts';
 import { failureText } from '../../output/failures.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { type Column, renderTable } from '../../output/table.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { type PlanSources, preparedToPlan } from '../../runs/planning.ts';
 import { isSettled, type ResourceStatus, statusOf } from '../../runs/status.ts';
@@ -51,11 +51,9 @@ export async function status(context: Context, options: StatusOptions): Promise<
 
 function refuseOdd({ kind = [], only, waitPublished }: StatusOptions): void {
   for (const each of kind) {
-    if (!kinds.has(each))
-      throw new UserError(unknownKind(each, { kinds, lookups }), { exitCode: ExitCode.usage });
+    if (!kinds.has(each)) throw misuse(unknownKind(each, { kinds, lookups }));
   }
-  if (only !== undefined && waitPublished)
-    throw new UserError('--only and --wait-published are mutually exclusive', { exitCode: ExitCode.usage });
+  if (only !== undefined && waitPublished) throw misuse('--only and --wait-published are mutually exclusive');
 }
 
 interface StatusPoll {

@@ -11,7 +11,7 @@ import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { ForeignRecord } from '../../platform/workspace-check.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { planEdits } from '../../project/write-back/plan-edits.ts';
 import { referableRecords } from '../../runs/accept.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
@@ -158,9 +158,7 @@ function recordOf(address: string, state: State): Versioned {
   const kind = kinds.get(parseAddress(address)?.kind ?? '');
   if (kind?.versions === undefined) {
     const having = [...kinds.values()].filter((each) => each.versions !== undefined).map(({ name }) => name);
-    throw new UserError(`${address} has no versions: only ${having.join(', ')} resources do`, {
-      exitCode: ExitCode.usage,
-    });
+    throw misuse(`${address} has no versions: only ${having.join(', ')} resources do`);
   }
   const entry = state.resources.get(address);
   if (entry === undefined) throw unknownInState(address, state.resources.keys());
@@ -192,19 +190,18 @@ async function versionOf(
 }
 
 function whichVersion(address: string, diff: number): UserError {
-  return new UserError('--diff needs a version to compare with', {
-    hint: `voxform versions ${address} VERSION --diff ${diff}`,
-    exitCode: ExitCode.usage,
-  });
+  return misuse(
+    '--diff needs a version to compare with',
+    `voxform versions ${address} VERSION --diff ${diff}`,
+  );
 }
 
 function undeclared(address: string, resources: readonly Resource[]): UserError {
-  return new UserError(
+  return misuse(
     `no manifest declares ${address}${didYouMean(
       address,
       resources.map((each) => each.address),
     )}`,
-    { exitCode: ExitCode.usage },
   );
 }
 

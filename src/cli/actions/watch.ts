@@ -12,7 +12,7 @@ import type { WatchPolicy } from '../../operator/reconciler.ts';
 import type { RunObserver } from '../../operator/run-report.ts';
 import { folderSource, type ManifestSource } from '../../operator/source.ts';
 import { type FileWatch, Watch, type WatchOptions } from '../../operator/watch.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse } from '../../problems/user-error.ts';
 import type { LocalPaths } from '../../project/local-paths.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import type { RunContext } from '../../runs/run-context.ts';
@@ -223,21 +223,15 @@ function traced(tracing: Tracing, redactor: Context['redactor']): RunObserver {
 
 function refuseContradictions({ mode, autoApprove, interval, git, ...ofGit }: WatchFlags): void {
   if (mode === 'apply' && autoApprove !== true) {
-    throw new UserError('--mode apply needs --auto-approve: watch does not ask', {
-      hint: 'Try it with --mode report first.',
-      exitCode: ExitCode.usage,
-    });
+    throw misuse('--mode apply needs --auto-approve: watch does not ask', 'Try it with --mode report first.');
   }
   if (interval <= 0) {
-    throw new UserError('--interval must be more than 0', { exitCode: ExitCode.usage });
+    throw misuse('--interval must be more than 0');
   }
   if (git === undefined && (ofGit.ref ?? ofGit.path ?? ofGit.allowDir) !== undefined) {
-    throw new UserError('--ref, --path and --allow-dir need --git', {
-      hint: 'To watch another folder: voxform watch -C DIR',
-      exitCode: ExitCode.usage,
-    });
+    throw misuse('--ref, --path and --allow-dir need --git', 'To watch another folder: voxform watch -C DIR');
   }
-  if (git === '') throw new UserError('--git needs the URL of a repository', { exitCode: ExitCode.usage });
+  if (git === '') throw misuse('--git needs the URL of a repository');
 }
 
 /** What an edit can mend is waited for; a folder without a project, or a key that is not set, is not. */

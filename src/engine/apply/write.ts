@@ -59,9 +59,7 @@ async function create(facts: ResourceWrite): Promise<string> {
   if (planned.action === 'create' && (await facts.recheck?.())?.status === 'shown') {
     throw new UserError(
       `${planned.recreates ?? planned.id}, the record of ${planned.address}, is back on the platform`,
-      {
-        hint: 'Nothing was created. Plan again.',
-      },
+      { hint: 'Nothing was created. Plan again.' },
     );
   }
   const leaves = sentAtCreate(kind, desiredOf(facts));
@@ -244,9 +242,7 @@ async function freshObservation(
 }
 
 function changedSince(address: Address): UserError {
-  return new UserError(`${address} changed since the plan was made`, {
-    hint: 'Plan again.',
-  });
+  return new UserError(`${address} changed since the plan was made`, { hint: 'Plan again.' });
 }
 
 /** The desired leaves with every reference an id, from what the plan says and what was applied since. */

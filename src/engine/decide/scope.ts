@@ -1,7 +1,7 @@
 import picomatch from 'picomatch';
 import { type Address, isGlob, type Resource } from '../../manifests/resource.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import type { State } from '../../state/state.ts';
 import { dependenciesOf } from './order.ts';
 
@@ -64,10 +64,10 @@ export function matching(glob: string, known: Iterable<Address>, option: string)
   const matches = picomatch(glob, { dot: true });
   const found = [...known].filter((address) => matches(address));
   if (found.length > 0) return found;
-  throw new UserError(`${option} ${glob} matches no resource`, {
-    hint: 'Globs match addresses (Kind/name), such as Agent/support-* or PhoneNumber/*.',
-    exitCode: ExitCode.usage,
-  });
+  throw misuse(
+    `${option} ${glob} matches no resource`,
+    'Globs match addresses (Kind/name), such as Agent/support-* or PhoneNumber/*.',
+  );
 }
 
 /** @throws UserError for an address that is not known, with the nearest that is. */

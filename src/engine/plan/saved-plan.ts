@@ -52,9 +52,7 @@ export function parseSavedPlan(
     );
   }
   if (madeBy !== undefined && isNewer(madeBy, version)) {
-    throw new UserError(`${file} was made by voxform ${madeBy}; this is voxform ${version}`, {
-      hint: NEWER,
-    });
+    throw new UserError(`${file} was made by voxform ${madeBy}; this is voxform ${version}`, { hint: NEWER });
   }
   if (isDeeperThan(data, DEEPEST)) {
     throw new UserError(`${file} is not a saved plan: its values are nested too deeply`, { next });

@@ -1,5 +1,5 @@
 import { kinds, lookups } from '../../kinds/index.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { misuse, UserError } from '../../problems/user-error.ts';
 import { declarationsOnce, type ReadDeclarations } from '../../project/read-declarations.ts';
 import { refuseOverrides, selectWorkspace } from '../../project/select-workspace.ts';
 import { backendOf, isSameState } from '../../state/state-place.ts';
@@ -24,7 +24,7 @@ export async function openMigrationWorkspaces(
   { from: fromName, to: toName }: { readonly from: string; readonly to: string },
 ): Promise<MigrationWorkspaces> {
   if (fromName === toName) {
-    throw new UserError(`--from and --to name the same workspace, ${fromName}`, { exitCode: ExitCode.usage });
+    throw misuse(`--from and --to name the same workspace, ${fromName}`);
   }
   const { env } = context;
   const project = await openProject(context);
@@ -40,9 +40,7 @@ export async function openMigrationWorkspaces(
     const { locationOf, placeSetting } = backendOf(to.state);
     throw new UserError(
       `${fromName} and ${toName} have the same state, ${locationOf(to.state, project.root)}`,
-      {
-        hint: `Give each workspace its own state.${placeSetting}.`,
-      },
+      { hint: `Give each workspace its own state.${placeSetting}.` },
     );
   }
   const declarations = declarationsOnce(project, { kinds, lookups });

@@ -1,7 +1,7 @@
 import { dependenciesOf } from '../../engine/decide/order.ts';
 import { matching } from '../../engine/decide/scope.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { misuse } from '../../problems/user-error.ts';
 import type { State } from '../../state/state.ts';
 
 /** Globs of addresses, as in `skip`: what matches none of `include` is left out where there are any, and what matches one of `exclude` always. */
@@ -22,7 +22,7 @@ export function selectedBy(resources: readonly Resource[], { include, exclude }:
     ({ address }) => (include.length === 0 || included.has(address)) && !excluded.has(address),
   );
   if (selected.length === 0) {
-    throw new UserError('--include and --exclude leave nothing to migrate', { exitCode: ExitCode.usage });
+    throw misuse('--include and --exclude leave nothing to migrate');
   }
   return selected;
 }

@@ -65,9 +65,7 @@ export function parseVersion(body: Buffer, location: string, now: Date): StateVe
     const [issue] = error.issues;
     throw new UserError(
       `the state ${location} is damaged: at ${issue?.path.join(' > ')}: ${issue?.message}`,
-      {
-        hint: 'Nothing was overwritten. Restore an earlier version on the server.',
-      },
+      { hint: 'Nothing was overwritten. Restore an earlier version on the server.' },
     );
   }
   const { write, state, journal, history } = data.voxform;

@@ -55,18 +55,14 @@ export class Tables {
     if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return;
     throw new UserError(
       `the database of the state ${this.#location} has the encoding ${encoding}, not UTF8`,
-      {
-        hint: 'Create one: CREATE DATABASE voxform ENCODING UTF8 TEMPLATE template0',
-      },
+      { hint: 'Create one: CREATE DATABASE voxform ENCODING UTF8 TEMPLATE template0' },
     );
   }
 
   gone(): UserError {
     return new UserError(
       `the schema ${quoted(this.#schema)} of the state ${this.#location} was dropped during this run`,
-      {
-        hint: 'Restore it from a backup of the database.',
-      },
+      { hint: 'Restore it from a backup of the database.' },
     );
   }
 
