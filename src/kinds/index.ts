@@ -20,5 +20,7 @@ function byName<T extends { readonly name: string }>(members: readonly T[]): Rea
 export function kindNamed(name: string): Kind {
   const kind = kinds.get(name);
   if (kind !== undefined) return kind;
-  throw new UserError(`unknown kind ${name}; this version supports ${[...kinds.keys()].join(', ')}`, { hint: 'Use the voxform version that wrote the state or the plan.' });
+  throw new UserError(`unknown kind ${name}; this version supports ${[...kinds.keys()].join(', ')}`, {
+    hint: 'Use the voxform version that wrote the state or the plan.',
+  });
 }

@@ -1,7 +1,7 @@
 import { PlatformError } from '../platform/platform-error.ts';
 import { UserError } from '../problems/user-error.ts';
+import type { FailedWorkspace } from '../runs/open-workspace.ts';
 import type { WorkspaceFailure } from '../runs/plans-document.ts';
-import type { FailedWorkspace } from '../runs/several.ts';
 import { renderDiagnostics } from './diagnostics.ts';
 import { diagnosticsOf, hintOf } from './error-json.ts';
 import { renderError } from './errors.ts';

@@ -1,6 +1,6 @@
 import { idKey, kindOf } from '../manifests/resource.ts';
 import { isMasked } from './fingerprint.ts';
-import type { JournalEntry, JournalEvent } from './journal.ts';
+import type { JournalEntry, JournalEvent } from './journal-lines.ts';
 import type { FreshState, State } from './state.ts';
 import {
   type Orphan,

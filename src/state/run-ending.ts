@@ -1,7 +1,7 @@
 import { UserError } from '../problems/user-error.ts';
 import { fold } from './fold.ts';
 import type { DeadRun, RunEnding, RunResources } from './history.ts';
-import type { JournalEvent } from './journal.ts';
+import type { JournalEvent } from './journal-lines.ts';
 import type { State } from './state.ts';
 import type { StateDocument } from './state-document.ts';
 import type { StateLease, StateStore, StoredState } from './store.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { UserError } from '../problems/user-error.ts';
 import { emptyDocument, type FoldedState, fold } from './fold.ts';
 import type { RunEnding, RunResources } from './history.ts';
-import type { JournalEvent } from './journal.ts';
+import type { JournalEvent } from './journal-lines.ts';
 import type { LockHolder } from './lock-info.ts';
 import { changeOf, deadRunOf, endingAfter } from './run-ending.ts';
 import type { FreshState, State } from './state.ts';

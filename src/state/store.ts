@@ -1,5 +1,5 @@
 import type { DeadRun, RunEnding, RunRecord } from './history.ts';
-import type { JournalEntry } from './journal.ts';
+import type { JournalEntry } from './journal-lines.ts';
 import type { LockHolder, LockInfo } from './lock-info.ts';
 import type { State } from './state.ts';
 import type { StateDocument } from './state-document.ts';

@@ -7,7 +7,7 @@ import { Interrupts } from '../../src/cli/interrupts.ts';
 import type { HistoryDocument, PastRun } from '../../src/runs/past-runs.ts';
 import { createLocalStore } from '../../src/state/backends/local/local-store.ts';
 import { beginningLine } from '../../src/state/history.ts';
-import type { JournalEvent } from '../../src/state/journal.ts';
+import type { JournalEvent } from '../../src/state/journal-lines.ts';
 import { creating, lockRequest, saved } from '../state/temporary-state.ts';
 import { command } from '../trust/in-process.ts';
 import { API_KEY, agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';

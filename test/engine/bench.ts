@@ -23,7 +23,7 @@ import type { Resource } from '../../src/manifests/resource.ts';
 import type { PlatformClient } from '../../src/platform/client.ts';
 import { createClient } from '../../src/platform/http-client.ts';
 import { createTransport, type TransportOptions } from '../../src/platform/transport.ts';
-import type { JournalEvent } from '../../src/state/journal.ts';
+import type { JournalEvent } from '../../src/state/journal-lines.ts';
 import { openSession, readState, type StateSession } from '../../src/state/session.ts';
 import type { State } from '../../src/state/state.ts';
 import type { StateStore } from '../../src/state/store.ts';

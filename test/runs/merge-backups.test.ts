@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { mergeBackups, restore } from '../../src/runs/recover/merge-backups.ts';
 import { emptyDocument, fold } from '../../src/state/fold.ts';
-import type { JournalEvent } from '../../src/state/journal.ts';
+import type { JournalEvent } from '../../src/state/journal-lines.ts';
 import { openSession, readState } from '../../src/state/session.ts';
 import type { StateBackup } from '../../src/state/store.ts';
 import { creating, saved, sessionOptions, statePath, storeAt } from '../state/temporary-state.ts';

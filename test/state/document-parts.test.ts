@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseInParts } from '../../src/state/document-parts.ts';
 import { digestOf } from '../../src/state/document-pieces.ts';
-import { parseState } from '../../src/state/document-text.ts';
+import { parseInParts, parseState } from '../../src/state/document-text.ts';
 import { emptyDocument } from '../../src/state/fold.ts';
 import type { StateDocument, WrittenDocument } from '../../src/state/state-document.ts';
 import { canonicalJson, type Json, jsonEqual } from '../../src/values/json.ts';

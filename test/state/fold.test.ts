@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { emptyDocument, fold } from '../../src/state/fold.ts';
-import type { JournalEntry, JournalEvent } from '../../src/state/journal.ts';
+import type { JournalEntry, JournalEvent } from '../../src/state/journal-lines.ts';
 import type { Orphan, PendingCreate, ResourceEntry, StateDocument } from '../../src/state/state-document.ts';
 
 const at = '2030-01-01T00:00:00.000Z';

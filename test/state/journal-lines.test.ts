@@ -4,8 +4,7 @@ import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type FileHandle, nodeFiles } from '../../src/files/files.ts';
-import type { JournalEntry } from '../../src/state/journal.ts';
-import { journalLine, parseJournal, wholeEntries } from '../../src/state/journal-lines.ts';
+import { type JournalEntry, journalLine, parseJournal, wholeEntries } from '../../src/state/journal-lines.ts';
 import { openSession, readState } from '../../src/state/session.ts';
 import { failureOf, lockRequest, saved, sessionOptions, statePath, storeAt } from './temporary-state.ts';
 

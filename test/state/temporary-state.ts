@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import type { UserErrorOptions } from '../../src/problems/user-error.ts';
 import { createLocalStore, type LocalStoreOptions } from '../../src/state/backends/local/local-store.ts';
 import { statePieces } from '../../src/state/document-pieces.ts';
-import type { JournalEvent } from '../../src/state/journal.ts';
+import type { JournalEvent } from '../../src/state/journal-lines.ts';
 import type { SessionOptions } from '../../src/state/session.ts';
 import type { ResourceEntry, StateDocument } from '../../src/state/state-document.ts';
 import type { LockRequest, StateStore } from '../../src/state/store.ts';

@@ -1,12 +1,15 @@
+import { stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { sealed } from '../../engine/plan/saved-plan.ts';
+import { replaceFile } from '../../files/replace-file.ts';
+import { reasonOf } from '../../manifests/read-file.ts';
 import { jsonText } from '../../output/json-text.ts';
-import { ExitCode, misuse } from '../../problems/user-error.ts';
+import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import { changesIn, preparedToPlan } from '../../runs/planning.ts';
 import type { Context } from '../context.ts';
 import type { PlanFlags, WorkspacesFlags } from '../flags.ts';
-import { writePrivateFile } from '../private-file.ts';
 import { planAll, type ReportFlags, refuseLooseEvenIfAll, strictCode } from './planning.ts';
 import { reportEach, severalNamed } from './several.ts';
 
@@ -53,4 +56,30 @@ function codeFor(documents: readonly PlanDocument[], options: PlanCommandFlags):
   if (documents.some((document) => strictCode(document, options) !== ExitCode.ok)) return ExitCode.error;
   const changed = documents.some((document) => changesIn(document) > 0);
   return options.detailedExitcode && changed ? ExitCode.changes : ExitCode.ok;
+}
+
+/** Writes a file that only its owner may read, whole or not at all. A device or a pipe of that name is written to. */
+export async function writePrivateFile({ cwd }: Context, file: string, text: string): Promise<void> {
+  const target = path.resolve(cwd, file);
+  try {
+    if (await isStream(target)) return await writeFile(target, text);
+    await replaceFile(target, text);
+  } catch (cause) {
+    const isWithoutFolder = (cause as NodeJS.ErrnoException).code === 'ENOENT';
+    const reason = isWithoutFolder ? 'no such folder' : reasonOf(cause);
+    throw new UserError(`cannot write ${file}: ${reason}`, {
+      hint: 'Choose an existing, writable folder.',
+      cause,
+    });
+  }
+}
+
+/** Devices and pipes are there to be written to: a file in their place would take them away from everyone else. */
+async function isStream(file: string): Promise<boolean> {
+  try {
+    const found = await stat(file);
+    return !found.isFile() && !found.isDirectory();
+  } catch {
+    return false;
+  }
 }

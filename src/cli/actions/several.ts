@@ -3,9 +3,13 @@ import { renderError } from '../../output/errors.ts';
 import { failureOf, isOwnMistake } from '../../output/failures.ts';
 import { driftReport, planReport } from '../../output/report.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
-import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
+import {
+  forEachWorkspace,
+  type OpenWorkspace,
+  openWorkspace,
+  openWorkspaces,
+} from '../../runs/open-workspace.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
-import { forEachWorkspace, openWorkspaces } from '../../runs/several.ts';
 import type { Context } from '../context.ts';
 import type { WorkspacesFlags } from '../flags.ts';
 import { type ReportFlags, report } from './planning.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { recordedKey } from '../../engine/decide/natural-key.ts';
+import { recordedKey } from '../../engine/decide/field-rules.ts';
 import { kinds } from '../../kinds/index.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { kindOf, undeclarable } from '../../manifests/resource.ts';

@@ -6,7 +6,7 @@ import { UserError } from '../../problems/user-error.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
 import { orphanOf } from '../../state/state-document.ts';
-import { recordedKey } from '../decide/natural-key.ts';
+import { recordedKey } from '../decide/field-rules.ts';
 import type { Observation } from '../decide/observed.ts';
 import { createRecheck, type Recheck } from '../observe/recheck.ts';
 

@@ -2,7 +2,7 @@ import type { ShownRecord } from '../../kinds/kind.ts';
 import { ForeignRecord } from '../../platform/workspace-check.ts';
 import { type Orphan, orphanOf, type ResourceEntry } from '../../state/state-document.ts';
 import type { LeafPath, Leaves } from '../../values/path.ts';
-import { recordedKey } from '../decide/natural-key.ts';
+import { recordedKey } from '../decide/field-rules.ts';
 import { stateEntryOf, textsToMask } from '../decide/state-entry.ts';
 import { shownBy, unlikeSent } from '../decide/write-response.ts';
 import type { AfterUpdate } from './after-update.ts';

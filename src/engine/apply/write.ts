@@ -3,7 +3,7 @@ import { type Address, idKey } from '../../manifests/resource.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { mask } from '../../state/fingerprint.ts';
-import type { JournalEvent } from '../../state/journal.ts';
+import type { JournalEvent } from '../../state/journal-lines.ts';
 import type { PendingCreate } from '../../state/state-document.ts';
 import type { Json } from '../../values/json.ts';
 import { type Leaves, rootOf } from '../../values/path.ts';

@@ -3,7 +3,7 @@ import { type Address, idKey, kindOf, type Resource } from '../../manifests/reso
 import { compareText } from '../../problems/compare-text.ts';
 import type { State } from '../../state/state.ts';
 import type { Orphan, PendingCreate, ResourceEntry } from '../../state/state-document.ts';
-import { keyIn } from './natural-key.ts';
+import { keyIn } from './field-rules.ts';
 import { refuseUnknown, type Selection, scopeOf } from './scope.ts';
 
 /** What a resource's past is: the state's memory of it, under this address or an earlier one. */

@@ -4,8 +4,8 @@ import type { State } from '../../state/state.ts';
 import { type Binding, undeclaredHolders } from './bind.ts';
 import { decide } from './decide.ts';
 import type { Deciding, Decision, OwnFacts, RunFacts } from './decision.ts';
+import { keyIn, recordedKey } from './field-rules.ts';
 import { contendersIn, knownRecords, namesakesIn } from './known-records.ts';
-import { keyIn, recordedKey } from './natural-key.ts';
 import type { Observation } from './observed.ts';
 import { resolveReferences } from './resolve-references.ts';
 

@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { Kind, PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
+import type { FieldRule } from '../../manifests/kind-schema.ts';
+import { type Address, idKey } from '../../manifests/resource.ts';
 import { type Fingerprints, isMasked, mask } from '../../state/fingerprint.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import { canonicalJson, type Json, mapParts } from '../../values/json.ts';
 import { isUnder, type LeafPath, type Leaves, valueAt } from '../../values/path.ts';
 import { isSpecial, isTainted, Reference, type Value } from '../../values/value.ts';
 import type { PlannedChange } from '../plan/plan-document.ts';
-import { compareLeaf, isComplete, isFingerprint, type Verdict } from './compare.ts';
+import { compareLeaf, isComplete, isFingerprint, sameValue, type Verdict } from './compare.ts';
 import { ruleOf, shownAt } from './field-rules.ts';
-import { movedReferences, type Owners } from './moved-references.ts';
 import { baselineOf, isKept, maskable, plainOf, recordedOf } from './state-entry.ts';
 
 export interface Comparing {
@@ -170,4 +171,33 @@ function fingerprintIn(masked: Json | undefined): string | undefined {
   if (masked === undefined || !isMasked(masked)) return undefined;
   if (isFingerprint(masked)) return masked.$fingerprint;
   return createHash('sha256').update(canonicalJson(masked)).digest('base64url');
+}
+
+/** By kind and id: the address that a record has, or had. */
+export type Owners = ReadonlyMap<string, Address>;
+
+/**
+ * What a field refers to as before while the record behind it is another one: the manifest did not change. Empty where it did, and
+ * where nothing moved.
+ */
+export function movedReferences(
+  rule: FieldRule,
+  { desired, recorded }: { readonly desired: Value; readonly recorded: Json | undefined },
+  owners: Owners,
+): readonly Address[] {
+  const { refersTo } = rule;
+  if (refersTo === undefined || recorded === undefined) return [];
+  const addressOf = (item: Value): Value =>
+    item instanceof Reference
+      ? item.address
+      : typeof item === 'string'
+        ? (owners.get(idKey(refersTo, item)) ?? item)
+        : item;
+  const named = (value: Value): Value => (Array.isArray(value) ? value.map(addressOf) : addressOf(value));
+  if (!sameValue(rule, named(desired), named(recorded))) return [];
+  const before = new Set(Array.isArray(recorded) ? recorded : [recorded]);
+  const moved = (Array.isArray(desired) ? desired : [desired]).filter(
+    (item) => item !== null && (typeof item !== 'string' || !before.has(item)),
+  );
+  return [...new Set(moved.map((item) => String(addressOf(item))))].sort();
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { FieldRule, KindSchema } from '../../manifests/kind-schema.ts';
+import type { ResourceEntry } from '../../state/state-document.ts';
 import { flatten, type LeafPath, rootOf, valueAt } from '../../values/path.ts';
 import type { Value } from '../../values/value.ts';
 
@@ -53,4 +54,17 @@ function configObject(kind: KindSchema, root: string): z.ZodObject | undefined {
   const schema = kind.spec.shape[root];
   const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema;
   return inner instanceof z.ZodObject ? inner : undefined;
+}
+
+/** One text for each natural key: it is unique within its kind alone. */
+export function keyIn(kind: string, naturalKey: string): string {
+  return `${kind}/${naturalKey}`;
+}
+
+/** The natural key of a managed record, as far as it is recorded; a secret is no key. */
+export function recordedKey(
+  kind: KindSchema | undefined,
+  entry: ResourceEntry | undefined,
+): string | undefined {
+  return entry && kind?.naturalKey?.(entry.recorded)?.key;
 }

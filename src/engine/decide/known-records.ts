@@ -4,7 +4,7 @@ import { type Address, idKey, kindOf, type Resource } from '../../manifests/reso
 import type { State } from '../../state/state.ts';
 import type { Orphan } from '../../state/state-document.ts';
 import type { Bound } from './bind.ts';
-import { keyIn } from './natural-key.ts';
+import { keyIn } from './field-rules.ts';
 import type { Observed } from './observed.ts';
 
 /** What is known of records by their kind and id, from the state, the orphan list and this run's reads. */

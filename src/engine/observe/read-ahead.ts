@@ -3,10 +3,9 @@ import type { Kind, LookupRecord, ShownRecord } from '../../kinds/kind.ts';
 import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import type { Observation } from '../decide/observed.ts';
-import { internStringsOf } from './intern-strings.ts';
 import type { ObserveOptions } from './observe-options.ts';
 import { readList } from './read-list.ts';
-import { getRecord } from './read-record.ts';
+import { getRecord, internStringsOf } from './read-record.ts';
 
 interface ReadAheadOptions extends Pick<ObserveOptions, 'client' | 'workspaceId' | 'state' | 'concurrency'> {
   now(): Date;

@@ -10,13 +10,12 @@ import { leavesOf, shownAt } from '../decide/field-rules.ts';
 import { idsByName } from '../decide/lookups.ts';
 import type { Candidate, Observation, Observed } from '../decide/observed.ts';
 import { eachConcurrently } from './each-concurrently.ts';
-import { internStringsOf } from './intern-strings.ts';
 import { returnedOrphans } from './missing-records.ts';
 import type { ObserveOptions } from './observe-options.ts';
 import type { ReadAhead } from './read-ahead.ts';
 import { ReadCounter } from './read-counter.ts';
 import { matchToList, readList } from './read-list.ts';
-import { getRecord } from './read-record.ts';
+import { getRecord, internStringsOf } from './read-record.ts';
 import { searchCandidates } from './search-candidates.ts';
 
 interface ReadingAll extends ObserveOptions {

@@ -1,6 +1,9 @@
 import type { Kind } from '../../kinds/kind.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
+import type { ResourceEntry } from '../../state/state-document.ts';
+import { isObject } from '../../values/json.ts';
+import { valueAt } from '../../values/path.ts';
 import type { Observation } from '../decide/observed.ts';
 import type { ObserveOptions } from './observe-options.ts';
 
@@ -25,4 +28,20 @@ export async function getRecord(
 export function unlisted(id: string, { workspaceCheck }: PlatformClient): Observation {
   const workspaceId = workspaceCheck.workspaceOf(id);
   return workspaceId === undefined ? { status: 'missing' } : { status: 'foreign', workspaceId };
+}
+
+/** Characters from which on a text is worth it; prompts have thousands. */
+const LONG = 256;
+
+/**
+ * Puts the state's texts in the place of the same ones in a spec or a record, so that ten thousand prompts are held once: in the object
+ * itself, as soon as it was read. That cannot be seen from anywhere, for a text has no identity.
+ */
+export function internStringsOf(entry: ResourceEntry | undefined, read: unknown): void {
+  for (const [path, text] of Object.entries(entry?.recorded ?? {})) {
+    if (typeof text !== 'string' || text.length < LONG || valueAt(read, path) !== text) continue;
+    const dot = path.lastIndexOf('.');
+    const parent = dot === -1 ? read : valueAt(read, path.slice(0, dot));
+    if (isObject(parent)) (parent as Record<string, unknown>)[path.slice(dot + 1)] = text;
+  }
 }

@@ -2,8 +2,7 @@ import type { Kind } from '../../kinds/kind.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import type { Reference } from '../../values/value.ts';
 import type { FoundRecord } from '../discover.ts';
-import { Agreement } from './agreement.ts';
-import { evidenceFor, type KnownLeaf, knownLeaves } from './manifest-evidence.ts';
+import { Agreement, evidenceFor, type KnownLeaf, knownLeaves } from './manifest-evidence.ts';
 
 /** A manifest that looks for its record. */
 export interface UnmatchedManifest {

@@ -6,7 +6,7 @@ import { UserError } from '../../../src/problems/user-error.ts';
 import type { StateBackend } from '../../../src/state/backends/backend.ts';
 import { backends } from '../../../src/state/backends/index.ts';
 import { emptyDocument } from '../../../src/state/fold.ts';
-import type { JournalEntry } from '../../../src/state/journal.ts';
+import type { JournalEntry } from '../../../src/state/journal-lines.ts';
 import { openSession, readState } from '../../../src/state/session.ts';
 import { LostLock, MovedState } from '../../../src/state/state-errors.ts';
 import type { StateLease, StateStore } from '../../../src/state/store.ts';

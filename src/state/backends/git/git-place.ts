@@ -11,8 +11,9 @@ import {
   type RemoteContent,
   type RemoteLock,
   type RemotePlace,
+  silenceOf,
+  storedLock,
 } from '../remote/remote-place.ts';
-import { silenceOf, storedLock } from '../remote/stored-lock.ts';
 import { settingText } from '../settings.ts';
 import { type GitPlace, shownRemote } from './git-settings.ts';
 import { RefAccess } from './ref-access.ts';

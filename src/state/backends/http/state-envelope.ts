@@ -2,8 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { UserError } from '../../../problems/user-error.ts';
 import { isObject, parsedJson } from '../../../values/json.ts';
-import { NO_CONTENT, type RemoteChange, type RemoteContent } from '../remote/remote-place.ts';
-import { silenceOf, storedLock } from '../remote/stored-lock.ts';
+import {
+  NO_CONTENT,
+  type RemoteChange,
+  type RemoteContent,
+  silenceOf,
+  storedLock,
+} from '../remote/remote-place.ts';
 import { changed } from '../remote/write-surely.ts';
 
 /*

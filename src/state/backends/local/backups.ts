@@ -3,15 +3,13 @@ import { type Files, syncFolderOf } from '../../../files/files.ts';
 import { compareText } from '../../../problems/compare-text.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { emptyDocument, fold } from '../../fold.ts';
-import type { JournalEntry } from '../../journal.ts';
-import { wholeEntries } from '../../journal-lines.ts';
+import { type JournalEntry, wholeEntries } from '../../journal-lines.ts';
 import type { StateDocument } from '../../state-document.ts';
 import { LostState } from '../../state-errors.ts';
 import type { StateBackup } from '../../store.ts';
 import { readDocument } from './document-file.ts';
 import { readIfThere } from './file-problem.ts';
-import { documentIn } from './newer-copies.ts';
-import { journalPathOf } from './read-stored.ts';
+import { documentIn, journalPathOf } from './read-stored.ts';
 
 interface RemainsFile {
   readonly source: string;

@@ -1,6 +1,5 @@
 import { type FileHandle, type Files, syncFolderOf, writeFully } from '../../../files/files.ts';
-import type { JournalEntry } from '../../journal.ts';
-import { journalLine } from '../../journal-lines.ts';
+import { type JournalEntry, journalLine } from '../../journal-lines.ts';
 import type { FailPoint } from '../backend.ts';
 import { fileProblem } from './file-problem.ts';
 

@@ -1,7 +1,7 @@
 import { type Files, syncFolderOf, unlinkIfThere } from '../../../files/files.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { type DeadRun, endingLine } from '../../history.ts';
-import type { JournalEntry } from '../../journal.ts';
+import type { JournalEntry } from '../../journal-lines.ts';
 import type { LockInfo } from '../../lock-info.ts';
 import type { Marks } from '../../marks.ts';
 import type { StateDocument } from '../../state-document.ts';
@@ -15,8 +15,7 @@ import { addToHistory } from './history-file.ts';
 import { JournalWriter } from './journal-writer.ts';
 import { isHeld, type LockSettings, releaseLock } from './lock.ts';
 import { lockTiming, removeLeftovers, startHeartbeat } from './lock-heartbeat.ts';
-import { readWithNewer } from './newer-copies.ts';
-import { journalPathOf, readStored, unknownTo } from './read-stored.ts';
+import { journalPathOf, readStored, readWithNewer, unknownTo } from './read-stored.ts';
 
 interface LocalLeaseParts {
   readonly files: Files;

@@ -12,7 +12,7 @@ import { addToHistory, readHistory } from './history-file.ts';
 import { LocalLease } from './lease.ts';
 import { breakLock, type LockSettings, lockHolder, takeLock } from './lock.ts';
 import type { LockTiming } from './lock-heartbeat.ts';
-import { readWithNewer } from './newer-copies.ts';
+import { readWithNewer } from './read-stored.ts';
 
 export interface LocalStoreOptions extends Omit<StoreUser, 'root'> {
   /** Of the document. The journal, the lock and the backups are beside it, or beside what it links to. */

@@ -1,8 +1,7 @@
 import { statePieces } from '../../document-pieces.ts';
 import { parseState } from '../../document-text.ts';
 import { fold, recordCount } from '../../fold.ts';
-import type { JournalEntry } from '../../journal.ts';
-import { parseJournal } from '../../journal-lines.ts';
+import { type JournalEntry, parseJournal } from '../../journal-lines.ts';
 import { isPassed, type Marks } from '../../marks.ts';
 import type { StateDocument } from '../../state-document.ts';
 import { LostState, type MovedMark, MovedState, RECOVER } from '../../state-errors.ts';
@@ -43,15 +42,16 @@ function journalIn(held: Uint8Array, location: string): readonly JournalEntry[] 
   throw new LostState(`the journal of the state ${location} is damaged`, { hint: EARLIER });
 }
 
-/** The document in force, or where it went. */
-export function contentOf(
+/** The serial of the document in force; undefined where there is none, or where a state of that lineage was moved away: it may come back. */
+export function serialIn(
   held: RemoteContent,
   { location }: Pick<RemotePlace, 'location'>,
-): StateDocument | MovedState | undefined {
+  lineage: string,
+): number | undefined {
   try {
-    return held.state && parseState(held.state, location, EARLIER);
+    return held.state && parseState(held.state, location, EARLIER).serial;
   } catch (error) {
-    if (error instanceof MovedState) return error;
+    if (error instanceof MovedState && error.mark.lineage === lineage) return undefined;
     throw error;
   }
 }

@@ -2,15 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UserError } from '../../../problems/user-error.ts';
 import { type DeadRun, endingLine } from '../../history.ts';
-import type { JournalEntry } from '../../journal.ts';
-import { journalLine } from '../../journal-lines.ts';
+import { type JournalEntry, journalLine } from '../../journal-lines.ts';
 import type { LockInfo } from '../../lock-info.ts';
 import { writeQuarantine, writeRescue } from '../../rescue.ts';
 import type { StateDocument } from '../../state-document.ts';
-import { LostLock, type MovedMark, MovedState } from '../../state-errors.ts';
+import { LostLock, type MovedMark } from '../../state-errors.ts';
 import type { Ending, LockRequest, StateLease, StoredState } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
-import { contentOf, storedIn, textOfDocument, textOfMark, withNewer } from './remote-content.ts';
+import { serialIn, storedIn, textOfDocument, textOfMark, withNewer } from './remote-content.ts';
 import type { Locked } from './remote-lock.ts';
 import {
   Overtaken,
@@ -195,11 +194,7 @@ export class RemoteLease implements StateLease {
   }
 
   #contentOf(document: StateDocument, expectedSerial: number | undefined): Content {
-    const current = contentOf(this.#held, this.#place);
-    // What was moved away may come back.
-    const isBack = current instanceof MovedState && current.mark.lineage === document.lineage;
-    if (current instanceof MovedState && !isBack) throw current;
-    const serial = current === undefined || current instanceof MovedState ? undefined : current.serial;
+    const serial = serialIn(this.#held, this.#place, document.lineage);
     if (serial !== expectedSerial) throw movedOn(this.#place.location);
     return { state: textOfDocument(document), journal: null };
   }

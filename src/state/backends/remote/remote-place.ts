@@ -1,4 +1,5 @@
-import type { LockInfo } from '../../lock-info.ts';
+import { z } from 'zod';
+import { type LockInfo, lockInfo } from '../../lock-info.ts';
 
 /**
  * A place that many machines share: all that a backend has to do, besides its settings. Everything about locks, waiting, lost answers and
@@ -116,4 +117,12 @@ export interface EarlierDocument {
 /** Somebody else wrote first. */
 export class Overtaken extends Error {
   override readonly name = 'Overtaken';
+}
+
+/** A lock in JSON, for places that keep it as text. What a later voxform adds to it stays. */
+export const storedLock = z.looseObject({ ...lockInfo.shape, heard: z.iso.datetime({ offset: true }) });
+
+/** Whole seconds since the holder was heard from, by its clock and this machine's; undefined without a lock. */
+export function silenceOf(lock: RemoteLock | undefined, now: Date): number | undefined {
+  return lock && Math.max(0, Math.round((now.getTime() - Date.parse(lock.heard)) / 1000));
 }

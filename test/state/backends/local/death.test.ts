@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { emptyDocument, fold } from '../../../../src/state/fold.ts';
-import type { JournalEvent } from '../../../../src/state/journal.ts';
+import type { JournalEvent } from '../../../../src/state/journal-lines.ts';
 import { openSession, readState, type StateSession } from '../../../../src/state/session.ts';
 import type { State } from '../../../../src/state/state.ts';
 import { creating, saved, sessionOptions, statePath, storeAt } from '../../temporary-state.ts';
