@@ -53,7 +53,7 @@ export function knownOf({ name }: Kind, known: readonly KnownId[]): Map<string, 
   return ids;
 }
 
-interface MentionedReading extends Pick<RecordReads, 'client' | 'workspaceId' | 'concurrency'> {
+interface MentionedReading extends RecordReads {
   /** Told of ids that lead to no record of this workspace. */
   onGap(id: string, seen: Observation): void;
 }

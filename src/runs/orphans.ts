@@ -1,10 +1,10 @@
 import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
+import type { ObserveOptions } from '../engine/observe/observe-options.ts';
 import { readList } from '../engine/observe/read-list.ts';
 import { getRecord } from '../engine/observe/read-record.ts';
 import { createRecheck } from '../engine/observe/recheck.ts';
 import { kindNamed } from '../kinds/index.ts';
 import { kindOf } from '../manifests/resource.ts';
-import type { PlatformClient } from '../platform/client.ts';
 import type { State } from '../state/state.ts';
 import type { Orphan } from '../state/state-document.ts';
 import type { LockOptions } from './run-options.ts';
@@ -16,11 +16,7 @@ export interface OrphanStatus extends Orphan {
   readonly exists: boolean | null;
 }
 
-export interface RecordReads {
-  readonly client: PlatformClient;
-  readonly workspaceId: string;
-  readonly concurrency: number;
-}
+export type RecordReads = Pick<ObserveOptions, 'client' | 'workspaceId' | 'concurrency'>;
 
 /** How many managed records are looked at before orphans are taken for deleted. */
 const SAMPLE = 3;

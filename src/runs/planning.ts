@@ -28,12 +28,16 @@ function warnOfHolder(log: RunLog, holder: LockInfo | undefined): void {
   );
 }
 
-/** What is begun before the manifests are read. */
-export interface Prefetch {
-  readonly holder: LockInfo | undefined;
-  /** As it was then. */
+export interface PlanSources {
+  readonly desired: readonly Resource[];
   readonly state: State;
   readonly client: PlatformClient;
+  readonly ahead?: ReadAhead | undefined;
+}
+
+/** What is begun before the manifests are read, and the state as it was then. */
+export interface Prefetch extends Omit<PlanSources, 'desired' | 'ahead'> {
+  readonly holder: LockInfo | undefined;
   readonly ahead: ReadAhead;
 }
 
@@ -66,13 +70,6 @@ export async function withManifests<T>(
   } finally {
     await early?.client.close();
   }
-}
-
-export interface PlanSources {
-  readonly desired: readonly Resource[];
-  readonly state: State;
-  readonly client: PlatformClient;
-  readonly ahead?: ReadAhead | undefined;
 }
 
 /** Does work of a command that takes no lock with all that a plan needs. */

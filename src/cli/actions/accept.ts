@@ -1,8 +1,5 @@
 import { driftOf } from '../../engine/decide/drift.ts';
 import { refuseUnknown } from '../../engine/decide/scope.ts';
-import { kinds, lookups } from '../../kinds/index.ts';
-import type { Acceptance } from '../../output/accept-text.ts';
-import { planEdits } from '../../project/write-back/plan-edits.ts';
 import { acceptable, referableRecords } from '../../runs/accept.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';
@@ -18,18 +15,13 @@ export interface AcceptOptions extends PlatformFlags, WriteBackOptions {
 /** Writes what somebody changed on the platform into the manifests. Writes nothing to the platform, nor to the state. */
 export async function accept(context: Context, options: AcceptOptions): Promise<number> {
   const opened = await openWorkspace(context, { requireKey: true });
-  const acceptance = await acceptanceFor(context, opened, options);
+  const found = await driftFound(context, opened, options);
   const words = { verb: 'Accept', nothing: 'No drift to accept.' };
-  return writeBack(context, opened, { acceptance, options, command: 'voxform accept', words });
+  return writeBack(context, opened, { found, options, command: 'voxform accept', words });
 }
 
-async function acceptanceFor(
-  context: Context,
-  opened: OpenWorkspace,
-  options: AcceptOptions,
-): Promise<Acceptance> {
+async function driftFound(context: Context, opened: OpenWorkspace, options: AcceptOptions) {
   const { address: addresses } = options;
-  const { project, workspace } = opened;
   const { resources } = await opened.desired();
   const state = await opened.state();
   const earlier = resources.flatMap(({ kind, previousNames }) =>
@@ -40,23 +32,11 @@ async function acceptanceFor(
   return opened.withClient(options, async (client) => {
     const flags = { ...options, target: addresses, refresh: true, evenIfAll: true, retryIgnored: true };
     const { plan } = await planAll(context, { opened, state, client, desired: resources, flags });
-    const { wanted, refused, unmoved } = acceptable(driftOf(plan), addresses);
+    const found = acceptable(driftOf(plan), addresses);
     const declared = new Set(resources.map(({ address }) => address));
-    const records = await referableRecords({
-      state,
-      planned: plan.document,
-      declared,
-      wanted,
-      client,
-      workspaceId: workspace.workspaceId,
-    });
-    const edits = await planEdits({ project, workspace, kinds, lookups, env: context.env, wanted, records });
-    const left = new Set(edits.refused.map(({ address, path }) => `${address} ${path}`));
-    return {
-      files: edits.files,
-      accepted: wanted.filter(({ address, path }) => !left.has(`${address} ${path}`)),
-      refused: [...refused, ...edits.refused],
-      unmoved,
-    };
+    const { workspaceId } = opened.workspace;
+    const { wanted } = found;
+    const around = { state, planned: plan.document, declared, wanted, client, workspaceId };
+    return { ...found, records: await referableRecords(around) };
   });
 }

@@ -1,4 +1,4 @@
-import { kindNamed, kinds, lookups } from '../../kinds/index.ts';
+import { kindNamed, kinds } from '../../kinds/index.ts';
 import type { ShownRecord, VersionShown, Versions } from '../../kinds/kind.ts';
 import { parseAddress, type Resource } from '../../manifests/resource.ts';
 import { renderFileDiffs } from '../../output/file-diff.ts';
@@ -12,9 +12,8 @@ import { PlatformError } from '../../platform/platform-error.ts';
 import { ForeignRecord } from '../../platform/workspace-check.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
-import { planEdits } from '../../project/write-back/plan-edits.ts';
 import { referableRecords, valuesOfVersion } from '../../runs/accept.ts';
-import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
+import { openWorkspace } from '../../runs/open-workspace.ts';
 import { stateToRead } from '../../runs/planning.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
@@ -102,9 +101,17 @@ export async function rollback(context: Context, options: RollbackOptions): Prom
     if (resource === undefined) throw undeclared(address, resources);
     const { workspaceId } = opened.workspace;
     const version = await versionOf(recordOf(address, state), options.to, { client, workspaceId });
-    const acceptance = await editsFor(context, { opened, resource, resources, version, state, client });
-    return await writeBack(context, opened, {
-      acceptance,
+    const kind = kindNamed(resource.kind);
+    const records = await referableRecords({
+      state,
+      planned: { resources: [] },
+      declared: new Set(resources.map((each) => each.address)),
+      wanted: Object.keys(kind.fields).map((path) => ({ address, path, value: undefined })),
+      client,
+      workspaceId,
+    });
+    return writeBack(context, opened, {
+      found: { ...valuesOfVersion({ kind, resource, version, records }), unmoved: [], records },
       options,
       command: `voxform rollback ${address} --to ${options.to}`,
       words: {
@@ -113,37 +120,6 @@ export async function rollback(context: Context, options: RollbackOptions): Prom
       },
     });
   });
-}
-
-interface Editing {
-  readonly opened: OpenWorkspace;
-  readonly resource: Resource;
-  readonly resources: readonly Resource[];
-  readonly version: ShownRecord;
-  readonly state: State;
-  readonly client: PlatformClient;
-}
-
-async function editsFor({ env }: Context, { opened, resource, resources, version, state, client }: Editing) {
-  const { project, workspace } = opened;
-  const kind = kindNamed(resource.kind);
-  const records = await referableRecords({
-    state,
-    planned: { resources: [] },
-    declared: new Set(resources.map((each) => each.address)),
-    wanted: Object.keys(kind.fields).map((path) => ({ address: resource.address, path, value: undefined })),
-    client,
-    workspaceId: workspace.workspaceId,
-  });
-  const { wanted, refused } = valuesOfVersion({ kind, resource, version, records });
-  const edits = await planEdits({ project, workspace, kinds, lookups, env, wanted, records });
-  const left = new Set(edits.refused.map(({ path }) => path));
-  return {
-    files: edits.files,
-    accepted: wanted.filter(({ path }) => !left.has(path)),
-    refused: [...refused, ...edits.refused],
-    unmoved: [],
-  };
 }
 
 interface Versioned {

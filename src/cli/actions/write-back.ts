@@ -1,3 +1,5 @@
+import { kinds, lookups } from '../../kinds/index.ts';
+import type { Address } from '../../manifests/resource.ts';
 import {
   type Acceptance,
   type AcceptanceWords,
@@ -7,6 +9,8 @@ import {
 import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
 import { ExitCode } from '../../problems/user-error.ts';
+import type { WantedValue } from '../../project/write-back/edit-plan.ts';
+import { planEdits } from '../../project/write-back/plan-edits.ts';
 import { writeFiles } from '../../project/write-back/write-files.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';
@@ -18,8 +22,15 @@ export interface WriteBackOptions extends JsonFlag {
   readonly autoApprove?: boolean;
 }
 
+/** Values for the manifests, and what cannot go into them. */
+interface ValuesFound extends Pick<Acceptance, 'refused' | 'unmoved'> {
+  readonly wanted: readonly WantedValue[];
+  /** Ids of what a `$ref` can name. */
+  readonly records: ReadonlyMap<Address, string>;
+}
+
 interface WritingBack {
-  readonly acceptance: Acceptance;
+  readonly found: ValuesFound;
   readonly options: WriteBackOptions;
   /** For the hint. */
   readonly command: string;
@@ -30,8 +41,17 @@ interface WritingBack {
 export async function writeBack(
   context: Context,
   { project, workspace }: OpenWorkspace,
-  { acceptance, options, command, words }: WritingBack,
+  { found, options, command, words }: WritingBack,
 ): Promise<number> {
+  const { wanted, records } = found;
+  const edits = await planEdits({ project, workspace, kinds, lookups, env: context.env, wanted, records });
+  const left = new Set(edits.refused.map(({ address, path }) => `${address} ${path}`));
+  const acceptance: Acceptance = {
+    files: edits.files,
+    accepted: wanted.filter(({ address, path }) => !left.has(`${address} ${path}`)),
+    refused: [...found.refused, ...edits.refused],
+    unmoved: found.unmoved,
+  };
   const { files, refused } = acceptance;
   const { terminal, log, interrupts } = context;
   const isWriting = files.length > 0 && options.dryRun !== true;
