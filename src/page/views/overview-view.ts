@@ -1,7 +1,6 @@
-import { plural } from '../../output/plural.ts';
 import { type Overview, type Standing, standings, type WorkspaceRow } from '../page-data.ts';
 import { type Html, html } from './html.ts';
-import { badge, facts, moment, name, pathOf, standingWords, type ViewContext } from './parts.ts';
+import { badge, facts, grouped, moment, name, pathOf, standingWords, type ViewContext } from './parts.ts';
 
 /** How many stand how, each count a link; what needs a person; what is stale. */
 export function overviewView(
@@ -12,10 +11,10 @@ export function overviewView(
   const tile = (standing: Standing) => {
     const count = counts.get(standing) ?? 0;
     const { meaning } = standingWords[standing];
-    return html`<li class="${count === 0 ? 'none' : ''}"><a href="/workspaces?status=${standing}"><strong>${count}</strong>${badge(standing)}<small>${meaning}</small></a></li>`;
+    return html`<li class="${count === 0 ? 'none' : ''}"><a href="/workspaces?status=${standing}"><strong>${grouped(count)}</strong>${badge(standing)}<small>${meaning}</small></a></li>`;
   };
   return html`<h1>Overview</h1>
-<div id="overview" data-live><p class="where">${plural(total, 'workspace')}</p>
+<div id="overview" data-live><p class="where">${grouped(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
 <ul class="tiles">${standings.map(tile)}</ul>
 <section><h2>Needs a person</h2>${attention.length === 0 ? html`<p class="empty">Nothing needs a person.</p>` : rowsTable(attention, now)}</section>
 ${stale.length === 0 ? '' : html`<section><h2>Stale</h2>${rowsTable(stale, now)}</section>`}

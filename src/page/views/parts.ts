@@ -126,9 +126,14 @@ export function runsTable(workspace: string, runs: readonly ListedRun[], now: Da
 <tbody>${runs.map(row)}</tbody></table>`;
 }
 
+/** `10,000` */
+export function grouped(count: number): string {
+  return count.toLocaleString('en');
+}
+
 /** `Page 2 of 9` with links to the pages beside it. */
 export function pager(page: number, pages: number, link: (page: number) => string): Html {
   if (pages <= 1) return html``;
   return html`<nav class="pager" aria-label="Pages">${page > 1 ? html`<a rel="prev" href="${link(page - 1)}">Previous</a>` : ''}
-<span>Page ${page} of ${pages}</span>${page < pages ? html`<a rel="next" href="${link(page + 1)}">Next</a>` : ''}</nav>`;
+<span>Page ${page} of ${grouped(pages)}</span>${page < pages ? html`<a rel="next" href="${link(page + 1)}">Next</a>` : ''}</nav>`;
 }

@@ -41,7 +41,8 @@ time .age::before{content:"\\00B7\\00A0"}
 .scripted time[data-age] .age::before{content:none}
 .scripted .facts time[data-age] .at,.scripted .standing time[data-age] .at{display:inline}
 .scripted .facts time[data-age] .age::before,.scripted .standing time[data-age] .age::before{content:"\\00B7\\00A0"}
-.tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(150px,1fr));gap:10px;padding:0;margin:16px 0;list-style:none}
+.tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,150px),1fr));gap:10px;padding:0;margin:16px 0;list-style:none}
+@media (min-width:900px){.tiles{grid-template-columns:repeat(5,1fr)}}
 .tiles a{display:block;height:100%;padding:12px 14px;border:1px solid var(--line);border-radius:8px;color:var(--ink);text-decoration:none;background:var(--paper)}
 .tiles a:hover{border-color:var(--wire);background:var(--box)}
 .tiles strong{display:block;font-size:26px;line-height:1.2;font-weight:600;font-variant-numeric:tabular-nums}
@@ -55,9 +56,10 @@ dd{margin:0;overflow-wrap:anywhere}
 .rows th,.rows td{text-align:left;padding:8px 14px 8px 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere;vertical-align:top}
 .rows th{font-size:13px;font-weight:600;color:var(--faint);white-space:nowrap}
 .rows tbody tr:hover{background:var(--box)}
-.rows .name{min-width:12em}
-.rows .text{max-width:36em}
-@media (max-width:719px){.facts{gap:4px}.facts div{display:grid;grid-template-columns:84px minmax(0,1fr);gap:8px}.wide{display:none}.rows thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}.rows tr{display:block;padding:8px 0;border-bottom:1px solid var(--line)}.rows td{display:flex;gap:8px;padding:1px 0;border:0}.rows td:empty{display:none}.rows td[data-title]::before{content:attr(data-title);flex:0 0 84px;color:var(--faint);font-size:13px}.rows td>*{min-width:0}.rows .text{max-width:none}}
+.rows .name{width:40%}
+.rows .text{width:32%}
+@media (min-width:720px){.rows td:not(.name,.text){white-space:nowrap}}
+@media (max-width:719px){.facts{gap:4px}.facts div{display:grid;grid-template-columns:84px minmax(0,1fr);gap:8px}.wide{display:none}.rows thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}.rows tr{display:block;padding:8px 0;border-bottom:1px solid var(--line)}.rows td{display:flex;gap:8px;padding:1px 0;border:0}.rows td:empty{display:none}.rows td[data-title]::before{content:attr(data-title);flex:0 0 84px;color:var(--faint);font-size:13px}.rows td>*{min-width:0}}
 .panel{border:1px solid var(--line);border-radius:8px;padding:12px 14px;margin:12px 0;overflow-wrap:anywhere}
 .panel.bad{border-left:4px solid var(--bad);color:inherit}
 .panel.change{border-left:4px solid var(--change);color:inherit}

@@ -1,8 +1,7 @@
-import { plural } from '../../output/plural.ts';
 import { type ListQuery, listOrders, ROWS_PER_PAGE, standings, type WorkspaceList } from '../page-data.ts';
 import { type Html, html } from './html.ts';
 import { rowsTable } from './overview-view.ts';
-import { pager, standingWords, type ViewContext } from './parts.ts';
+import { grouped, pager, standingWords, type ViewContext } from './parts.ts';
 
 const orderWords: Readonly<Record<ListQuery['sort'], string>> = {
   standing: 'urgency',
@@ -47,7 +46,7 @@ ${
 }
 <label>Sorted by<select name="sort">${listOrders.map((each) => option(each, orderWords[each], query.sort))}</select></label>
 <button class="primary">Filter</button>${isFiltered ? html`<a class="button" href="/workspaces">Clear</a>` : ''}</form>
-<div id="list" data-live><p class="where">${isFiltered ? `${found} of ${plural(total, 'workspace')}` : plural(total, 'workspace')}</p>
+<div id="list" data-live><p class="where">${isFiltered ? `${grouped(found)} of ` : ''}${grouped(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
 ${rows.length === 0 ? html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'No workspace matches.'}</p>` : rowsTable(rows, now)}
 ${pager(query.page, pages, (page) => linkTo({ ...query, page }))}</div>`;
 }
