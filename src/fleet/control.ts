@@ -1,5 +1,6 @@
 import { didYouMean } from '../problems/suggest.ts';
 import { UserError } from '../problems/user-error.ts';
+import type { DatabaseRow } from '../state/backends/postgres/database.ts';
 import type { Json } from '../values/json.ts';
 import type { FleetDatabase } from './database/fleet-database.ts';
 import { FLEET_SCHEMA } from './database/fleet-tables.ts';
@@ -27,7 +28,7 @@ export interface FleetControl {
     decision: { readonly by: string; readonly because?: string | undefined },
   ): Promise<readonly string[]>;
   /** Those that were paused. */
-  resume(addresses: readonly string[]): Promise<readonly string[]>;
+  resume(addresses: readonly string[], by?: string): Promise<readonly string[]>;
   /** Has exactly that plan applied. @param plan its id, or the digest that begins with it. */
   approve(address: string, plan: string, by: string): Promise<void>;
   /** Has that plan not applied; it does not wait again until it was stale. */
@@ -82,7 +83,18 @@ export function fleetControl(database: FleetDatabase): FleetControl {
         by,
       );
       if (state === 'approved') await statements.ask(asking('approved'), [address], by);
+      await statements.ask(DECIDED, [address], state, by, open.id);
     });
+  };
+
+  const noted = async (
+    rows: readonly DatabaseRow[],
+    decision: string,
+    by: string | undefined,
+  ): Promise<string[]> => {
+    const addresses = rows.map(({ address }) => String(address));
+    await ask(DECIDED, addresses, decision, by ?? null, null);
+    return addresses;
   };
 
   const notWaiting = async (address: string, plan: string, open: unknown): Promise<UserError> => {
@@ -130,16 +142,16 @@ WHERE address = ANY ($1::text[]) AND paused_at IS NULL RETURNING address`,
         by,
         because ?? null,
       );
-      return rows.map(({ address }) => String(address));
+      return noted(rows, 'paused', by);
     },
-    async resume(addresses) {
+    async resume(addresses, by) {
       await known(addresses);
       const rows = await ask(
         `UPDATE ${S}.workspaces SET paused_at = NULL, paused_by = NULL, paused_because = NULL, due_at = now()
 WHERE address = ANY ($1::text[]) AND paused_at IS NOT NULL RETURNING address`,
         addresses,
       );
-      return rows.map(({ address }) => String(address));
+      return noted(rows, 'resumed', by);
     },
     approve: (address, plan, by) => decide({ address, plan, by }, 'approved'),
     reject: (address, plan, by) => decide({ address, plan, by }, 'rejected'),
@@ -153,6 +165,10 @@ WHERE address = ANY ($1::text[]) AND paused_at IS NOT NULL RETURNING address`,
     },
   };
 }
+
+/** Who decided what, in the list of runs. */
+const DECIDED = `INSERT INTO ${S}.runs (address, started_at, seconds, mode, result, who, plan_id, process, summary)
+SELECT address, now(), 0, mode, $2, $3, $4, '', '{}' FROM ${S}.workspaces WHERE address = ANY ($1::text[])`;
 
 function asking(why: 'requested' | 'approved'): string {
   return `UPDATE ${S}.workspaces SET asked_at = clock_timestamp(), asked_why = '${why}', asked_by = $2, due_at = least(due_at, now())

@@ -77,7 +77,8 @@ export interface Overview {
 export interface ResourceRow {
   readonly address: string;
   readonly id: string | null;
-  readonly status: SyncStatus | 'failed' | 'skipped';
+  /** `recorded`: managed, and the plan that told more is not kept. */
+  readonly status: SyncStatus | 'failed' | 'skipped' | 'recorded';
   /** A clause; empty where all is well. */
   readonly detail: string;
 }

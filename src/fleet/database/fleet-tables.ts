@@ -14,7 +14,16 @@ export interface SchemaStep {
 }
 
 /** The tables, of which `schema_version` is the first. */
-export const FLEET_TABLES = ['sources', 'workspaces', 'plans', 'runs', 'processes', 'notified'] as const;
+export const FLEET_TABLES = [
+  'sources',
+  'workspaces',
+  'plans',
+  'runs',
+  'processes',
+  'notified',
+  'tokens',
+  'sessions',
+] as const;
 
 /**
  * From nothing to the newest version, each step once. What every run writes to a row of `workspaces` is in no index, so that the row
@@ -115,6 +124,22 @@ CREATE TABLE notified (
   key text NOT NULL,
   digest text NOT NULL,
   PRIMARY KEY (address, key)
-);`,
+);
+CREATE TABLE tokens (
+  name text PRIMARY KEY,
+  role text NOT NULL,
+  salt text NOT NULL,
+  hash text NOT NULL,
+  made_at timestamptz NOT NULL DEFAULT now(),
+  made_by text NOT NULL
+);
+COMMENT ON COLUMN tokens.hash IS 'A slow one: from it the token cannot be found.';
+CREATE TABLE sessions (
+  digest text PRIMARY KEY,
+  name text NOT NULL REFERENCES tokens ON DELETE CASCADE,
+  until timestamptz NOT NULL
+);
+COMMENT ON COLUMN sessions.digest IS 'Of the id, which only the browser has.';
+CREATE INDEX sessions_name ON sessions (name, until);`,
   },
 ];

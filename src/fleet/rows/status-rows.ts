@@ -28,7 +28,7 @@ const STALE_AFTER = 3;
 const S = FLEET_SCHEMA;
 
 /** What is older than that is stale, whatever it was. */
-const SHOWN = `CASE WHEN vanished_at IS NOT NULL THEN 'vanished' WHEN paused_at IS NOT NULL THEN 'paused'
+export const SHOWN = `CASE WHEN vanished_at IS NOT NULL THEN 'vanished' WHEN paused_at IS NOT NULL THEN 'paused'
   WHEN status IN ('failed', 'invalid') THEN status
   WHEN checked_at IS NULL THEN 'never-run'
   WHEN checked_at < now() - ${STALE_AFTER} * greatest(interval_ms, 1000) * interval '1 millisecond' THEN 'stale' ELSE status END`;
@@ -120,21 +120,27 @@ export interface ShownWorkspace {
 export interface WorkspaceFilter {
   readonly statuses?: readonly ShownStatus[] | undefined;
   readonly address?: string | undefined;
+  readonly addresses?: readonly string[] | undefined;
   readonly limit?: number | undefined;
 }
 
 /** The workspaces, by address. */
 export async function shownWorkspaces(
   { ask }: FleetStatements,
-  { statuses, address, limit = 1000 }: WorkspaceFilter = {},
+  {
+    statuses,
+    address,
+    addresses = address === undefined ? undefined : [address],
+    limit = 1000,
+  }: WorkspaceFilter = {},
 ): Promise<readonly ShownWorkspace[]> {
   const rows = await ask(
     `SELECT * FROM (SELECT w.*, ${SHOWN} AS shown, extract(epoch FROM now() - checked_at)::float8 AS checked_age,
   p.id AS plan_id, p.state AS plan_state, p.made_at, p.decided_by
   FROM ${S}.workspaces w LEFT JOIN ${S}.plans p ON p.address = w.address AND p.state IN ('waiting', 'approved')
-  WHERE $1::text IS NULL OR w.address = $1) AS s
+  WHERE $1::text[] IS NULL OR w.address = ANY ($1)) AS s
 WHERE $2::text[] IS NULL OR shown = ANY ($2) ORDER BY address LIMIT $3`,
-    address ?? null,
+    addresses ?? null,
     statuses ?? null,
     limit,
   );

@@ -5,7 +5,7 @@ import type { Person } from './person.ts';
 export const SESSION_MILLISECONDS = 12 * 3_600_000;
 
 const MOST_SESSIONS = 1000;
-const MOST_EACH = 20;
+export const MOST_EACH = 20;
 
 /** Where sessions are kept: by a digest of their id, so that whoever reads them can use none. */
 export interface Sessions {

@@ -58,7 +58,7 @@ ${problems.map(problemPanel)}</div>
 ${runs.length === 0 ? html`<p class="empty">No runs yet.</p>` : runsTable(address, runs, now)}</section>`;
 
   function planPart(its: WorkspaceDetail, { visitor }: ViewContext): Html {
-    if (plan === undefined) return html`<p class="empty">The platform was not read yet.</p>`;
+    if (plan === undefined) return html`<p class="empty">${planless(its)}</p>`;
     const heldHtml = held === undefined ? '' : html`<p class="panel change">${held}</p>`;
     const asOf = html`<p class="where">As of ${moment(checkedAt, now)}</p>`;
     const { waiting } = its;
@@ -69,6 +69,14 @@ ${runs.length === 0 ? html`<p class="empty">No runs yet.</p>` : runsTable(addres
     if (leftIn(plan).length === 0) return html`${asOf}${heldHtml}<p class="empty">No changes.</p>`;
     return html`${asOf}${heldHtml}${decide}${planOf(its)}`;
   }
+}
+
+/** A fleet keeps only plans that wait. */
+function planless({ checkedAt, standing, summary }: WorkspaceDetail): string {
+  if (checkedAt === undefined) return 'The platform was not read yet.';
+  return standing === 'in-sync'
+    ? 'No changes.'
+    : `No plan waits for approval${summary === '' ? '' : `: ${summary}`}.`;
 }
 
 /** What the report of a plan shows between its head and its foot. */

@@ -1,0 +1,74 @@
+import type { FleetControl } from '../fleet/control.ts';
+import type { FleetDatabase } from '../fleet/database/fleet-database.ts';
+import { addSession, personOfSession, removeSession } from '../fleet/rows/session-rows.ts';
+import { personOfToken } from '../fleet/rows/token-rows.ts';
+import type { Guesses } from '../operator/health/guesses.ts';
+import { messageOf } from '../operator/messages.ts';
+import type { Tokens } from '../page/access/access-tokens.ts';
+import {
+  digestOfId,
+  MOST_EACH,
+  newSessionId,
+  SESSION_MILLISECONDS,
+  type Sessions,
+} from '../page/access/sessions.ts';
+import { FleetSource } from '../page/fleet-source.ts';
+import { createPage, type Page } from '../page/page-app.ts';
+import type { Context } from './context.ts';
+import type { PageAddress } from './page-address.ts';
+
+interface FleetPage {
+  readonly address: PageAddress;
+  readonly database: FleetDatabase;
+  readonly control: FleetControl;
+  readonly guesses: Guesses;
+}
+
+/** Milliseconds between two looks for what an open page does not show yet: each asks the database. */
+const LOOK = 3000;
+
+/** The page of a fleet; tokens and sessions are in its database, so that any process answers. */
+export function fleetPage(
+  { log, now, redactor }: Context,
+  { address, database, control, guesses }: FleetPage,
+): Page {
+  return createPage({
+    ...address,
+    tokens: tokensOf(database),
+    sessions: sessionsIn(database),
+    guesses,
+    source: new FleetSource({
+      database,
+      control,
+      now,
+      log: (message) => log.entry('info', message, { event: 'page' }),
+    }),
+    now,
+    redact: (text) => redactor.redact(text),
+    onError: (error) => log.entry('error', messageOf(error), { event: 'page-failed' }),
+    every: LOOK,
+  });
+}
+
+export function tokensOf(database: FleetDatabase): Tokens {
+  return {
+    missing: undefined,
+    person: (token) => personOfToken(database, token),
+  };
+}
+
+export function sessionsIn(database: FleetDatabase): Sessions {
+  return {
+    async begin({ name }) {
+      const id = newSessionId();
+      await addSession(
+        database,
+        { digest: digestOfId(id), name, milliseconds: SESSION_MILLISECONDS },
+        MOST_EACH,
+      );
+      return id;
+    },
+    person: (id) => personOfSession(database, digestOfId(id)),
+    end: (id) => removeSession(database, digestOfId(id)),
+  };
+}

@@ -1,0 +1,149 @@
+import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
+import type { Json } from '../../values/json.ts';
+import type { FleetStatements } from '../database/fleet-database.ts';
+import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+import {
+  SHOWN,
+  type ShownStatus,
+  type ShownWorkspace,
+  shownStatuses,
+  shownWorkspaces,
+} from './status-rows.ts';
+
+const S = FLEET_SCHEMA;
+
+/** Ends each order, so that no workspace is on two pages. */
+const orders = {
+  standing: `array_position($4::text[], shown), status_since DESC`,
+  address: 'address',
+  since: 'status_since DESC',
+  checked: 'checked_at ASC NULLS FIRST',
+} as const;
+
+export interface PageOfWorkspaces {
+  readonly status: ShownStatus | undefined;
+  readonly source: string | undefined;
+  /** Part of the address. */
+  readonly contains: string | undefined;
+  readonly order: keyof typeof orders;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** Those of one page in their order, and how many there are on all. */
+export async function pageOfWorkspaces(
+  statements: FleetStatements,
+  { status, source, contains, order, offset, limit }: PageOfWorkspaces,
+): Promise<{ readonly rows: readonly ShownWorkspace[]; readonly found: number; readonly total: number }> {
+  const [row] = await statements.ask(
+    `WITH s AS (SELECT address, ${SHOWN} AS shown, status_since, checked_at FROM ${S}.workspaces
+  WHERE ($2::text IS NULL OR source = $2) AND ($3::text IS NULL OR position($3 in address) > 0)),
+f AS (SELECT * FROM s WHERE $1::text IS NULL OR shown = $1)
+SELECT (SELECT count(*)::integer FROM ${S}.workspaces) AS total, (SELECT count(*)::integer FROM f) AS found,
+  ARRAY(SELECT address FROM f ORDER BY ${orders[order]}, address LIMIT $5 OFFSET $6) AS addresses,
+  cardinality($4::text[]) AS statuses`,
+    status ?? null,
+    source ?? null,
+    contains ?? null,
+    shownStatuses,
+    limit,
+    offset,
+  );
+  const addresses = row?.addresses as string[];
+  const rows = await shownWorkspaces(statements, { addresses });
+  const byAddress = new Map(rows.map((each) => [each.address, each]));
+  return {
+    rows: addresses.flatMap((address) => byAddress.get(address) ?? []),
+    found: Number(row?.found),
+    total: Number(row?.total),
+  };
+}
+
+/** A run that somebody may look for. */
+export interface KeptRun {
+  readonly id: string;
+  readonly startedAt: Date;
+  readonly seconds: number;
+  readonly mode: string;
+  readonly result: string;
+  readonly why: string | null;
+  readonly askedBy: string | null;
+  readonly commit: string | null;
+  readonly plan: string | null;
+  readonly process: string;
+  /** As `outcomeOf` makes it. */
+  readonly summary: Json;
+}
+
+/** The newest first. @param id of the only one that is wanted. */
+export async function keptRuns(
+  { ask }: FleetStatements,
+  address: string,
+  { id, limit }: { readonly id?: string; readonly limit: number },
+): Promise<readonly KeptRun[]> {
+  const rows = await ask(
+    `SELECT id::text, started_at, seconds, mode, result, why, who, commit, plan_id, process, summary FROM ${S}.runs
+WHERE address = $1 AND ($2::bigint IS NULL OR id = $2) ORDER BY runs.id DESC LIMIT $3`,
+    address,
+    id ?? null,
+    limit,
+  );
+  const text = (row: DatabaseRow, column: string) => (row[column] === null ? null : String(row[column]));
+  return rows.map((row) => ({
+    id: String(row.id),
+    startedAt: row.started_at as Date,
+    seconds: Number(row.seconds),
+    mode: String(row.mode),
+    result: String(row.result),
+    why: text(row, 'why'),
+    askedBy: text(row, 'who'),
+    commit: text(row, 'commit'),
+    plan: text(row, 'plan_id'),
+    process: String(row.process),
+    summary: row.summary as Json,
+  }));
+}
+
+/** The state of a workspace that keeps it in the fleet's database: the document as written last, and the lines of the history. */
+export async function storedState(
+  { ask }: FleetStatements,
+  address: string,
+): Promise<{
+  readonly document: string | null;
+  readonly history: readonly string[];
+  readonly run: string | null;
+}> {
+  const [row] = await ask(
+    `SELECT (SELECT state FROM ${S}.states WHERE name = $1) AS document, (SELECT lock->>'id' FROM ${S}.states WHERE name = $1) AS run,
+  ARRAY(SELECT line FROM ${S}.history WHERE name = $1 ORDER BY revision) AS history`,
+    address,
+  );
+  return {
+    document: (row?.document ?? null) as string | null,
+    history: (row?.history ?? []) as string[],
+    run: (row?.run ?? null) as string | null,
+  };
+}
+
+/** Another text whenever a list of workspaces would look different; that workspaces were checked again shows each ten seconds. */
+export async function fleetVersion({ ask }: FleetStatements): Promise<string> {
+  const [row] = await ask(
+    `SELECT md5(json_build_array(max(since), max(paused), max(gone), max(asked), json_object_agg(shown, number ORDER BY shown),
+  floor(max(checked) / 10))::text) AS version FROM (SELECT ${SHOWN} AS shown, count(*) AS number, max(status_since) AS since,
+  max(paused_at) AS paused, max(vanished_at) AS gone, max(asked_at) AS asked, max(extract(epoch FROM checked_at)) AS checked
+  FROM ${S}.workspaces GROUP BY 1) AS c`,
+  );
+  return String(row?.version);
+}
+
+/** The same for one workspace; empty where there is none. */
+export async function workspaceVersion({ ask }: FleetStatements, address: string): Promise<string> {
+  const [row] = await ask(
+    `SELECT md5(json_build_array(${SHOWN}, status_since, checked_at, paused_at, asked_at, failures, version, problem,
+  (SELECT json_agg(json_build_array(id, state) ORDER BY id) FROM ${S}.plans p WHERE p.address = w.address),
+  (SELECT max(id) FROM ${S}.runs r WHERE r.address = w.address),
+  (SELECT revision FROM ${S}.states s WHERE s.name = w.address))::text) AS version FROM ${S}.workspaces w WHERE address = $1`,
+    address,
+  );
+  return row === undefined ? '' : String(row.version);
+}

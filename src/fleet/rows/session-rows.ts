@@ -1,0 +1,43 @@
+import type { FleetStatements } from '../database/fleet-database.ts';
+import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+import type { ListedToken } from './token-rows.ts';
+
+const S = FLEET_SCHEMA;
+
+/** Begins a session; those that are over, and the oldest of somebody who has many, end. @param milliseconds that it lasts. */
+export async function addSession(
+  { ask }: FleetStatements,
+  {
+    digest,
+    name,
+    milliseconds,
+  }: { readonly digest: string; readonly name: string; readonly milliseconds: number },
+  most: number,
+): Promise<void> {
+  await ask(
+    `WITH over AS (DELETE FROM ${S}.sessions WHERE until <= now()),
+many AS (DELETE FROM ${S}.sessions WHERE digest IN
+  (SELECT digest FROM ${S}.sessions WHERE name = $2 ORDER BY until DESC OFFSET $4))
+INSERT INTO ${S}.sessions (digest, name, until) VALUES ($1, $2, now() + $3 * interval '1 millisecond')`,
+    digest,
+    name,
+    milliseconds,
+    most - 1,
+  );
+}
+
+/** With the role that the token has now. */
+export async function personOfSession(
+  { ask }: FleetStatements,
+  digest: string,
+): Promise<Pick<ListedToken, 'name' | 'role'> | undefined> {
+  const [row] = await ask(
+    `SELECT t.name, t.role FROM ${S}.sessions s JOIN ${S}.tokens t USING (name) WHERE s.digest = $1 AND s.until > now()`,
+    digest,
+  );
+  return row && { name: String(row.name), role: row.role as ListedToken['role'] };
+}
+
+export async function removeSession({ ask }: FleetStatements, digest: string): Promise<void> {
+  await ask(`DELETE FROM ${S}.sessions WHERE digest = $1`, digest);
+}

@@ -1,0 +1,96 @@
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { UserError } from '../../problems/user-error.ts';
+import type { FleetStatements } from '../database/fleet-database.ts';
+import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+
+export const tokenRoles = ['viewer', 'approver', 'admin'] as const;
+
+type TokenRole = (typeof tokenRoles)[number];
+
+/** Whose token it is; never the token. */
+export interface ListedToken {
+  readonly name: string;
+  readonly role: TokenRole;
+  /** ISO 8601. */
+  readonly madeAt: string;
+  readonly madeBy: string;
+}
+
+const S = FLEET_SCHEMA;
+
+/** Without the character that divides the parts of a token. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9.@+-]{0,62}$/;
+const TOKEN = /^voxform_([^_]{1,63})_([\w-]{43})$/;
+/** A guess costs as much time as this does, and 32 MiB. */
+const COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 2 ** 26 };
+
+/** Makes a token, which is known to nobody afterwards but to whoever gets it. @throws UserError where the name is no name, or taken. */
+export async function addToken(
+  { ask }: FleetStatements,
+  { name, role, by }: { readonly name: string; readonly role: TokenRole; readonly by: string },
+): Promise<string> {
+  if (!NAME.test(name)) {
+    throw new UserError(`${JSON.stringify(name)} is not a name for a token`, {
+      hint: 'Use up to 63 letters, digits and . @ + -, such as ann or ann@example.com.',
+    });
+  }
+  const [secret, salt] = [randomBytes(32).toString('base64url'), randomBytes(16).toString('base64url')];
+  const rows = await ask(
+    `INSERT INTO ${S}.tokens (name, role, salt, hash, made_by) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (name) DO NOTHING RETURNING name`,
+    name,
+    role,
+    salt,
+    (await slowHash(secret, salt)).toString('base64url'),
+    by,
+  );
+  if (rows.length === 0) {
+    throw new UserError(`there is a token of ${name} already`, {
+      hint: `Remove it first: voxform fleet token remove ${name}`,
+    });
+  }
+  return `voxform_${name}_${secret}`;
+}
+
+export async function listTokens({ ask }: FleetStatements): Promise<readonly ListedToken[]> {
+  const rows = await ask(`SELECT name, role, made_at, made_by FROM ${S}.tokens ORDER BY name`);
+  return rows.map((row) => ({
+    name: String(row.name),
+    role: row.role as TokenRole,
+    madeAt: (row.made_at as Date).toISOString(),
+    madeBy: String(row.made_by),
+  }));
+}
+
+/** Ends its sessions too. @throws UserError where there is none. */
+export async function removeToken({ ask }: FleetStatements, name: string): Promise<void> {
+  const rows = await ask(`DELETE FROM ${S}.tokens WHERE name = $1 RETURNING name`, name);
+  if (rows.length > 0) return;
+  throw new UserError(`there is no token of ${name}`, { hint: 'See: voxform fleet token list' });
+}
+
+/** Whose token it is; undefined for one that is wrong, which takes as long. */
+export async function personOfToken(
+  { ask }: FleetStatements,
+  token: string,
+): Promise<Pick<ListedToken, 'name' | 'role'> | undefined> {
+  const [, name = '', secret = ''] = TOKEN.exec(token) ?? [];
+  const [row] = await ask(`SELECT role, salt, hash FROM ${S}.tokens WHERE name = $1`, name);
+  const hash = await slowHash(secret, String(row?.salt ?? ''));
+  const known = Buffer.from(String(row?.hash ?? ''), 'base64url');
+  const isRight = known.length === hash.length && timingSafeEqual(known, hash);
+  return isRight ? { name, role: row?.role as TokenRole } : undefined;
+}
+
+let last: Promise<unknown> = Promise.resolve();
+
+/** One after the other: many guesses at once must not take all memory. */
+function slowHash(secret: string, salt: string): Promise<Buffer> {
+  const hash = last.then(
+    () =>
+      new Promise<Buffer>((resolve, reject) => {
+        scrypt(secret, salt, 32, COST, (error, key) => (error === null ? resolve(key) : reject(error)));
+      }),
+  );
+  last = hash.catch(() => undefined);
+  return hash;
+}

@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import type { KeptRun } from '../fleet/rows/page-rows.ts';
+import type { ShownWorkspace } from '../fleet/rows/status-rows.ts';
+import { actionWords } from '../output/action-words.ts';
+import type { PastRun } from '../runs/past-runs.ts';
+import { statusOf } from '../runs/status.ts';
+import type { StateDocument } from '../state/state-document.ts';
+import type { ResourceRow, RunDetail, WorkspaceRow } from './page-data.ts';
+import { detailOfPastRun } from './run-details.ts';
+
+/** What a run left in the database; of another version of voxform it may lack something. */
+const lastSummary = z.object({
+  result: z.string().nullable().catch(null),
+  error: z.string().nullable().catch(null),
+  problems: z.array(z.string()).catch([]),
+  counts: z.record(z.string(), z.number()).catch({}),
+  drift: z.array(z.string()).catch([]),
+  missing: z.array(z.object({ address: z.string() })).catch([]),
+  hold: z.string().nullable().catch(null),
+});
+
+type LastSummary = z.infer<typeof lastSummary>;
+
+export function lastRun({ last }: Pick<ShownWorkspace, 'last'>): LastSummary {
+  return lastSummary.parse(last ?? {});
+}
+
+export function rowOf(shown: ShownWorkspace): WorkspaceRow {
+  const { address, status, since, checkedAt, mode, problem, paused } = shown;
+  return {
+    address,
+    standing: status,
+    since: new Date(since),
+    checkedAt: checkedAt === null ? undefined : new Date(checkedAt),
+    summary: problem ?? (paused === null ? wordsOf(lastRun(shown), status) : `paused by ${paused.by}`),
+    source: address.split('/')[0] ?? '',
+    mode,
+  };
+}
+
+const MOST_SUMMARY = 200;
+
+function wordsOf(
+  { error, problems, counts, drift, missing }: LastSummary,
+  status: ShownWorkspace['status'],
+): string {
+  if (status === 'failed' && error !== null) return error.slice(0, MOST_SUMMARY);
+  if (status === 'invalid') return (problems[0] ?? '').slice(0, MOST_SUMMARY);
+  return [
+    ...(drift.length === 0 || status === 'in-sync' ? [] : [`${drift.length} drifted`]),
+    ...(missing.length === 0 ? [] : [`${missing.length} missing`]),
+    ...countWords(counts),
+  ].join(', ');
+}
+
+/** Without what is in sync. */
+function countWords(counts: LastSummary['counts']): string[] {
+  return Object.entries(counts)
+    .filter(([status, count]) => count > 0 && status !== 'in_sync')
+    .map(([status, count]) => {
+      const action = Object.entries(actionWords).find(([name]) => name === status)?.[1];
+      return `${count} ${action?.count ?? status.replaceAll('_', ' ')}`;
+    });
+}
+
+/** Those of the plan where there is one, else those that the state has, as far as the last run tells how they stand. */
+export function resourcesOfState(
+  document: StateDocument | undefined,
+  plan: PlanDocument | undefined,
+  shown: ShownWorkspace,
+): readonly ResourceRow[] {
+  if (plan !== undefined) return statusOf(plan.resources);
+  const { drift, missing } = lastRun(shown);
+  const rows = Object.entries(document?.resources ?? {}).map(([address, { id }]): ResourceRow => {
+    const isMissing = missing.some((each) => each.address === address);
+    const isDrifted = drift.includes(address) && shown.status !== 'in-sync';
+    const status = isMissing
+      ? 'blocked'
+      : isDrifted
+        ? 'drifted'
+        : shown.status === 'in-sync'
+          ? 'in sync'
+          : 'recorded';
+    return { address, id, status, detail: isMissing ? 'missing from the platform' : '' };
+  });
+  const isFine = ({ status }: ResourceRow) => Number(status === 'in sync' || status === 'recorded');
+  return rows.sort((a, b) => isFine(a) - isFine(b));
+}
+
+/** @param written the same run as the history of the state tells it. */
+export function detailOfKeptRun(run: KeptRun, written?: PastRun): RunDetail {
+  const { id, startedAt, seconds, result, mode, why, askedBy, commit, plan, process, summary } = run;
+  const known = lastSummary.parse(summary);
+  return {
+    id,
+    began: startedAt,
+    seconds,
+    result,
+    command: 'fleet',
+    who: undefined,
+    askedBy: askedBy ?? undefined,
+    summary: known.error ?? known.problems[0] ?? countWords(known.counts).join(', '),
+    facts: [
+      ['Mode', mode],
+      ...(why === null ? [] : [['Why', why] as const]),
+      ...(commit === null ? [] : [['Commit', commit] as const]),
+      ...(plan === null ? [] : [['Plan', plan] as const]),
+      ...(process === '' ? [] : [['Process', process] as const]),
+    ],
+    problems: [...(known.error === null ? [] : [known.error]), ...known.problems],
+    resources: written === undefined ? [] : detailOfPastRun(written).resources,
+    more: written?.more ?? 0,
+  };
+}

@@ -1,0 +1,261 @@
+import { planDocument } from '../engine/plan/plan-document.ts';
+import type { FleetControl } from '../fleet/control.ts';
+import type { FleetDatabase } from '../fleet/database/fleet-database.ts';
+import {
+  fleetVersion,
+  type KeptRun,
+  keptRuns,
+  pageOfWorkspaces,
+  storedState,
+  workspaceVersion,
+} from '../fleet/rows/page-rows.ts';
+import {
+  type FleetFigures,
+  fleetFigures,
+  type ShownWorkspace,
+  shownStatuses,
+  shownWorkspaces,
+} from '../fleet/rows/status-rows.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { PastRun } from '../runs/past-runs.ts';
+import { runsIn } from '../state/history.ts';
+import type { StateDocument } from '../state/state-document.ts';
+import { detailOfKeptRun, lastRun, resourcesOfState, rowOf } from './fleet-rows.ts';
+import {
+  type ActionName,
+  type ActionRequest,
+  type Fact,
+  type ListQuery,
+  type Overview,
+  type PageSource,
+  ROWS_PER_PAGE,
+  type RunDetail,
+  type ShownProblem,
+  type WorkspaceDetail,
+  type WorkspaceList,
+} from './page-data.ts';
+import { detailOfPastRun } from './run-details.ts';
+
+export interface FleetSourceOptions {
+  readonly database: FleetDatabase;
+  readonly control: FleetControl;
+  now(): Date;
+  log(message: string): void;
+}
+
+/** Runs of a workspace that are listed. */
+const MOST_RUNS = 50;
+/** Workspaces on the overview, of each list. */
+const MOST_SHOWN = 15;
+
+/** The page of a fleet, from its database: every process shows the same. */
+export class FleetSource implements PageSource {
+  readonly title = 'fleet';
+  readonly #options: FleetSourceOptions;
+
+  constructor(options: FleetSourceOptions) {
+    this.#options = options;
+  }
+
+  only(): undefined {
+    return undefined;
+  }
+
+  version(address: string | undefined): Promise<string> {
+    const { database } = this.#options;
+    return address === undefined ? fleetVersion(database) : workspaceVersion(database, address);
+  }
+
+  async overview(): Promise<Overview> {
+    const { database, now } = this.#options;
+    const some = (...statuses: ShownWorkspace['status'][]) =>
+      shownWorkspaces(database, { statuses, limit: MOST_SHOWN });
+    const [figures, stale, ...attention] = await Promise.all([
+      fleetFigures(database),
+      some('stale'),
+      some('waiting'),
+      some('failed', 'invalid'),
+      some('vanished'),
+      some('drifted'),
+    ]);
+    return {
+      counts: new Map(shownStatuses.map((status) => [status, figures.counts[status]])),
+      attention: attention.flat().slice(0, MOST_SHOWN).map(rowOf),
+      stale: stale.map(rowOf),
+      facts: factsOf(figures, now()),
+    };
+  }
+
+  async workspaces(query: ListQuery): Promise<WorkspaceList> {
+    const { database } = this.#options;
+    const { status, source, q: contains, sort: order, page } = query;
+    const offset = (page - 1) * ROWS_PER_PAGE;
+    const selection = { status, source, contains, order, offset, limit: ROWS_PER_PAGE };
+    const [{ rows, found, total }, { sources }] = await Promise.all([
+      pageOfWorkspaces(database, selection),
+      fleetFigures(database),
+    ]);
+    return { rows: rows.map(rowOf), found, total, sources: sources.map(({ name }) => name), labels: [] };
+  }
+
+  async workspace(address: string): Promise<WorkspaceDetail | undefined> {
+    const [shown] = await shownWorkspaces(this.#options.database, { address });
+    if (shown === undefined) return undefined;
+    const { database, control } = this.#options;
+    const [given, state, kept, { processes }] = await Promise.all([
+      control.plan(address),
+      this.#state(address),
+      keptRuns(database, address, { limit: MOST_RUNS }),
+      fleetFigures(database),
+    ]);
+    const plan = given === undefined ? undefined : planDocument.parse(given);
+    const waiting = shown.plan?.state === 'waiting' ? shown.plan : undefined;
+    return {
+      ...rowOf(shown),
+      facts: factsOfWorkspace(shown),
+      running: processes.some(
+        ({ status, runs }) => status !== 'dead' && runs.some((run) => run.address === address),
+      ),
+      nextRun: shown.paused === null && shown.vanishedAt === null ? new Date(shown.dueAt) : undefined,
+      problems: problemsOf(shown),
+      held: undefined,
+      resources: resourcesOfState(state.document, plan, shown),
+      plan,
+      waiting: waiting && { id: waiting.id, madeAt: new Date(waiting.madeAt) },
+      workspaceFlag: ` -w ${address.slice(address.lastIndexOf(':') + 1)}`,
+      orphans: state.document?.orphans.filter(({ closed }) => closed === undefined) ?? [],
+      runs: [
+        ...kept.map((run) => detailOfKeptRun(run)),
+        ...state.runs.filter(({ command }) => command !== 'fleet').map(detailOfPastRun),
+      ]
+        .sort((a, b) => b.began.getTime() - a.began.getTime())
+        .slice(0, MOST_RUNS),
+      stateProblem: undefined,
+      actions: actionsFor(shown),
+    };
+  }
+
+  async run(address: string, id: string): Promise<RunDetail | undefined> {
+    const state = await this.#state(address);
+    const past = state.runs.find(({ run }) => run === id);
+    if (past !== undefined) return detailOfPastRun(past);
+    if (!/^\d{1,18}$/.test(id)) return undefined;
+    const [kept] = await keptRuns(this.#options.database, address, { id, limit: 1 });
+    return (
+      kept &&
+      detailOfKeptRun(
+        kept,
+        state.runs.find((each) => isWriteOf(each, kept)),
+      )
+    );
+  }
+
+  async act({ action, address, of = '', because, by }: ActionRequest): Promise<string> {
+    const { control, log } = this.#options;
+    switch (action) {
+      case 'run':
+        await control.run([address], by);
+        break;
+      case 'pause':
+        await control.pause([address], { by, because });
+        break;
+      case 'resume':
+        await control.resume([address], by);
+        break;
+      case 'approve':
+        await control.approve(address, of, by);
+        break;
+      case 'reject':
+        await control.reject(address, of, by);
+        break;
+      case 'close-orphan':
+        throw new UserError('Orphans of a fleet are closed with voxform orphans close.');
+      default:
+        action satisfies never;
+    }
+    log(`${by}: ${action} ${address}${of === '' ? '' : ` ${of}`}`);
+    return 'done';
+  }
+
+  async #state(
+    address: string,
+  ): Promise<{ readonly document: StateDocument | undefined; readonly runs: readonly PastRun[] }> {
+    const { document, history, run: running } = await storedState(this.#options.database, address);
+    return {
+      document: document === null ? undefined : (JSON.parse(document) as StateDocument),
+      runs: runsIn(history).map(
+        (run): PastRun => ({
+          ...run,
+          result: run.result ?? (run.run === running ? 'running' : 'died'),
+        }),
+      ),
+    };
+  }
+}
+
+/** The run that wrote is in the history of the state, too. */
+function isWriteOf({ command, began }: PastRun, { startedAt, seconds }: KeptRun): boolean {
+  const at = Date.parse(began);
+  return (
+    command === 'fleet' &&
+    at >= startedAt.getTime() - 1000 &&
+    at <= startedAt.getTime() + seconds * 1000 + 1000
+  );
+}
+
+function actionsFor({ plan, paused, vanishedAt }: ShownWorkspace): ActionName[] {
+  return [
+    ...(paused === null && vanishedAt === null ? (['run'] as const) : []),
+    ...(paused === null ? (['pause'] as const) : (['resume'] as const)),
+    ...(plan?.state === 'waiting' ? (['approve', 'reject'] as const) : []),
+  ];
+}
+
+function factsOf({ lateness, oldestCheckAge, processes, sources }: FleetFigures, now: Date): Fact[] {
+  const count = (wanted: string) => processes.filter(({ status }) => status === wanted).length;
+  const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000);
+  return [
+    ['Oldest check', oldestCheckAge === null ? 'some were never checked' : ago(oldestCheckAge)],
+    ['Lateness', `${Math.round(lateness)} s`],
+    ['Processes', `${count('alive')} alive${count('dead') === 0 ? '' : `, ${count('dead')} dead`}`],
+    ...sources.map(({ name, problem, fetchedAge }): Fact => {
+      if (problem !== null) return [`Source ${name}`, problem];
+      return [`Source ${name}, fetched`, fetchedAge === null ? 'never' : ago(fetchedAge)];
+    }),
+  ];
+}
+
+function factsOfWorkspace(shown: ShownWorkspace): Fact[] {
+  const { workspaceId, baseUrl, commit, intervalSeconds, failures, paused, vanishedAt, asked, plan } = shown;
+  const known: readonly (readonly [string, string | Date | null | undefined])[] = [
+    ['Workspace', workspaceId],
+    ['Platform', baseUrl],
+    ['Commit', commit],
+    ['Interval', `${intervalSeconds} s`],
+    ['Failed runs in a row', failures === 0 ? null : String(failures)],
+    ['Paused', paused && new Date(paused.at)],
+    ['Paused by', paused && `${paused.by}${paused.because === null ? '' : `: ${paused.because}`}`],
+    ['Vanished', vanishedAt === null ? null : new Date(vanishedAt)],
+    ['Asked for a run', asked?.by],
+    ['Plan made', plan && new Date(plan.madeAt)],
+    ['Plan approved by', plan?.state === 'approved' ? plan.by : null],
+  ];
+  return known.flatMap(([name, value]): Fact[] =>
+    value === null || value === undefined ? [] : [[name, value]],
+  );
+}
+
+function problemsOf(shown: ShownWorkspace): ShownProblem[] {
+  const { error, problems } = lastRun(shown);
+  return [
+    ...(shown.problem === null ? [] : [{ heading: 'The project cannot be read', lines: [shown.problem] }]),
+    ...(error === null || shown.status === 'in-sync'
+      ? []
+      : [{ heading: 'The last run failed', lines: [error] }]),
+    ...(problems.length === 0
+      ? []
+      : [
+          { heading: 'The newest manifests are invalid; the last valid ones stay in force', lines: problems },
+        ]),
+  ];
+}

@@ -1,0 +1,154 @@
+import { expect, it } from 'vitest';
+import { sessionsIn, tokensOf } from '../../src/cli/fleet-page.ts';
+import { fleetControl } from '../../src/fleet/control.ts';
+import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
+import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
+import { addToken, listTokens, removeToken } from '../../src/fleet/rows/token-rows.ts';
+import { FleetSource } from '../../src/page/fleet-source.ts';
+import { listOrders } from '../../src/page/page-data.ts';
+import { pathOf } from '../../src/page/views/parts.ts';
+import { testFleet } from '../fleet/test-fleet.ts';
+import { freshDatabase } from '../state/backends/postgres/databases.ts';
+import { step } from '../step.ts';
+import { runningPage } from './running-page.ts';
+
+const RULES = 'workspaces: { "*": { mode: approve, interval: 1h } }';
+const FORM = /action="\/workspaces[^>]*><input type="hidden" name="form" value="([^"]+)"/;
+
+it('shows a plan of a fleet, has it approved by whoever may, and tells who did', {
+  timeout: 90_000,
+}, async () => {
+  const { database, control, server, until, status, write, emulators } = await testFleet({
+    projects: ['acme', 'beta'],
+    rules: RULES,
+  });
+  const said: string[] = [];
+  const source = new FleetSource({
+    database,
+    control,
+    now: () => new Date(),
+    log: (text) => said.push(text),
+  });
+  await server();
+  const address = 'voices/acme:test';
+  await until(
+    async () => (await status(address)) === 'waiting' && (await status('voices/beta:test')) === 'waiting',
+  );
+  const tokens = {
+    viewer: await addToken(database, { name: 'vera', role: 'viewer', by: 'test' }),
+    approver: await addToken(database, { name: 'ann@example.com', role: 'approver', by: 'test' }),
+  };
+  await using page = await runningPage({
+    source: source as never,
+    tokens: tokensOf(database),
+    sessions: sessionsIn(database),
+    now: () => new Date(),
+  });
+  const get = (path: string, cookie = '') => page.ask(path, { headers: { cookie } });
+  const act = async (cookie: string, action: string, more: Record<string, string> = {}) => {
+    const path = pathOf(address, 'actions', action);
+    const form = FORM.exec((await get(`${path}?of=${more.of ?? ''}`, cookie)).text)?.[1] ?? '';
+    return (await page.ask(path, { headers: { cookie }, form: { form, ...more } })).status;
+  };
+
+  const plan = await step('the overview, the list and the workspace say that it waits', async () => {
+    expect((await get('/')).text).toMatch(/<strong>2<\/strong><span class="badge ask">waiting/);
+    expect((await get('/workspaces?status=waiting&q=acme')).text).toContain('1 of 2 workspaces');
+    const { text } = await get(pathOf(address), await page.signIn(tokens.approver));
+    expect(text).toContain('agent-of-acme');
+    expect(text).toContain('1 to create');
+    return /actions\/approve\?of=([0-9a-f]+)"/.exec(text)?.[1] ?? '';
+  });
+  await step('only an approver approves, and only this plan', async () => {
+    expect(await act(await page.signIn(tokens.viewer), 'approve', { of: plan })).toBe(403);
+    const cookie = await page.signIn(tokens.approver);
+    expect(await act(cookie, 'approve', { of: 'f'.repeat(12) })).toBe(403);
+    expect(await act(cookie, 'pause')).toBe(403);
+    expect(await act(cookie, 'approve', { of: plan })).toBe(303);
+    await until(async () => (await status(address)) === 'in-sync');
+    expect(emulators.get('acme')?.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+    expect(emulators.get('beta')?.requests.filter(({ method }) => method === 'POST')).toHaveLength(0);
+  });
+  await step('the page has the resource, its id, and who approved', async () => {
+    const { text } = await get(pathOf(address));
+    expect(text).toMatch(
+      /agent-of-acme<\/code><\/a><\/td>\s*<td data-title="Status"><span class="badge good">in sync/,
+    );
+    expect(text).toContain('asked by <bdi>ann@example.com</bdi>');
+    expect(text).toMatch(/badge faint">approved/);
+    const run = /href="(\/workspaces\/voices\/acme:test\/runs\/\d+)"/.exec(text)?.[1] ?? '';
+    expect((await get(run)).text).toContain('agent-of-acme');
+    expect(said).toEqual([`ann@example.com: approve ${address} ${plan}`]);
+    const gone = await get(
+      `${pathOf(address, 'actions', 'approve')}?of=${plan}`,
+      await page.signIn(tokens.approver),
+    );
+    expect([gone.status, gone.text]).toEqual([409, expect.stringContaining('cannot be done now')]);
+  });
+  await step('a change shows in the version that open pages follow', async () => {
+    const before = await source.version(address);
+    await write('acme', 'Two.');
+    await until(async () => (await status(address)) === 'waiting');
+    expect(await source.version(address)).not.toBe(before);
+  });
+  await step('a token that is removed ends its sessions', async () => {
+    const cookie = await page.signIn(tokens.viewer);
+    expect((await get(pathOf(address), cookie)).text).toContain('vera');
+    await removeToken(database, 'vera');
+    expect((await get(pathOf(address), cookie)).text).not.toContain('vera');
+    expect(await page.signIn(tokens.viewer)).toBe('');
+  });
+  await step('a stolen database has no token and no session', async () => {
+    const rows = await database.ask(
+      'SELECT row_to_json(t)::text AS row FROM voxform_fleet.tokens t UNION ALL SELECT row_to_json(s)::text FROM voxform_fleet.sessions s',
+    );
+    const stolen = rows.map(({ row }) => String(row)).join('\n');
+    const cookie = await page.signIn(tokens.approver);
+    for (const secret of [tokens.approver.split('_').at(2), cookie.split('=')[1]])
+      expect(stolen).not.toContain(secret);
+    expect(await listTokens(database)).toMatchObject([
+      { name: 'ann@example.com', role: 'approver', madeBy: 'test' },
+    ]);
+    const { digest } = (await database.ask('SELECT digest FROM voxform_fleet.sessions'))[0] ?? {};
+    expect(await sessionsIn(database).person(String(digest))).toBe(undefined);
+  });
+});
+
+it('shows 10,000 workspaces in pages of less than 100 kB', { timeout: 60_000 }, async () => {
+  const pg = await freshDatabase();
+  const database = fleetDatabaseAt(pg.url);
+  await setUpTables(database);
+  await database.ask(
+    `INSERT INTO voxform_fleet.sources (name, shown) VALUES ('voices', 'main of https://git.example.com/voices')`,
+  );
+  await database.ask(`INSERT INTO voxform_fleet.workspaces (address, source, project, workspace, mode, interval_ms, version, due_at, status, status_since, checked_at, last)
+SELECT 'voices/clients/' || repeat('long-', 8) || lpad(n::text, 5, '0') || ':production', 'voices', 'clients/' || n, 'production', 'report', 300000, 'v', now(),
+  (ARRAY['in-sync', 'drifted', 'failed', 'waiting'])[1 + n % 4], now(), now() - (n % 5) * interval '1 minute',
+  json_build_object('error', repeat('GET /api/v1/agents/01J: 503 ', 20), 'drift', json_build_array('Agent/a'))::jsonb
+FROM generate_series(1, 10000) AS n`);
+  const source = new FleetSource({
+    database,
+    control: fleetControl(database),
+    now: () => new Date(),
+    log: () => undefined,
+  });
+  await using page = await runningPage({ source: source as never, now: () => new Date() });
+  const queries = [
+    '?status=failed&page=50',
+    '?q=long-0999',
+    '?page=9999',
+    ...listOrders.map((sort) => `?sort=${sort}&page=7`),
+  ];
+  for (const path of ['/', ...queries.map((query) => `/workspaces${query}`)]) {
+    const { status, text } = await page.ask(path);
+    expect([path, status]).toEqual([path, 200]);
+    expect([path, Buffer.byteLength(text)]).toEqual([
+      path,
+      expect.toSatisfy((bytes) => Number(bytes) < 100_000),
+    ]);
+  }
+  const { text } = await page.ask('/workspaces?status=failed&page=50');
+  expect(text).toContain('2,500 of 10,000 workspaces');
+  expect(text).toContain('Page 50 of 50');
+  expect(text.match(/<tr>/g)).toHaveLength(51);
+});
