@@ -1,5 +1,6 @@
 import { type Db, getConstructionPlans, PgBoss } from 'pg-boss';
 import { UserError } from '../problems/user-error.ts';
+import { isAlready } from '../state/backends/postgres/problems.ts';
 import type { FleetDatabase, FleetStatements } from './database/fleet-database.ts';
 import { QUEUE_SCHEMA } from './database/fleet-tables.ts';
 import { grants } from './database/set-up-tables.ts';
@@ -66,7 +67,11 @@ export class Queue {
     });
     boss.on('error', onError);
     await refuseOthers(database);
-    await boss.start();
+    // Another process may make the same tables at this moment.
+    await boss.start().catch((error: unknown) => {
+      if (!(error instanceof Error) || !isAlready(error.cause)) throw error;
+      return boss.start();
+    });
     if ((await boss.getQueue(QUEUE)) === null) {
       await boss.createQueue(QUEUE, {
         policy: 'exclusive',

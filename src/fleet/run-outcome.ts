@@ -2,7 +2,7 @@ import { writes } from '../engine/plan/plan-document.ts';
 import { sealed } from '../engine/plan/saved-plan.ts';
 import { countsOf } from '../operator/health/metrics.ts';
 import { type Pauses, retryPause } from '../operator/loop.ts';
-import { invalidLines, messageOf } from '../operator/messages.ts';
+import { failureMessage, invalidLines, messageOf } from '../operator/messages.ts';
 import { NOTHING } from '../operator/reconciler.ts';
 import type { RunReport } from '../operator/run-report.ts';
 import { pendingActions } from '../output/action-words.ts';
@@ -115,12 +115,18 @@ interface Summing {
 function summaryOf(report: RunReport, { redact, timeout, now }: Summing): Json {
   const { result, seconds, plan, drift, missing, hold, invalid, workspaceFlag = '', commit } = report;
   const error = timeout ?? report.error;
+  const problems = [
+    ...(invalid === undefined ? [] : invalidLines(invalid)),
+    ...report.applied.flatMap((each) =>
+      each.result.status === 'done' ? [] : [failureMessage(each, workspaceFlag)],
+    ),
+  ];
   return {
     result: timeout === undefined ? result : 'timeout',
     seconds: Math.round(seconds * 1000) / 1000,
     commit: commit ?? null,
     hold: hold?.why ?? null,
-    problems: invalid === undefined ? [] : invalidLines(invalid).slice(0, MOST_NAMED).map(redact),
+    problems: problems.slice(0, MOST_NAMED).map(redact),
     error: error === undefined ? null : redact(messageOf(error, workspaceFlag)),
     ...(plan !== undefined && {
       records: plan.resources.filter(({ id }) => id !== null).length,

@@ -192,9 +192,11 @@ export class Worker {
   }
 
   async #flush(): Promise<void> {
-    const finished = this.#finished;
-    if (finished.length === 0) return;
-    await enterFinished(this.#options.database, this.#options.queue, finished);
-    this.#finished = this.#finished.filter((each) => !finished.includes(each));
+    while (this.#finished.length > 0) {
+      // Others end meanwhile.
+      const finished = [...this.#finished];
+      await enterFinished(this.#options.database, this.#options.queue, finished);
+      this.#finished = this.#finished.filter((each) => !finished.includes(each));
+    }
   }
 }

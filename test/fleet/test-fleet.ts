@@ -1,32 +1,41 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { expect, onTestFinished } from 'vitest';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { type FleetControl, fleetControl } from '../../src/fleet/control.ts';
 import { type FleetDatabase, fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
-import { loadFleetFile } from '../../src/fleet/fleet-file.ts';
-import type { RunRow } from '../../src/fleet/rows/run-rows.ts';
 import { FleetServer, type ServeOptions } from '../../src/fleet/serve.ts';
-import { openSources } from '../../src/fleet/sources/open-sources.ts';
-import { systemClock } from '../../src/operator/clock.ts';
 import type { RunReport } from '../../src/operator/run-report.ts';
-import { Redactor } from '../../src/values/redactor.ts';
 import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
 import { agentManifest, projectFile } from '../cli/workspace.ts';
 import { type Database, freshDatabase } from '../state/backends/postgres/databases.ts';
-
-export const KEY = 'key-of-the-fleet-test';
+import { KEY, serverOptions } from './server-options.ts';
 
 interface TestFleetOptions {
   readonly projects: readonly string[];
   readonly rules?: string;
-  /** Database of the fleet; one of its own where absent. */
-  readonly url?: string;
+  /** Address of the database of the fleet, where that is not the usual one. */
+  readonly url?: (pg: Database) => string;
+  /** True where the fleet file names no database. */
+  readonly isEmbedded?: boolean;
+  /** Manifests of each project besides the first. */
+  readonly agents?: readonly string[];
 }
 
 export interface Told {
   readonly server: string;
   readonly address: string;
   readonly report: RunReport | undefined;
+}
+
+/** A process that serves, and the lines that it said. */
+export interface FleetChild {
+  readonly id: string;
+  readonly events: readonly Readonly<Record<string, unknown>>[];
+  readonly ended: Promise<unknown>;
+  kill(signal: NodeJS.Signals): void;
 }
 
 /** A folder of projects with a platform each, and processes that serve them. */
@@ -39,13 +48,21 @@ export interface TestFleet {
   readonly told: readonly Told[];
   readonly log: readonly string[];
   server(changes?: Partial<ServeOptions>): Promise<FleetServer>;
+  /** In a process of its own. */
+  child(): Promise<FleetChild>;
   /** Waits until it holds. */
   until(what: () => boolean | Promise<boolean>): Promise<void>;
   write(project: string, prompt: string): Promise<void>;
   status(address: string): Promise<string>;
 }
 
-export async function testFleet({ projects, rules = '', url }: TestFleetOptions): Promise<TestFleet> {
+export async function testFleet({
+  projects,
+  rules = '',
+  url,
+  agents = [],
+  isEmbedded = false,
+}: TestFleetOptions): Promise<TestFleet> {
   const pg = await freshDatabase();
   const emulators = new Map<string, Emulator>();
   const files: Record<string, string> = {};
@@ -55,20 +72,21 @@ export async function testFleet({ projects, rules = '', url }: TestFleetOptions)
     emulators.set(project, emulator);
     files[`${project}/voxform.yaml`] = projectFile(emulator);
     files[`${project}/manifests/a.yaml`] = agentManifest(`agent-of-${project}`, 'One.');
+    for (const name of agents) files[`${project}/manifests/${name}.yaml`] = agentManifest(name, 'One.');
   }
   const folder = await temporaryFolder({
     ...files,
     'fleet.yaml': `version: 1
-database: { $secret: FLEET_DATABASE_URL }
+${isEmbedded ? '' : 'database: { $secret: FLEET_DATABASE_URL }'}
 sources: { voices: { path: ., projects: ["*"] } }
 ${rules}`,
   });
   onTestFinished(() => folder[Symbol.asyncDispose]());
-  const database = fleetDatabaseAt(url ?? pg.url);
+  const at = url?.(pg) ?? pg.url;
+  const database = fleetDatabaseAt(at);
   const control = fleetControl(database);
   const told: Told[] = [];
   const log: string[] = [];
-  const env = { VOXFORM_API_KEY: KEY };
   const write = (project: string, prompt: string) =>
     folder.write(`${project}/manifests/a.yaml`, agentManifest(`agent-of-${project}`, prompt));
   let count = 0;
@@ -82,40 +100,30 @@ ${rules}`,
     log,
     write,
     async server(changes) {
-      const fleet = loadFleetFile(path.join(folder.root, 'fleet.yaml'), {
-        FLEET_DATABASE_URL: url ?? pg.url,
-      });
       const name = `server ${++count}`;
       const server = await FleetServer.begin({
-        database,
-        sources: openSources({
-          fleet,
-          home: path.join(folder.root, '.home', String(count)),
-          env,
-          redactor: new Redactor(),
-        }),
-        context: {
-          cwd: folder.root,
-          env,
-          log: { warn() {}, info() {}, debug() {} },
-          now: () => new Date(),
-          failPoint: undefined,
-        },
-        clock: systemClock,
-        concurrency: 8,
-        slots: 8,
-        pauses: { firstRetry: 60_000, longestRetry: 600_000 },
-        timeout: 60_000,
-        grace: 5000,
-        retention: 86_400_000,
-        timing: { tick: 50, beat: 1000, heartbeat: 30_000 },
-        random: Math.random,
+        ...serverOptions(folder.root, { url: at, home: String(count) }),
         log: { entry: (level, message) => void log.push(`${level} ${message}`) },
-        onRun: (row: RunRow, { report }) => void told.push({ server: name, address: row.address, report }),
+        onRun: ({ address }, { report }) => void told.push({ server: name, address, report }),
         ...changes,
       });
       onTestFinished(() => server.stop('test is over'));
       return server;
+    },
+    async child() {
+      const main = path.join(import.meta.dirname, 'serve-child.ts');
+      const child = spawn(process.execPath, [main, folder.root, at], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const ended = once(child, 'exit');
+      onTestFinished(async () => {
+        child.kill('SIGKILL');
+        await ended;
+      });
+      const events: Record<string, unknown>[] = [];
+      createInterface({ input: child.stdout }).on('line', (line) => events.push(JSON.parse(line)));
+      await expect.poll(() => events[0]?.event, { timeout: 50_000 }).toBe('serving');
+      return { id: String(events[0]?.id), events, ended, kill: (signal) => void child.kill(signal) };
     },
     async until(what) {
       await expect

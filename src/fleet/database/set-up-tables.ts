@@ -38,9 +38,10 @@ function stepsAfter(version: number, steps: readonly SchemaStep[]): string {
   const compatibleFrom = steps.at(-1)?.compatibleFrom ?? 1;
   return `${steps
     .slice(version)
-    .map(({ statements }) => `SET LOCAL search_path = ${FLEET_SCHEMA};\n${statements}`)
-    .join('\n')}
-INSERT INTO ${FLEET_SCHEMA}.schema_version VALUES ('fleet', ${steps.length}), ('fleet, compatible from', ${compatibleFrom})
+    .map(({ statements }) => `SET LOCAL search_path = ${FLEET_SCHEMA};\n${statements};\n`)
+    .join(
+      '',
+    )}INSERT INTO ${FLEET_SCHEMA}.schema_version VALUES ('fleet', ${steps.length}), ('fleet, compatible from', ${compatibleFrom})
 ON CONFLICT (part) DO UPDATE SET version = excluded.version;`;
 }
 

@@ -1,0 +1,118 @@
+import { expect, it } from 'vitest';
+import type { ShownWorkspace } from '../../src/fleet/rows/status-rows.ts';
+import { runsIn } from '../../src/state/history.ts';
+import { API_KEY } from '../cli/workspace.ts';
+import { postgresServer } from '../state/backends/postgres/postgres-server.ts';
+import { TcpProxy } from '../state/backends/tcp-proxy.ts';
+import { step } from '../step.ts';
+import { KEY } from './server-options.ts';
+import { type TestFleet, testFleet } from './test-fleet.ts';
+
+const rules = (mode: string, interval = '1h') =>
+  `workspaces: { "*": { mode: ${mode}, interval: ${interval} } }`;
+const ADDRESS = 'voices/acme:test';
+const agentsIn = ({ emulators }: TestFleet) =>
+  emulators.get('acme')?.requests.filter(({ method }) => method === 'POST').length;
+const shown = async ({ control }: TestFleet): Promise<ShownWorkspace | undefined> =>
+  (await control.status({ address: ADDRESS })).workspaces[0];
+
+it('applies the approved plan alone, and has a plan that went stale approved anew', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: rules('approve') });
+  await fleet.server();
+  await fleet.until(async () => (await fleet.status(ADDRESS)) === 'waiting');
+  const first = (await shown(fleet))?.plan?.id ?? '';
+  await step('another plan waits after a change, and the first cannot be approved', async () => {
+    await fleet.write('acme', 'Two.');
+    await fleet.until(async () => ((await shown(fleet))?.plan?.id ?? first) !== first);
+    await expect(fleet.control.approve(ADDRESS, first, 'ann')).rejects.toThrow('it is stale');
+  });
+  const second = (await shown(fleet))?.plan?.id ?? '';
+  await step('the approved plan goes stale before its run', async () => {
+    await fleet.control.pause([ADDRESS], { by: 'ann' });
+    await fleet.control.approve(ADDRESS, second, 'ann');
+    await fleet.write('acme', 'Three.');
+    await fleet.until(async () => {
+      const rows = await fleet.pg.sql(
+        'SELECT DISTINCT version FROM voxform_fleet.workspaces w JOIN voxform_fleet.sources s ON s.name = w.source',
+      );
+      return (
+        rows.length === 1 &&
+        (await fleet.pg.sql(`SELECT asked_why FROM voxform_fleet.workspaces`))[0]?.asked_why === 'changed'
+      );
+    });
+    await fleet.control.resume([ADDRESS]);
+    await fleet.until(async () => {
+      const plan = (await shown(fleet))?.plan;
+      return plan?.state === 'waiting' && plan.id !== second;
+    });
+    expect(agentsIn(fleet)).toBe(0);
+  });
+  const third = (await shown(fleet))?.plan?.id ?? '';
+  await fleet.control.approve(ADDRESS, third, 'bob');
+  await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
+  expect(agentsIn(fleet)).toBe(1);
+  const lines = await fleet.pg.sql('SELECT line FROM voxform_fleet.history ORDER BY revision');
+  const runs = runsIn(lines.map(({ line }) => String(line)));
+  expect(JSON.stringify(runs)).toContain('"approved_by":"bob"');
+  const rows = await fleet.pg.sql(
+    `SELECT result, why, who, plan_id FROM voxform_fleet.runs WHERE why = 'approved' ORDER BY id DESC LIMIT 1`,
+  );
+  expect(rows).toEqual([{ result: 'ok', why: 'approved', who: 'bob', plan_id: third }]);
+});
+
+it('gives a paused workspace no turn, and keeps failures and their pause over restarts', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: rules('apply') });
+  const emulator = fleet.emulators.get('acme');
+  emulator?.faults.add({ match: {}, times: 100, fault: { status: 403, body: { detail: 'no' } } });
+  const server = await fleet.server();
+  await fleet.until(async () => (await shown(fleet))?.failures === 1);
+  const failed = await shown(fleet);
+  expect(failed?.status).toBe('failed');
+  expect(Date.parse(failed?.dueAt ?? '') - Date.now()).toBeGreaterThan(20_000);
+  await server.stop('restart');
+  await fleet.server();
+  expect((await shown(fleet))?.dueAt).toBe(failed?.dueAt);
+  await step('paused', async () => {
+    expect(await fleet.control.pause([ADDRESS], { by: 'ann', because: 'a visit' })).toEqual([ADDRESS]);
+    await expect(fleet.control.run([ADDRESS], 'ann')).rejects.toThrow('paused');
+    expect((await shown(fleet))?.paused).toMatchObject({ by: 'ann', because: 'a visit' });
+  });
+  await step('resumed, it runs at once', async () => {
+    await fleet.control.resume([ADDRESS]);
+    await fleet.until(async () => (await shown(fleet))?.failures === 2);
+  });
+  await expect(fleet.control.run(['voices/acne:test'], 'ann')).rejects.toThrow(
+    'did you mean "voices/acme:test"?',
+  );
+});
+
+it('goes on after the database was away, and has no secret in any table', async () => {
+  const { port } = await postgresServer();
+  await using proxy = await TcpProxy.start(port);
+  const fleet = await testFleet({
+    projects: ['acme'],
+    rules: rules('apply', '1s'),
+    url: (pg) => pg.urlWith({ port: proxy.port }),
+  });
+  const server = await fleet.server();
+  await fleet.until(() => fleet.told.some(({ report }) => report?.result === 'ok'));
+  await step('cut off', async () => {
+    proxy.fate = () => 'lost';
+    await fleet.until(() => fleet.log.some((line) => line.includes('cannot use the database')));
+    proxy.fate = () => undefined;
+    const before = fleet.told.length;
+    await fleet.until(
+      () => fleet.told.length > before + 1 && fleet.log.some((line) => line.includes('can be used again')),
+    );
+  });
+  expect([server.isReady, server.isAlive, agentsIn(fleet)]).toEqual([true, true, 1]);
+  const tables = await fleet.pg.sql(
+    `SELECT table_schema || '.' || table_name AS name FROM information_schema.tables WHERE table_schema LIKE 'voxform%'`,
+  );
+  const dumps = [];
+  for (const { name } of tables) dumps.push(JSON.stringify(await fleet.pg.sql(`SELECT * FROM ${name}`)));
+  const text = dumps.join('\n');
+  expect(text).toContain('agent-of-acme');
+  for (const secret of [KEY, API_KEY, 'p@ss', encodeURIComponent('p@ss/word#1')])
+    expect(text).not.toContain(secret);
+});

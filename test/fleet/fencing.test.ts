@@ -1,0 +1,80 @@
+import { expect, it } from 'vitest';
+import { agentManifest } from '../cli/workspace.ts';
+import { step } from '../step.ts';
+import { type TestFleet, testFleet } from './test-fleet.ts';
+
+const APPLY = 'workspaces: { "*": { mode: apply, interval: 1h } }';
+const ADDRESS = 'voices/acme:test';
+
+/** Lets all that a process said last be too old to believe that it lives. */
+async function silence({ pg }: TestFleet): Promise<void> {
+  await pg.sql(`UPDATE voxform_queue.job SET heartbeat_on = heartbeat_on - interval '31 seconds';
+    UPDATE voxform_fleet.states SET heard = heard - interval '61 seconds'`);
+}
+
+const stateIn = ({ pg }: TestFleet) =>
+  pg.sql('SELECT epoch, revision, write, state, lock::text FROM voxform_fleet.states');
+const postsIn = ({ emulators }: TestFleet) =>
+  emulators.get('acme')?.requests.filter(({ method }) => method === 'POST') ?? [];
+
+async function stuckInApply(): Promise<TestFleet> {
+  const fleet = await testFleet({ projects: ['acme'], rules: APPLY, agents: ['b'] });
+  // Two are sent, and no answer comes before the test is over.
+  fleet.emulators.get('acme')?.faults.add({ match: { method: 'POST' }, times: 2, fault: { delayMs: 3_000 } });
+  return fleet;
+}
+
+it('takes up the run of a process that was killed in mid-apply, and creates nothing twice', async () => {
+  const fleet = await stuckInApply();
+  const child = await fleet.child();
+  await fleet.until(() => postsIn(fleet).length === 2);
+  child.kill('SIGKILL');
+  await child.ended;
+  await silence(fleet);
+  await fleet.server();
+  await fleet.until(async () => (await fleet.control.status({})).counts.pending === 1);
+  expect(fleet.told.map(({ address, report }) => [address, report?.result])).toEqual([[ADDRESS, 'ok']]);
+  const unknown = fleet.told[0]?.report?.plan?.resources.map(({ action }) => action);
+  expect([unknown, postsIn(fleet).length]).toEqual([['unknown', 'unknown'], 2]);
+});
+
+it('lets a process that was stopped in mid-apply write nothing once another has taken over', async () => {
+  const fleet = await stuckInApply();
+  const child = await fleet.child();
+  await fleet.until(() => postsIn(fleet).length === 2);
+  child.kill('SIGSTOP');
+  await fleet.folder.write('acme/manifests/c.yaml', agentManifest('c', 'One.'));
+  await silence(fleet);
+  await fleet.server();
+  await fleet.until(
+    async () =>
+      fleet.told.some(({ report }) => report?.applied.length === 1) &&
+      (await fleet.status(ADDRESS)) === 'pending',
+  );
+  const after = await stateIn(fleet);
+  child.kill('SIGCONT');
+  await fleet.until(() => child.events.some(({ event }) => event === 'run'));
+  expect(child.events.find(({ event }) => event === 'run')).toMatchObject({ result: 'failed' });
+  await step('ends in order all the same', async () => {
+    child.kill('SIGTERM');
+    await child.ended;
+  });
+  expect(await stateIn(fleet)).toEqual(after);
+  expect(await fleet.pg.sql(`SELECT * FROM voxform_fleet.runs WHERE process = '${child.id}'`)).toEqual([]);
+  expect([await fleet.status(ADDRESS), postsIn(fleet).length]).toEqual(['pending', 3]);
+});
+
+it('hands back at once what a process that is told to end has not done', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
+  fleet.emulators.get('acme')?.faults.add({ match: { method: 'GET' }, times: 1, fault: { delayMs: 50_000 } });
+  const child = await fleet.child();
+  await fleet.until(() => (fleet.emulators.get('acme')?.requests.length ?? 0) > 0);
+  child.kill('SIGTERM');
+  await child.ended;
+  expect(child.events.at(-1)).toEqual({ event: 'stopped' });
+  expect(await fleet.pg.sql('SELECT * FROM voxform_queue.job')).toEqual([]);
+  expect((await fleet.control.status({})).processes).toEqual([]);
+  await fleet.server();
+  await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
+  expect(postsIn(fleet).length).toBe(1);
+});

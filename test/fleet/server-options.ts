@@ -1,0 +1,37 @@
+import path from 'node:path';
+import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
+import { loadFleetFile } from '../../src/fleet/fleet-file.ts';
+import type { ServeOptions } from '../../src/fleet/serve.ts';
+import { openSources } from '../../src/fleet/sources/open-sources.ts';
+import { systemClock } from '../../src/operator/clock.ts';
+import { Redactor } from '../../src/values/redactor.ts';
+
+export const KEY = 'key-of-the-fleet-test';
+
+/** How a process serves the fleet of a folder in tests: it looks for work all the time. */
+export function serverOptions(folder: string, { url, home }: { url: string; home: string }): ServeOptions {
+  const env = { VOXFORM_API_KEY: KEY };
+  const fleet = loadFleetFile(path.join(folder, 'fleet.yaml'), { FLEET_DATABASE_URL: url });
+  return {
+    database: fleetDatabaseAt(url),
+    sources: openSources({ fleet, home: path.join(folder, '.home', home), env, redactor: new Redactor() }),
+    context: {
+      cwd: folder,
+      env,
+      log: { warn() {}, info() {}, debug() {} },
+      now: () => new Date(),
+      failPoint: undefined,
+    },
+    clock: systemClock,
+    concurrency: 8,
+    slots: 8,
+    pauses: { firstRetry: 60_000, longestRetry: 600_000 },
+    timeout: 60_000,
+    grace: 5000,
+    retention: 86_400_000,
+    timing: { tick: 50, beat: 1000, heartbeat: 30_000 },
+    random: Math.random,
+    log: { entry: () => undefined },
+    onRun: () => undefined,
+  };
+}

@@ -1,0 +1,86 @@
+import { expect, it } from 'vitest';
+import { type FleetDatabase, fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
+import { schemaSteps } from '../../src/fleet/database/fleet-tables.ts';
+import { setUpTables, tablesScript } from '../../src/fleet/database/set-up-tables.ts';
+import { scheduleDue } from '../../src/fleet/due.ts';
+import { Queue, queueScript } from '../../src/fleet/queue.ts';
+import { enterFinished } from '../../src/fleet/rows/finished-runs.ts';
+import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
+import { type Database, freshDatabase } from '../state/backends/postgres/databases.ts';
+import { step } from '../step.ts';
+import { contentsOf, discover, finishedRuns, memberNamed, openQueue } from './fleet-databases.ts';
+
+const TIMING = { heartbeat: 30, monitor: 600, expiry: 700 };
+const beginAt = async (database: FleetDatabase): Promise<void> => {
+  await setUpTables(database);
+  const queue = await Queue.open(database, TIMING, () => undefined);
+  await queue.close();
+};
+
+/** All that a fleet does with its database, once. */
+async function runOnce(database: FleetDatabase, queue: Queue, project: string): Promise<void> {
+  await discover(database, contentsOf([memberNamed(project)]));
+  await scheduleDue(database, queue);
+  await enterFinished(database, queue, await finishedRuns(database, await queue.take(9, [])));
+  expect((await fleetFigures(database)).counts['in-sync']).toBe(1);
+}
+
+const refusals: readonly { reason: string; prepare: string; message: RegExp }[] = [
+  {
+    reason: 'a table of somebody else',
+    prepare: 'CREATE SCHEMA voxform_fleet; CREATE TABLE voxform_fleet.workspaces (id int)',
+    message: /has tables that are not of a fleet: workspaces/,
+  },
+  {
+    reason: 'a queue of somebody else',
+    prepare: 'CREATE SCHEMA voxform_queue; CREATE TABLE voxform_queue.job (id int)',
+    message: /has tables that are not of a queue: job/,
+  },
+];
+
+it.each(refusals)('refuses $reason, and changes nothing of it', async ({ prepare, message }) => {
+  const { url, sql } = await freshDatabase();
+  await sql(prepare);
+  await expect(beginAt(fleetDatabaseAt(url))).rejects.toThrow(message);
+});
+
+it('refuses what a newer version made that this one cannot use, and works with what it can', async () => {
+  const { url, sql } = await freshDatabase();
+  const database = fleetDatabaseAt(url);
+  const queue = await openQueue(database);
+  await step('a process of the version before runs on over tables of the next', async () => {
+    const next = { compatibleFrom: 1, statements: 'ALTER TABLE workspaces ADD COLUMN label text' };
+    await setUpTables(database, [...schemaSteps, next]);
+    await runOnce(database, queue, 'a');
+    await beginAt(database);
+  });
+  await step('but not over tables that it would misread', async () => {
+    const next = { compatibleFrom: 3, statements: 'ALTER TABLE workspaces ADD COLUMN colour text' };
+    await setUpTables(database, [...schemaSteps, { compatibleFrom: 1, statements: '' }, next]);
+    await expect(beginAt(database)).rejects.toThrow(/has version 3; this voxform knows 1/);
+  });
+  await sql(
+    `UPDATE voxform_fleet.schema_version SET version = 1 WHERE part LIKE 'fleet%'; UPDATE voxform_queue.version SET version = 999`,
+  );
+  await expect(beginAt(database)).rejects.toThrow(/voxform_queue .* has version 999; this voxform knows \d+/);
+});
+
+it('sets up once where many processes begin at the same time', async () => {
+  const { url } = await freshDatabase();
+  await Promise.all([1, 2, 3].map(() => beginAt(fleetDatabaseAt(url))));
+  await runOnce(fleetDatabaseAt(url), await openQueue(fleetDatabaseAt(url)), 'a');
+});
+
+it('needs no more rights than an administrator gave it, and says what to run before that', async () => {
+  const pg: Database = await freshDatabase();
+  const role = await pg.role();
+  const database = fleetDatabaseAt(pg.urlWith({ user: role, password: 'p' }));
+  await expect(beginAt(database)).rejects.toMatchObject({
+    message: expect.stringMatching(/permission denied/),
+    hint: expect.stringContaining('voxform fleet init --sql'),
+  });
+  await pg.sql(`BEGIN;\n${tablesScript(role)}\nCOMMIT;\n${queueScript(role)}`);
+  const queue = await openQueue(database);
+  await runOnce(database, queue, 'a');
+  await queue.look();
+});
