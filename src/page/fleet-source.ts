@@ -35,6 +35,7 @@ import {
   type WorkspaceList,
 } from './page-data.ts';
 import { detailOfPastRun } from './run-details.ts';
+import { lasting } from './views/parts.ts';
 
 export interface FleetSourceOptions {
   readonly database: FleetDatabase;
@@ -216,7 +217,7 @@ function factsOf({ lateness, oldestCheckAge, processes, sources }: FleetFigures,
   const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000);
   return [
     ['Oldest check', oldestCheckAge === null ? 'some were never checked' : ago(oldestCheckAge)],
-    ['Lateness', `${Math.round(lateness)} s`],
+    ['Lateness', lasting(Math.round(lateness))],
     ['Processes', `${count('alive')} alive${count('dead') === 0 ? '' : `, ${count('dead')} dead`}`],
     ...sources.map(({ name, problem, fetchedAge }): Fact => {
       if (problem !== null) return [`Source ${name}`, problem];
@@ -231,7 +232,7 @@ function factsOfWorkspace(shown: ShownWorkspace): Fact[] {
     ['Workspace', workspaceId],
     ['Platform', baseUrl],
     ['Commit', commit],
-    ['Interval', `${intervalSeconds} s`],
+    ['Interval', lasting(intervalSeconds)],
     ['Failed runs in a row', failures === 0 ? null : String(failures)],
     ['Paused', paused && new Date(paused.at)],
     ['Paused by', paused && `${paused.by}${paused.because === null ? '' : `: ${paused.because}`}`],

@@ -19,6 +19,7 @@ import {
 } from './page-data.ts';
 import { planAfter, problemsOf, resourcesOf, standingAfter, summaryOf } from './report-standing.ts';
 import { detailOfPastRun, detailOfReport } from './run-details.ts';
+import { lasting } from './views/parts.ts';
 
 export interface WatchSourceOptions {
   readonly watch: () => Watch;
@@ -37,6 +38,8 @@ export interface WatchSourceOptions {
 /** Runs of this process that are remembered. */
 const MOST_RUNS = 50;
 
+const STATE_MILLISECONDS = 60_000;
+
 interface StateParts {
   readonly orphans: readonly Orphan[];
   readonly runs: readonly PastRun[];
@@ -51,6 +54,7 @@ export class WatchSource implements PageSource, RunObserver {
   #standing: { readonly word: Standing; readonly since: Date } | undefined;
   #version = 0;
   #state: Promise<StateParts> | undefined;
+  #stateAt = 0;
 
   constructor(options: WatchSourceOptions) {
     this.#options = options;
@@ -90,8 +94,10 @@ export class WatchSource implements PageSource, RunObserver {
 
   async workspaces({ status, q = '' }: ListQuery): Promise<WorkspaceList> {
     const row = this.#row();
-    const rows = (status === undefined || row.standing === status) && row.address.includes(q) ? [row] : [];
-    return { rows, found: rows.length, total: 1, sources: [row.source], labels: [] };
+    const isFound = (status === undefined || row.standing === status) && row.address.includes(q);
+    const total = this.only() === undefined ? 0 : 1;
+    const rows = isFound && total > 0 ? [row] : [];
+    return { rows, found: rows.length, total, sources: [row.source], labels: [] };
   }
 
   async workspace(address: string): Promise<WorkspaceDetail | undefined> {
@@ -111,8 +117,8 @@ export class WatchSource implements PageSource, RunObserver {
         ['Platform', opened?.workspace.baseUrl ?? ''],
         ['Manifests', this.#options.source],
         ...(commit === undefined ? [] : [['Commit', commit] as const]),
-        ['Interval', `${intervalSeconds} s`],
-        ...(lastOk === undefined ? [] : [['Last success', lastOk.startedAt] as const]),
+        ['Interval', lasting(intervalSeconds)],
+        ...(lastOk === undefined || lastOk === read ? [] : [['Last success', lastOk.startedAt] as const]),
       ],
       running: status.running,
       nextRun:
@@ -201,7 +207,11 @@ export class WatchSource implements PageSource, RunObserver {
       .slice(0, MOST_RUNS);
   }
 
+  /** What others write is seen a minute later. */
   #stateParts(): Promise<StateParts> {
+    const now = performance.now();
+    if (now - this.#stateAt > STATE_MILLISECONDS) this.#state = undefined;
+    if (this.#state === undefined) this.#stateAt = now;
     this.#state ??= this.#readState();
     this.#state.catch(() => {
       this.#state = undefined;

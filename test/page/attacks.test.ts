@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { TrustedProxy } from '../../src/page/access/trusted-proxy.ts';
@@ -309,5 +311,43 @@ describe('slow and many connections', () => {
   it('refuses headers that are too large', async () => {
     await using page = await runningPage();
     expect((await page.ask('/', { headers: { 'x-large': 'x'.repeat(20_000) } })).status).toBe(431);
+  });
+
+  it('asks the 201st open page to come back later, and lets it in once another was closed', async () => {
+    await using page = await runningPage();
+    const open = () =>
+      new Promise<IncomingMessage>((resolve, reject) => {
+        get(`${page.url}/events`, resolve).on('error', reject);
+      });
+    const streams = await Promise.all(Array.from({ length: 200 }, open));
+    expect(streams.filter(({ statusCode }) => statusCode === 200)).toHaveLength(200);
+    const refused = await page.ask('/events');
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '30']);
+    expect((await page.ask('/')).status).toBe(200);
+    streams[0]?.destroy();
+    await expect
+      .poll(
+        async () => {
+          const stream = await open();
+          stream.destroy();
+          return stream.statusCode;
+        },
+        { timeout: 20_000 },
+      )
+      .toBe(200);
+    for (const stream of streams) stream.destroy();
+  });
+
+  it('tells a page that was away that something changed', async () => {
+    await using page = await runningPage();
+    const [event] = await once(get(`${page.url}/events`), 'response').then(([stream]) =>
+      once(stream, 'data'),
+    );
+    expect(String(event)).toContain('event: version\ndata: 1\n');
+    page.source.revision = 7;
+    const [later] = await once(get(`${page.url}/events`), 'response').then(([stream]) =>
+      once(stream, 'data'),
+    );
+    expect(String(later)).toContain('data: 7\n');
   });
 });

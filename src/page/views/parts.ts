@@ -85,7 +85,8 @@ export function age(at: Date, now: Date): string {
   return seconds >= 0 ? `${text} ago` : `in ${text}`;
 }
 
-function lasting(seconds: number): string {
+/** `5 min`; of less than 90 in seconds. */
+export function lasting(seconds: number): string {
   if (seconds < 90) return `${seconds} s`;
   if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
   if (seconds < 36 * 3600) return `${Math.round(seconds / 3600)} h`;

@@ -32,7 +32,7 @@ ${facts(
   ],
   now,
 )}
-<section><h2>Plan</h2><p class="where">As of ${moment(checkedAt, now)}</p>${plan === undefined || resource === undefined ? html`<p class="empty">No changes.</p>` : html`<div class="plan">${trusted(changesHtml(planReport(only(plan, resource)), { workspaceFlag }))}</div>`}</section></div>`;
+<section><h2>Plan${checkedAt === undefined ? '' : html` <small>as of ${moment(checkedAt, now)}</small>`}</h2>${plan === undefined || resource === undefined ? html`<p class="empty">No changes.</p>` : html`<div class="plan">${trusted(changesHtml(planReport(only(plan, resource)), { workspaceFlag }))}</div>`}</section></div>`;
 }
 
 function only(plan: PlanDocument, resource: PlannedResource): PlanDocument {

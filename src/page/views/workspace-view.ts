@@ -49,7 +49,7 @@ ${facts(
   now,
 )}
 ${problems.map(problemPanel)}</div>
-<section id="plan" data-live><h2>Plan</h2>${planPart(detail, context)}</section>
+<section id="plan" data-live><h2>Plan${checkedAt === undefined ? '' : html` <small>as of ${moment(checkedAt, now)}</small>`}</h2>${planPart(detail, context)}</section>
 <section id="todo" data-live>${todo(plan, detail.workspaceFlag, address)}</section>
 <section id="orphans" data-live>${orphansPart(detail, context)}</section>
 <section id="resources" data-live><h2>Resources</h2>${resourcesPart(detail, page)}</section>
@@ -59,15 +59,14 @@ ${runs.length === 0 ? html`<p class="empty">No runs yet.</p>` : runsTable(addres
 
   function planPart(its: WorkspaceDetail, { visitor }: ViewContext): Html {
     if (plan === undefined) return html`<p class="empty">${planless(its)}</p>`;
-    const heldHtml = held === undefined ? '' : html`<p class="panel change">${held}</p>`;
-    const asOf = html`<p class="where">As of ${moment(checkedAt, now)}</p>`;
+    const heldHtml = held === undefined ? '' : html`<p class="where">${held}</p>`;
     const { waiting } = its;
     const decide =
       waiting !== undefined && may(visitor.person, 'approve')
         ? html`<p class="actions">${actionLink(address, 'approve', 'Approve', waiting.id)}${actionLink(address, 'reject', 'Reject', waiting.id)}</p>`
         : '';
-    if (leftIn(plan).length === 0) return html`${asOf}${heldHtml}<p class="empty">No changes.</p>`;
-    return html`${asOf}${heldHtml}${decide}${planOf(its)}`;
+    if (leftIn(plan).length === 0) return html`${heldHtml}<p class="empty">No changes.</p>`;
+    return html`${heldHtml}${decide}${planOf(its)}`;
   }
 }
 
