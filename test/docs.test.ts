@@ -1,7 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { withKindFlags } from '../src/cli/discovery-flags.ts';
 import { createProgram } from '../src/cli/program.ts';
 import { emulatorBehaviour } from '../src/emulator/behaviour.ts';
 import { reportFormatNames } from '../src/output/formats/index.ts';
@@ -9,7 +8,7 @@ import { VERSION } from '../src/version.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 const pages = globSync(['*.md', 'docs/**/*.md', 'examples/*/README.md'], { cwd: root }).sort();
-const program = await withKindFlags(createProgram(async () => undefined));
+const program = await createProgram(async () => undefined);
 
 /** The commands of the command line by their words, e.g. `state list`. */
 const commands = new Map(

@@ -10,16 +10,6 @@ export interface DiscoveryFlags {
 
 type Kinds = typeof import('../kinds/index.ts');
 
-type Completing = (kinds: Kinds) => void | Promise<void>;
-
-const completions = new WeakMap<Command, Completing>();
-
-/** Has `complete` called for a command that is used, or shown: kinds, of which it says something, take long to load. */
-export function withKinds(command: Command, complete: Completing): Command {
-  completions.set(command, complete);
-  return command;
-}
-
 export interface Discoverable {
   /** What the API lists, e.g. `numbers`. */
   readonly listed: readonly string[];
@@ -30,31 +20,33 @@ export interface Discoverable {
 }
 
 /** A command that looks for everything, in its description too. */
-export function withDiscovery(command: Command, describe?: (discovery: Discoverable) => string): Command {
-  return withKinds(command, ({ kinds, lookups }) => {
-    const all = [...kinds.values()];
-    const mentioned = all.filter(({ mentions }) => mentions !== undefined);
-    const described = describe?.({
-      listed: [...all.filter(({ list }) => list !== undefined), ...lookups.values()].map(wordsOf),
-      mentioned: mentioned.map(wordsOf),
-      sources: mentioned.flatMap(({ mentions = [] }) => mentions.map(({ name }) => name)),
-    });
-    if (described !== undefined) command.description(described);
-    for (const { table, mentions } of all.filter(({ list }) => list === undefined)) {
-      const [first = '', ...rest] = table.name;
-      const what =
-        mentions === undefined
-          ? `${first.toUpperCase()}${rest.join('')} to read; the API cannot list them`
-          : `Additional ${table.name} to read`;
-      command.option(`--${table.name} <id...>`, what);
-      command.option(`--${table.name}-from <file>`, 'File of ids, one per line');
-    }
-    command.option(
-      '--calls-from <date>',
-      `Search for ${foundInCalls(kinds)} only in calls from this date on (default: all calls)`,
-      parseDate,
-    );
+export async function withDiscovery(
+  command: Command,
+  describe?: (discovery: Discoverable) => string,
+): Promise<void> {
+  const { kinds, lookups } = await import('../kinds/index.ts');
+  const all = [...kinds.values()];
+  const mentioned = all.filter(({ mentions }) => mentions !== undefined);
+  const described = describe?.({
+    listed: [...all.filter(({ list }) => list !== undefined), ...lookups.values()].map(wordsOf),
+    mentioned: mentioned.map(wordsOf),
+    sources: mentioned.flatMap(({ mentions = [] }) => mentions.map(({ name }) => name)),
   });
+  if (described !== undefined) command.description(described);
+  for (const { table, mentions } of all.filter(({ list }) => list === undefined)) {
+    const [first = '', ...rest] = table.name;
+    const what =
+      mentions === undefined
+        ? `${first.toUpperCase()}${rest.join('')} to read; the API cannot list them`
+        : `Additional ${table.name} to read`;
+    command.option(`--${table.name} <id...>`, what);
+    command.option(`--${table.name}-from <file>`, 'File of ids, one per line');
+  }
+  command.option(
+    '--calls-from <date>',
+    `Search for ${foundInCalls(kinds)} only in calls from this date on (default: all calls)`,
+    parseDate,
+  );
 }
 
 function wordsOf({ table }: Kind | Lookup): string {
@@ -72,15 +64,6 @@ export function foundInCalls(kinds: Kinds['kinds']): string {
     .filter(({ mentions = [] }) => mentions.some(({ name }) => name === 'calls'))
     .map(({ table }) => table.name)
     .join(' and ');
-}
-
-/** Completes such commands, if one of the words names one. */
-export async function withKindFlags(program: Command, words?: readonly string[]): Promise<Command> {
-  const commands = program.commands.filter((command) => completions.has(command));
-  if (words !== undefined && !commands.some((command) => words.includes(command.name()))) return program;
-  const kinds = await import('../kinds/index.ts');
-  for (const command of commands) await completions.get(command)?.(kinds);
-  return program;
 }
 
 /** From when on calls are read where nobody says. */

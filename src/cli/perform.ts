@@ -9,6 +9,15 @@ export type Perform = <Given>(
   takes?: Takes | ((given: Given) => Takes),
 ) => (...parsed: unknown[]) => Promise<void>;
 
+interface CommandEntry {
+  readonly summary: string;
+  /** Called only where the command is used or shown. */
+  readonly define: (command: Command, perform: Perform) => unknown;
+}
+
+/** Commands by their names, with what lists of them say. */
+export type CommandTable = Readonly<Record<string, CommandEntry>>;
+
 export function performing(start: Start): Perform {
   return <Given>(load: () => Promise<LoadedAction<Given>>, takes: Takes | ((given: Given) => Takes) = {}) =>
     (...parsed: unknown[]) => {

@@ -1,15 +1,15 @@
-import { Command, Option } from 'commander';
+import { Command, Option, type OutputConfiguration } from 'commander';
 import { VERSION } from '../version.ts';
-import { defineAdopt } from './commands/adopt.ts';
-import { defineInspect } from './commands/inspect.ts';
-import { defineMain } from './commands/main.ts';
-import { defineRestore } from './commands/restore.ts';
-import { defineStateCommands } from './commands/state.ts';
-import { defineTools } from './commands/tools.ts';
+import { adoptingCommands } from './commands/adopt.ts';
+import { inspectingCommands } from './commands/inspect.ts';
+import { mainCommands } from './commands/main.ts';
+import { restoringCommands } from './commands/restore.ts';
+import { stateCommands } from './commands/state.ts';
+import { toolCommands } from './commands/tools.ts';
 import type { Start } from './context.ts';
 import { collectItems } from './flags.ts';
 import { helpLayout } from './help.ts';
-import { performing } from './perform.ts';
+import { type CommandTable, performing } from './perform.ts';
 import { suggestChoices } from './usage-errors.ts';
 
 /** The flags that every command takes, before its name or after it. */
@@ -26,17 +26,30 @@ export interface GlobalFlags {
   readonly logFormat?: 'text' | 'json';
 }
 
+const TOOLS = 'Tools:';
+
 /** As help lists them: the way of a manifest, then what is needed now and then. */
-const groups = {
-  'Main commands:': defineMain,
-  'Compare and restore:': defineRestore,
-  'Adopt and move:': defineAdopt,
-  'State:': defineStateCommands,
-  'Inspect:': defineInspect,
-  'Tools:': defineTools,
+const groups: Readonly<Record<string, CommandTable>> = {
+  'Main commands:': mainCommands,
+  'Compare and restore:': restoringCommands,
+  'Adopt and move:': adoptingCommands,
+  'State:': stateCommands,
+  'Inspect:': inspectingCommands,
+  [TOOLS]: toolCommands,
 };
 
-export function createProgram(start: Start): Command {
+interface ProgramOptions {
+  /** A command line: commands that it does not name get their name and summary only, since the rest takes long to define. */
+  readonly words?: readonly string[];
+  readonly output?: OutputConfiguration;
+}
+
+export async function createProgram(
+  start: Start,
+  { words, output = {} }: ProgramOptions = {},
+): Promise<Command> {
+  // Words to complete have a mark before them, and the quotes of their shell.
+  const named = words && new Set(words.map((word) => word.replaceAll(/[^a-z]/g, '')));
   const program = new Command('voxform')
     .description('Manage voice-agent workspaces from YAML in Git.')
     .version(VERSION, '-V, --version', 'Print the version')
@@ -58,13 +71,18 @@ export function createProgram(start: Start): Command {
         .default(undefined, 'text, or json for watch without a terminal'),
     )
     .configureHelp(helpLayout)
+    .configureOutput(output)
+    .commandsGroup(TOOLS)
+    .helpCommand('help [command...]', 'Print help for a command')
     .exitOverride();
   const perform = performing(start);
-  for (const [heading, define] of Object.entries(groups)) {
+  for (const [heading, table] of Object.entries(groups)) {
     program.commandsGroup(heading);
-    define(program, perform);
+    for (const [name, { summary, define }] of Object.entries(table)) {
+      const command = program.command(name).summary(summary);
+      if (named?.has(name) !== false) await define(command, perform);
+    }
   }
-  program.helpCommand('help [command...]', 'Print help for a command');
   suggestChoices(program);
   return program;
 }

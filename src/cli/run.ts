@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { CommanderError } from 'commander';
+import { CommanderError, type OutputConfiguration } from 'commander';
 import { userFolder } from '../files/user-folder.ts';
 import { diagnosticsOf, type ErrorContext, errorJson } from '../output/error-json.ts';
 import { renderError } from '../output/errors.ts';
@@ -11,9 +11,8 @@ import { ExitCode, misuse, UserError } from '../problems/user-error.ts';
 import type { FailPoint } from '../state/backends/backend.ts';
 import { Redactor } from '../values/redactor.ts';
 import { cursorIn } from './completion/cursor.ts';
-import type { CommandAction, Context, Takes } from './context.ts';
+import type { CommandAction, Context, Start, Takes } from './context.ts';
 import { diagnosticsText } from './diagnostics-text.ts';
-import { withKindFlags } from './discovery-flags.ts';
 import type { Interrupts } from './interrupts.ts';
 import { Log } from './log.ts';
 import { asksForJson, normalisedArgs } from './normalise-args.ts';
@@ -44,7 +43,8 @@ export interface Host {
 export async function run(host: Host): Promise<number> {
   let exitCode: number = ExitCode.ok;
   const redactor = host.redactor ?? new Redactor();
-  const program = createProgram(async (action, takes) => {
+  const early = contextFor(host, { color: !host.args.includes('--no-color'), logFormat: 'text' }, redactor);
+  const start: Start = async (action, takes) => {
     const tracing = await tracingFor(host.env);
     const context = {
       ...contextFor(host, program.optsWithGlobals<GlobalFlags>(), redactor),
@@ -57,25 +57,13 @@ export async function run(host: Host): Promise<number> {
     exitCode = await perform(performed, { host, context, format, around: aroundFor(flags, takes) });
     if (takes?.ownRuns !== true) tracing?.end({ command, exit_code: exitCode }, failureOf(exitCode));
     await tracing?.close();
-  });
+  };
+  const program = await createProgram(start, { words: host.args, output: outputOf(early.terminal) });
   let command = '';
   program.hook('preAction', (_, action) => {
     const group = action.parent === program ? '' : `${action.parent?.name()} `;
     command = group + action.name();
   });
-  const early = contextFor(host, { color: !host.args.includes('--no-color'), logFormat: 'text' }, redactor);
-  program.configureOutput({
-    writeOut: (text) => early.terminal.out(text),
-    writeErr: (text) => early.terminal.err(text),
-    // Said below, in the form of all errors.
-    outputError() {},
-    getOutHelpWidth: () => early.terminal.style.width,
-    getErrHelpWidth: () => early.terminal.errorStyle.width,
-    getOutHasColors: () => early.terminal.style.color,
-    getErrHasColors: () => early.terminal.errorStyle.color,
-  });
-  await withKindFlags(program, host.args);
-  for (const command of program.commands) inherit(command, program);
   const args = normalisedArgs(program, host.args);
   const format = cursorIn(program, [...args, '']).flags.get('--output') ?? '';
   try {
@@ -100,12 +88,17 @@ export async function run(host: Host): Promise<number> {
   }
 }
 
-type Program = ReturnType<typeof createProgram>;
-
-/** Commands that were made before the settings were copy nothing by themselves. */
-function inherit(command: Program, parent: Program): void {
-  command.copyInheritedSettings(parent);
-  for (const child of command.commands) inherit(child, command);
+function outputOf(terminal: Terminal): OutputConfiguration {
+  return {
+    writeOut: (text) => terminal.out(text),
+    writeErr: (text) => terminal.err(text),
+    // Said in the form of all errors.
+    outputError() {},
+    getOutHelpWidth: () => terminal.style.width,
+    getErrHelpWidth: () => terminal.errorStyle.width,
+    getOutHasColors: () => terminal.style.color,
+    getErrHasColors: () => terminal.errorStyle.color,
+  };
 }
 
 /** What a run's span says of an exit code; changes are no failure. */

@@ -99,8 +99,8 @@ describe('the manifests for Kubernetes', () => {
     ]);
   });
 
-  it('start the command with flags that it has', () => {
-    const program = createProgram(async () => undefined);
+  it('start the command with flags that it has', async () => {
+    const program = await createProgram(async () => undefined);
     const watch = program.commands.find((command) => command.name() === 'watch');
     const known = [...program.options, ...(watch?.options ?? [])].map(({ long }) => long);
     const [first, second, ...flags] = container.args.map((arg) => arg.split('=')[0]);

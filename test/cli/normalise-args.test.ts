@@ -2,7 +2,6 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { withKindFlags } from '../../src/cli/discovery-flags.ts';
 import { examplesOf } from '../../src/cli/examples.ts';
 import { pathOf } from '../../src/cli/help.ts';
 import { normalisedArgs } from '../../src/cli/normalise-args.ts';
@@ -12,7 +11,7 @@ import { command } from '../trust/in-process.ts';
 import { temporaryFolder } from './voxform-process.ts';
 import { agentManifest, testWorkspace } from './workspace.ts';
 
-const program = await withKindFlags(createProgram(async () => undefined));
+const program = await createProgram(async () => undefined);
 
 describe('spellings of other tools', () => {
   it.each([
@@ -126,9 +125,10 @@ describe('help', () => {
     for (const example of examples) {
       const words = example.replace(/ > .*/, '').split(' ').slice(1);
       expect(words.join(' ').startsWith(name)).toBe(true);
-      const parsing = await withKindFlags(
-        createProgram(async () => undefined).configureOutput({ outputError() {} }),
-      );
+      const parsing = await createProgram(async () => undefined, {
+        words,
+        output: { outputError() {} },
+      });
       await expect(parsing.parseAsync(words, { from: 'user' })).resolves.toBeDefined();
     }
   });

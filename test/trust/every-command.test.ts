@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { withKindFlags } from '../../src/cli/discovery-flags.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { rememberSlowHashes } from '../slow-hashes.ts';
 import { leakIn } from './planted-secrets.ts';
@@ -78,7 +77,7 @@ const calls: readonly string[] = [
 const SERVES = ['emulator'];
 
 it('runs every command, and none shows a secret or writes one down', async () => {
-  const program = await withKindFlags(createProgram(async () => undefined));
+  const program = await createProgram(async () => undefined);
   const all = program.commands.flatMap((command) =>
     command.commands.length === 0
       ? [command.name()]

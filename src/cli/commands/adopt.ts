@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { type Discoverable, inWords, withDiscovery } from '../discovery-flags.ts';
 import {
   address,
@@ -11,64 +11,74 @@ import {
   withLock,
   withPlatform,
 } from '../flags.ts';
-import type { Perform } from '../perform.ts';
+import type { CommandTable } from '../perform.ts';
 
 /** What takes existing records under management, here or in another workspace. */
-export function defineAdopt(program: Command, perform: Perform): void {
-  withPlatform(withLock(program.command('import')))
-    .summary('Import existing records')
-    .description(
-      'Import an existing record under an address of the manifests, or many records with --from. Also resolves an unknown create whose record exists.',
-    )
-    .argument('[address]', 'Address in the manifests, e.g. Agent/support-line', address)
-    .argument('[id]', 'Id of the record on the platform')
-    .option('--from <file>', 'CSV file with the header address,id; imports all rows or none')
-    .action(perform(async () => (await import('../actions/import.ts')).importRecords));
-
-  withPlatform(withDiscovery(program.command('export'), exportDescription))
-    .summary('Export a workspace as a new project')
-    .requiredOption('--out <dir>', 'Folder to write, new or empty', named)
-    .option('--force', 'Write into a folder that is not empty, replacing files of the same name')
-    .addOption(
-      new Option('--layout <layout>', 'One file per resource, or one per kind')
-        .choices(['resource', 'kind'])
-        .default('resource'),
-    )
-    .action(perform(async () => (await import('../actions/export.ts')).exportWorkspace));
-
-  const migrate = withFull(withPlatform(withLock(program.command('migrate'))))
-    .summary('Copy the resources of one workspace to another')
-    .description(
-      'Copy the resources of one workspace to another. Shows a checklist of what the target lacks, then creates the resources in the order of their references. Run it again to resume. Manual steps are listed at the end.',
-    )
-    .requiredOption('--from <workspace>', 'Source workspace, by its name in the project')
-    .requiredOption('--to <workspace>', 'Target workspace, by its name in the project')
-    .addOption(
-      new Option(
-        '--source <source>',
-        'Copy from the manifests, or from the live workspace, which writes manifests first',
-      )
-        .choices(['manifests', 'live'])
-        .default(undefined, 'manifests if any'),
-    )
-    .option(
-      '--map <file>',
-      'YAML file that maps knowledge bases of the source to those of the target, by name or id',
-    )
-    .option('--include <glob...>', 'Only these addresses, e.g. Agent/support-*', collectItems)
-    .option('--exclude <glob...>', 'All but these addresses', collectItems)
-    .option(
-      '--batch <n>',
-      'Write resources in batches of n, and check for failures after each',
-      positiveInteger,
-    )
-    .option('--max-failures <n>', 'Stop when more than n failed after a batch (default: 0)', wholeNumber)
-    .option('--dry-run', 'Show the checklist and the plan; write nothing');
-  withApplying(migrate)
-    .addOption(outputOption(['text', 'json']))
-    .action(perform(async () => (await import('../actions/migrate.ts')).migrate));
-  withDiscovery(migrate);
-}
+export const adoptingCommands = {
+  import: {
+    summary: 'Import existing records',
+    define: (command, perform) =>
+      withPlatform(withLock(command))
+        .description(
+          'Import an existing record under an address of the manifests, or many records with --from. Also resolves an unknown create whose record exists.',
+        )
+        .argument('[address]', 'Address in the manifests, e.g. Agent/support-line', address)
+        .argument('[id]', 'Id of the record on the platform')
+        .option('--from <file>', 'CSV file with the header address,id; imports all rows or none')
+        .action(perform(async () => (await import('../actions/import.ts')).importRecords)),
+  },
+  export: {
+    summary: 'Export a workspace as a new project',
+    define: async (command, perform) => {
+      withPlatform(command)
+        .requiredOption('--out <dir>', 'Folder to write, new or empty', named)
+        .option('--force', 'Write into a folder that is not empty, replacing files of the same name')
+        .addOption(
+          new Option('--layout <layout>', 'One file per resource, or one per kind')
+            .choices(['resource', 'kind'])
+            .default('resource'),
+        )
+        .action(perform(async () => (await import('../actions/export.ts')).exportWorkspace));
+      await withDiscovery(command, exportDescription);
+    },
+  },
+  migrate: {
+    summary: 'Copy the resources of one workspace to another',
+    define: async (command, perform) => {
+      withFull(withPlatform(withLock(command)))
+        .description(
+          'Copy the resources of one workspace to another. Shows a checklist of what the target lacks, then creates the resources in the order of their references. Run it again to resume. Manual steps are listed at the end.',
+        )
+        .requiredOption('--from <workspace>', 'Source workspace, by its name in the project')
+        .requiredOption('--to <workspace>', 'Target workspace, by its name in the project')
+        .addOption(
+          new Option(
+            '--source <source>',
+            'Copy from the manifests, or from the live workspace, which writes manifests first',
+          )
+            .choices(['manifests', 'live'])
+            .default(undefined, 'manifests if any'),
+        )
+        .option(
+          '--map <file>',
+          'YAML file that maps knowledge bases of the source to those of the target, by name or id',
+        )
+        .option('--include <glob...>', 'Only these addresses, e.g. Agent/support-*', collectItems)
+        .option('--exclude <glob...>', 'All but these addresses', collectItems)
+        .option(
+          '--batch <n>',
+          'Write resources in batches of n, and check for failures after each',
+          positiveInteger,
+        )
+        .option('--max-failures <n>', 'Stop when more than n failed after a batch (default: 0)', wholeNumber)
+        .option('--dry-run', 'Show the checklist and the plan; write nothing');
+      withApplying(command)
+        .addOption(outputOption(['text', 'json']))
+        .action(perform(async () => (await import('../actions/migrate.ts')).migrate));
+      await withDiscovery(command);
+    },
+  },
+} satisfies CommandTable;
 
 function exportDescription({ listed, mentioned, sources }: Discoverable): string {
   return `Export a workspace as a new project: manifests that adopt the records, prompts in files, references instead of ids. The API lists ${inWords(listed)}; ${inWords(mentioned)} are found through ${inWords(sources)}. Changes nothing on the platform.`;

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { reportFormatNames } from '../../output/formats/index.ts';
 import { syncStatuses } from '../../runs/sync-status.ts';
 import {
@@ -18,112 +18,135 @@ import {
   withWorkspaces,
 } from '../flags.ts';
 import { withPage } from '../page-flags.ts';
-import type { Perform } from '../perform.ts';
+import type { CommandTable } from '../perform.ts';
 
 const severalWorkspaces = true;
 
 /** The way of a manifest. */
-export function defineMain(program: Command, perform: Perform): void {
-  program
-    .command('init')
-    .summary('Create a new project')
-    .description(
-      'Create a new project: voxform.yaml, a manifest of each kind, JSON Schemas, and settings for the editor, Git and CI. Existing files are kept. In a repository with a remote origin, the state will be in a ref there, else in a file.',
-    )
-    .argument('[dir]', 'Folder', '.')
-    .action(perform(async () => (await import('../actions/init.ts')).init, { withoutProject: true }));
-
-  withWorkspaces(program.command('validate'))
-    .summary('Check the manifests offline')
-    .description(
-      'Check the project file and all manifests, and report every problem at once. Needs no API key and no network.',
-    )
-    .addOption(outputOption(['text', 'json', 'junit', 'github']))
-    .option('--secrets', 'Also check that every secret and environment variable is set')
-    .action(perform(async () => (await import('../actions/validate.ts')).validate, { severalWorkspaces }));
-
-  withFull(withWorkspaces(withPlanning(program.command('plan'))))
-    .summary('Show what apply would change')
-    .description(
-      'Show what apply would change. Reads the platform and the state, takes no lock, and changes nothing.',
-    )
-    .addOption(outputOption(reportFormatNames))
-    .option('--out <file>', 'Save the plan, for voxform apply FILE')
-    .addOption(
-      duration('--lock-timeout', 'As for apply; plan waits for no lock', { seconds: 0, as: 'do not wait' }),
-    )
-    .option('--detailed-exitcode', 'Exit with 2 when there are changes')
-    .action(perform(async () => (await import('../actions/plan.ts')).plan, { severalWorkspaces }));
-
-  const apply = withFull(withLock(withPlanning(program.command('apply'))))
-    .summary('Plan, ask for approval, and apply')
-    .description(
-      'Plan, ask for approval, and apply. A saved plan is applied exactly as it is, or refused if anything changed since.',
-    )
-    .argument('[plan-file]', 'Plan saved with voxform plan --out FILE')
-    .addOption(outputOption(reportFormatNames))
-    .addOption(new Option('--all-workspaces').hideHelp());
-  withApplying(apply).action(
-    perform(async () => (await import('../actions/apply.ts')).applyChanges, { severalWorkspaces }),
-  );
-
-  withFull(withWorkspaces(withPlatform(withSelection(program.command('drift')))))
-    .summary('Show what changed on the platform since the last apply')
-    .description(
-      'Show what changed on the platform since the last apply. Changes nothing. Exits with 2 when there is drift.',
-    )
-    .addOption(outputOption(reportFormatNames))
-    .action(perform(async () => (await import('../actions/drift.ts')).drift, { severalWorkspaces }));
-
-  withWorkspaces(withPlatform(withSelection(program.command('status'))))
-    .summary('Show the status of each resource')
-    .description(
-      'Show the status of each resource: in sync, drifted, unverified, not applied, manual or unknown, with its unverified fields and what publishing its draft would change. Changes nothing.',
-    )
-    .addOption(outputOption(['text', 'json']))
-    .option('--kind <kinds...>', 'Only resources of these kinds', collectItems)
-    .addOption(
-      new Option('--only <statuses...>', 'Only resources with this status').choices(
-        syncStatuses.map((standing) => standing.replace(' ', '-')),
-      ),
-    )
-    .option('--detailed-exitcode', 'Exit with 2 when a resource is not in sync')
-    .option('--wait-published', 'Wait until every agent is published; exit with 1 on timeout')
-    .addOption(duration('--timeout', 'How long --wait-published waits', { seconds: 600, as: '10m' }))
-    .action(perform(async () => (await import('../actions/status.ts')).status, { severalWorkspaces }));
-
-  const watch = withPlatform(program.command('watch'))
-    .summary('Plan or apply continuously')
-    .description(
-      'Plan whenever the manifests change and on an interval, report new differences, and with --mode apply fix them. Press Ctrl-C to stop it; SIGHUP starts a run at once.',
-    )
-    .addOption(
-      new Option('--mode <mode>', 'Only report, or also apply')
-        .choices(['report', 'apply'])
-        .default('report'),
-    )
-    .option('--auto-approve', 'Required with --mode apply, which does not ask')
-    .addOption(duration('--interval', 'Time between runs', { seconds: 300, as: '5m' }))
-    .option('--git <url>', 'Git repository that holds the project')
-    .option('--ref <ref>', 'Branch or tag (default: main)')
-    .option('--path <dir>', 'Project folder in the repository (default: its root)')
-    .option(
-      '--allow-dir <dir>',
-      'Folder outside the project that secrets_dir or state.path may use (repeatable)',
-      collectText,
-    );
-  withPage(watch, '/healthz, /readyz, /status, /metrics and POST /reconcile');
-  const paused = 'Pause after a failed run; doubles with each failure';
-  withOlderState(withGuards(withReplacing(watch)))
-    .addOption(duration('--lock-timeout', 'How long to wait for the lock', { seconds: 30, as: '30s' }))
-    .addOption(duration('--first-retry', paused, { seconds: 5, as: '5s' }))
-    .addOption(duration('--longest-retry', 'Longest pause after failed runs', { seconds: 300, as: '5m' }))
-    .addOption(duration('--grace', 'Time to finish requests in flight on exit', { seconds: 25, as: '25s' }))
-    .action(
-      perform(
-        async () => (await import('../actions/watch.ts')).watch,
-        // What comes from a repository must not change what the operator set.
-        ({ git }) => ({ ownRuns: true, withoutProject: git !== undefined }),
-      ),
-    );
-}
+export const mainCommands = {
+  init: {
+    summary: 'Create a new project',
+    define: (command, perform) =>
+      command
+        .description(
+          'Create a new project: voxform.yaml, a manifest of each kind, JSON Schemas, and settings for the editor, Git and CI. Existing files are kept. In a repository with a remote origin, the state will be in a ref there, else in a file.',
+        )
+        .argument('[dir]', 'Folder', '.')
+        .action(perform(async () => (await import('../actions/init.ts')).init, { withoutProject: true })),
+  },
+  validate: {
+    summary: 'Check the manifests offline',
+    define: (command, perform) =>
+      withWorkspaces(command)
+        .description(
+          'Check the project file and all manifests, and report every problem at once. Needs no API key and no network.',
+        )
+        .addOption(outputOption(['text', 'json', 'junit', 'github']))
+        .option('--secrets', 'Also check that every secret and environment variable is set')
+        .action(
+          perform(async () => (await import('../actions/validate.ts')).validate, { severalWorkspaces }),
+        ),
+  },
+  plan: {
+    summary: 'Show what apply would change',
+    define: (command, perform) =>
+      withFull(withWorkspaces(withPlanning(command)))
+        .description(
+          'Show what apply would change. Reads the platform and the state, takes no lock, and changes nothing.',
+        )
+        .addOption(outputOption(reportFormatNames))
+        .option('--out <file>', 'Save the plan, for voxform apply FILE')
+        .addOption(
+          duration('--lock-timeout', 'As for apply; plan waits for no lock', {
+            seconds: 0,
+            as: 'do not wait',
+          }),
+        )
+        .option('--detailed-exitcode', 'Exit with 2 when there are changes')
+        .action(perform(async () => (await import('../actions/plan.ts')).plan, { severalWorkspaces })),
+  },
+  apply: {
+    summary: 'Plan, ask for approval, and apply',
+    define: (command, perform) => {
+      withFull(withLock(withPlanning(command)))
+        .description(
+          'Plan, ask for approval, and apply. A saved plan is applied exactly as it is, or refused if anything changed since.',
+        )
+        .argument('[plan-file]', 'Plan saved with voxform plan --out FILE')
+        .addOption(outputOption(reportFormatNames))
+        .addOption(new Option('--all-workspaces').hideHelp());
+      withApplying(command).action(
+        perform(async () => (await import('../actions/apply.ts')).applyChanges, { severalWorkspaces }),
+      );
+    },
+  },
+  drift: {
+    summary: 'Show what changed on the platform since the last apply',
+    define: (command, perform) =>
+      withFull(withWorkspaces(withPlatform(withSelection(command))))
+        .description(
+          'Show what changed on the platform since the last apply. Changes nothing. Exits with 2 when there is drift.',
+        )
+        .addOption(outputOption(reportFormatNames))
+        .action(perform(async () => (await import('../actions/drift.ts')).drift, { severalWorkspaces })),
+  },
+  status: {
+    summary: 'Show the status of each resource',
+    define: (command, perform) =>
+      withWorkspaces(withPlatform(withSelection(command)))
+        .description(
+          'Show the status of each resource: in sync, drifted, unverified, not applied, manual or unknown, with its unverified fields and what publishing its draft would change. Changes nothing.',
+        )
+        .addOption(outputOption(['text', 'json']))
+        .option('--kind <kinds...>', 'Only resources of these kinds', collectItems)
+        .addOption(
+          new Option('--only <statuses...>', 'Only resources with this status').choices(
+            syncStatuses.map((standing) => standing.replace(' ', '-')),
+          ),
+        )
+        .option('--detailed-exitcode', 'Exit with 2 when a resource is not in sync')
+        .option('--wait-published', 'Wait until every agent is published; exit with 1 on timeout')
+        .addOption(duration('--timeout', 'How long --wait-published waits', { seconds: 600, as: '10m' }))
+        .action(perform(async () => (await import('../actions/status.ts')).status, { severalWorkspaces })),
+  },
+  watch: {
+    summary: 'Plan or apply continuously',
+    define: (command, perform) => {
+      withPlatform(command)
+        .description(
+          'Plan whenever the manifests change and on an interval, report new differences, and with --mode apply fix them. Press Ctrl-C to stop it; SIGHUP starts a run at once.',
+        )
+        .addOption(
+          new Option('--mode <mode>', 'Only report, or also apply')
+            .choices(['report', 'apply'])
+            .default('report'),
+        )
+        .option('--auto-approve', 'Required with --mode apply, which does not ask')
+        .addOption(duration('--interval', 'Time between runs', { seconds: 300, as: '5m' }))
+        .option('--git <url>', 'Git repository that holds the project')
+        .option('--ref <ref>', 'Branch or tag (default: main)')
+        .option('--path <dir>', 'Project folder in the repository (default: its root)')
+        .option(
+          '--allow-dir <dir>',
+          'Folder outside the project that secrets_dir or state.path may use (repeatable)',
+          collectText,
+        );
+      withPage(command, '/healthz, /readyz, /status, /metrics and POST /reconcile');
+      const paused = 'Pause after a failed run; doubles with each failure';
+      withOlderState(withGuards(withReplacing(command)))
+        .addOption(duration('--lock-timeout', 'How long to wait for the lock', { seconds: 30, as: '30s' }))
+        .addOption(duration('--first-retry', paused, { seconds: 5, as: '5s' }))
+        .addOption(duration('--longest-retry', 'Longest pause after failed runs', { seconds: 300, as: '5m' }))
+        .addOption(
+          duration('--grace', 'Time to finish requests in flight on exit', { seconds: 25, as: '25s' }),
+        )
+        .action(
+          perform(
+            async () => (await import('../actions/watch.ts')).watch,
+            // What comes from a repository must not change what the operator set.
+            ({ git }) => ({ ownRuns: true, withoutProject: git !== undefined }),
+          ),
+        );
+    },
+  },
+} satisfies CommandTable;

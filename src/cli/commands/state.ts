@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { type Discoverable, inWords, withDiscovery } from '../discovery-flags.ts';
 import {
   address,
@@ -9,156 +9,167 @@ import {
   withLock,
   withPlatform,
 } from '../flags.ts';
-import type { Perform } from '../perform.ts';
+import type { CommandTable } from '../perform.ts';
 
 const ADDRESS = 'Address, e.g. Agent/support-line';
 
 /** The state, what it remembers of runs and released records, and its rescue. */
-export function defineStateCommands(program: Command, perform: Perform): void {
-  defineState(program, perform);
-
-  const history = program
-    .command('history')
-    .summary('List the runs that changed the state')
-    .description(
-      'List the runs that locked the state, the newest first: who ran which command, from which commit, and what it changed. The state keeps the history; it holds no values of fields.',
-    )
-    .argument('[address]', 'Only runs that changed this resource', address)
-    .option('-n, --number <count>', 'How many runs', positiveInteger, 20)
-    .option('--since <time>', 'Only runs since this date or time', dateOrMoment)
-    .addOption(outputOption(['text', 'json', 'jsonl']))
-    .action(perform(async () => (await import('../actions/history.ts')).history));
-  history
-    .command('show')
-    .summary('Show one run')
-    .description('Show everything that the history has of one run.')
-    .argument('<run>', 'Id of the run, or its beginning')
-    .addOption(outputOption(['text', 'json']))
-    .action(perform(async () => (await import('../actions/history.ts')).showRun));
-
-  const orphans = withLock(withPlatform(program.command('orphans')))
-    .summary('List and close records no longer managed')
-    .description(
-      'List the records that voxform released and that may still exist. The API cannot delete: delete them in the dashboard, then close them here.',
-    )
-    .addOption(outputOption(['text', 'json']))
-    .option('--all', 'Include closed orphans')
-    .option('--check', 'Check which orphans still exist, and close those that are missing')
-    .action(perform(async () => (await import('../actions/orphans.ts')).orphans));
-  withLock(orphans.command('close'))
-    .summary('Close orphans')
-    .description(
-      'Close orphans that need no more work. An orphan closed as handed-over or kept is managed again only by voxform import.',
-    )
-    .argument('<ids...>', 'Ids of the records, or their former addresses')
-    .addOption(
-      new Option('--because <reason>', 'Why they need no more work')
-        .choices(['deleted', 'handed-over', 'kept'])
-        .makeOptionMandatory(),
-    )
-    .action(perform(async () => (await import('../actions/orphans.ts')).closeOrphans));
-
-  withPlatform(withLock(withDiscovery(program.command('recover'), recoverDescription)))
-    .summary('Rebuild a lost state')
-    .addOption(outputOption(['text', 'json']))
-    .option('--auto', 'Import only certain matches: all shown fields agree and no other record fits')
-    .option('--auto-approve', 'Skip the approval prompt')
-    .action(perform(async () => (await import('../actions/recover.ts')).recover));
-}
+export const stateCommands = {
+  state: {
+    summary: 'Inspect and edit the state',
+    define: (state, perform) => {
+      state.description(
+        'Inspect and edit the state of a workspace: the record of each address, and the values last applied.',
+      );
+      state
+        .command('list')
+        .summary('List addresses and ids')
+        .description('List the addresses in the state, with their ids.')
+        .addOption(outputOption(['text', 'json']))
+        .action(perform(async () => (await import('../actions/state.ts')).listState));
+      state
+        .command('show')
+        .summary('Show one resource')
+        .description('Show what the state holds about one resource, as JSON.')
+        .argument('<address>', ADDRESS, address)
+        .action(perform(async () => (await import('../actions/state.ts')).showState));
+      withLock(state.command('resolve'))
+        .summary('Resolve unknown creates')
+        .description(
+          'Resolve unknown creates: those whose answer was lost. Check the dashboard first. If the record exists, run voxform import ADDRESS ID instead.',
+        )
+        .argument('[address...]', ADDRESS, collectAddress)
+        .requiredOption('--not-created', 'Confirm that the records do not exist')
+        .option('--all', 'All unknown creates, with one approval prompt')
+        .option(
+          '--since <time>',
+          'With --all: only creates sent at this date or time, or later',
+          dateOrMoment,
+        )
+        .option('--auto-approve', 'Skip the approval prompt')
+        .action(perform(async () => (await import('../actions/state-resolve.ts')).resolvePending));
+      withLock(state.command('mv'))
+        .summary('Rename an address')
+        .description(
+          'Rename an address; the record stays the same. metadata.previous_names does this from the manifests.',
+        )
+        .argument('<from>', ADDRESS, address)
+        .argument('<to>', 'New address, of the same kind', address)
+        .action(perform(async () => (await import('../actions/state.ts')).moveInState));
+      withLock(state.command('rm'))
+        .summary('Release resources')
+        .description(
+          'Release resources from management. Their records stay on the platform and go on the orphan list.',
+        )
+        .argument('<address...>', ADDRESS, collectAddress)
+        .action(perform(async () => (await import('../actions/state.ts')).removeFromState));
+      state
+        .command('pull')
+        .summary('Print the state')
+        .description('Print the state as JSON.')
+        .action(perform(async () => (await import('../actions/state.ts')).pullState));
+      withLock(state.command('push'))
+        .summary('Replace the state')
+        .description(
+          'Replace the state with a file. Resources missing from the file are no longer managed, and their records go on the orphan list. The old state is kept as a backup.',
+        )
+        .argument('<file>', 'Output of voxform state pull')
+        .option(
+          '--force',
+          'Replace a newer state, or one of another lineage; records missing from the file are forgotten, not listed as orphans',
+        )
+        .action(perform(async () => (await import('../actions/state.ts')).pushStateFile));
+      withLock(state.command('move'))
+        .summary('Move a state to the configured place')
+        .description(
+          'Move a state to the place that voxform.yaml configures, after you renamed the workspace or changed its state settings. The old place keeps a pointer to the new one. Run it again to finish an interrupted move.',
+        )
+        .requiredOption(
+          '--from <place>',
+          'State file, "local" for the default file of this workspace, or settings such as \'{ backend: local, path: old.state.json }\'',
+        )
+        .action(perform(async () => (await import('../actions/state-move.ts')).moveStateHere));
+      withLock(state.command('init'))
+        .summary('Create an empty state')
+        .description(
+          'Create an empty state even though another state of this workspace exists. The next apply creates again the records that only the other state knows.',
+        )
+        .option('--sql', 'Print the SQL that an administrator runs to set up a database, and change nothing')
+        .action(perform(async () => (await import('../actions/state-move.ts')).initState));
+      withLock(state.command('rescue'))
+        .summary('Record the ids that a run could not store')
+        .description(
+          'Record the ids in a rescue file: what a run did on the platform and could not store in the state. Runs in the same project folder do this themselves.',
+        )
+        .argument('<file>', 'File that the run named, .voxform/rescue/ID.jsonl')
+        .action(perform(async () => (await import('../actions/state.ts')).rescueState));
+      state
+        .command('unlock')
+        .summary('Release a lock left behind')
+        .description('Release a lock that its holder left behind. The run that was refused printed its id.')
+        .argument('<id>', 'Id of the lock, or at least its first 8 characters')
+        .action(perform(async () => (await import('../actions/state.ts')).unlockState));
+    },
+  },
+  history: {
+    summary: 'List the runs that changed the state',
+    define: (history, perform) => {
+      history
+        .description(
+          'List the runs that locked the state, the newest first: who ran which command, from which commit, and what it changed. The state keeps the history; it holds no values of fields.',
+        )
+        .argument('[address]', 'Only runs that changed this resource', address)
+        .option('-n, --number <count>', 'How many runs', positiveInteger, 20)
+        .option('--since <time>', 'Only runs since this date or time', dateOrMoment)
+        .addOption(outputOption(['text', 'json', 'jsonl']))
+        .action(perform(async () => (await import('../actions/history.ts')).history));
+      history
+        .command('show')
+        .summary('Show one run')
+        .description('Show everything that the history has of one run.')
+        .argument('<run>', 'Id of the run, or its beginning')
+        .addOption(outputOption(['text', 'json']))
+        .action(perform(async () => (await import('../actions/history.ts')).showRun));
+    },
+  },
+  orphans: {
+    summary: 'List and close records no longer managed',
+    define: (orphans, perform) => {
+      withLock(withPlatform(orphans))
+        .description(
+          'List the records that voxform released and that may still exist. The API cannot delete: delete them in the dashboard, then close them here.',
+        )
+        .addOption(outputOption(['text', 'json']))
+        .option('--all', 'Include closed orphans')
+        .option('--check', 'Check which orphans still exist, and close those that are missing')
+        .action(perform(async () => (await import('../actions/orphans.ts')).orphans));
+      withLock(orphans.command('close'))
+        .summary('Close orphans')
+        .description(
+          'Close orphans that need no more work. An orphan closed as handed-over or kept is managed again only by voxform import.',
+        )
+        .argument('<ids...>', 'Ids of the records, or their former addresses')
+        .addOption(
+          new Option('--because <reason>', 'Why they need no more work')
+            .choices(['deleted', 'handed-over', 'kept'])
+            .makeOptionMandatory(),
+        )
+        .action(perform(async () => (await import('../actions/orphans.ts')).closeOrphans));
+    },
+  },
+  recover: {
+    summary: 'Rebuild a lost state',
+    define: async (command, perform) => {
+      withPlatform(withLock(command))
+        .addOption(outputOption(['text', 'json']))
+        .option('--auto', 'Import only certain matches: all shown fields agree and no other record fits')
+        .option('--auto-approve', 'Skip the approval prompt')
+        .action(perform(async () => (await import('../actions/recover.ts')).recover));
+      await withDiscovery(command, recoverDescription);
+    },
+  },
+} satisfies CommandTable;
 
 function recoverDescription({ sources }: Discoverable): string {
   return `Rebuild a lost or incomplete state. Finds the record of each manifest through ${inWords([...sources, 'backups of the state'])}, shows the evidence, and asks before each import. Changes nothing on the platform.`;
-}
-
-function defineState(program: Command, perform: Perform): void {
-  const state = program
-    .command('state')
-    .summary('Inspect and edit the state')
-    .description(
-      'Inspect and edit the state of a workspace: the record of each address, and the values last applied.',
-    );
-  state
-    .command('list')
-    .summary('List addresses and ids')
-    .description('List the addresses in the state, with their ids.')
-    .addOption(outputOption(['text', 'json']))
-    .action(perform(async () => (await import('../actions/state.ts')).listState));
-  state
-    .command('show')
-    .summary('Show one resource')
-    .description('Show what the state holds about one resource, as JSON.')
-    .argument('<address>', ADDRESS, address)
-    .action(perform(async () => (await import('../actions/state.ts')).showState));
-  withLock(state.command('resolve'))
-    .summary('Resolve unknown creates')
-    .description(
-      'Resolve unknown creates: those whose answer was lost. Check the dashboard first. If the record exists, run voxform import ADDRESS ID instead.',
-    )
-    .argument('[address...]', ADDRESS, collectAddress)
-    .requiredOption('--not-created', 'Confirm that the records do not exist')
-    .option('--all', 'All unknown creates, with one approval prompt')
-    .option('--since <time>', 'With --all: only creates sent at this date or time, or later', dateOrMoment)
-    .option('--auto-approve', 'Skip the approval prompt')
-    .action(perform(async () => (await import('../actions/state-resolve.ts')).resolvePending));
-  withLock(state.command('mv'))
-    .summary('Rename an address')
-    .description(
-      'Rename an address; the record stays the same. metadata.previous_names does this from the manifests.',
-    )
-    .argument('<from>', ADDRESS, address)
-    .argument('<to>', 'New address, of the same kind', address)
-    .action(perform(async () => (await import('../actions/state.ts')).moveInState));
-  withLock(state.command('rm'))
-    .summary('Release resources')
-    .description(
-      'Release resources from management. Their records stay on the platform and go on the orphan list.',
-    )
-    .argument('<address...>', ADDRESS, collectAddress)
-    .action(perform(async () => (await import('../actions/state.ts')).removeFromState));
-  state
-    .command('pull')
-    .summary('Print the state')
-    .description('Print the state as JSON.')
-    .action(perform(async () => (await import('../actions/state.ts')).pullState));
-  withLock(state.command('push'))
-    .summary('Replace the state')
-    .description(
-      'Replace the state with a file. Resources missing from the file are no longer managed, and their records go on the orphan list. The old state is kept as a backup.',
-    )
-    .argument('<file>', 'Output of voxform state pull')
-    .option(
-      '--force',
-      'Replace a newer state, or one of another lineage; records missing from the file are forgotten, not listed as orphans',
-    )
-    .action(perform(async () => (await import('../actions/state.ts')).pushStateFile));
-  withLock(state.command('move'))
-    .summary('Move a state to the configured place')
-    .description(
-      'Move a state to the place that voxform.yaml configures, after you renamed the workspace or changed its state settings. The old place keeps a pointer to the new one. Run it again to finish an interrupted move.',
-    )
-    .requiredOption(
-      '--from <place>',
-      'State file, "local" for the default file of this workspace, or settings such as \'{ backend: local, path: old.state.json }\'',
-    )
-    .action(perform(async () => (await import('../actions/state-move.ts')).moveStateHere));
-  withLock(state.command('init'))
-    .summary('Create an empty state')
-    .description(
-      'Create an empty state even though another state of this workspace exists. The next apply creates again the records that only the other state knows.',
-    )
-    .option('--sql', 'Print the SQL that an administrator runs to set up a database, and change nothing')
-    .action(perform(async () => (await import('../actions/state-move.ts')).initState));
-  withLock(state.command('rescue'))
-    .summary('Record the ids that a run could not store')
-    .description(
-      'Record the ids in a rescue file: what a run did on the platform and could not store in the state. Runs in the same project folder do this themselves.',
-    )
-    .argument('<file>', 'File that the run named, .voxform/rescue/ID.jsonl')
-    .action(perform(async () => (await import('../actions/state.ts')).rescueState));
-  state
-    .command('unlock')
-    .summary('Release a lock left behind')
-    .description('Release a lock that its holder left behind. The run that was refused printed its id.')
-    .argument('<id>', 'Id of the lock, or at least its first 8 characters')
-    .action(perform(async () => (await import('../actions/state.ts')).unlockState));
 }

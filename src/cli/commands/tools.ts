@@ -1,46 +1,55 @@
-import { Argument, type Command, Option } from 'commander';
+import { Argument, Option } from 'commander';
 import { SHELLS } from '../completion/completion-answer.ts';
 import { jsonObject, parsePort } from '../flags.ts';
-import type { Perform } from '../perform.ts';
+import type { CommandTable } from '../perform.ts';
 
-export function defineTools(program: Command, perform: Perform): void {
-  program
-    .command('fmt')
-    .summary('Format manifests')
-    .description(
-      'Format manifests and voxform.yaml: keys in schema order, two spaces of indentation, comments kept. Never changes a value. Prints the files it changed.',
-    )
-    .argument('[files...]', 'Files or folders (default: the whole project)')
-    .option('--check', 'Write nothing; exit with 1 when a file is not formatted')
-    .option('--diff', 'Show the diff and write nothing')
-    .action(perform(async () => (await import('../actions/fmt.ts')).fmt));
-
-  program
-    .command('emulator')
-    .summary('Run the platform on this machine')
-    .description(
-      'Run an emulator of the platform on this machine, for trials and tests. Dashboard actions are under /__emulator/. Press Ctrl-C to stop it.',
-    )
-    .option('--port <n>', 'Port to listen on; 0 picks a free one', parsePort, 4010)
-    .option('--host <address>', 'Address to listen on', '127.0.0.1')
-    .option('--data <file>', 'File to keep the records in (default: in memory)')
-    .option('--seed <text>', 'Generate the same ids and times in every run')
-    .option('--api-key <key>', 'Accept only this key (default: any)')
-    .option('--workspace-id <id>', 'Id of the workspace')
-    .option('--behaviour <json>', 'Choices the API leaves open, e.g. {"put":"replace"}', jsonObject)
-    .action(perform(async () => (await import('../actions/emulator.ts')).emulator, { withoutProject: true }));
-
-  program
-    .command('completion')
-    .summary('Print a shell completion script')
-    .description(
-      'Print a script that completes commands, flags, values, addresses, workspaces and files. Completion reads project files only; it sends no requests.',
-    )
-    .addArgument(new Argument('<shell>', 'Shell to complete in').choices(SHELLS))
-    .addOption(new Option('--complete <word...>', 'answer the script').hideHelp())
-    .action(
-      perform(async () => (await import('../actions/completion.ts')).completionOf(program), {
-        withoutProject: true,
-      }),
-    );
-}
+export const toolCommands = {
+  fmt: {
+    summary: 'Format manifests',
+    define: (command, perform) =>
+      command
+        .description(
+          'Format manifests and voxform.yaml: keys in schema order, two spaces of indentation, comments kept. Never changes a value. Prints the files it changed.',
+        )
+        .argument('[files...]', 'Files or folders (default: the whole project)')
+        .option('--check', 'Write nothing; exit with 1 when a file is not formatted')
+        .option('--diff', 'Show the diff and write nothing')
+        .action(perform(async () => (await import('../actions/fmt.ts')).fmt)),
+  },
+  emulator: {
+    summary: 'Run the platform on this machine',
+    define: (command, perform) =>
+      command
+        .description(
+          'Run an emulator of the platform on this machine, for trials and tests. Dashboard actions are under /__emulator/. Press Ctrl-C to stop it.',
+        )
+        .option('--port <n>', 'Port to listen on; 0 picks a free one', parsePort, 4010)
+        .option('--host <address>', 'Address to listen on', '127.0.0.1')
+        .option('--data <file>', 'File to keep the records in (default: in memory)')
+        .option('--seed <text>', 'Generate the same ids and times in every run')
+        .option('--api-key <key>', 'Accept only this key (default: any)')
+        .option('--workspace-id <id>', 'Id of the workspace')
+        .option('--behaviour <json>', 'Choices the API leaves open, e.g. {"put":"replace"}', jsonObject)
+        .action(
+          perform(async () => (await import('../actions/emulator.ts')).emulator, { withoutProject: true }),
+        ),
+  },
+  completion: {
+    summary: 'Print a shell completion script',
+    define: (command, perform) =>
+      command
+        .description(
+          'Print a script that completes commands, flags, values, addresses, workspaces and files. Completion reads project files only; it sends no requests.',
+        )
+        .addArgument(new Argument('<shell>', 'Shell to complete in').choices(SHELLS))
+        .addOption(new Option('--complete <word...>', 'answer the script').hideHelp())
+        .action(
+          perform(
+            async () => (await import('../actions/completion.ts')).completionOf(command.parent ?? command),
+            {
+              withoutProject: true,
+            },
+          ),
+        ),
+  },
+} satisfies CommandTable;

@@ -4,12 +4,11 @@ import { complete } from '../../../src/cli/completion/candidates.ts';
 import { answerFor, SHELLS, wordsFrom } from '../../../src/cli/completion/completion-answer.ts';
 import { declaredIn } from '../../../src/cli/completion/declared-in.ts';
 import { projectSources } from '../../../src/cli/completion/project-sources.ts';
-import { withKindFlags } from '../../../src/cli/discovery-flags.ts';
 import { createProgram } from '../../../src/cli/program.ts';
 import { Redactor } from '../../../src/values/redactor.ts';
 import { type Folder, temporaryFolder } from '../voxform-process.ts';
 
-const program = await withKindFlags(createProgram(async () => undefined));
+const program = await createProgram(async () => undefined);
 const entry = { id: '01J', recorded: {}, observed: {}, unobserved: [] };
 
 let folder: Folder;
