@@ -46,6 +46,26 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
     'orphans close 01JEMV1AT0RAGENT0000000001 --because deleted',
     'orphans close 01JEMV1AT0RAGENT0000000001 --because handed-over',
   ],
+  fleet: ['fleet serve', 'fleet status'],
+  'fleet serve': ['fleet serve', 'fleet serve --listen 127.0.0.1:9095'],
+  'fleet status': ['fleet status', 'fleet status voices/clients/acme:production'],
+  'fleet run': [
+    'fleet run voices/clients/acme:production',
+    'fleet run voices/clients/acme:staging voices/clients/acme:production',
+  ],
+  'fleet pause': [
+    'fleet pause voices/clients/acme:production',
+    'fleet pause voices/clients/acme:production --because "migration on Friday"',
+  ],
+  'fleet resume': [
+    'fleet resume voices/clients/acme:production',
+    'fleet resume voices/clients/acme:staging voices/clients/acme:production',
+  ],
+  'fleet approve': [
+    'fleet approve voices/clients/acme:production',
+    'fleet approve voices/clients/acme:production 5f0c2a9e41d7',
+  ],
+  'fleet init': ['fleet init', 'fleet init --sql > setup.sql'],
   fmt: ['fmt', 'fmt --check'],
   graph: ['graph --output svg > graph.svg', 'graph Agent/support-line'],
   explain: ['explain Agent.llm_config.temperature', 'explain project.guards'],

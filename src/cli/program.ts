@@ -1,6 +1,7 @@
 import { Command, Option, type OutputConfiguration } from 'commander';
 import { VERSION } from '../version.ts';
 import { adoptingCommands } from './commands/adopt.ts';
+import { fleetCommands } from './commands/fleet.ts';
 import { inspectingCommands } from './commands/inspect.ts';
 import { mainCommands } from './commands/main.ts';
 import { restoringCommands } from './commands/restore.ts';
@@ -34,6 +35,7 @@ const groups: Readonly<Record<string, CommandTable>> = {
   'Compare and restore:': restoringCommands,
   'Adopt and move:': adoptingCommands,
   'State:': stateCommands,
+  'Fleet:': fleetCommands,
   'Inspect:': inspectingCommands,
   [TOOLS]: toolCommands,
 };

@@ -2,7 +2,7 @@ import { didYouMean } from '../problems/suggest.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { DatabaseRow } from '../state/backends/postgres/database.ts';
 import type { Json } from '../values/json.ts';
-import type { FleetDatabase } from './database/fleet-database.ts';
+import type { FleetDatabase, FleetStatements } from './database/fleet-database.ts';
 import { FLEET_SCHEMA } from './database/fleet-tables.ts';
 import {
   type FleetFigures,
@@ -73,7 +73,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
         address,
       );
       const isSame = open !== undefined && plan.length >= 8 && String(open.digest).startsWith(plan);
-      if (!isSame) throw await notWaiting(address, plan, open?.id);
+      if (!isSame) throw await notWaiting(statements, { address, plan, open: open?.id });
       if (open.state === state) return;
       await statements.ask(
         `UPDATE ${S}.plans SET state = $3, decided_by = $4, decided_at = now() WHERE address = $1 AND id = $2`,
@@ -97,8 +97,11 @@ export function fleetControl(database: FleetDatabase): FleetControl {
     return addresses;
   };
 
-  const notWaiting = async (address: string, plan: string, open: unknown): Promise<UserError> => {
-    const [row] = await ask(
+  const notWaiting = async (
+    statements: FleetStatements,
+    { address, plan, open }: { readonly address: string; readonly plan: string; readonly open: unknown },
+  ): Promise<UserError> => {
+    const [row] = await statements.ask(
       `SELECT state, decided_by FROM ${S}.plans WHERE address = $1 AND digest LIKE $2 || '%'`,
       address,
       plan.replaceAll(/[^0-9a-f]/g, ''),

@@ -33,7 +33,7 @@ export async function membersOf(found: FoundProject, options: MembersOptions): P
       source,
       workspace: name,
       workspaceId: workspaceId || undefined,
-      baseUrl: baseUrl || undefined,
+      baseUrl: baseUrl.replace(/\/+$/, '') || undefined,
       mode,
       interval,
     };

@@ -5,6 +5,7 @@ import type { Trigger } from '../operator/loop.ts';
 import { Reconciler } from '../operator/reconciler.ts';
 import type { RunReport } from '../operator/run-report.ts';
 import type { ManifestSource, Version } from '../operator/source.ts';
+import { UserError } from '../problems/user-error.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import { Redactor } from '../values/redactor.ts';
 import type { ProjectCheckout, ProjectVersion, Sources } from './member.ts';
@@ -43,6 +44,14 @@ export async function runMember(
   row: RunRow,
   shutdown: GracefulShutdown,
 ): Promise<MemberRun> {
+  if (row.twins !== undefined) {
+    throw new UserError(
+      `${row.address} and ${row.twins} are the same workspace of the platform; none of them runs`,
+      {
+        hint: 'Correct workspace_id in the project of one, or remove it.',
+      },
+    );
+  }
   const redactor = new Redactor();
   const wanted = (version: ProjectVersion) =>
     sources.checkout({ source: row.source, project: row.project, ...version }, shutdown.requests);
@@ -92,7 +101,6 @@ export async function runMember(
   return { report, version: inForce, redact: (text) => redactor.redact(text) };
 }
 
-/** A version of a folder has no commit, but its name tells it from others. */
-function versionOf({ folder, commit, version }: ProjectCheckout): Version {
-  return { folder, commit: commit ?? version };
+function versionOf({ folder, commit }: ProjectCheckout): Version {
+  return { folder, commit };
 }

@@ -6,7 +6,7 @@ import type { FleetDatabase } from './database/fleet-database.ts';
 import type { ClaimedJob, Queue } from './queue.ts';
 import { dropJobs, enterFinished, type FinishedRun } from './rows/finished-runs.ts';
 import { type RunRow, rowsToRun } from './rows/run-rows.ts';
-import { type MemberRuns, runMember } from './run-member.ts';
+import { type MemberRun, type MemberRuns, runMember } from './run-member.ts';
 import { failedOutcome, outcomeOf } from './run-outcome.ts';
 import { freeSlots } from './slots.ts';
 
@@ -24,8 +24,17 @@ export interface WorkerOptions extends MemberRuns {
   readonly grace: number;
   random(): number;
   /** Told of what every run found, and by how many seconds it was late. */
-  onRun(row: RunRow, run: { readonly report: RunReport | undefined; readonly lateness: number }): void;
+  onRun(row: RunRow, run: ToldRun): void;
   onTrouble(error: unknown): void;
+}
+
+export interface ToldRun extends Pick<MemberRun, 'redact'> {
+  /** Undefined where there was nothing to run. */
+  readonly report: RunReport | undefined;
+  /** Why there is no report; undefined for a run that was ended. */
+  readonly error: unknown;
+  /** Seconds. */
+  readonly lateness: number;
 }
 
 interface Running {
@@ -161,11 +170,11 @@ export class Worker {
     const ended = () => ({ job, row, process, now: context.now(), pauses, random: random(), timeout: late });
     try {
       const run = await runMember(this.#options, row, shutdown);
-      onRun(row, { report: run.report, lateness: row.lateness });
+      onRun(row, { ...run, error: undefined, lateness: row.lateness });
       return outcomeOf(run, ended());
     } catch (error) {
       const isStopped = stop.signal.aborted && late === undefined;
-      if (!isStopped) onRun(row, { report: undefined, lateness: row.lateness });
+      if (!isStopped) onRun(row, { report: undefined, error, lateness: row.lateness, redact: String });
       return failedOutcome(isStopped ? undefined : (late ?? error), { ...ended(), since });
     } finally {
       cancel();

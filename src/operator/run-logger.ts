@@ -21,18 +21,20 @@ import { type LogFields, RepeatFilter, type WatchLevel, type WatchLog } from './
 
 /** Logs what is new about a run, and nothing where nothing changed. */
 export class RunLogger implements RunObserver {
-  readonly #log: WatchLog;
+  #log: WatchLog | undefined;
   readonly #said = new RepeatFilter();
   #failures = 0;
   #wasOk = false;
   #commit: string | undefined;
   #run = 0;
 
-  constructor(log: WatchLog) {
+  /** @param log of runs that end without one of their own. */
+  constructor(log?: WatchLog) {
     this.#log = log;
   }
 
-  finished(report: RunReport): void {
+  finished(report: RunReport, log = this.#log): void {
+    this.#log = log;
     this.#run = report.number;
     this.#fetching(report);
     this.#manifests(report);
@@ -47,7 +49,7 @@ export class RunLogger implements RunObserver {
   }
 
   #say(level: WatchLevel, message: string, fields: LogFields): void {
-    this.#log.entry(level, message, { ...fields, run: this.#run });
+    this.#log?.entry(level, message, { ...fields, run: this.#run });
   }
 
   #fetching({ fetchProblem, commit, invalid, workspace, workspaceFlag }: RunReport): void {

@@ -78,6 +78,7 @@ CREATE TABLE workspaces (
 COMMENT ON COLUMN workspaces.last IS 'What the last runs found: of the platform, the last one that saw it.';
 COMMENT ON COLUMN workspaces.checked_at IS 'Start of the last run that saw the platform.';
 CREATE INDEX workspaces_due ON workspaces (due_at) WHERE paused_at IS NULL AND vanished_at IS NULL;
+CREATE INDEX workspaces_identity ON workspaces (workspace_id, base_url);
 CREATE INDEX workspaces_source ON workspaces (source, project);
 CREATE TABLE plans (
   address text NOT NULL REFERENCES workspaces ON DELETE CASCADE,

@@ -27,6 +27,8 @@ export interface RunRow {
   readonly failures: number;
   readonly asked: { readonly why: AskedWhy; readonly by: string | undefined } | undefined;
   readonly approved: { readonly id: string; readonly digest: string; readonly by: string } | undefined;
+  /** Addresses of others with the same workspace of the platform: none of them may run. */
+  readonly twins: string | undefined;
   /** Id of the plan that waits or is approved. */
   readonly openPlan: string | undefined;
   /** What the first state begins with, so that the open plan stays the same. */
@@ -53,6 +55,8 @@ export async function rowsToRun(
   const rows = await ask(
     `SELECT w.*, now()::text AS read_at, w.last->'missing' AS missing,
   extract(epoch FROM now() - j.due)::float8 AS lateness, p.id AS plan_id, p.digest, p.state AS plan_state,
+  (SELECT string_agg(o.address, ' and ' ORDER BY o.address) FROM ${S}.workspaces o WHERE o.workspace_id = w.workspace_id
+    AND o.base_url = w.base_url AND o.address <> w.address AND o.vanished_at IS NULL) AS twins,
   p.decided_by, p.plan->'state'->>'lineage' AS lineage, p.plan->'state'->>'salt' AS salt
 FROM json_to_recordset($1::json) AS j (address text, due timestamptz)
 JOIN ${S}.workspaces w ON w.address = j.address AND w.paused_at IS NULL AND w.vanished_at IS NULL
@@ -83,6 +87,7 @@ function rowOf(row: DatabaseRow): RunRow {
       row.plan_state !== 'approved'
         ? undefined
         : { id: String(row.plan_id), digest: String(row.digest), by: String(row.decided_by) },
+    twins: text('twins'),
     openPlan: text('plan_id'),
     fresh: row.plan_id === null ? undefined : { lineage: String(row.lineage), salt: String(row.salt) },
     missing: (row.missing ?? []) as RunRow['missing'],

@@ -13,11 +13,13 @@ import type { Guesses } from './guesses.ts';
 
 /** What the listener serves. */
 interface ListenerOptions extends Admission {
+  /** Whether it does its work; always where absent. */
+  isAlive?(): boolean;
   isReady(): boolean;
-  status(): Json;
+  status(): Json | Promise<Json>;
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
-  /** Asks for a run. */
-  reconcile(): void;
+  /** Asks for a run; not to be had where absent. */
+  reconcile?(): void;
   /** Strikes out secrets. */
   redact(text: string): string;
   /** Counts wrong bearer tokens. */
@@ -54,12 +56,12 @@ type Handler = (options: ListenerOptions) => HttpAnswer | Promise<HttpAnswer>;
 
 /** Probes ask by number, not by name, and may come from anywhere. */
 const probes: Readonly<Record<string, Handler>> = {
-  '/healthz': () => ({ status: 200, body: { alive: true } }),
+  '/healthz': ({ isAlive = () => true }) => ({ status: isAlive() ? 200 : 503, body: { alive: isAlive() } }),
   '/readyz': ({ isReady }) => ({ status: isReady() ? 200 : 503, body: { ready: isReady() } }),
 };
 
 const pages: Readonly<Record<string, Handler>> = {
-  '/status': ({ status }) => ({ status: 200, body: status() }),
+  '/status': async ({ status }) => ({ status: 200, body: await status() }),
   '/metrics': async ({ metrics }) => ({ status: 200, body: await metrics() }),
 };
 
@@ -72,9 +74,9 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     if (options.page !== undefined && !isOwn(pathOf(request))) return options.page(request, response);
     // What is sent with a request is of no interest, but must not pile up.
     request.resume();
-    void answer(request, options).then((given) =>
-      send(request, response, { ...given, redact: options.redact }),
-    );
+    void answer(request, options)
+      .catch((error: unknown) => ({ status: 503, body: { error: String(error) } }))
+      .then((given) => send(request, response, { ...given, redact: options.redact }));
   });
   server.maxConnections = MOST_CONNECTIONS;
   server.timeout = IDLE;
@@ -98,7 +100,7 @@ async function answer(request: IncomingMessage, options: ListenerOptions): Promi
     : Object.hasOwn(pages, path)
       ? pages[path]
       : undefined;
-  if (path === '/reconcile') {
+  if (path === '/reconcile' && options.reconcile !== undefined) {
     if (request.method !== 'POST') return { status: 405, body: { error: 'use POST' }, allow: 'POST' };
     const refused = refusing(request, options, { writes: true });
     if (refused !== undefined) return refused;
@@ -106,7 +108,8 @@ async function answer(request: IncomingMessage, options: ListenerOptions): Promi
     return { status: 202, body: { accepted: true } };
   }
   if (route === undefined) {
-    return { status: 404, body: { error: NOT_FOUND } };
+    const known = options.reconcile === undefined ? NOT_FOUND.replace(', POST /reconcile', '') : NOT_FOUND;
+    return { status: 404, body: { error: known } };
   }
   if (!isRead) return { status: 405, body: { error: 'use GET' }, allow: 'GET, HEAD' };
   const refused = Object.hasOwn(probes, path) ? undefined : refusing(request, options, { writes: false });

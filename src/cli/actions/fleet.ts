@@ -1,0 +1,175 @@
+import path from 'node:path';
+import type { FleetControl, FleetStatus } from '../../fleet/control.ts';
+import type { FleetDatabase } from '../../fleet/database/fleet-database.ts';
+import { setUpTables, tablesScript } from '../../fleet/database/set-up-tables.ts';
+import { FLEET_FILE, type FleetFile, loadFleetFile } from '../../fleet/fleet-file.ts';
+import { openFleetDatabase, withControl } from '../../fleet/open-fleet.ts';
+import type { ShownStatus } from '../../fleet/rows/status-rows.ts';
+import { jsonText } from '../../output/json-text.ts';
+import { plural } from '../../output/plural.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { userName } from '../../runs/local-user.ts';
+import { Secret } from '../../values/value.ts';
+import type { Context } from '../context.ts';
+import { fleetStatusText } from '../fleet-status-text.ts';
+
+export interface FleetFlags {
+  readonly file?: string;
+}
+
+interface AddressesFlags extends FleetFlags {
+  readonly addresses: readonly string[];
+}
+
+/** The fleet file that is named, or that of the folder. */
+export function fleetFileOf({ cwd, env, redactor }: Context, { file = FLEET_FILE }: FleetFlags): FleetFile {
+  const fleet = loadFleetFile(path.resolve(cwd, file), env);
+  if (fleet.database instanceof Secret && fleet.database.isSet) redactor.add(fleet.database.reveal());
+  return fleet;
+}
+
+interface StatusFlags extends FleetFlags {
+  readonly address?: string;
+  readonly output: 'text' | 'json';
+  readonly only?: readonly ShownStatus[];
+  readonly detailedExitcode?: boolean;
+}
+
+export async function fleetStatus(context: Context, flags: StatusFlags): Promise<number> {
+  const { address, output, only: statuses, detailedExitcode } = flags;
+  const { terminal, cwd } = context;
+  const limit = output === 'json' ? ALL : undefined;
+  const status = await withControl(fleetFileOf(context, flags), cwd, (control) =>
+    control.status({ address, statuses, limit }),
+  );
+  terminal.out(
+    output === 'json' ? jsonText(status) : fleetStatusText(status, terminal.tableStyle, { address }),
+  );
+  const isRight = ({ counts }: FleetStatus): boolean =>
+    Object.entries(counts).every(([name, count]) => name === 'in-sync' || count === 0);
+  return detailedExitcode && !isRight(status) ? ExitCode.changes : ExitCode.ok;
+}
+
+const ALL = 1_000_000;
+
+export async function fleetRun(context: Context, flags: AddressesFlags): Promise<number> {
+  const { addresses } = flags;
+  await asked(context, flags, (control) => control.run(addresses, person(context)));
+  context.terminal.out(`Asked for ${plural(addresses.length, 'run')}.\n`);
+  return ExitCode.ok;
+}
+
+export async function fleetPause(
+  context: Context,
+  flags: AddressesFlags & { readonly because?: string },
+): Promise<number> {
+  const { addresses, because } = flags;
+  const paused = await asked(context, flags, (control) =>
+    control.pause(addresses, { by: person(context), because }),
+  );
+  return told(context, 'Paused', paused, addresses);
+}
+
+export async function fleetResume(context: Context, flags: AddressesFlags): Promise<number> {
+  const { addresses } = flags;
+  const resumed = await asked(context, flags, (control) => control.resume(addresses));
+  return told(context, 'Resumed', resumed, addresses);
+}
+
+export async function fleetApprove(
+  context: Context,
+  flags: FleetFlags & { readonly address: string; readonly plan?: string; readonly reject?: boolean },
+): Promise<number> {
+  const { address, plan, reject } = flags;
+  const { terminal } = context;
+  if (plan === undefined) return showPlan(context, flags);
+  const by = person(context);
+  await asked(context, flags, (control) =>
+    reject ? control.reject(address, plan, by) : control.approve(address, plan, by),
+  );
+  terminal.out(reject ? `Rejected plan ${plan} of ${address}.\n` : `Approved plan ${plan} of ${address}.\n`);
+  return ExitCode.ok;
+}
+
+async function showPlan(context: Context, flags: FleetFlags & { readonly address: string }): Promise<number> {
+  const document = await asked(context, flags, (control) => control.plan(flags.address));
+  if (document === undefined) throw new UserError(`no plan of ${flags.address} waits for approval`);
+  const { planDocument } = await import('../../engine/plan/plan-document.ts');
+  const { approvalDigest } = await import('../../engine/plan/approval-digest.ts');
+  const { planReport } = await import('../../output/report.ts');
+  const { reportText } = await import('../../output/formats/text.ts');
+  const plan = planDocument.parse(document);
+  const { terminal } = context;
+  terminal.out(reportText(planReport(plan), terminal.style));
+  const id = approvalDigest(plan).slice(0, 12);
+  terminal.out(`\nTo approve it: voxform fleet approve ${flags.address} ${id}\n`);
+  return ExitCode.ok;
+}
+
+/** Makes the tables, or prints what somebody with more rights runs. */
+export async function fleetInit(
+  context: Context,
+  flags: FleetFlags & { readonly sql?: boolean },
+): Promise<number> {
+  const { cwd, terminal } = context;
+  const fleet = fleetFileOf(context, flags);
+  if (fleet.database === undefined && flags.sql) {
+    throw new UserError('the embedded database needs no set-up', {
+      hint: 'Set database in the fleet file to the address of a PostgreSQL.',
+      exitCode: ExitCode.usage,
+    });
+  }
+  const database = await openFleetDatabase(fleet, cwd);
+  try {
+    if (flags.sql) {
+      const { queueScript } = await import('../../fleet/queue.ts');
+      const role = roleOf(database);
+      terminal.out(`BEGIN;\n${tablesScript(role)}\nCOMMIT;\n${queueScript(role)}\n`);
+    } else {
+      await setUp(database);
+      terminal.out(`The tables of the fleet are in ${database.location}.\n`);
+    }
+  } finally {
+    await database.close();
+  }
+  return ExitCode.ok;
+}
+
+function roleOf({ user }: FleetDatabase): string {
+  if (user !== undefined) return user;
+  throw new UserError('database names no user, whom the statements would give rights', {
+    hint: 'Write it as postgres://USER@HOST:5432/DATABASE.',
+  });
+}
+
+async function setUp(database: FleetDatabase): Promise<void> {
+  await setUpTables(database);
+  const { Queue } = await import('../../fleet/queue.ts');
+  const queue = await Queue.open(database, { heartbeat: 30, monitor: 60, expiry: 3600 }, () => undefined);
+  await queue.close();
+}
+
+function asked<T>(
+  context: Context,
+  flags: FleetFlags,
+  work: (control: FleetControl) => Promise<T>,
+): Promise<T> {
+  return withControl(fleetFileOf(context, flags), context.cwd, work);
+}
+
+function told(
+  { terminal }: Context,
+  done: string,
+  changed: readonly string[],
+  addresses: readonly string[],
+): number {
+  const before = addresses.length - changed.length;
+  const rest = before === 0 ? '' : ` ${before} already ${before === 1 ? 'was' : 'were'}.`;
+  terminal.out(`${done} ${plural(changed.length, 'workspace')}.${rest}\n`);
+  return ExitCode.ok;
+}
+
+/** Who asks, for the history. */
+function person({ env }: Context): string {
+  return userName(env);
+}

@@ -1,0 +1,98 @@
+import { Option } from 'commander';
+import { duration, outputOption } from '../flags.ts';
+import { withPage } from '../page-flags.ts';
+import type { CommandTable } from '../perform.ts';
+
+const ADDRESS = 'Address, SOURCE/PROJECT:WORKSPACE';
+/** Those that `fleet status` counts. */
+const statuses = [
+  'failed',
+  'invalid',
+  'waiting',
+  'vanished',
+  'stale',
+  'drifted',
+  'pending',
+  'paused',
+  'never-run',
+  'in-sync',
+];
+const withoutProject = { withoutProject: true };
+
+/** Many workspaces, kept by any number of processes over one database. */
+export const fleetCommands = {
+  fleet: {
+    summary: 'Reconcile many workspaces',
+    define: (fleet, perform) => {
+      fleet
+        .description(
+          'Reconcile the workspaces of a fleet.yaml, with any number of processes over one PostgreSQL database.',
+        )
+        .option('--file <file>', 'Fleet file', 'fleet.yaml');
+      const actions = () => import('../actions/fleet.ts');
+
+      withPage(fleet.command('serve'), '/healthz, /readyz, /status and /metrics')
+        .summary('Serve the fleet')
+        .description(
+          'Find the workspaces of the fleet and reconcile each on its interval and when its project changes. Start as many processes as needed. Press Ctrl-C to stop.',
+        )
+        .addOption(
+          duration('--grace', 'Time to finish requests in flight on exit', { seconds: 25, as: '25s' }),
+        )
+        .action(
+          perform(async () => (await import('../actions/fleet-serve.ts')).serveFleet, {
+            ...withoutProject,
+            ownRuns: true,
+          }),
+        );
+      fleet
+        .command('status')
+        .summary('Show the status of the fleet')
+        .description(
+          'Show how many workspaces have each status, what needs a person, how old all of it is, and the processes. With an address, show one workspace.',
+        )
+        .argument('[address]', ADDRESS)
+        .addOption(outputOption(['text', 'json']))
+        .addOption(new Option('--only <statuses...>', 'Only workspaces with this status').choices(statuses))
+        .option('--detailed-exitcode', 'Exit with 2 when a workspace is not in sync')
+        .action(perform(async () => (await actions()).fleetStatus, withoutProject));
+      fleet
+        .command('run')
+        .summary('Run workspaces before their turn')
+        .description('Ask for a run of these workspaces before their turn. Does not wait for it.')
+        .argument('<addresses...>', ADDRESS)
+        .action(perform(async () => (await actions()).fleetRun, withoutProject));
+      fleet
+        .command('pause')
+        .summary('Pause workspaces')
+        .description(
+          'Begin no more runs of these workspaces until they are resumed. A run in progress continues.',
+        )
+        .argument('<addresses...>', ADDRESS)
+        .option('--because <text>', 'Reason, for fleet status')
+        .action(perform(async () => (await actions()).fleetPause, withoutProject));
+      fleet
+        .command('resume')
+        .summary('Resume paused workspaces')
+        .description('Run paused workspaces again, at once and then on their interval.')
+        .argument('<addresses...>', ADDRESS)
+        .action(perform(async () => (await actions()).fleetResume, withoutProject));
+      fleet
+        .command('approve')
+        .summary('Approve a waiting plan')
+        .description(
+          'Approve a waiting plan of a workspace in mode approve: the next run applies exactly that plan. If anything changed since, it makes a new one, which needs its own approval. Without a plan, show the one that waits.',
+        )
+        .argument('<address>', ADDRESS)
+        .argument('[plan]', 'Id of the plan')
+        .option('--reject', 'Reject the plan instead')
+        .action(perform(async () => (await actions()).fleetApprove, withoutProject));
+      fleet
+        .command('init')
+        .summary('Set up the database of the fleet')
+        .description('Create the tables of the fleet, which fleet serve does too where it has the rights.')
+        .option('--sql', 'Print the statements for an administrator instead')
+        .action(perform(async () => (await actions()).fleetInit, withoutProject));
+    },
+  },
+} satisfies CommandTable;

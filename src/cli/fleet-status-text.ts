@@ -1,0 +1,120 @@
+import type { FleetStatus } from '../fleet/control.ts';
+import { type ShownWorkspace, shownStatuses } from '../fleet/rows/status-rows.ts';
+import { escapeControls } from '../output/escape-controls.ts';
+import { plural } from '../output/plural.ts';
+import type { Style } from '../output/style.ts';
+import { type Column, renderTable } from '../output/table.ts';
+import { isObject } from '../values/json.ts';
+
+const columns: readonly Column[] = [
+  { title: 'WORKSPACE', whole: true },
+  { title: 'STATUS', whole: true },
+  { title: 'SINCE', whole: true },
+  { title: 'CHECKED', whole: true },
+  { title: 'NOTE' },
+];
+
+/** As many rows as a person reads; the rest is counted. */
+const MOST_ROWS = 50;
+
+interface Shown {
+  /** All of one workspace, in place of the fleet. */
+  readonly address?: string | undefined;
+}
+
+/** What needs a person first, then how old all of it is. */
+export function fleetStatusText(status: FleetStatus, style: Style, { address }: Shown): string {
+  const { counts, workspaces, sources, processes, lateness, oldestCheckAge, at } = status;
+  const now = Date.parse(at);
+  const [only] = workspaces;
+  if (address !== undefined && only !== undefined) return workspaceText(only, now);
+  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const named = shownStatuses.filter((name) => counts[name] > 0).map((name) => `${counts[name]} ${name}`);
+  const open = workspaces
+    .filter((each) => each.status !== 'in-sync')
+    .sort((a, b) => shownStatuses.indexOf(a.status) - shownStatuses.indexOf(b.status));
+  const rows = open
+    .slice(0, MOST_ROWS)
+    .map((each) => [
+      each.address,
+      each.status,
+      ageOf(each.since, now),
+      each.checkedAge === null ? 'never' : `${span(each.checkedAge)} ago`,
+      noteOn(each),
+    ]);
+  const more = open.length - rows.length;
+  const late = processes.length === 0 || lateness < 1 ? '' : `; the next run is ${span(lateness)} late`;
+  const checked = oldestCheckAge === null ? '' : `; oldest check ${span(oldestCheckAge)} ago`;
+  return [
+    `${plural(total, 'workspace')}${named.length === 0 ? '' : `: ${named.join(', ')}`}${checked}${late}`,
+    ...(rows.length === 0 ? [] : ['', renderTable(columns, rows, style).trimEnd()]),
+    ...(more > 0 ? [`and ${more} more; to see all: voxform fleet status --output json`] : []),
+    '',
+    ...sources.flatMap(({ name, shown, commit, fetchedAge, problem, warnings }) => [
+      `Source ${name} (${escapeControls(shown)}): ${commit === null ? '' : `commit ${commit.slice(0, 10)}, `}${fetchedAge === null ? 'never fetched' : `fetched ${span(fetchedAge)} ago`}`,
+      ...[...(problem === null ? [] : [problem]), ...warnings].map((each) => `  ${escapeControls(each)}`),
+    ]),
+    ...(processes.length === 0 ? ['No process serves the fleet: voxform fleet serve'] : []),
+    ...processes.map(
+      ({ host, pid, version, status: state, runs, heardAge }) =>
+        `Process ${pid} on ${host} (${version}): ${state}, ${plural(runs.length, 'run')}, heard ${span(heardAge)} ago`,
+    ),
+    '',
+  ].join('\n');
+}
+
+function workspaceText(workspace: ShownWorkspace, now: number): string {
+  const { status, since, mode, intervalSeconds, workspaceId, baseUrl, checkedAge, failures } = workspace;
+  const { asked, paused, vanishedAt, commit, plan, dueAt } = workspace;
+  const due = (Date.parse(dueAt) - now) / 1000;
+  const facts: [string, string | null][] = [
+    ['Workspace', workspace.address],
+    ['Status', `${status}, since ${since}`],
+    ['Checked', checkedAge === null ? 'never' : `${span(checkedAge)} ago`],
+    ['Next run', paused !== null || vanishedAt !== null ? null : due > 0 ? `in ${span(due)}` : 'due'],
+    ['Mode', `${mode}, every ${span(intervalSeconds)}`],
+    ['Platform', baseUrl && `${workspaceId ?? 'unknown'} at ${baseUrl}`],
+    ['Commit', commit],
+    ['Failures', failures === 0 ? null : `${failures} in a row`],
+    ['Asked for', asked && [asked.why, asked.by].filter((each) => each !== null).join(' by ')],
+    [
+      'Paused',
+      paused && `by ${paused.by} ${paused.at}${paused.because === null ? '' : `: ${paused.because}`}`,
+    ],
+    ['Vanished', vanishedAt],
+    [
+      'Plan',
+      plan && `${plan.id}, ${plan.state}${plan.by === null ? '' : ` by ${plan.by}`}, made ${plan.madeAt}`,
+    ],
+    ['Note', noteOn(workspace) || null],
+  ];
+  const known = facts.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]));
+  const width = Math.max(...known.map(([name]) => name.length));
+  return known.map(([name, value]) => `${name.padEnd(width)}  ${escapeControls(value)}\n`).join('');
+}
+
+/** What a person must know, in a clause. */
+function noteOn({ address, status, plan, paused, problem, last, vanishedAt }: ShownWorkspace): string {
+  if (plan?.state === 'waiting') return `voxform fleet approve ${address} ${plan.id}`;
+  if (paused !== null) return `by ${paused.by}${paused.because === null ? '' : `: ${paused.because}`}`;
+  if (vanishedAt !== null) return 'its project left the source, and its state has records';
+  if (problem !== null) return escapeControls(problem);
+  const text = isObject(last) ? (last.error ?? firstOf(last.problems) ?? firstOf(last.drift)) : undefined;
+  return status !== 'never-run' && typeof text === 'string' ? escapeControls(text) : '';
+}
+
+function firstOf(list: unknown): unknown {
+  const first: unknown = Array.isArray(list) ? list[0] : undefined;
+  return isObject(first) ? first.address : first;
+}
+
+function ageOf(since: string, now: number): string {
+  return span(Math.max(0, (now - Date.parse(since)) / 1000));
+}
+
+/** `5 s`, `3 min`, `2 h` or `4 d`. */
+function span(seconds: number): string {
+  if (seconds < 100) return `${Math.round(seconds)} s`;
+  if (seconds < 6000) return `${Math.round(seconds / 60)} min`;
+  return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} d`;
+}

@@ -1,0 +1,108 @@
+import { chmod, rm } from 'node:fs/promises';
+import { connect, createServer, type Socket } from 'node:net';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import { errorCode } from '../problems/error-code.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { FleetControl } from './control.ts';
+
+/* One request a connection: a line of JSON there, a line of JSON back. Who may open the socket may do everything. */
+
+const methods = [
+  'status',
+  'run',
+  'pause',
+  'resume',
+  'approve',
+  'reject',
+  'plan',
+] as const satisfies readonly (keyof FleetControl)[];
+
+const request = z.object({ method: z.enum(methods), args: z.array(z.json()) });
+const answer = z.union([
+  z.object({ result: z.json().optional() }).strict(),
+  z.object({ error: z.object({ message: z.string(), hint: z.string().optional() }) }),
+]);
+
+type ControlMethod = (...args: unknown[]) => Promise<unknown>;
+
+/** Lets other processes of this user control the fleet through a socket of the file system. */
+export async function listenForControl(control: FleetControl, file: string): Promise<AsyncDisposable> {
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on('error', () => undefined);
+    void respond(control, socket);
+  });
+  // Its lock says that nobody else serves this fleet: what lies there is of a process that died.
+  await rm(file, { force: true });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(shortest(file), resolve);
+  });
+  await chmod(file, 0o600);
+  return {
+    async [Symbol.asyncDispose]() {
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+/** The control of the process that listens there; undefined where none does. */
+export async function controlThrough(file: string): Promise<FleetControl | undefined> {
+  const first = await connected(file);
+  if (first === undefined) return undefined;
+  first.destroy();
+  const call =
+    (method: (typeof methods)[number]): ControlMethod =>
+    async (...args) => {
+      const socket = await connected(file);
+      if (socket === undefined) throw ended();
+      socket.end(JSON.stringify({ method, args }));
+      const given = await text(socket).catch(() => '');
+      if (given === '') throw ended();
+      const found = answer.parse(JSON.parse(given));
+      if ('error' in found) throw new UserError(found.error.message, hintOf(found.error));
+      return found.result;
+    };
+  return Object.fromEntries(methods.map((method) => [method, call(method)])) as unknown as FleetControl;
+}
+
+function hintOf({ hint }: { readonly hint?: string | undefined }): { readonly hint?: string } {
+  return hint === undefined ? {} : { hint };
+}
+
+function ended(): UserError {
+  return new UserError('voxform fleet serve ended before it answered', {
+    hint: 'Start it again, and repeat the command.',
+  });
+}
+
+async function respond(control: FleetControl, socket: Socket): Promise<void> {
+  let given: object;
+  try {
+    const { method, args } = request.parse(JSON.parse(await text(socket)));
+    given = { result: await (control[method] as ControlMethod)(...args) };
+  } catch (error) {
+    const hint = error instanceof UserError ? error.hint : undefined;
+    given = { error: { message: error instanceof Error ? error.message : String(error), hint } };
+  }
+  socket.end(JSON.stringify(given));
+}
+
+function connected(file: string): Promise<Socket | undefined> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ path: shortest(file), allowHalfOpen: true });
+    socket.once('connect', () => resolve(socket));
+    socket.once('error', (error) => {
+      const isNobody = ['ENOENT', 'ECONNREFUSED'].includes(errorCode(error) ?? '');
+      if (isNobody) resolve(undefined);
+      else reject(new UserError(`cannot connect to ${file}: ${error.message}`));
+    });
+  });
+}
+
+/** The path of a socket may have about a hundred bytes. */
+function shortest(file: string): string {
+  const relative = path.relative('.', file);
+  return relative.length < file.length ? relative : file;
+}

@@ -1,0 +1,121 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { Interrupts } from '../../src/cli/interrupts.ts';
+import { createProgram } from '../../src/cli/program.ts';
+import { startEmulator } from '../../src/emulator/start-emulator.ts';
+import { shownStatuses } from '../../src/fleet/rows/status-rows.ts';
+import { step } from '../step.ts';
+import { command } from '../trust/in-process.ts';
+import { temporaryFolder } from './voxform-process.ts';
+import { agentManifest, projectFile } from './workspace.ts';
+
+const KEY = { VOXFORM_TEST_KEY: 'key-of-the-fleet' };
+const acme = 'voices/clients/acme:test';
+
+it('knows the statuses that it takes', async () => {
+  const program = await createProgram(async () => undefined);
+  const status = program.commands
+    .find((each) => each.name() === 'fleet')
+    ?.commands.find((each) => each.name() === 'status');
+  const only = status?.options.find(({ long }) => long === '--only');
+  expect(only?.argChoices).toEqual([...shownStatuses]);
+});
+
+it('is served over an embedded database, and controlled by other processes', {
+  timeout: 180_000,
+}, async () => {
+  await using first = await startEmulator({ seed: 1, workspaceId: '01JEMV1AT0RW0RKSPACE000001' });
+  await using second = await startEmulator({ seed: 2, workspaceId: '01JEMV1AT0RW0RKSPACE000002' });
+  const own = (text: string): string => text.replace('VOXFORM_API_KEY', 'VOXFORM_TEST_KEY');
+  await using folder = await temporaryFolder({
+    'fleet.yaml': `version: 1
+sources: { voices: { path: voices, projects: ["clients/*"] } }
+workspaces: { "*/acme:test": { mode: approve, interval: 1s }, "*": { mode: apply, interval: 1s } }
+`,
+    'voices/clients/acme/voxform.yaml': own(projectFile(first)),
+    'voices/clients/acme/manifests/a.yaml': agentManifest('a', 'One.'),
+    'voices/clients/beta/voxform.yaml': own(projectFile(second)),
+    'voices/clients/beta/manifests/b.yaml': agentManifest('b', 'One.'),
+    'voices/clients/twin/voxform.yaml': own(projectFile(second)).replace('test:', 'twin:'),
+    'voices/clients/twin/manifests/c.yaml': agentManifest('c', 'One.'),
+  });
+  const fleet = async (...args: string[]) => {
+    const { stderr, ...result } = await command(['fleet', ...args], { cwd: folder.root, env: KEY });
+    return { ...result, stderr: stderr.replaceAll(/\s+/g, ' ') };
+  };
+  const until = async (what: () => Promise<boolean>): Promise<void> => {
+    while (!(await what())) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const json = async (...args: string[]) =>
+    JSON.parse((await fleet('status', ...args, '--output', 'json')).stdout);
+
+  await step('which must have been served once', async () => {
+    const { code, stderr } = await fleet('status');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('no fleet was ever served in')]);
+    expect((await fleet('serve', '--file', 'other.yaml')).stderr).toContain('cannot read');
+    const overriding = { ...KEY, VOXFORM_API_KEY: 'x' };
+    const refused = await command(['fleet', 'serve'], { cwd: folder.root, env: overriding });
+    expect([refused.code, refused.stderr]).toEqual([
+      64,
+      expect.stringContaining('VOXFORM_API_KEY would apply'),
+    ]);
+  });
+
+  const interrupts = new Interrupts(() => undefined);
+  const serving = command(['fleet', 'serve'], { cwd: folder.root, env: KEY, interrupts });
+  await until(async () => existsSync(path.join(folder.root, '.voxform/fleet/control.sock')));
+  const statusOf = async (address: string): Promise<string> => {
+    const { workspaces } = await json();
+    return workspaces.find((each: { address: string }) => each.address === address)?.status;
+  };
+
+  await step('by one process, which another one hears', async () => {
+    const { code, stderr } = await fleet('serve');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('is in use by process')]);
+  });
+
+  const plan = await step('and waits for approval of exactly one plan', async () => {
+    await until(async () => (await statusOf(acme)) === 'waiting');
+    const shown = await fleet('approve', acme);
+    expect(shown.stdout).toContain('+ Agent/a');
+    const [, id = ''] = /fleet approve \S+ ([0-9a-f]{12})/.exec(shown.stdout) ?? [];
+    const wrong = await fleet('approve', acme, 'deadbeefdead');
+    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('does not wait for approval')]);
+    return id;
+  });
+
+  await step('and runs none of two workspaces that are one', async () => {
+    await until(async () => (await statusOf('voices/clients/twin:twin')) === 'failed');
+    await until(async () => (await statusOf('voices/clients/beta:test')) === 'failed');
+    const { stdout } = await fleet('status');
+    expect(stdout).toMatch(/clients\/twin:twin and voices\/clients\/beta:test are the same workspace/);
+    expect(second.requests).toEqual([]);
+  });
+
+  await step('and pauses, resumes and runs workspaces', async () => {
+    expect((await fleet('pause', acme, '--because', 'later')).stdout).toBe('Paused 1 workspace.\n');
+    expect((await fleet('pause', acme)).stdout).toBe('Paused 0 workspaces. 1 already was.\n');
+    expect((await fleet('status', acme)).stdout).toMatch(/Paused +by .*: later/);
+    expect((await fleet('run', acme)).code).toBe(1);
+    expect((await fleet('resume', acme)).stdout).toBe('Resumed 1 workspace.\n');
+    expect((await fleet('run', acme)).stdout).toBe('Asked for 1 run.\n');
+    const unknown = await fleet('run', 'voices/clients/acne:test');
+    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining(`did you mean "${acme}"?`)]);
+  });
+
+  await step('and applies what was approved', async () => {
+    expect((await fleet('approve', acme, plan)).stdout).toBe(`Approved plan ${plan} of ${acme}.\n`);
+    await until(async () => (await statusOf(acme)) === 'in-sync');
+    expect(first.world.agents.size).toBe(1);
+    expect((await fleet('status', '--detailed-exitcode')).code).toBe(2);
+  });
+
+  await step('and goes on where it ended, with the same records', async () => {
+    interrupts.raise('SIGTERM');
+    const { code, stderr } = await serving;
+    expect([code, stderr]).toEqual([0, expect.stringContaining('stopped')]);
+    expect(stderr).not.toContain(KEY.VOXFORM_TEST_KEY);
+    expect((await fleet('status')).stdout).toContain('No process serves the fleet: voxform fleet serve');
+  });
+});
