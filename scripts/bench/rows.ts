@@ -28,7 +28,17 @@ export interface Bench {
   emit(row: Row): void;
 }
 
-export const GROUPS = ['start', 'validate', 'plan', 'apply', 'export', 'state', 'watch', 'growth'] as const;
+export const GROUPS = [
+  'start',
+  'validate',
+  'plan',
+  'apply',
+  'export',
+  'state',
+  'watch',
+  'page',
+  'growth',
+] as const;
 export type Group = (typeof GROUPS)[number];
 
 const CONCURRENCY = 16;

@@ -6,6 +6,7 @@ import {
   type KeptRun,
   keptRuns,
   pageOfWorkspaces,
+  sourceNames,
   storedState,
   workspaceVersion,
 } from '../fleet/rows/page-rows.ts';
@@ -92,11 +93,11 @@ export class FleetSource implements PageSource {
     const { status, source, q: contains, sort: order, page } = query;
     const offset = (page - 1) * ROWS_PER_PAGE;
     const selection = { status, source, contains, order, offset, limit: ROWS_PER_PAGE };
-    const [{ rows, found, total }, { sources }] = await Promise.all([
+    const [{ rows, found, total }, sources] = await Promise.all([
       pageOfWorkspaces(database, selection),
-      fleetFigures(database),
+      sourceNames(database),
     ]);
-    return { rows: rows.map(rowOf), found, total, sources: sources.map(({ name }) => name), labels: [] };
+    return { rows: rows.map(rowOf), found, total, sources, labels: [] };
   }
 
   async workspace(address: string): Promise<WorkspaceDetail | undefined> {

@@ -59,7 +59,7 @@ export class LiveUpdates {
     let said: string | undefined;
     let heardAt = began;
     while (!signal.aborted && performance.now() - began < LONGEST) {
-      const version = await this.#look(address);
+      const version = await this.version(address);
       const isPingDue = performance.now() - heardAt >= PING;
       if (isPingDue && !(await isAllowed())) return;
       if (version !== said || isPingDue) {
@@ -71,8 +71,8 @@ export class LiveUpdates {
     }
   }
 
-  /** One look for all streams that follow the same. */
-  #look(address: string | undefined): Promise<string> {
+  /** One look for all who ask within the time between two. */
+  version(address: string | undefined): Promise<string> {
     const now = performance.now();
     for (const [key, { until }] of this.#looks) if (until <= now) this.#looks.delete(key);
     const known = this.#looks.get(address ?? '');

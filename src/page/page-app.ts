@@ -94,7 +94,7 @@ export function createPage(options: SiteOptions): Page {
   };
   const show = async (c: PageContext, body: Html, shown: Shown): Promise<Response> => {
     const { title, section, follows, status = 200 } = shown;
-    const updates = follows && { ...follows, version: await source.version(follows.address) };
+    const updates = follows && { ...follows, version: await live.version(follows.address) };
     const page = layout({ title, section, live: updates, body }, viewContext(c));
     return c.html(options.redact(page.text), status);
   };

@@ -2,14 +2,13 @@ import { expect, it } from 'vitest';
 import { sessionsIn, tokensOf } from '../../src/cli/fleet-page.ts';
 import { fleetControl } from '../../src/fleet/control.ts';
 import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
-import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
 import { addToken, listTokens, removeToken } from '../../src/fleet/rows/token-rows.ts';
 import { FleetSource } from '../../src/page/fleet-source.ts';
-import { listOrders } from '../../src/page/page-data.ts';
 import { pathOf } from '../../src/page/views/parts.ts';
 import { testFleet } from '../fleet/test-fleet.ts';
 import { freshDatabase } from '../state/backends/postgres/databases.ts';
 import { step } from '../step.ts';
+import { enterMany, listPaths } from './many-workspaces.ts';
 import { runningPage } from './running-page.ts';
 
 const RULES = 'workspaces: { "*": { mode: approve, interval: 1h } }';
@@ -39,7 +38,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     approver: await addToken(database, { name: 'ann@example.com', role: 'approver', by: 'test' }),
   };
   await using page = await runningPage({
-    source: source as never,
+    source,
     tokens: tokensOf(database),
     sessions: sessionsIn(database),
     now: () => new Date(),
@@ -115,31 +114,16 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
 });
 
 it('shows 10,000 workspaces in pages of less than 100 kB', { timeout: 60_000 }, async () => {
-  const pg = await freshDatabase();
-  const database = fleetDatabaseAt(pg.url);
-  await setUpTables(database);
-  await database.ask(
-    `INSERT INTO voxform_fleet.sources (name, shown) VALUES ('voices', 'main of https://git.example.com/voices')`,
-  );
-  await database.ask(`INSERT INTO voxform_fleet.workspaces (address, source, project, workspace, mode, interval_ms, version, due_at, status, status_since, checked_at, last)
-SELECT 'voices/clients/' || repeat('long-', 8) || lpad(n::text, 5, '0') || ':production', 'voices', 'clients/' || n, 'production', 'report', 300000, 'v', now(),
-  (ARRAY['in-sync', 'drifted', 'failed', 'waiting'])[1 + n % 4], now(), now() - (n % 5) * interval '1 minute',
-  json_build_object('error', repeat('GET /api/v1/agents/01J: 503 ', 20), 'drift', json_build_array('Agent/a'))::jsonb
-FROM generate_series(1, 10000) AS n`);
+  const database = fleetDatabaseAt((await freshDatabase()).url);
+  await enterMany(database, 10_000);
   const source = new FleetSource({
     database,
     control: fleetControl(database),
     now: () => new Date(),
     log: () => undefined,
   });
-  await using page = await runningPage({ source: source as never, now: () => new Date() });
-  const queries = [
-    '?status=failed&page=50',
-    '?q=long-0999',
-    '?page=9999',
-    ...listOrders.map((sort) => `?sort=${sort}&page=7`),
-  ];
-  for (const path of ['/', ...queries.map((query) => `/workspaces${query}`)]) {
+  await using page = await runningPage({ source, now: () => new Date() });
+  for (const path of listPaths) {
     const { status, text } = await page.ask(path);
     expect([path, status]).toEqual([path, 200]);
     expect([path, Buffer.byteLength(text)]).toEqual([

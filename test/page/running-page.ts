@@ -22,6 +22,7 @@ interface Sent {
 
 export interface RunningPage extends AsyncDisposable {
   readonly url: string;
+  /** Of no use where another was given. */
   readonly source: SampleSource;
   /** Moves the clock of the page. */
   time: Date;
@@ -38,10 +39,9 @@ const people: Readonly<Record<string, Person>> = Object.fromEntries(
 );
 
 /** A page over a real socket, with a token for each role. */
-export async function runningPage(
-  more: Partial<SiteOptions> & { readonly source?: SampleSource } = {},
-): Promise<RunningPage> {
-  const source = more.source ?? new SampleSource();
+export async function runningPage(more: Partial<SiteOptions> = {}): Promise<RunningPage> {
+  const sample = new SampleSource();
+  const source = more.source ?? sample;
   const made = { time: NOW };
   const guesses = new Guesses({ now: () => made.time.getTime() });
   const address: Pick<AccessOptions, 'listen' | 'names' | 'proxy' | 'userHeader'> = {
@@ -78,7 +78,7 @@ export async function runningPage(
   const ask = asking(listener.url);
   return Object.assign(made, {
     url: listener.url,
-    source,
+    source: source instanceof SampleSource ? source : sample,
     ask,
     async signIn(token: string) {
       const { headers } = await ask('/sign-in', { form: { token, to: '/' } });

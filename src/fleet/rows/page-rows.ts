@@ -37,7 +37,7 @@ export async function pageOfWorkspaces(
 ): Promise<{ readonly rows: readonly ShownWorkspace[]; readonly found: number; readonly total: number }> {
   const [row] = await statements.ask(
     `WITH s AS (SELECT address, ${SHOWN} AS shown, status_since, checked_at FROM ${S}.workspaces
-  WHERE ($2::text IS NULL OR source = $2) AND ($3::text IS NULL OR position($3 in address) > 0)),
+  WHERE ($2::text IS NULL OR source = $2) AND ($3::text IS NULL OR strpos(lower(address), lower($3)) > 0)),
 f AS (SELECT * FROM s WHERE $1::text IS NULL OR shown = $1)
 SELECT (SELECT count(*)::integer FROM ${S}.workspaces) AS total, (SELECT count(*)::integer FROM f) AS found,
   ARRAY(SELECT address FROM f ORDER BY ${orders[order]}, address LIMIT $5 OFFSET $6) AS addresses,
@@ -57,6 +57,10 @@ SELECT (SELECT count(*)::integer FROM ${S}.workspaces) AS total, (SELECT count(*
     found: Number(row?.found),
     total: Number(row?.total),
   };
+}
+
+export async function sourceNames({ ask }: FleetStatements): Promise<readonly string[]> {
+  return (await ask(`SELECT name FROM ${S}.sources ORDER BY name`)).map(({ name }) => String(name));
 }
 
 /** A run that somebody may look for. */

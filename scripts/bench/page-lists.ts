@@ -1,0 +1,52 @@
+import { get } from 'node:http';
+import { fleetControl } from '../../src/fleet/control.ts';
+import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
+import { FleetSource } from '../../src/page/fleet-source.ts';
+import { enterMany, listPaths } from '../../test/page/many-workspaces.ts';
+import { runningPage } from '../../test/page/running-page.ts';
+import { startPostgres } from '../../test/state/backends/postgres/postgres-server.ts';
+import type { Bench } from './rows.ts';
+
+const WORKSPACES = 10_000;
+const REQUESTS = 20;
+
+/** How long the page of a large fleet takes to begin with each of its lists. */
+export async function pageLists({ emit }: Pick<Bench, 'emit'>): Promise<void> {
+  await using server = await startPostgres();
+  const database = fleetDatabaseAt(server.url('postgres'));
+  try {
+    await enterMany(database, WORKSPACES);
+    const source = new FleetSource({
+      database,
+      control: fleetControl(database),
+      now: () => new Date(),
+      log: () => undefined,
+    });
+    await using page = await runningPage({ source, now: () => new Date(), every: 3000 });
+    for (const path of listPaths) {
+      const times: number[] = [];
+      for (let request = 0; request < REQUESTS; request++) times.push(await firstByte(`${page.url}${path}`));
+      emit({
+        what: `page, ${WORKSPACES} workspaces, ${path}: first byte, the slowest of ${REQUESTS} but one`,
+        floor: '',
+        floorValue: undefined,
+        value: times.sort((a, b) => a - b).at(-2) ?? Number.NaN,
+        unit: 'ms',
+        budget: 100,
+      });
+    }
+  } finally {
+    await database.close();
+  }
+}
+
+/** Milliseconds. */
+async function firstByte(url: string): Promise<number> {
+  const began = performance.now();
+  return new Promise((resolve, reject) => {
+    get(url, (answer) => {
+      answer.once('data', () => resolve(performance.now() - began));
+      answer.resume();
+    }).once('error', reject);
+  });
+}
