@@ -4,6 +4,7 @@ import type { DatabaseRow } from '../state/backends/postgres/database.ts';
 import type { Json } from '../values/json.ts';
 import type { FleetDatabase, FleetStatements } from './database/fleet-database.ts';
 import { FLEET_SCHEMA } from './database/fleet-tables.ts';
+import { lockRows } from './rows/run-rows.ts';
 import {
   type FleetFigures,
   fleetFigures,
@@ -38,6 +39,7 @@ export interface FleetControl {
 }
 
 const S = FLEET_SCHEMA;
+const LOCKED = `SELECT address FROM ${S}.workspaces WHERE address = ANY ($1::text[]) ORDER BY address FOR UPDATE`;
 
 export function fleetControl(database: FleetDatabase): FleetControl {
   const { ask } = database;
@@ -68,6 +70,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
   ): Promise<void> => {
     await known([address]);
     await database.atomically(async (statements) => {
+      await lockRows(statements, [address]);
       const [open] = await statements.ask(
         `SELECT id, digest, state, decided_by FROM ${S}.plans WHERE address = $1 AND state IN ('waiting', 'approved') FOR UPDATE`,
         address,
@@ -140,7 +143,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
       await known(addresses);
       const rows = await ask(
         `UPDATE ${S}.workspaces SET paused_at = now(), paused_by = $2, paused_because = $3
-WHERE address = ANY ($1::text[]) AND paused_at IS NULL RETURNING address`,
+WHERE address IN (${LOCKED}) AND paused_at IS NULL RETURNING address`,
         addresses,
         by,
         because ?? null,
@@ -151,7 +154,7 @@ WHERE address = ANY ($1::text[]) AND paused_at IS NULL RETURNING address`,
       await known(addresses);
       const rows = await ask(
         `UPDATE ${S}.workspaces SET paused_at = NULL, paused_by = NULL, paused_because = NULL, due_at = now()
-WHERE address = ANY ($1::text[]) AND paused_at IS NOT NULL RETURNING address`,
+WHERE address IN (${LOCKED}) AND paused_at IS NOT NULL RETURNING address`,
         addresses,
       );
       return noted(rows, 'resumed', by);
@@ -175,5 +178,5 @@ SELECT address, now(), 0, mode, $2, $3, $4, '', '{}' FROM ${S}.workspaces WHERE 
 
 function asking(why: 'requested' | 'approved'): string {
   return `UPDATE ${S}.workspaces SET asked_at = clock_timestamp(), asked_why = '${why}', asked_by = $2, due_at = least(due_at, now())
-WHERE address = ANY ($1::text[])`;
+WHERE address IN (${LOCKED})`;
 }

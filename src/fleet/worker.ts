@@ -47,7 +47,7 @@ interface Running {
 }
 
 /** Milliseconds for which ends of runs, and slots that became free, are gathered. */
-const GATHER = 100;
+const GATHER = 50;
 
 /** Does runs as slots become free, and writes what they found. */
 export class Worker {

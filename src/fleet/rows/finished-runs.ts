@@ -2,7 +2,7 @@ import type { Json } from '../../values/json.ts';
 import type { FleetDatabase, FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import type { ClaimedJob, Queue } from '../queue.ts';
-import type { RunRow, RunStatus } from './run-rows.ts';
+import { lockRows, type RunRow, type RunStatus } from './run-rows.ts';
 
 /** What a run leaves in the database. It holds no secret. */
 export interface FinishedRun {
@@ -50,6 +50,11 @@ export async function enterFinished(
   runs: readonly FinishedRun[],
 ): Promise<void> {
   await database.atomically(async (statements) => {
+    // Before the jobs, as whoever puts jobs in has the rows first.
+    await lockRows(
+      statements,
+      runs.map(({ row }) => row.address),
+    );
     const ours = await queue.finish(
       runs.map(({ job }) => job),
       statements,

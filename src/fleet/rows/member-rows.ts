@@ -113,6 +113,7 @@ const CHANGED = `asked_at = now(), asked_why = 'changed', asked_by = NULL, due_a
 async function enterMembers({ ask }: FleetStatements, { source, projects }: SourceContents): Promise<void> {
   const members = projects.flatMap((project) => project.members);
   const broken = projects.filter(({ problem }) => problem !== undefined);
+  await ask(`SELECT FROM ${S}.workspaces WHERE source = $1 ORDER BY address FOR UPDATE`, source);
   await ask(
     `INSERT INTO ${S}.workspaces AS w (address, source, project, workspace, workspace_id, base_url, mode, interval_ms, version, commit, due_at)
 SELECT m.address, $2, m.project, m.workspace, m."workspaceId", m."baseUrl", m.mode, m.interval, m.version, m.commit,

@@ -95,3 +95,11 @@ function rowOf(row: DatabaseRow): RunRow {
     lateness: Number(row.lateness),
   };
 }
+
+/** Keeps others from changing these workspaces until the transaction ends. In one order for all, so that no two wait for each other. */
+export async function lockRows({ ask }: FleetStatements, addresses: readonly string[]): Promise<void> {
+  await ask(
+    `SELECT FROM ${S}.workspaces WHERE address = ANY ($1::text[]) ORDER BY address FOR UPDATE`,
+    addresses,
+  );
+}
