@@ -138,3 +138,34 @@ it('writes what a run found while its workspace is put into the queue again, wit
   await finishing;
   expect(await jobsIn(database)).toEqual([]);
 });
+
+it('keeps a workspace that vanished as long as it has records, and gives it no turn', async () => {
+  const database = await newDatabases.PostgreSQL?.();
+  if (database === undefined) throw new Error('no database');
+  const queue = await openQueue(database);
+  await discover(database, contentsOf([memberNamed('a')]));
+  await scheduleDue(database, queue);
+  await enterFinished(database, queue, await finishedRuns(database, await queue.take(1, [])));
+  await discover(database, contentsOf([memberNamed('a'), memberNamed('never-run')]));
+  await discover(database, contentsOf([]));
+  const rows = await database.ask(
+    'SELECT address, vanished_at IS NOT NULL AS gone FROM voxform_fleet.workspaces',
+  );
+  expect(rows).toEqual([{ address: memberNamed('a').address, gone: true }]);
+  await allDue(database);
+  expect(await scheduleDue(database, queue)).toBe(0);
+  await step('a project that is broken keeps its workspaces', async () => {
+    await discover(database, contentsOf([memberNamed('a')]));
+    const broken = { project: 'a', version: '9', commit: 'c9', problem: 'no voxform.yaml', members: [] };
+    await discover(database, contentsOf([], [broken]));
+    const [row] = await database.ask(
+      'SELECT version, problem, vanished_at, asked_why FROM voxform_fleet.workspaces',
+    );
+    expect(row).toEqual({
+      version: '9',
+      problem: 'no voxform.yaml',
+      vanished_at: null,
+      asked_why: 'changed',
+    });
+  });
+});

@@ -32,3 +32,15 @@ it('applies every workspace once with several processes, and has nothing left of
     ['alive', 'alive'],
   ]);
 });
+
+it('ends a run that takes longer than its timeout, and counts it as a failure', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
+  fleet.emulators.get('acme')?.faults.add({ match: { method: 'GET' }, times: 1, fault: { delayMs: 50_000 } });
+  await fleet.server({ timeout: 300 });
+  await fleet.until(async () => (await fleet.status(addressOf('acme'))) === 'failed');
+  const [acme] = (await fleet.control.status({})).workspaces;
+  expect(acme).toMatchObject({
+    failures: 1,
+    last: { result: 'timeout', error: expect.stringContaining('the run took longer than 0.3 s') },
+  });
+});
