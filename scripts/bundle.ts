@@ -54,6 +54,14 @@ const onlyUsedMembers: Plugin = {
   },
 };
 
+/** undici without HTTP/2, which the pool does not allow, and which loads TLS for plain addresses too. */
+const withoutHttp2: Plugin = {
+  name: 'without-http2',
+  resolveId: (id, importer) =>
+    importer?.includes('/undici/') && id === './client-h2.js' ? '\0http2' : undefined,
+  load: (id) => (id === '\0http2' ? 'module.exports = undefined;' : undefined),
+};
+
 /** Everything that is loaded with a source, by module id. */
 const loadedWith = new Map<string, ReadonlySet<string>>();
 
@@ -100,7 +108,9 @@ const bundle = await rolldown({
     'parse-worker': THREAD,
   },
   platform: 'node',
-  plugins: [onlyUsedMembers],
+  plugins: [onlyUsedMembers, withoutHttp2],
+  // undici's parser as Node has it, without the experimental one beside it.
+  transform: { define: { esbuildDetection: 'true' } },
   preserveEntrySignatures: 'allow-extension',
   treeshake: { propertyReadSideEffects: false },
   external: (id) => outside.some((name) => id === name || id.startsWith(`${name}/`)),

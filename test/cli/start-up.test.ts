@@ -49,7 +49,7 @@ describe('a command', () => {
 
   it.each([
     { args: ['--help'], heavy: ['internal/fs/promises', 'internal/readline/interface', 'http'] },
-    { args: ['plan', '--quiet'], heavy: ['internal/readline/promises', 'stream/web'] },
+    { args: ['plan', '--quiet'], heavy: ['internal/readline/promises', 'stream/web', 'tls', 'http2'] },
   ])('asks Node for no part of itself that $args.0 has no use for', async ({ args, heavy: own }) => {
     await using workspace = await testWorkspace({
       'manifests/a.yaml': agentManifest('day'),
