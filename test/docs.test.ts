@@ -127,11 +127,12 @@ function unknownIn(line: string): string[] {
   const words = line.trim().split(/\s+/);
   const flags = words.filter((word) => /^--?[a-z]/.test(word)).map((word) => word.split('=')[0] ?? word);
   const plain = words.filter((word) => !word.startsWith('-'));
-  const [first = '', second = ''] = plain;
+  const [first = '', second = '', third = ''] = plain;
   const command = commands.get(`${first} ${second}`) ?? commands.get(first);
   const isProgram = command === undefined && (first === '' || first === 'help' || flags[0] === words[0]);
   if (command === undefined && !isProgram) return [`voxform ${line.trim()}: there is no such command`];
-  const known = [...program.options, ...(command?.options ?? [])];
+  const inGroup = command?.commands.find((each) => each.name() === third);
+  const known = [...program.options, ...(command?.options ?? []), ...(inGroup?.options ?? [])];
   return flags
     .filter((flag) => !known.some(({ long, short }) => flag === long || flag === short || flag === '--help'))
     .map((flag) => `voxform ${line.trim()}: there is no flag ${flag}`);

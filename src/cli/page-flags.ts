@@ -10,7 +10,7 @@ export interface PageFlags {
   readonly trustedRole: Role;
 }
 
-const roles = ['viewer', 'approver', 'admin'] as const satisfies Role[];
+export const pageRoles = ['viewer', 'approver', 'admin'] as const satisfies Role[];
 
 /** @param serves what the listener serves beside the page. */
 export function withPage(command: Command, serves: string): Command {
@@ -25,7 +25,7 @@ export function withPage(command: Command, serves: string): Command {
     .option('--trust-user-header <name>', 'Header in which these proxies name the signed-in user')
     .addOption(
       new Option('--trusted-role <role>', 'What users named by the proxy may do')
-        .choices(roles)
+        .choices(pageRoles)
         .default('viewer'),
     );
 }

@@ -17,6 +17,9 @@ const methods = [
   'approve',
   'reject',
   'plan',
+  'addToken',
+  'tokens',
+  'removeToken',
 ] as const satisfies readonly (keyof FleetControl)[];
 
 const request = z.object({ method: z.enum(methods), args: z.array(z.json()) });

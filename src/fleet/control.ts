@@ -12,6 +12,7 @@ import {
   shownWorkspaces,
   type WorkspaceFilter,
 } from './rows/status-rows.ts';
+import { addToken, type ListedToken, listTokens, type NewToken, removeToken } from './rows/token-rows.ts';
 
 export interface FleetStatus extends FleetFigures {
   readonly workspaces: readonly ShownWorkspace[];
@@ -29,13 +30,18 @@ export interface FleetControl {
     decision: { readonly by: string; readonly because?: string | undefined },
   ): Promise<readonly string[]>;
   /** Those that were paused. */
-  resume(addresses: readonly string[], by?: string): Promise<readonly string[]>;
+  resume(addresses: readonly string[], by: string): Promise<readonly string[]>;
   /** Has exactly that plan applied. @param plan its id, or the digest that begins with it. */
   approve(address: string, plan: string, by: string): Promise<void>;
   /** Has that plan not applied; it does not wait again until it was stale. */
   reject(address: string, plan: string, by: string): Promise<void>;
   /** The plan that waits or is approved, as `plan --out` writes it; undefined where there is none. */
   plan(address: string): Promise<Json | undefined>;
+  /** Lets somebody sign in to the page. The token, which cannot be shown again. */
+  addToken(token: NewToken): Promise<string>;
+  tokens(): Promise<readonly ListedToken[]>;
+  /** Ends its sessions too. */
+  removeToken(name: string): Promise<void>;
 }
 
 const S = FLEET_SCHEMA;
@@ -96,7 +102,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
     by: string | undefined,
   ): Promise<string[]> => {
     const addresses = rows.map(({ address }) => String(address));
-    await ask(DECIDED, addresses, decision, by ?? null, null);
+    await ask(DECIDED, addresses, decision, by, null);
     return addresses;
   };
 
@@ -169,6 +175,9 @@ WHERE address IN (${LOCKED}) AND paused_at IS NOT NULL RETURNING address`,
       );
       return row?.plan as Json | undefined;
     },
+    addToken: (token) => addToken(database, token),
+    tokens: () => listTokens(database),
+    removeToken: (name) => removeToken(database, name),
   };
 }
 

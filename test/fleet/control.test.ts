@@ -40,7 +40,7 @@ it('applies the approved plan alone, and has a plan that went stale approved ane
         (await fleet.pg.sql(`SELECT asked_why FROM voxform_fleet.workspaces`))[0]?.asked_why === 'changed'
       );
     });
-    await fleet.control.resume([ADDRESS]);
+    await fleet.control.resume([ADDRESS], 'ann');
     await fleet.until(async () => {
       const plan = (await shown(fleet))?.plan;
       return plan?.state === 'waiting' && plan.id !== second;
@@ -78,7 +78,7 @@ it('gives a paused workspace no turn, and keeps failures and their pause over re
     expect((await shown(fleet))?.paused).toMatchObject({ by: 'ann', because: 'a visit' });
   });
   await step('resumed, it runs at once', async () => {
-    await fleet.control.resume([ADDRESS]);
+    await fleet.control.resume([ADDRESS], 'ann');
     await fleet.until(async () => (await shown(fleet))?.failures === 2);
   });
   await expect(fleet.control.run(['voices/acne:test'], 'ann')).rejects.toThrow(

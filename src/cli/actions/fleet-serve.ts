@@ -101,7 +101,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<n
   interrupts.patient = true;
   interrupts.onHangup = () => undefined;
   const shown = sources.all.map(({ name }) => name).join(', ');
-  const at = listener === undefined ? '' : `; status at ${listener.url}/status`;
+  const at = listener === undefined ? '' : `; page at ${listener.url}/`;
   log.entry('info', `serving the fleet of ${shown} in ${database.location}${at}`, {
     event: 'serving',
     process: server.id,

@@ -72,7 +72,7 @@ export async function fleetPause(
 
 export async function fleetResume(context: Context, flags: AddressesFlags): Promise<number> {
   const { addresses } = flags;
-  const resumed = await asked(context, flags, (control) => control.resume(addresses));
+  const resumed = await asked(context, flags, (control) => control.resume(addresses, person(context)));
   return told(context, 'Resumed', resumed, addresses);
 }
 

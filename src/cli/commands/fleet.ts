@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { duration, outputOption } from '../flags.ts';
-import { withPage } from '../page-flags.ts';
+import { pageRoles, withPage } from '../page-flags.ts';
 import type { CommandTable } from '../perform.ts';
 
 const ADDRESS = 'Address, SOURCE/PROJECT:WORKSPACE';
@@ -87,6 +87,37 @@ export const fleetCommands = {
         .argument('[plan]', 'Id of the plan')
         .option('--reject', 'Reject the plan instead')
         .action(perform(async () => (await actions()).fleetApprove, withoutProject));
+      const tokens = () => import('../actions/fleet-token.ts');
+      const token = fleet
+        .command('token')
+        .summary('Manage who may sign in to the page')
+        .description('Add, list and remove the tokens with which people sign in to the page of fleet serve.');
+      token
+        .command('add')
+        .summary('Add a token')
+        .description('Add a token and print it. Only a slow hash of it is kept, so it cannot be shown again.')
+        .argument('<name>', 'Name of its owner, which the history shows')
+        .addOption(
+          new Option(
+            '--role <role>',
+            'viewer reads, approver also runs, approves and rejects, admin does everything',
+          )
+            .choices(pageRoles)
+            .makeOptionMandatory(),
+        )
+        .action(perform(async () => (await tokens()).tokenAdd, withoutProject));
+      token
+        .command('list')
+        .summary('List the tokens')
+        .description('List the owners of tokens and their roles.')
+        .addOption(outputOption(['text', 'json']))
+        .action(perform(async () => (await tokens()).tokenList, withoutProject));
+      token
+        .command('remove')
+        .summary('Remove a token')
+        .description('Remove a token and end the sessions of its owner.')
+        .argument('<name>', 'Name of its owner')
+        .action(perform(async () => (await tokens()).tokenRemove, withoutProject));
       fleet
         .command('init')
         .summary('Set up the database of the fleet')

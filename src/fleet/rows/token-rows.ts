@@ -16,6 +16,11 @@ export interface ListedToken {
   readonly madeBy: string;
 }
 
+export interface NewToken extends Pick<ListedToken, 'name' | 'role'> {
+  /** Who makes it. */
+  readonly by: string;
+}
+
 const S = FLEET_SCHEMA;
 
 /** Without the character that divides the parts of a token. */
@@ -25,10 +30,7 @@ const TOKEN = /^voxform_([^_]{1,63})_([\w-]{43})$/;
 const COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 2 ** 26 };
 
 /** Makes a token, which is known to nobody afterwards but to whoever gets it. @throws UserError where the name is no name, or taken. */
-export async function addToken(
-  { ask }: FleetStatements,
-  { name, role, by }: { readonly name: string; readonly role: TokenRole; readonly by: string },
-): Promise<string> {
+export async function addToken({ ask }: FleetStatements, { name, role, by }: NewToken): Promise<string> {
   if (!NAME.test(name)) {
     throw new UserError(`${JSON.stringify(name)} is not a name for a token`, {
       hint: 'Use up to 63 letters, digits and . @ + -, such as ann or ann@example.com.',

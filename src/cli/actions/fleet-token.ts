@@ -1,0 +1,49 @@
+import { withControl } from '../../fleet/open-fleet.ts';
+import type { ListedToken } from '../../fleet/rows/token-rows.ts';
+import { jsonText } from '../../output/json-text.ts';
+import { renderTable } from '../../output/table.ts';
+import { ExitCode } from '../../problems/user-error.ts';
+import { userName } from '../../runs/local-user.ts';
+import type { Context } from '../context.ts';
+import { type FleetFlags, fleetFileOf } from './fleet.ts';
+
+interface TokenFlags extends FleetFlags {
+  readonly name: string;
+}
+
+/** Prints the token, the one time that it can be had. */
+export async function tokenAdd(
+  context: Context,
+  flags: TokenFlags & Pick<ListedToken, 'role'>,
+): Promise<number> {
+  const { name, role } = flags;
+  const { terminal, log, env, cwd } = context;
+  const token = await withControl(fleetFileOf(context, flags), cwd, (control) =>
+    control.addToken({ name, role, by: userName(env) }),
+  );
+  log.info(`The token of ${name}, ${role}. It cannot be shown again.`);
+  terminal.out(`${token}\n`);
+  return ExitCode.ok;
+}
+
+export async function tokenList(
+  context: Context,
+  flags: FleetFlags & { readonly output: 'text' | 'json' },
+): Promise<number> {
+  const { terminal, log } = context;
+  const tokens = await withControl(fleetFileOf(context, flags), context.cwd, (control) => control.tokens());
+  if (flags.output === 'json') terminal.out(jsonText(tokens));
+  else if (tokens.length === 0) log.info('No tokens yet.');
+  else {
+    const columns = [{ title: 'NAME', whole: true }, { title: 'ROLE' }, { title: 'MADE' }, { title: 'BY' }];
+    const rows = tokens.map(({ name, role, madeAt, madeBy }) => [name, role, madeAt.slice(0, 10), madeBy]);
+    terminal.out(renderTable(columns, rows, terminal.tableStyle));
+  }
+  return ExitCode.ok;
+}
+
+export async function tokenRemove(context: Context, flags: TokenFlags): Promise<number> {
+  await withControl(fleetFileOf(context, flags), context.cwd, (control) => control.removeToken(flags.name));
+  context.terminal.out(`Removed the token of ${flags.name} and ended its sessions.\n`);
+  return ExitCode.ok;
+}

@@ -1,0 +1,88 @@
+import { createInterface } from 'node:readline';
+import { expect, it } from 'vitest';
+import { startEmulator } from '../../src/emulator/start-emulator.ts';
+import { pathOf } from '../../src/page/views/parts.ts';
+import { start, temporaryFolder } from '../cli/voxform-process.ts';
+import { agentManifest, projectFile } from '../cli/workspace.ts';
+import { step } from '../step.ts';
+import { command } from '../trust/in-process.ts';
+import { asking } from './running-page.ts';
+
+const env = { VOXFORM_TEST_KEY: 'key-of-the-fleet' };
+const ADDRESS = 'voices/acme:test';
+
+it('serves the page over an embedded database, to people with tokens', { timeout: 120_000 }, async () => {
+  await using emulator = await startEmulator({ seed: 1 });
+  await using folder = await temporaryFolder({
+    'fleet.yaml': `version: 1
+sources: { voices: { path: voices, projects: ["*"] } }
+workspaces: { "*": { mode: approve, interval: 1h } }
+`,
+    'voices/acme/voxform.yaml': projectFile(emulator).replace('VOXFORM_API_KEY', 'VOXFORM_TEST_KEY'),
+    'voices/acme/manifests/a.yaml': agentManifest('answering', 'One.'),
+  });
+  const fleet = (...args: string[]) => command(['fleet', ...args], { cwd: folder.root, env });
+  const serving = start(['fleet', 'serve', '--listen', '127.0.0.1:0'], { cwd: folder.root, env });
+  if (serving.child.stderr === null) throw new Error('it says nothing');
+  let url = '';
+  for await (const line of createInterface({ input: serving.child.stderr })) {
+    ({ url = '' } = JSON.parse(line) as { readonly url?: string });
+    if (url !== '') break;
+  }
+  const ask = asking(url);
+
+  const tokens = await step('tokens are added through the process that has the database', async () => {
+    const added = await fleet('token', 'add', 'ann', '--role', 'approver');
+    expect(added).toMatchObject({ code: 0, stdout: expect.stringMatching(/^voxform_ann_[\w-]{43}\n$/) });
+    expect((await fleet('token', 'add', 'ann', '--role', 'admin')).stderr).toContain('already');
+    expect((await fleet('token', 'add', 'a b', '--role', 'admin')).code).toBe(1);
+    expect((await fleet('token', 'add', 'bob')).code).toBe(64);
+    expect((await fleet('token', 'list')).stdout).toMatch(/ann +approver/);
+    const admin = await fleet('token', 'add', 'root', '--role', 'admin');
+    return { approver: added.stdout.trim(), admin: admin.stdout.trim() };
+  });
+  const signIn = async (token: string) =>
+    (await ask('/sign-in', { form: { token } })).headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+  const act = async (cookie: string, action: string, more: Record<string, string> = {}) => {
+    const path = pathOf(ADDRESS, 'actions', action);
+    const { text } = await ask(`${path}?of=${more.of ?? ''}`, { headers: { cookie } });
+    const form = /action="\/workspaces[^>]*><input type="hidden" name="form" value="([^"]+)"/.exec(text)?.[1];
+    return (await ask(path, { headers: { cookie }, form: { form: form ?? '', ...more } })).status;
+  };
+  const workspace = async (cookie = '') => (await ask(pathOf(ADDRESS), { headers: { cookie } })).text;
+  const until = async (pattern: RegExp, cookie = ''): Promise<RegExpExecArray> => {
+    for (;;) {
+      const found = pattern.exec(await workspace(cookie));
+      if (found !== null) return found;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  await step('who approve a plan, pause and resume', async () => {
+    const cookie = await signIn(tokens.approver);
+    const [, plan = ''] = await until(/actions\/approve\?of=([0-9a-f]+)"/, cookie);
+    expect(await act(cookie, 'approve', { of: plan })).toBe(303);
+    await until(/badge good">in sync<\/span> <span>since/);
+    expect(emulator.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+    const admin = await signIn(tokens.admin);
+    expect(await act(cookie, 'pause', { because: 'holidays' })).toBe(403);
+    expect(await act(admin, 'pause', { because: 'holidays' })).toBe(303);
+    expect(await workspace()).toContain('root: holidays');
+    expect(await act(admin, 'resume')).toBe(303);
+    const text = await workspace();
+    for (const result of ['approved', 'paused', 'resumed']) expect(text).toContain(`badge faint">${result}`);
+    const overview = await ask('/');
+    expect(overview.text).toMatch(/<strong>1<\/strong><span class="badge good">in sync/);
+    const metrics = await ask('/metrics');
+    expect(metrics.text).toContain('voxform_fleet_workspaces{status="in-sync"} 1');
+    expect((await ask('/workspaces?sort=checked&q=ACME')).text).toContain('1 of 1 workspace');
+  });
+  await step('until their tokens are removed', async () => {
+    const cookie = await signIn(tokens.approver);
+    expect(await workspace(cookie)).toContain('Sign out');
+    expect((await fleet('token', 'remove', 'ann')).stdout).toContain('ended its sessions');
+    expect((await fleet('token', 'remove', 'ann')).code).toBe(1);
+    expect(await workspace(cookie)).not.toContain('Sign out');
+  });
+  serving.child.kill('SIGTERM');
+  expect(await serving.ended).toMatchObject({ code: 0 });
+});
