@@ -9,6 +9,14 @@ rememberSlowHashes();
 /** What each command is called with, in the order of a person who tries them all; IDs are put in when they are known. */
 const calls: readonly string[] = [
   'init elsewhere',
+  'fleet status',
+  'fleet run here:test',
+  'fleet pause here:test',
+  'fleet resume here:test',
+  'fleet token list',
+  'fleet approve here:test',
+  'fleet serve',
+  'fleet init',
   'validate --secrets',
   'schema',
   'completion bash',
@@ -92,13 +100,18 @@ it('runs every command, and none shows a secret or writes one down', async () =>
   const [, test = ''] = project.split('  test:\n');
   const [settings = ''] = test.split('    vars:');
   workspace.write({ 'voxform.yaml': `${project}  twin:\n${settings}default_workspace: test\n` });
+  workspace.write({
+    'fleet.yaml': 'version: 1\nsources: { here: { path: ., secrets: secrets } }\n',
+  });
   const leaks: string[] = [];
   for (const call of calls) {
     const [agent = '', hook = ''] = [emulator.world.agents, emulator.world.webhooks].map(
       (records) => [...records.keys()][0],
     );
     const args = call.split(' ').map((word) => ({ AGENT: agent, HOOK: hook })[word] ?? word);
-    const until = call.startsWith('watch') ? /"event":"run"/ : undefined;
+    const until = { watch: /"event":"run"/, 'fleet serve': /"workspace":"here:test"/ }[
+      call.replace(/ --.*/, '')
+    ];
     const { code, stdout, stderr } = await workspace.run([...args, '-v'], { until });
     expect([0, 1, 2], `${call}: ${stderr}`).toContain(code);
     const leak = leakIn(`${stdout}\n${stderr}`);
@@ -113,4 +126,4 @@ it('runs every command, and none shows a secret or writes one down', async () =>
     }
   }
   expect([...leaks, ...(await workspace.leaksInFiles())]).toEqual([]);
-}, 60_000);
+}, 120_000);
