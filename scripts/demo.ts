@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
+import { say, WIDTH, write } from './demo-text.ts';
 
 /*
  * Shows what voxform does, on the quickstart example and with the emulator as the platform. Every step is checked: the
@@ -14,7 +15,6 @@ import { stripVTControlCharacters } from 'node:util';
 const root = path.resolve(import.meta.dirname, '..');
 const bin = path.join(root, 'src', 'main.ts');
 const project = mkdtempSync(path.join(tmpdir(), 'voxform-demo-'));
-const width = 80;
 
 interface Step {
   readonly exitCode: number;
@@ -114,7 +114,7 @@ function environment(): NodeJS.ProcessEnv {
     VOXFORM_BASE_URL: platform?.url,
     LOCAL_API_KEY: 'key-of-the-demo',
     OPENAI_API_KEY: 'key-of-the-model',
-    COLUMNS: String(width),
+    COLUMNS: String(WIDTH),
     ...(process.stdout.isTTY && { FORCE_COLOR: '1' }),
   };
 }
@@ -168,19 +168,4 @@ async function only(url: string, collection: 'agents'): Promise<string> {
   const [record, ...others] = records[collection] ?? [];
   if (record === undefined || others.length > 0) throw new Error(`expected one of the ${collection}`);
   return record.id;
-}
-
-/** A remark of the demo, set off from what the commands print. */
-function say(text: string): void {
-  const lines = ['\n#'];
-  for (const word of text.split(' ')) {
-    const last = lines.length - 1;
-    if (`${lines[last]} ${word}`.trimStart().length > width) lines.push(`# ${word}`);
-    else lines[last] = `${lines[last]} ${word}`;
-  }
-  write(`${lines.join('\n')}\n`);
-}
-
-function write(text: string): void {
-  process.stdout.write(text);
 }

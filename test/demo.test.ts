@@ -25,11 +25,28 @@ it('shows the way from manifest to apply and back from drift, and leaves nothing
   }
 }, 120_000);
 
-function demo(env: NodeJS.ProcessEnv): Promise<{ exitCode: number; text: string }> {
+it('serves a fleet to its end although its processes are killed', async () => {
+  const { exitCode, text } = await demo(process.env, 'demo-fleet.ts', '--workspaces', '14', '--impatient');
+  expect(exitCode, text).toBe(0);
+  expect(text.match(/^\$ kill -KILL \d+$/gm)).toHaveLength(2);
+  expect(text.match(/14 workspaces: 14 in-sync/g)).toHaveLength(2);
+  expect(text.match(/28 agents, 14 webhooks and 14 numbers/g)).toHaveLength(2);
+}, 240_000);
+
+function demo(
+  env: NodeJS.ProcessEnv,
+  script = 'demo.ts',
+  ...args: readonly string[]
+): Promise<{ exitCode: number; text: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [path.join(root, 'scripts', 'demo.ts')], { env }, (error, stdout, stderr) => {
-      const exitCode = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
-      resolve({ exitCode, text: stripVTControlCharacters(stdout + stderr) });
-    });
+    execFile(
+      process.execPath,
+      [path.join(root, 'scripts', script), ...args],
+      { env },
+      (error, stdout, stderr) => {
+        const exitCode = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
+        resolve({ exitCode, text: stripVTControlCharacters(stdout + stderr) });
+      },
+    );
   });
 }

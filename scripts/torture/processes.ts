@@ -12,6 +12,8 @@ export interface Running {
   readonly ended: Promise<Ended>;
   /** Resolves when this has been written to stderr; rejects when the process ends without it. */
   said(text: string): Promise<void>;
+  /** What it has written so far. */
+  text(): string;
 }
 
 export interface Starting {
@@ -19,9 +21,11 @@ export interface Starting {
   readonly env: Readonly<Record<string, string>>;
   /** File descriptors after the three streams: pipes that end when the last process that has them does. */
   readonly extraPipes?: number;
+  /** Milliseconds that it may take. */
+  readonly longest?: number;
 }
 
-/** Nothing that a campaign starts may take longer. */
+/** Nothing else that a campaign starts may take longer. */
 const LONGEST_RUN = 90_000;
 
 /** By their ids, which are also those of their groups: what a shell or another wrapper started ends with it. */
@@ -42,7 +46,7 @@ function endGroup(id: number | undefined): void {
 
 /** Starts a process with nothing of this one's environment but its PATH; one that hangs is killed and rejects. */
 export function startProcess([file, ...args]: readonly [string, ...string[]], starting: Starting): Running {
-  const { cwd, env, extraPipes = 0 } = starting;
+  const { cwd, env, extraPipes = 0, longest = LONGEST_RUN } = starting;
   const child = spawn(file, args, {
     cwd,
     env: { PATH: process.env.PATH ?? '', HOME: cwd, LANG: 'C.UTF-8', ...env },
@@ -62,10 +66,11 @@ export function startProcess([file, ...args]: readonly [string, ...string[]], st
     for (const listener of listeners) listener();
   });
   const ended = new Promise<Ended>((resolve, reject) => {
-    const deadline = setTimeout(() => {
+    const end = (): void => {
       endGroup(id);
-      reject(new Error(`${[file, ...args].join(' ')} did not end within ${LONGEST_RUN / 1000} s\n${stderr}`));
-    }, LONGEST_RUN);
+      reject(new Error(`${[file, ...args].join(' ')} did not end within ${longest / 1000} s\n${stderr}`));
+    };
+    const deadline = Number.isFinite(longest) ? setTimeout(end, longest) : undefined;
     child.once('error', reject);
     child.once('close', (code, signal) => {
       clearTimeout(deadline);
@@ -84,5 +89,5 @@ export function startProcess([file, ...args]: readonly [string, ...string[]], st
       ended.then(() => reject(new Error(`it ended without saying "${text}":\n${stderr}`)), reject);
       listener();
     });
-  return { child, ended, said };
+  return { child, ended, said, text: () => stdout + stderr };
 }
