@@ -128,7 +128,8 @@ async function inSync(ground: FleetGround): Promise<void> {
   for (;;) {
     const { counts } = await ground.status();
     if (counts['in-sync'] === COUNT) return;
-    if (Date.now() - began > DEADLINE) throw new Error(`after ${DEADLINE / 1000} s: ${JSON.stringify(counts)}`);
+    if (Date.now() - began > DEADLINE)
+      throw new Error(`after ${DEADLINE / 1000} s: ${JSON.stringify(counts)}`);
     await pause(1000);
   }
 }

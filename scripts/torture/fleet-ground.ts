@@ -70,7 +70,10 @@ export class FleetGround implements AsyncDisposable {
     const folder = mkdtempSync(path.join(tmpdir(), 'voxform-fleet-'));
     const ground: FleetGround = new FleetGround(options, folder, platforms);
     for (const [project, emulator] of platforms) {
-      ground.write(`${project}/voxform.yaml`, projectFile(emulator).replace('VOXFORM_API_KEY', 'PLATFORM_KEY'));
+      ground.write(
+        `${project}/voxform.yaml`,
+        projectFile(emulator).replace('VOXFORM_API_KEY', 'PLATFORM_KEY'),
+      );
       ground.write(`${project}/manifests/all.yaml`, options.manifests(project));
     }
     ground.write(

@@ -13,6 +13,7 @@ import {
   enterFetchProblem,
   enterSources,
   hasSeveralBaseUrls,
+  renewClaims,
   versionsInUse,
 } from './rows/member-rows.ts';
 import { enterProcess, removeOldRuns, removeProcess, type ServingProcess } from './rows/process-rows.ts';
@@ -47,6 +48,7 @@ export class FleetServer {
   readonly #process: ServingProcess;
   readonly #cancels = new Set<() => void>();
   readonly #work = new Set<Promise<void>>();
+  readonly #claims = new Set<ClaimedSource>();
   readonly #stop = new AbortController();
   #reachedAt: number;
   #tickedAt: number;
@@ -142,6 +144,7 @@ export class FleetServer {
     try {
       await enterProcess(database, this.#process, { isEnding: false, runs: this.#worker.runs });
       await this.#worker.beat();
+      if (this.#claims.size > 0) await renewClaims(database, this.#claims);
       this.#worker.isMixed = await hasSeveralBaseUrls(database);
       this.#reached();
     } catch (error) {
@@ -156,6 +159,7 @@ export class FleetServer {
   async #fetch(claimed: ClaimedSource): Promise<void> {
     const { database, sources, log } = this.#options;
     const interval = sources.all.find(({ name }) => name === claimed.name)?.interval ?? 0;
+    this.#claims.add(claimed);
     try {
       const contents = await sources.discover(claimed.name, this.#stop.signal);
       await enterContents(database, { claimed, contents, interval });
@@ -165,6 +169,8 @@ export class FleetServer {
       const problem = messageOf(error);
       log.entry('warning', `cannot fetch the source ${claimed.name}: ${problem}`, { event: 'fetch-failed' });
       await enterFetchProblem(database, { claimed, problem, interval });
+    } finally {
+      this.#claims.delete(claimed);
     }
   }
 

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { FleetDatabase } from '../../src/fleet/database/fleet-database.ts';
+import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
 import { scheduleDue } from '../../src/fleet/due.ts';
 import type { Queue } from '../../src/fleet/queue.ts';
 import { enterFinished } from '../../src/fleet/rows/finished-runs.ts';
+import { claimSources, enterContents, enterSources, renewClaims } from '../../src/fleet/rows/member-rows.ts';
 import { step } from '../step.ts';
 import {
   contentsOf,
@@ -168,4 +170,30 @@ it('keeps a workspace that vanished as long as it has records, and gives it no t
       asked_why: 'changed',
     });
   });
+});
+
+it('lets another process fetch once the one that fetches was silent, and only the last one write', async () => {
+  const database = await newDatabases.PostgreSQL?.();
+  if (database === undefined) throw new Error('no database');
+  await setUpTables(database);
+  await enterSources(database, [{ name: 'voices', shown: 'a folder', interval: 1000 }]);
+  const claim = () => claimSources(database, ['voices']);
+  const pass = (seconds: number) =>
+    database.ask(`UPDATE voxform_fleet.sources SET next_fetch = next_fetch - interval '${seconds} s'`);
+  const [first] = await claim();
+  if (first === undefined) throw new Error('nothing to fetch');
+  await pass(29);
+  await renewClaims(database, [first]);
+  await pass(29);
+  expect(await claim()).toEqual([]);
+  await pass(2);
+  const [second] = await claim();
+  if (second === undefined) throw new Error('nothing to fetch');
+  await renewClaims(database, [first]);
+  const found = { contents: contentsOf([memberNamed('acme')]), interval: 1000 };
+  expect(await enterContents(database, { claimed: first, ...found })).toBe(false);
+  expect(await enterContents(database, { claimed: second, ...found })).toBe(true);
+  await renewClaims(database, [second]);
+  await pass(1);
+  expect(await claim()).toHaveLength(1);
 });

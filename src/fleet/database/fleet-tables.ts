@@ -46,7 +46,7 @@ CREATE TABLE sources (
   seq bigint NOT NULL DEFAULT 0
 );
 COMMENT ON COLUMN sources.digest IS 'Of all that was discovered: where it is the same, no row of workspaces changes.';
-COMMENT ON COLUMN sources.seq IS 'Rises with each process that begins to fetch: only the last one may write what it found.';
+COMMENT ON COLUMN sources.seq IS 'Rises with each process that begins to fetch, and when it is done: only the last one may write what it found.';
 CREATE TABLE workspaces (
   address text PRIMARY KEY,
   source text NOT NULL,

@@ -10,8 +10,8 @@ export interface ClaimedSource {
   readonly seq: string;
 }
 
-/** Milliseconds that a fetch may take before another process tries. */
-const FETCH_PATIENCE = 300_000;
+/** Milliseconds without a sign of life after which another process fetches. */
+const FETCH_PATIENCE = 30_000;
 /** Milliseconds by which workspaces that are new together begin after each other. */
 const NEWCOMER_PACE = 25;
 
@@ -42,6 +42,16 @@ RETURNING name, seq::text`,
   return rows.map(({ name, seq }) => ({ name: String(name), seq: String(seq) }));
 }
 
+/** Says that sources are still being fetched. */
+export async function renewClaims({ ask }: FleetStatements, claims: Iterable<ClaimedSource>): Promise<void> {
+  await ask(
+    `UPDATE ${S}.sources s SET next_fetch = now() + $2 * interval '1 millisecond'
+FROM json_to_recordset($1::json) AS c (name text, seq bigint) WHERE s.name = c.name AND s.seq = c.seq`,
+    JSON.stringify([...claims]),
+    FETCH_PATIENCE,
+  );
+}
+
 interface Found {
   readonly claimed: ClaimedSource;
   readonly contents: SourceContents;
@@ -65,7 +75,7 @@ export function enterContents(
     if (before.digest !== digest) await enterMembers(statements, contents);
     await statements.ask(
       `UPDATE ${S}.sources SET commit = $2, fetched_at = now(), problem = NULL, warnings = $3::json, digest = $4,
-  next_fetch = now() + $5 * interval '1 millisecond' WHERE name = $1`,
+  seq = seq + 1, next_fetch = now() + $5 * interval '1 millisecond' WHERE name = $1`,
       name,
       contents.commit ?? null,
       JSON.stringify(contents.warnings),
@@ -82,7 +92,7 @@ export async function enterFetchProblem(
   { claimed: { name, seq }, problem, interval }: Omit<Found, 'contents'> & { readonly problem: string },
 ): Promise<void> {
   await ask(
-    `UPDATE ${S}.sources SET problem = $3, next_fetch = now() + $4 * interval '1 millisecond'
+    `UPDATE ${S}.sources SET problem = $3, seq = seq + 1, next_fetch = now() + $4 * interval '1 millisecond'
 WHERE name = $1 AND seq = $2::bigint`,
     name,
     seq,
