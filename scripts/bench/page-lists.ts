@@ -19,6 +19,7 @@ export async function pageLists({ emit }: Pick<Bench, 'emit'>): Promise<void> {
     const source = new FleetSource({
       database,
       control: fleetControl(database),
+      closeOrphan: async () => false,
       now: () => new Date(),
       log: () => undefined,
     });

@@ -1,5 +1,6 @@
 import type { FleetControl } from '../fleet/control.ts';
 import type { FleetDatabase } from '../fleet/database/fleet-database.ts';
+import type { FleetFile } from '../fleet/fleet-file.ts';
 import { addSession, personOfSession, removeSession } from '../fleet/rows/session-rows.ts';
 import { personOfToken } from '../fleet/rows/token-rows.ts';
 import type { Guesses } from '../operator/health/guesses.ts';
@@ -12,12 +13,15 @@ import {
   SESSION_MILLISECONDS,
   type Sessions,
 } from '../page/access/sessions.ts';
+import { closingOrphans } from '../page/fleet-orphans.ts';
 import { FleetSource } from '../page/fleet-source.ts';
 import { createPage, type Page } from '../page/page-app.ts';
+import { userName } from '../runs/local-user.ts';
 import type { Context } from './context.ts';
 import type { PageAddress } from './page-address.ts';
 
 interface FleetPage {
+  readonly fleet: FleetFile;
   readonly address: PageAddress;
   readonly database: FleetDatabase;
   readonly control: FleetControl;
@@ -29,9 +33,10 @@ const LOOK = 3000;
 
 /** The page of a fleet; tokens and sessions are in its database, so that any process answers. */
 export function fleetPage(
-  { log, now, redactor }: Context,
-  { address, database, control, guesses }: FleetPage,
+  { log, now, redactor, env }: Context,
+  { address, fleet, database, control, guesses }: FleetPage,
 ): Page {
+  const said = (message: string) => log.entry('info', message, { event: 'page' });
   return createPage({
     ...address,
     tokens: tokensOf(database),
@@ -40,8 +45,9 @@ export function fleetPage(
     source: new FleetSource({
       database,
       control,
+      closeOrphan: closingOrphans({ fleet, user: userName(env), now, log: said }),
       now,
-      log: (message) => log.entry('info', message, { event: 'page' }),
+      log: said,
     }),
     now,
     redact: (text) => redactor.redact(text),

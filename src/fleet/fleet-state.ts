@@ -10,14 +10,17 @@ const EMBEDDED = 'postgres://voxform@embedded/fleet';
 
 /** Where the state of a workspace lies whose project says nothing of it: in the fleet's database, under its address. */
 export function fleetStatePlace(
-  { database = EMBEDDED }: Pick<FleetFile, 'database'>,
+  fleet: Pick<FleetFile, 'database'>,
   {
     source,
     project,
     workspace,
   }: { readonly source: string; readonly project: string; readonly workspace: string },
 ): StatePlace {
-  const name = fleetAddress(source, project, workspace);
+  return fleetStateAt(fleet, fleetAddress(source, project, workspace));
+}
+
+export function fleetStateAt({ database = EMBEDDED }: Pick<FleetFile, 'database'>, name: string): StatePlace {
   return { backend: 'postgres', url: database, schema: FLEET_SCHEMA, name };
 }
 

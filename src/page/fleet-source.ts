@@ -20,7 +20,8 @@ import {
 import { UserError } from '../problems/user-error.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import { runsIn } from '../state/history.ts';
-import type { StateDocument } from '../state/state-document.ts';
+import { closingReasons, type StateDocument } from '../state/state-document.ts';
+import type { CloseOrphan } from './fleet-orphans.ts';
 import { detailOfKeptRun, lastRun, resourcesOfState, rowOf } from './fleet-rows.ts';
 import {
   type ActionName,
@@ -41,6 +42,7 @@ import { lasting } from './views/parts.ts';
 export interface FleetSourceOptions {
   readonly database: FleetDatabase;
   readonly control: FleetControl;
+  readonly closeOrphan: CloseOrphan;
   now(): Date;
   log(message: string): void;
 }
@@ -133,7 +135,7 @@ export class FleetSource implements PageSource {
         .sort((a, b) => b.began.getTime() - a.began.getTime())
         .slice(0, MOST_RUNS),
       stateProblem: undefined,
-      actions: actionsFor(shown),
+      actions: [...actionsFor(shown), ...(state.document === undefined ? [] : (['close-orphan'] as const))],
     };
   }
 
@@ -171,12 +173,26 @@ export class FleetSource implements PageSource {
         await control.reject(address, of, by);
         break;
       case 'close-orphan':
-        throw new UserError('Orphans of a fleet are closed with voxform orphans close.');
+        await this.#closeOrphan({ address, of, because, by });
+        break;
       default:
         action satisfies never;
     }
     log(`${by}: ${action} ${address}${of === '' ? '' : ` ${of}`}`);
     return 'done';
+  }
+
+  async #closeOrphan({ address, of, because, by }: Omit<ActionRequest, 'action'>): Promise<void> {
+    const { document } = await this.#state(address);
+    const orphan = document?.orphans.find(({ id, closed }) => id === of && closed === undefined);
+    const reason = closingReasons.find((each) => each === because);
+    if (document !== undefined && orphan !== undefined && reason !== undefined) {
+      const { now, closeOrphan } = this.#options;
+      const closed = { because: reason, since: now().toISOString() };
+      const workspaceId = document.workspace_id;
+      if (await closeOrphan({ address, workspaceId, orphan: { ...orphan, closed }, by })) return;
+    }
+    throw new UserError('This orphan is not on the list any more.');
   }
 
   async #state(

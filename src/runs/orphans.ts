@@ -69,7 +69,7 @@ export async function lookAtOrphans(
 
 /** Closes those that are still orphans once the state is locked, and gives their ids. */
 export async function recordClosed(
-  opened: StateAccess,
+  opened: Pick<StateAccess, 'inSession'>,
   closing: readonly Orphan[],
   { askedBy, ...options }: LockOptions & { readonly askedBy?: string },
 ): Promise<readonly string[]> {

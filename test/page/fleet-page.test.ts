@@ -3,8 +3,11 @@ import { sessionsIn, tokensOf } from '../../src/cli/fleet-page.ts';
 import { fleetControl } from '../../src/fleet/control.ts';
 import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
 import { addToken, listTokens, removeToken } from '../../src/fleet/rows/token-rows.ts';
+import { closingOrphans } from '../../src/page/fleet-orphans.ts';
 import { FleetSource } from '../../src/page/fleet-source.ts';
 import { pathOf } from '../../src/page/views/parts.ts';
+import { Secret } from '../../src/values/value.ts';
+import { agentManifest } from '../cli/workspace.ts';
 import { testFleet } from '../fleet/test-fleet.ts';
 import { freshDatabase } from '../state/backends/postgres/databases.ts';
 import { step } from '../step.ts';
@@ -17,7 +20,7 @@ const FORM = /action="\/workspaces[^>]*><input type="hidden" name="form" value="
 it('shows a plan of a fleet, has it approved by whoever may, and tells who did', {
   timeout: 90_000,
 }, async () => {
-  const { database, control, server, until, status, write, emulators } = await testFleet({
+  const { database, control, pg, folder, server, until, status, write, emulators } = await testFleet({
     projects: ['acme', 'beta'],
     rules: RULES,
   });
@@ -25,6 +28,12 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
   const source = new FleetSource({
     database,
     control,
+    closeOrphan: closingOrphans({
+      fleet: { database: new Secret('FLEET_DATABASE_URL', pg.url) },
+      user: 'test',
+      now: () => new Date(),
+      log: () => undefined,
+    }),
     now: () => new Date(),
     log: (text) => said.push(text),
   });
@@ -36,6 +45,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
   const tokens = {
     viewer: await addToken(database, { name: 'vera', role: 'viewer', by: 'test' }),
     approver: await addToken(database, { name: 'ann@example.com', role: 'approver', by: 'test' }),
+    admin: await addToken(database, { name: 'root', role: 'admin', by: 'test' }),
   };
   await using page = await runningPage({
     source,
@@ -90,6 +100,25 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     await until(async () => (await status(address)) === 'waiting');
     expect(await source.version(address)).not.toBe(before);
   });
+  await step('an admin closes an orphan', async () => {
+    await folder.write('acme/manifests/a.yaml', agentManifest('successor'));
+    const cookie = await page.signIn(tokens.admin);
+    const approve = /actions\/approve\?of=([0-9a-f]+)"/;
+    const waits = async () => {
+      const { text } = await get(pathOf(address), cookie);
+      return text.includes('1 to forget') ? approve.exec(text)?.[1] : undefined;
+    };
+    await until(async () => (await waits()) !== undefined);
+    expect(await act(cookie, 'approve', { of: (await waits()) ?? '' })).toBe(303);
+    await until(async () => (await status(address)) === 'in-sync');
+    const { text } = await get(pathOf(address), cookie);
+    const orphan = /close-orphan\?of=([^"]+)"/.exec(text)?.[1] ?? '';
+    expect(text).toContain('Orphans (1)');
+    expect(await act(cookie, 'close-orphan', { of: orphan, because: 'deleted' })).toBe(303);
+    const after = (await get(pathOf(address), cookie)).text;
+    expect(after).not.toContain('Orphans (1)');
+    expect(after).toMatch(/orphans close<\/td>\s*<td data-title="Who">asked by <bdi>root/);
+  });
   await step('a token that is removed ends its sessions', async () => {
     const cookie = await page.signIn(tokens.viewer);
     expect((await get(pathOf(address), cookie)).text).toContain('vera');
@@ -107,6 +136,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
       expect(stolen).not.toContain(secret);
     expect(await listTokens(database)).toMatchObject([
       { name: 'ann@example.com', role: 'approver', madeBy: 'test' },
+      { name: 'root' },
     ]);
     const { digest } = (await database.ask('SELECT digest FROM voxform_fleet.sessions'))[0] ?? {};
     expect(await sessionsIn(database).person(String(digest))).toBe(undefined);
@@ -119,6 +149,7 @@ it('shows 10,000 workspaces in pages of less than 100 kB', { timeout: 60_000 }, 
   const source = new FleetSource({
     database,
     control: fleetControl(database),
+    closeOrphan: async () => false,
     now: () => new Date(),
     log: () => undefined,
   });

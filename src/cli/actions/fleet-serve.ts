@@ -79,7 +79,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<n
   const control = fleetControl(database);
   const page =
     address &&
-    stack.adopt(fleetPage(context, { address, database, control, guesses }), (each) => each.close());
+    stack.adopt(fleetPage(context, { address, fleet, database, control, guesses }), (each) => each.close());
   if (database.isEmbedded) stack.use(await listenForControl(control, controlSocket(cwd)));
   const listener =
     address &&

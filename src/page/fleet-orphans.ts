@@ -1,0 +1,48 @@
+import { hostname } from 'node:os';
+import type { FleetFile } from '../fleet/fleet-file.ts';
+import { fleetStateAt } from '../fleet/fleet-state.ts';
+import { recordClosed } from '../runs/orphans.ts';
+import { freshState } from '../runs/state-access.ts';
+import { inSession } from '../state/session.ts';
+import type { Orphan } from '../state/state-document.ts';
+import { createStore } from '../state/state-place.ts';
+import { VERSION } from '../version.ts';
+
+/** Seconds that a person waits for the lock. */
+const PATIENCE = 20;
+
+interface Closing {
+  readonly address: string;
+  readonly workspaceId: string;
+  /** As it will be. */
+  readonly orphan: Orphan;
+  readonly by: string;
+}
+
+/** Closes an orphan in a state that the database of the fleet keeps; false where it is none any more. */
+export type CloseOrphan = (closing: Closing) => Promise<boolean>;
+
+export function closingOrphans({
+  fleet,
+  user,
+  now,
+  log,
+}: {
+  readonly fleet: Pick<FleetFile, 'database'>;
+  /** Of the operating system. */
+  readonly user: string;
+  now(): Date;
+  log(message: string): void;
+}): CloseOrphan {
+  return async ({ address, workspaceId, orphan, by }) => {
+    const holder = { host: hostname(), user, pid: process.pid, version: VERSION, now };
+    const store = createStore(fleetStateAt(fleet, address), { root: '/', ...holder });
+    const lock = { operation: 'orphans close', timeoutSeconds: PATIENCE, notice: log, warn: log };
+    const options = { lock, workspaceId, fresh: freshState(), version: VERSION, now };
+    const done = await recordClosed({ inSession: (_, work) => inSession(store, options, work) }, [orphan], {
+      lockTimeout: PATIENCE,
+      askedBy: by,
+    });
+    return done.length > 0;
+  };
+}
