@@ -223,6 +223,26 @@ describe('the layers', () => {
     expect(deciding.length).toBeGreaterThan(30);
   });
 
+  it('reads what a project says through one file only, which notes all that a load depends on', () => {
+    const reads = /'node:fs(?:\/promises)?'|\bprocess\.getBuiltinModule\('(?:node:)?fs/;
+    const others = files.filter(
+      (file) => ['manifests', 'project'].includes(layerOf(file)) && reads.test(codeOf(file)),
+    );
+    expect(others.filter((file) => !file.includes('/write-back/'))).toEqual([
+      // Takes the type of an entry.
+      'manifests/find-files.ts',
+      // What is kept of a text depends on the text alone.
+      'manifests/parse-cache.ts',
+      // Reads from a file that is open.
+      'manifests/read-file.ts',
+      // The environment is what a load is given.
+      'project/env-file.ts',
+    ]);
+    const looks = /\b(?:open|readFile|stat|lstat|realpath|readlink|readdir|exists|access)Sync\b|\bfs\./;
+    for (const file of ['manifests/find-files.ts', 'manifests/read-file.ts'])
+      expect(codeOf(file).match(looks)?.[0]).toBeUndefined();
+  });
+
   it('reads the command line and the environment, prints and exits on the layer of the command line only', () => {
     const word = /\bprocess\.(?:argv|env|exit|exitCode|stdout|stderr|stdin|on|once)\b|\bconsole\./;
     const wrong = files.filter(

@@ -8,6 +8,7 @@ import type { ManifestSource, Version } from '../operator/source.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import { Redactor } from '../values/redactor.ts';
+import type { KeptLoads } from './kept-loads.ts';
 import type { ProjectCheckout, ProjectVersion, Sources } from './member.ts';
 import type { AskedWhy, RunRow } from './rows/run-rows.ts';
 
@@ -40,7 +41,7 @@ const TRIGGERS: Readonly<Record<AskedWhy, Trigger>> = {
  * @throws UserError where there are no files to read.
  */
 export async function runMember(
-  { sources, context, clock, concurrency }: MemberRuns,
+  { sources, context, clock, concurrency, loads }: MemberRuns & { readonly loads: KeptLoads },
   row: RunRow,
   shutdown: GracefulShutdown,
 ): Promise<MemberRun> {
@@ -74,6 +75,7 @@ export async function runMember(
     context: { ...ofWorkspace, interrupts: shutdown },
     source,
     local: sources.local(row.source, row.project),
+    last: loads.of(row.address),
     watchFiles: async () => false,
   });
   const reconciler = new Reconciler({

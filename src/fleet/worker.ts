@@ -3,6 +3,7 @@ import type { Pauses } from '../operator/loop.ts';
 import type { RunReport } from '../operator/run-report.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { FleetDatabase } from './database/fleet-database.ts';
+import { KeptLoads } from './kept-loads.ts';
 import type { ClaimedJob, Queue } from './queue.ts';
 import { dropJobs, enterFinished, type FinishedRun } from './rows/finished-runs.ts';
 import { type RunRow, rowsToRun } from './rows/run-rows.ts';
@@ -53,6 +54,7 @@ const GATHER = 50;
 export class Worker {
   readonly #options: WorkerOptions;
   readonly #running = new Map<string, Running>();
+  readonly #loads = new KeptLoads();
   #finished: FinishedRun[] = [];
   #taking: Promise<void> | undefined;
   #flushing: Promise<void> | undefined;
@@ -169,7 +171,7 @@ export class Worker {
     });
     const ended = () => ({ job, row, process, now: context.now(), pauses, random: random(), timeout: late });
     try {
-      const run = await runMember(this.#options, row, shutdown);
+      const run = await runMember({ ...this.#options, loads: this.#loads }, row, shutdown);
       onRun(row, { ...run, error: undefined, lateness: row.lateness });
       return outcomeOf(run, ended());
     } catch (error) {

@@ -1,7 +1,7 @@
-import { type Dirent, readdirSync, realpathSync, statSync } from 'node:fs';
+import type { Dirent } from 'node:fs';
 import path from 'node:path';
 import picomatch from 'picomatch';
-import { attempt } from '../problems/attempt.ts';
+import { entriesOf, isFolder, realPathOf } from '../files/input-files.ts';
 import { isInside, reasonOf } from './read-file.ts';
 
 interface FoundFiles {
@@ -103,7 +103,7 @@ class PatternSearch {
   /** The real path of what may be reached through a link; undefined where that is told to lead out, or to nothing. */
   #real(file: string): string | undefined {
     try {
-      const real = realpathSync(path.join(this.#root, file));
+      const real = realPathOf(path.join(this.#root, file));
       if (isInside(real, this.#root)) return real;
       const message = 'a symbolic link leads out of the project folder';
       this.problems.push({ file, code: 'outside-project', message });
@@ -121,7 +121,7 @@ class PatternSearch {
     if (depth >= this.#depth) return;
     let entries: Dirent[];
     try {
-      entries = readdirSync(real, { withFileTypes: true });
+      entries = entriesOf(real);
     } catch (error) {
       this.#unreadable(folder, error);
       return;
@@ -158,8 +158,4 @@ function segments(folder: string): number {
 
 function isPassedOver(name: string): boolean {
   return name.startsWith('.') || name === 'node_modules';
-}
-
-function isFolder(absolute: string): boolean {
-  return attempt(() => statSync(absolute))?.isDirectory() === true;
 }

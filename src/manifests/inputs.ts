@@ -1,5 +1,5 @@
-import { realpathSync } from 'node:fs';
 import path from 'node:path';
+import { realPathOf } from '../files/input-files.ts';
 import { Secret, Unset, type Value } from '../values/value.ts';
 import { isInside, readTextFile, reasonOf } from './read-file.ts';
 
@@ -65,7 +65,7 @@ export class Inputs {
         return { code: 'not-a-file', message: '$file is the project folder, expected a file' };
       }
       try {
-        const real = realpathSync(file);
+        const real = realPathOf(file);
         if (!isInside(real, root)) return outside;
         const draft = drafts?.get(real);
         if (draft !== undefined) return { value: withoutFinalNewline(draft) };

@@ -1,5 +1,6 @@
-import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from 'node:fs';
+import { fstatSync, readSync } from 'node:fs';
 import path from 'node:path';
+import { realPathOf, withOpen } from '../files/input-files.ts';
 import { attempt } from '../problems/attempt.ts';
 import { errorCode } from '../problems/error-code.ts';
 
@@ -21,13 +22,13 @@ type FileText = { readonly text: string } | { readonly problem: FileProblem };
  */
 export function readTextFile(file: string, inside?: string): FileText {
   try {
-    if (inside !== undefined && !isInside(realpathSync(file), inside)) {
+    if (inside !== undefined && !isInside(realPathOf(file), inside)) {
       return problem(
         'outside-project',
         'the file is outside the project folder; symbolic links must stay inside it',
       );
     }
-    return readOpen(openSync(file, READING));
+    return withOpen(file, readOpen);
   } catch (error) {
     const code = errorCode(error);
     if (code === 'EISDIR') return isFolder();
@@ -40,42 +41,32 @@ export function readTextFile(file: string, inside?: string): FileText {
 /** How a file begins, as far as its first 4 kB go; undefined where it is no file that can be read. */
 export function readBeginning(file: string): string | undefined {
   try {
-    const descriptor = openSync(file, READING);
-    try {
+    return withOpen(file, (descriptor) => {
       if (!fstatSync(descriptor).isFile()) return undefined;
       const bytes = Buffer.alloc(4096);
       return bytes.subarray(0, readSync(descriptor, bytes, 0, bytes.length, 0)).toString('utf8');
-    } finally {
-      closeSync(descriptor);
-    }
+    });
   } catch {
     return undefined;
   }
 }
 
-/** A pipe is not waited for. */
-const READING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
-
 /** Every file goes through here, so that not each of thousands needs room of its own. */
 let room: Buffer | undefined;
 
 function readOpen(descriptor: number): FileText {
-  try {
-    const status = fstatSync(descriptor);
-    if (status.isDirectory()) return isFolder();
-    if (!status.isFile()) return isNoFile();
-    if (status.size > MAX_FILE_BYTES) return tooLarge(status.size);
-    room ??= Buffer.allocUnsafe(MAX_FILE_BYTES + 1);
-    let size = 0;
-    let read: number;
-    do {
-      read = readSync(descriptor, room, size, room.length - size, null);
-      size += read;
-    } while (read > 0 && size !== status.size && size <= MAX_FILE_BYTES);
-    return size > MAX_FILE_BYTES ? tooLarge(size) : decode(room.subarray(0, size));
-  } finally {
-    closeSync(descriptor);
-  }
+  const status = fstatSync(descriptor);
+  if (status.isDirectory()) return isFolder();
+  if (!status.isFile()) return isNoFile();
+  if (status.size > MAX_FILE_BYTES) return tooLarge(status.size);
+  room ??= Buffer.allocUnsafe(MAX_FILE_BYTES + 1);
+  let size = 0;
+  let read: number;
+  do {
+    read = readSync(descriptor, room, size, room.length - size, null);
+    size += read;
+  } while (read > 0 && size !== status.size && size <= MAX_FILE_BYTES);
+  return size > MAX_FILE_BYTES ? tooLarge(size) : decode(room.subarray(0, size));
 }
 
 /** True where `file` is `folder` or lies under it; both are real, absolute paths. */
@@ -89,7 +80,7 @@ export function isInside(file: string, folder: string): boolean {
 
 /** The path without symbolic links; as it is where it leads to nothing. */
 export function realPath(file: string): string {
-  return attempt(() => realpathSync(file)) ?? file;
+  return attempt(() => realPathOf(file)) ?? file;
 }
 
 /** Why the operating system refused, for a person. */

@@ -2,7 +2,7 @@ import { type FSWatcher, lstatSync, readlinkSync, statSync, watch as watchFolder
 import path from 'node:path';
 import { watch as chokidar, type FSWatcher as TreeWatcher } from 'chokidar';
 import { attempt } from '../problems/attempt.ts';
-import type { InputFiles } from './load-version.ts';
+import type { InputFiles } from './last-load.ts';
 import type { FileWatch } from './watch.ts';
 
 interface FileWatchOptions {

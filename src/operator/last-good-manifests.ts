@@ -1,7 +1,7 @@
-import { DocumentMemory } from '../manifests/document-cache.ts';
 import type { LocalPaths } from '../project/local-paths.ts';
 import type { RunContext } from '../runs/run-context.ts';
-import { type InputFiles, type LoadedVersion, loadVersion } from './load-version.ts';
+import { type InputFiles, LastLoad } from './last-load.ts';
+import { type LoadedVersion, loadVersion } from './load-version.ts';
 import type { Invalid } from './run-report.ts';
 import type { Fetched, ManifestSource, Version } from './source.ts';
 
@@ -18,6 +18,8 @@ interface LastGoodOptions {
   readonly source: ManifestSource;
   /** Where state and secrets may lie; anywhere, and relative to the project folder, where absent. */
   readonly local: LocalPaths | undefined;
+  /** Of an earlier run of the workspace. */
+  readonly last?: LastLoad | undefined;
   /**
    * Told which files a load depended on. True where it began to look after some that nobody had looked after: they may have changed
    * in between.
@@ -31,11 +33,12 @@ const MOST_LOADS = 3;
 /** The newest manifests that were valid. */
 export class LastGoodManifests {
   readonly #options: LastGoodOptions;
-  readonly #memory = new DocumentMemory();
+  readonly #last: LastLoad;
   #loaded: LoadedVersion | undefined;
 
   constructor(options: LastGoodOptions) {
     this.#options = options;
+    this.#last = options.last ?? new LastLoad();
   }
 
   /** Those in force. */
@@ -56,7 +59,7 @@ export class LastGoodManifests {
   async #load(version: Version): Promise<Invalid | undefined> {
     const { context, local, watchFiles } = this.#options;
     for (let loads = 1; ; loads++) {
-      const result = await loadVersion(context, { version, local, memory: this.#memory });
+      const result = await loadVersion(context, { version, local, last: this.#last });
       if ((await watchFiles(result.inputs)) && loads < MOST_LOADS) continue;
       if ('invalid' in result) return result.invalid;
       this.#loaded = result.loaded;

@@ -2,7 +2,6 @@ import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import picomatch from 'picomatch';
 import { kinds, lookups } from '../kinds/index.ts';
-import type { DocumentMemory } from '../manifests/document-cache.ts';
 import { isInside } from '../manifests/read-file.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
@@ -10,6 +9,7 @@ import { UserError } from '../problems/user-error.ts';
 import { fileUses } from '../project/file-uses.ts';
 import { PROJECT_FILES } from '../project/find-project.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
+import { loadDesired } from '../project/load-desired.ts';
 import { loadProject } from '../project/load-project.ts';
 import type { LocalPaths } from '../project/local-paths.ts';
 import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
@@ -17,6 +17,7 @@ import { type ReadDeclarations, readDeclarations } from '../project/read-declara
 import { selectWorkspace } from '../project/select-workspace.ts';
 import { OpenWorkspace } from '../runs/open-workspace.ts';
 import type { RunContext } from '../runs/run-context.ts';
+import type { InputFiles, LastLoad, LoadedFiles } from './last-load.ts';
 import type { Invalid } from './run-report.ts';
 import type { Version } from './source.ts';
 
@@ -28,16 +29,6 @@ export interface LoadedVersion {
   readonly warnings: readonly Diagnostic[];
 }
 
-/** The files that a load depends on, as absolute paths. */
-export interface InputFiles {
-  /** In which manifests are looked for, with all folders below them. */
-  readonly folders: readonly string[];
-  /** Files of their own, whether they exist or not. */
-  readonly files: readonly string[];
-  /** A folder with a file for each secret. */
-  readonly secretsDir: string | undefined;
-}
-
 type LoadResult = { readonly inputs: InputFiles } & (
   | { readonly loaded: LoadedVersion }
   | { readonly invalid: Invalid }
@@ -47,13 +38,14 @@ interface LoadingOptions {
   readonly version: Version;
   /** Where state and secrets may lie; anywhere, and relative to the project folder, where absent. */
   readonly local: LocalPaths | undefined;
-  readonly memory: DocumentMemory;
+  /** Of a load with the same environment. */
+  readonly last: LastLoad;
 }
 
 /** The manifests of a version, all secrets read; or what is wrong with them. Throws only over mistakes of ours. */
 export async function loadVersion(
   context: RunContext,
-  { version, local, memory }: LoadingOptions,
+  { version, local, last }: LoadingOptions,
 ): Promise<LoadResult> {
   const { env } = context;
   let inputs: InputFiles = {
@@ -63,12 +55,20 @@ export async function loadVersion(
   };
   try {
     refuseOutside(version);
-    const project = await loadProject({ cwd: version.folder, env, local });
-    const workspace = selectWorkspace(project, { name: context.workspace, env, requireKey: true });
-    const read = await readDeclarations(project, { kinds, lookups, documents: memory });
-    inputs = inputsOf(project, workspace, read);
-    const opened = new OpenWorkspace(context, { project, workspace, declarations: async () => read });
-    const { resources, diagnostics } = await opened.declared('live');
+    const key = JSON.stringify([version.folder, version.checkout, context.workspace, local]);
+    const load = await last.load(key, async (documents): Promise<LoadedFiles> => {
+      const project = await loadProject({ cwd: version.folder, env, local });
+      const workspace = selectWorkspace(project, { name: context.workspace, env, requireKey: true });
+      const known = { kinds, lookups };
+      const declarations = await readDeclarations(project, { ...known, documents });
+      inputs = inputsOf(project, workspace, declarations);
+      const source = { project, workspace, ...known, env, declarations };
+      return { project, workspace, inputs, desired: await loadDesired({ ...source, mode: 'live' }) };
+    });
+    inputs = load.inputs;
+    const opened = new OpenWorkspace({ ...context, parseState: last.parseState }, load);
+    opened.know(load.desired);
+    const { resources, diagnostics } = load.desired;
     if (diagnostics.some(({ severity }) => severity === 'error')) {
       return { inputs, invalid: { diagnostics, error: undefined } };
     }

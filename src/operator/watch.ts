@@ -4,7 +4,7 @@ import type { RunContext } from '../runs/run-context.ts';
 import type { Clock } from './clock.ts';
 import { GracefulShutdown } from './graceful-shutdown.ts';
 import { LastGoodManifests } from './last-good-manifests.ts';
-import type { InputFiles } from './load-version.ts';
+import type { InputFiles } from './last-load.ts';
 import { Loop, type LoopOptions, type NextRun, type Trigger } from './loop.ts';
 import { Reconciler, type WatchPolicy } from './reconciler.ts';
 import { RunLogger } from './run-logger.ts';

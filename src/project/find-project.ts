@@ -1,7 +1,6 @@
-import { statSync } from 'node:fs';
 import path from 'node:path';
+import { statusOf } from '../files/input-files.ts';
 import { realPath } from '../manifests/read-file.ts';
-import { attempt } from '../problems/attempt.ts';
 import { UserError } from '../problems/user-error.ts';
 
 /** The project file of new projects. */
@@ -27,9 +26,9 @@ interface Searching {
 export function findProjectFolder({ from, home, user }: Searching): string | undefined {
   const top = home === undefined || home === '' ? undefined : realPath(home);
   const start = realPath(from);
-  const device = statOf(start)?.dev;
+  const device = statusOf(start)?.dev;
   for (let folder = start; ; folder = path.dirname(folder)) {
-    const status = statOf(folder);
+    const status = statusOf(folder);
     if (status === undefined || status.dev !== device) return undefined;
     const name = projectFileIn(folder);
     if (name !== undefined) {
@@ -44,7 +43,7 @@ export function findProjectFolder({ from, home, user }: Searching): string | und
 
 /** The name of a folder's project file; undefined where it has none. @throws UserError where it has two. */
 export function projectFileIn(folder: string): string | undefined {
-  const [name, other] = PROJECT_FILES.filter((each) => statOf(path.join(folder, each)) !== undefined);
+  const [name, other] = PROJECT_FILES.filter((each) => statusOf(path.join(folder, each)) !== undefined);
   if (other === undefined) return name;
   throw new UserError(`${folder} has two project files, ${name} and ${other}`, {
     hint: 'Delete one of them.',
@@ -52,14 +51,10 @@ export function projectFileIn(folder: string): string | undefined {
 }
 
 function refuseForeign(file: string, user: number | undefined): void {
-  const owner = statOf(file)?.uid;
-  if (user === undefined || owner === undefined || owner === user || owner === 0) return;
+  const owner = statusOf(file)?.uid;
+  if (user === undefined || owner === undefined || owner === BigInt(user) || owner === 0n) return;
   const folder = path.dirname(file);
   throw new UserError(`${file} belongs to another user`, {
     hint: `If you trust it, name its folder: voxform -C ${folder}`,
   });
-}
-
-function statOf(file: string): ReturnType<typeof statSync> {
-  return attempt(() => statSync(file));
 }

@@ -1,5 +1,5 @@
-import { realpathSync } from 'node:fs';
 import path from 'node:path';
+import { realPathOf } from '../files/input-files.ts';
 import type { Finding } from '../manifests/finding.ts';
 import type { Environment } from '../manifests/inputs.ts';
 import { ParseCache } from '../manifests/parse-cache.ts';
@@ -66,7 +66,7 @@ const FROM_ENVIRONMENT = JSON.stringify({
 
 function realFolder(cwd: string): string {
   try {
-    return realpathSync(cwd);
+    return realPathOf(cwd);
   } catch (error) {
     throw new UserError(`cannot open the folder ${cwd}: ${reasonOf(error)}`, {
       hint: 'Pass a project folder with -C DIR, or create one: voxform init DIR',

@@ -1,5 +1,5 @@
-import { readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
+import { linkTarget, realPathOf } from '../files/input-files.ts';
 import { isInside } from '../manifests/read-file.ts';
 import { attempt } from '../problems/attempt.ts';
 import type { StatePlace } from '../state/state-place.ts';
@@ -34,10 +34,10 @@ export function pathProblem(
   file: string,
   { root, allowed, secrets, allowedWith = 'allow it with --allow-dir' }: LocalPaths,
 ): string | undefined {
-  const real = realPathOf(file);
+  const real = leadsTo(file);
   const shown = real ?? file;
   const isBelow = (folder: string): boolean => {
-    const base = realPathOf(folder);
+    const base = leadsTo(folder);
     return real !== undefined && base !== undefined && isInside(real, base);
   };
   if (isBelow(path.join(root, CHECKOUTS)))
@@ -51,14 +51,14 @@ export function pathProblem(
 const MOST_LINKS = 40;
 
 /** A path without symbolic links, also in front of a tail that does not exist yet; undefined where links never end. */
-function realPathOf(file: string, links = MOST_LINKS): string | undefined {
-  const real = attempt(() => realpathSync(file));
+function leadsTo(file: string, links = MOST_LINKS): string | undefined {
+  const real = attempt(() => realPathOf(file));
   const parent = path.dirname(file);
   if (real !== undefined || parent === file) return real ?? file;
-  const folder = realPathOf(parent, links);
+  const folder = leadsTo(parent, links);
   if (folder === undefined) return undefined;
   const here = path.join(folder, path.basename(file));
-  const target = attempt(() => readlinkSync(here));
+  const target = linkTarget(here);
   if (target === undefined) return here;
-  return links === 0 ? undefined : realPathOf(path.resolve(folder, target), links - 1);
+  return links === 0 ? undefined : leadsTo(path.resolve(folder, target), links - 1);
 }

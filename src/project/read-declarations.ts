@@ -1,5 +1,5 @@
-import { realpathSync } from 'node:fs';
 import path from 'node:path';
+import { realPathOf } from '../files/input-files.ts';
 import type { Declaration } from '../manifests/declaration.ts';
 import { type DocumentCache, documentKey } from '../manifests/document-cache.ts';
 import { type KnownNames, readEnvelope } from '../manifests/envelope.ts';
@@ -58,7 +58,7 @@ export async function readDeclarations(
       if (slices.isOver()) await slices.next();
       // Joined by hand: neither side has anything to be normalised, and there may be ten thousand.
       const absolute = `${project.root}${path.sep}${file}`;
-      const draft = known.drafts?.get(realpathSync(absolute));
+      const draft = known.drafts?.get(realPathOf(absolute));
       const read = draft === undefined ? readTextFile(absolute) : { text: draft };
       if ('problem' in read) {
         const { line, column } = read.problem;

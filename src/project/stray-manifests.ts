@@ -1,6 +1,6 @@
-import { readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import picomatch from 'picomatch';
+import { entriesOf, realPathOf } from '../files/input-files.ts';
 import { findFiles } from '../manifests/find-files.ts';
 import { readBeginning } from '../manifests/read-file.ts';
 import { attempt } from '../problems/attempt.ts';
@@ -28,7 +28,7 @@ export function strayManifests({ root, file: projectFile, manifests }: ProjectCo
   });
   if (strays.length === 0) return [];
   // A pattern may lead to the same file through a link.
-  const taken = new Set(findFiles(root, manifests).files.map((file) => realpathSync(path.join(root, file))));
+  const taken = new Set(findFiles(root, manifests).files.map((file) => realPathOf(path.join(root, file))));
   return strays
     .filter((file) => !taken.has(path.join(root, file)))
     .map((file) => {
@@ -45,7 +45,7 @@ function unnamedFiles(root: string, isNamed: (file: string) => boolean): readonl
   const folders = [''];
   let left = MOST_ENTRIES;
   for (const folder of folders) {
-    const entries = attempt(() => readdirSync(path.join(root, folder), { withFileTypes: true })) ?? [];
+    const entries = attempt(() => entriesOf(path.join(root, folder))) ?? [];
     left -= entries.length;
     const isOther = folder !== '' && entries.some(({ name }) => PROJECT_FILES.includes(name));
     if (isOther) continue;

@@ -67,11 +67,16 @@ export class OpenWorkspace extends StateAccess {
     const declarations = await this.#declarations?.();
     const source = { project, workspace, kinds, lookups, env, declarations };
     const desired = await loadDesired({ ...source, mode, listener });
-    this.manifests = new Set(desired.resources.map(({ source }) => source.file));
-    for (const { spec } of desired.resources) {
+    this.know(desired);
+    return desired;
+  }
+
+  /** Strikes the secrets of what the manifests declare out of all that is said from here on. */
+  know({ resources }: Desired): void {
+    this.manifests = new Set(resources.map(({ source }) => source.file));
+    for (const { spec } of resources) {
       for (const special of specials(spec)) if (special instanceof Secret) this.#keep(special);
     }
-    return desired;
   }
 
   /** The secret of that name as it is now. Throws `UserError` where it is not set. */

@@ -1,5 +1,5 @@
 import type { RequestEvent } from '../platform/transport-options.ts';
-import type { FailPoint } from '../state/backends/backend.ts';
+import type { FailPoint, StoreUser } from '../state/backends/backend.ts';
 import type { Redactor } from '../values/redactor.ts';
 
 /** Whom a run tells what it does, in sentences. */
@@ -37,6 +37,8 @@ export interface RunContext {
   readonly onWorkspace?: ((flag: string) => void) | undefined;
   /** Told after every try of a request. */
   readonly onRequest?: ((event: RequestEvent) => void) | undefined;
+  /** Of a program that reads the state of one workspace again and again. */
+  readonly parseState?: StoreUser['parse'];
   /** Where a test makes the run die. */
   readonly failPoint: ((name: FailPoint) => void) | undefined;
 }

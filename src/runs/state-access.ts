@@ -64,7 +64,7 @@ export class StateAccess {
 
   /** A store of this workspace, its own or another one. */
   storeAt(state: WorkspaceConfig['state']): StateStore {
-    const { env, now, failPoint, redactor, cacheFolder, log } = this.#context;
+    const { env, now, failPoint, redactor, cacheFolder, log, parseState: parse } = this.#context;
     for (const each of Object.values(state)) {
       if (each instanceof Secret && each.isSet && each.reveal().length >= SHORTEST_REDACTED)
         redactor.add(each.reveal());
@@ -80,6 +80,7 @@ export class StateAccess {
       failPoint,
       env,
       cacheFolder,
+      parse,
       network: (address) => this.network(address),
       debug: (message) => log.debug(message),
       warn: (message) => log.warn(message),

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
 import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
 import { isDeeperThan, isObject, parsedJson, setOwn } from '../values/json.ts';
@@ -35,6 +36,16 @@ export function parseState(bytes: Uint8Array, name: string, hint: string): State
   throw new LostState(`the state ${name} was edited or damaged: its content does not match its digest`, {
     hint: `To keep an edit: voxform state push --force ${shellWord(name)}. ${hint}`,
   });
+}
+
+/** The same for one who reads a state again and again: a document whose bytes did not change is not read anew. */
+export function parserWithMemory(): typeof parseState {
+  let last: { readonly digest: string; readonly document: StateDocument } | undefined;
+  return (bytes, name, hint) => {
+    const digest = hash('sha256', bytes);
+    if (last?.digest !== digest) last = { digest, document: parseState(bytes, name, hint) };
+    return last.document;
+  };
 }
 
 /** The same of a document that a person may have edited, whatever its digest says. */

@@ -1,8 +1,8 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { DocumentMemory } from '../../src/manifests/document-cache.ts';
 import { watchFiles } from '../../src/operator/file-watch.ts';
+import { LastLoad } from '../../src/operator/last-load.ts';
 import { loadVersion } from '../../src/operator/load-version.ts';
 import { PLAIN_PROJECT, TemporaryProject } from '../project/temporary-project.ts';
 import { testContext } from './test-context.ts';
@@ -177,7 +177,7 @@ describe('changes that are noticed', () => {
         const { inputs } = await loadVersion(testContext(root), {
           version,
           local: undefined,
-          memory: new DocumentMemory(),
+          last: new LastLoad(),
         });
         if (!(await watch.watch(inputs))) return times;
       }

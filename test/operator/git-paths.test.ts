@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { DocumentMemory } from '../../src/manifests/document-cache.ts';
+import { LastLoad } from '../../src/operator/last-load.ts';
 import { loadVersion } from '../../src/operator/load-version.ts';
 import { backendOf } from '../../src/state/state-place.ts';
 import { API_KEY, agentManifest, projectFile, testWorkspace } from '../cli/workspace.ts';
@@ -34,7 +34,7 @@ async function load(
   const result = await loadVersion(testContext(remote.watched, { env: {} }), {
     version,
     local: { root: remote.watched, allowed },
-    memory: new DocumentMemory(),
+    last: new LastLoad(),
   });
   if ('loaded' in result) {
     const { secretsDir, state, apiKey } = result.loaded.opened.workspace;
@@ -135,7 +135,7 @@ describe('secrets_dir and state.path of a repository', () => {
     const result = await loadVersion(testContext(remote.watched, { env: {} }), {
       version: await remote.source().fetch(never),
       local: { root: remote.watched, allowed: [], source: remote.bare },
-      memory: new DocumentMemory(),
+      last: new LastLoad(),
     });
     if (!('loaded' in result)) throw new Error('the project is not valid');
     await (await result.loaded.opened.store.lock(lockRequest())).release();
@@ -189,7 +189,7 @@ it('a state of the same workspace in the folder of the operator is not begun a s
   const result = await loadVersion(testContext(remote.watched, { env: {} }), {
     version,
     local: { root: remote.watched, allowed: [] },
-    memory: new DocumentMemory(),
+    last: new LastLoad(),
   });
   if (!('loaded' in result)) throw new Error('expected valid manifests');
   await expect(result.loaded.opened.refuseSecond()).rejects.toThrow(
@@ -213,7 +213,7 @@ it('a state under an old name is taken over by the command that the watch names'
   const result = await loadVersion(testContext(remote.watched, { env: { VOXFORM_API_KEY: API_KEY } }), {
     version,
     local: { root: remote.watched, allowed: [] },
-    memory: new DocumentMemory(),
+    last: new LastLoad(),
   });
   if (!('loaded' in result)) throw new Error('expected valid manifests');
   const refused: unknown = await result.loaded.opened.state().catch((error: unknown) => error);

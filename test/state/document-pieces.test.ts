@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { statePieces } from '../../src/state/document-pieces.ts';
-import { parseEdited, parseState } from '../../src/state/document-text.ts';
+import { parseEdited, parserWithMemory, parseState } from '../../src/state/document-text.ts';
 import { emptyDocument } from '../../src/state/fold.ts';
 import type { StateDocument } from '../../src/state/state-document.ts';
 import { LostState } from '../../src/state/state-errors.ts';
@@ -22,6 +22,18 @@ function documentOf(count: number, prompt = 'é "\n'): StateDocument {
     write: 'w',
   };
 }
+
+it('a parser with a memory parses bytes once, and other bytes and damaged ones anew', () => {
+  const parse = parserWithMemory();
+  const read = (text: string) => parse(Buffer.from(text), 'x.json', '');
+  const [one, two] = [stateText(documentOf(1)), stateText(documentOf(2))];
+  const first = read(one);
+  expect(read(one)).toBe(first);
+  expect(read(two)).toEqual(documentOf(2));
+  expect(read(one)).toEqual(first);
+  const damaged = one.replace('"W1"', '"W2"');
+  for (let times = 0; times < 2; times++) expect(() => read(damaged)).toThrow(LostState);
+});
 
 describe('the digest of a state', () => {
   it('tells every flipped bit that changes what the state says', () => {

@@ -3,7 +3,7 @@ import { systemClock } from '../../operator/clock.ts';
 import { watchFiles } from '../../operator/file-watch.ts';
 import { gitSource } from '../../operator/git/git-source.ts';
 import type { Metrics } from '../../operator/health/metrics.ts';
-import type { InputFiles } from '../../operator/load-version.ts';
+import type { InputFiles } from '../../operator/last-load.ts';
 import { messageOf } from '../../operator/messages.ts';
 import { Deliveries } from '../../operator/notifications/deliveries.ts';
 import { notifiedDriftIn } from '../../operator/notifications/notified-drift.ts';

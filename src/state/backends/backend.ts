@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { TransportOptions } from '../../platform/transport-options.ts';
+import type { parseState } from '../document-text.ts';
 import type { LockUser } from '../lock-info.ts';
 import type { Marks } from '../marks.ts';
 import type { StateStore } from '../store.ts';
@@ -62,6 +63,8 @@ export interface StoreUser extends LockUser {
   debug?: ((message: string) => void) | undefined;
   warn?: ((message: string) => void) | undefined;
   failPoint?: ((name: FailPoint) => void) | undefined;
+  /** Parses the state for those who take no lock; `parseState` where absent. */
+  readonly parse?: typeof parseState | undefined;
 }
 
 export type Network = Pick<TransportOptions, 'proxy' | 'ca'>;

@@ -57,14 +57,18 @@ async function requireFolder(files: Files, path: string, folder: string): Promis
  * The document, or undefined where there is none and none has ever been.
  * @throws UserError where it is damaged, of a newer format, or missing although its backups are there.
  */
-export async function readDocument(files: Files, path: string): Promise<StateDocument | undefined> {
+export async function readDocument(
+  files: Files,
+  path: string,
+  parse = parseState,
+): Promise<StateDocument | undefined> {
   // Listed first: a backup that is seen then had its document already.
   const backup = (await backups(files, path))[0];
   const hint = restoreHint(path, backup);
   const bytes = await readIfThere(files, path);
   if (bytes !== undefined) {
     try {
-      return parseState(bytes, path, hint);
+      return parse(bytes, path, hint);
     } finally {
       freeBuffer(bytes);
     }

@@ -29,7 +29,7 @@ export interface LocalStoreOptions extends Omit<StoreUser, 'root'> {
 
 /** A state in files of this machine. */
 export function createLocalStore(options: LocalStoreOptions): StateStore {
-  const { files = nodeFiles, location = options.path, failPoint = () => undefined, marks } = options;
+  const { files = nodeFiles, location = options.path, failPoint = () => undefined, marks, parse } = options;
 
   const at = <T>(verb: 'read' | 'lock', work: (path: string, lock: LockSettings) => Promise<T>): Promise<T> =>
     onFiles(verb, location, async () => {
@@ -45,7 +45,7 @@ export function createLocalStore(options: LocalStoreOptions): StateStore {
       at('read', async (path, lock) => {
         for (let attempt = 1; ; attempt++) {
           try {
-            const stored = await readWithNewer({ files, path, marks });
+            const stored = await readWithNewer({ files, path, marks, parse });
             // Or what has been read is already the state before someone else's commit.
             if (stored.newer === undefined || attempt === 3)
               return { ...stored, holder: await lockHolder(lock) };

@@ -31,10 +31,10 @@ export function journalPathOf(path: string): string {
  * the older, and never as missing.
  * @throws UserError where either cannot be used, or where they do not belong together.
  */
-export async function readStored(files: Files, path: string): Promise<StoredFiles> {
+export async function readStored(files: Files, path: string, parse = parseState): Promise<StoredFiles> {
   const journalPath = journalPathOf(path);
   const bytes = (await readIfThere(files, journalPath)) ?? Buffer.alloc(0);
-  const document = await readDocument(files, path);
+  const document = await readDocument(files, path, parse);
   if (document === undefined && bytes.length > 0) {
     throw new LostState(`the state ${path} is missing, but its journal exists`, {
       hint:
@@ -88,11 +88,12 @@ interface StatePlaces {
   /** Of the document. */
   readonly path: string;
   readonly marks: Marks | undefined;
+  readonly parse?: typeof parseState | undefined;
 }
 
 /** The state, and what the backups beside it and the mark of this machine know of a write that it does not have. */
 export async function readWithNewer(around: StatePlaces): Promise<StoredState> {
-  const { stored, journalFile } = await readStored(around.files, around.path);
+  const { stored, journalFile } = await readStored(around.files, around.path, around.parse);
   const { document } = stored;
   const hasJournal = journalFile.size > 0;
   return { ...stored, newer: document && (await newerThan(document, { ...around, hasJournal })) };

@@ -16,8 +16,9 @@ const EARLIER = `Push an earlier copy: voxform state push FILE. ${RECOVER}`;
 export function storedIn(
   held: Pick<RemoteContent, 'state' | 'journal'>,
   { location }: Pick<RemotePlace, 'location'>,
+  parse = parseState,
 ): StoredState {
-  const document = held.state && parseState(held.state, location, EARLIER);
+  const document = held.state && parse(held.state, location, EARLIER);
   const journal = journalIn(held.journal, location);
   const isWhole = journal.every(
     (entry, index) =>

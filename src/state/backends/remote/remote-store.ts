@@ -25,7 +25,8 @@ export function createRemoteStore(locking: Locking): StateStore {
     read: () =>
       at(async () => {
         const held = await look();
-        return { ...(await withNewer(storedIn(held, place), user.marks)), holder: livingHolder(held, place) };
+        const stored = storedIn(held, place, user.parse);
+        return { ...(await withNewer(stored, user.marks)), holder: livingHolder(held, place) };
       }),
     lock: (request) =>
       at(async () => new RemoteLease(place, user, request, await takeLock(locking, request))),
