@@ -9,8 +9,8 @@ export interface DocumentCache {
   endRound(): Promise<void>;
 }
 
-/** The key of a text: equal texts have the same, others never. The text must be well-formed, as every text of a file is. */
-export function documentKey(text: string): string {
+/** The key of a text, or of its bytes: equal ones have the same, others never. A text must be well-formed, as every text of a file is. */
+export function documentKey(text: string | Uint8Array): string {
   return hash('sha256', text, 'base64url');
 }
 

@@ -14,13 +14,24 @@ interface FileProblem {
   readonly column?: number;
 }
 
-type FileText = { readonly text: string } | { readonly problem: FileProblem };
+interface Failed {
+  readonly problem: FileProblem;
+}
+
+type FileText = { readonly text: string } | Failed;
+
+type FileBytes = { readonly bytes: Uint8Array } | Failed;
 
 /**
  * The text of a file as UTF-8, without its byte order mark; or what is wrong with the file.
  * @param inside the real path of the folder that must hold the real file; undefined where it may lie anywhere.
  */
 export function readTextFile(file: string, inside?: string): FileText {
+  return decoded(readFileBytes(file, inside));
+}
+
+/** The bytes of a file, which are only there until the next one is read; or what is wrong with the file. */
+export function readFileBytes(file: string, inside?: string): FileBytes {
   try {
     if (inside !== undefined && !isInside(realPathOf(file), inside)) {
       return problem(
@@ -54,7 +65,7 @@ export function readBeginning(file: string): string | undefined {
 /** Every file goes through here, so that not each of thousands needs room of its own. */
 let room: Buffer | undefined;
 
-function readOpen(descriptor: number): FileText {
+function readOpen(descriptor: number): FileBytes {
   const status = fstatSync(descriptor);
   if (status.isDirectory()) return isFolder();
   if (!status.isFile()) return isNoFile();
@@ -66,7 +77,7 @@ function readOpen(descriptor: number): FileText {
     read = readSync(descriptor, room, size, room.length - size, null);
     size += read;
   } while (read > 0 && size !== status.size && size <= MAX_FILE_BYTES);
-  return size > MAX_FILE_BYTES ? tooLarge(size) : decode(room.subarray(0, size));
+  return size > MAX_FILE_BYTES ? tooLarge(size) : { bytes: room.subarray(0, size) };
 }
 
 /** True where `file` is `folder` or lies under it; both are real, absolute paths. */
@@ -112,32 +123,34 @@ export function reasonOf(error: unknown): string {
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 const looseUtf8 = new TextDecoder('utf-8');
 
-function decode(bytes: Uint8Array): FileText {
+/** As UTF-8, without its byte order mark. */
+export function decoded(file: FileBytes): FileText {
+  if ('problem' in file) return file;
   try {
-    return { text: strictUtf8.decode(bytes) };
+    return { text: strictUtf8.decode(file.bytes) };
   } catch {
-    const before = looseUtf8.decode(bytes).split('\uFFFD', 1)[0] ?? '';
+    const before = looseUtf8.decode(file.bytes).split('\uFFFD', 1)[0] ?? '';
     const message = 'the file is not valid UTF-8; save it in that encoding';
     return { problem: { code: 'invalid-utf8', message, ...lineAndColumn(before, before.length) } };
   }
 }
 
-function tooLarge(bytes: number): FileText {
+function tooLarge(bytes: number): Failed {
   return problem(
     'file-too-large',
     `the file has ${bytes} bytes, more than 1 MiB (${MAX_FILE_BYTES}); split it`,
   );
 }
 
-function isFolder(): FileText {
+function isFolder(): Failed {
   return problem('not-a-file', 'this is a folder, expected a file');
 }
 
-function isNoFile(): FileText {
+function isNoFile(): Failed {
   return problem('not-a-file', 'this is not a regular file');
 }
 
-function problem(code: string, message: string): FileText {
+function problem(code: string, message: string): Failed {
   return { problem: { code, message } };
 }
 

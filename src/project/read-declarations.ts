@@ -7,7 +7,7 @@ import { findFiles } from '../manifests/find-files.ts';
 import { type Finding, findingOf } from '../manifests/finding.ts';
 import { ParseBeside } from '../manifests/parse-beside.ts';
 import { type ParsedFile, parseDocuments } from '../manifests/parse-documents.ts';
-import { readTextFile } from '../manifests/read-file.ts';
+import { decoded, readFileBytes } from '../manifests/read-file.ts';
 import { compareText } from '../problems/compare-text.ts';
 import type { ProjectConfig } from './project.ts';
 import { TimeSlices } from './time-slices.ts';
@@ -59,15 +59,21 @@ export async function readDeclarations(
       // Joined by hand: neither side has anything to be normalised, and there may be ten thousand.
       const absolute = `${project.root}${path.sep}${file}`;
       const draft = known.drafts?.get(realPathOf(absolute));
-      const read = draft === undefined ? readTextFile(absolute) : { text: draft };
+      const found = draft === undefined ? readFileBytes(absolute) : undefined;
+      const key = cache && found && 'bytes' in found ? documentKey(found.bytes) : undefined;
+      const parsed = key === undefined ? undefined : cache?.get(key);
+      // Most of ten thousand: their text is not needed.
+      if (parsed?.problems.length === 0) {
+        collect(at, parsed, '');
+        continue;
+      }
+      const read = found === undefined ? { text: draft ?? '' } : decoded(found);
       if ('problem' in read) {
         const { line, column } = read.problem;
         unread.push({ file, line, column, text: undefined });
         collected[at] = { declarations: [], findings: [{ severity: 'error', file, ...read.problem }] };
         continue;
       }
-      const key = cache && draft === undefined ? documentKey(read.text) : undefined;
-      const parsed = key === undefined ? undefined : cache?.get(key);
       const keep = (fresh: ParsedFile): void => {
         if (key !== undefined) cache?.set(key, fresh);
         collect(at, fresh, read.text);
