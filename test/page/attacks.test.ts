@@ -287,6 +287,12 @@ describe('what is shown', () => {
     }
   });
 
+  it('keeps the parts of a path in their order', async () => {
+    await using page = await runningPage({ source: new SampleSource({ count: 1, names: ['שלום/עולם:p'] }) });
+    const shown = ['שלום', '/', 'עולם', ':', 'p'].map((part) => `<bdi>${part}</bdi>`).join('');
+    expect((await page.ask('/workspaces')).text).toContain(shown);
+  });
+
   it('has no secret', async () => {
     await using page = await runningPage({ source: new SampleSource({ count: 1, names: ['hunter2:p'] }) });
     expect((await page.ask('/workspaces')).text).toContain('(secret)');

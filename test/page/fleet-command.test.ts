@@ -50,16 +50,15 @@ workspaces: { "*": { mode: approve, interval: 1h } }
     return (await ask(path, { headers: { cookie }, form: { form: form ?? '', ...more } })).status;
   };
   const workspace = async (cookie = '') => (await ask(pathOf(ADDRESS), { headers: { cookie } })).text;
-  const until = async (pattern: RegExp, cookie = ''): Promise<RegExpExecArray> => {
-    for (;;) {
-      const found = pattern.exec(await workspace(cookie));
-      if (found !== null) return found;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+  const until = async (pattern: RegExp, cookie = ''): Promise<RegExpExecArray | null> => {
+    await expect
+      .poll(async () => pattern.test(await workspace(cookie)), { interval: 100, timeout: 60_000 })
+      .toBe(true);
+    return pattern.exec(await workspace(cookie));
   };
   await step('who approve a plan, pause and resume', async () => {
     const cookie = await signIn(tokens.approver);
-    const [, plan = ''] = await until(/actions\/approve\?of=([0-9a-f]+)"/, cookie);
+    const plan = (await until(/actions\/approve\?of=([0-9a-f]+)"/, cookie))?.[1] ?? '';
     expect(await act(cookie, 'approve', { of: plan })).toBe(303);
     await until(/badge good">in sync<\/span> <span>since/);
     expect(emulator.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);

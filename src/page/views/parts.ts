@@ -99,9 +99,12 @@ export function pathOf(address: string, ...rest: readonly string[]): string {
     .join('/');
 }
 
-/** Text from outside, which must not change the direction of what stands around it; nothing for none. */
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufefc]/;
+
+/** Text from outside, which must not change the direction of what stands around it, nor one part of a path the order of the others. */
 export function name(text: string): Html {
-  return text === '' ? html`` : html`<bdi>${text}</bdi>`;
+  const parts = RIGHT_TO_LEFT.test(text) ? text.split(/([/:])/) : [text];
+  return html`${parts.map((part) => (part === '' ? '' : html`<bdi>${part}</bdi>`))}`;
 }
 
 export function resourceLink(workspace: string, address: string): Html {
