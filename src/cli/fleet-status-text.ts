@@ -17,13 +17,18 @@ const columns: readonly Column[] = [
 /** As many rows as a person reads; the rest is counted. */
 const MOST_ROWS = 50;
 
+interface FleetOverview extends FleetStatus {
+  /** Patterns of the fleet file. */
+  readonly unusedRules: readonly string[];
+}
+
 interface Shown {
   /** All of one workspace, in place of the fleet. */
   readonly address?: string | undefined;
 }
 
 /** What needs a person first, then how old all of it is. */
-export function fleetStatusText(status: FleetStatus, style: Style, { address }: Shown): string {
+export function fleetStatusText(status: FleetOverview, style: Style, { address }: Shown): string {
   const { counts, workspaces, sources, processes, lateness, oldestCheckAge, at } = status;
   const now = Date.parse(at);
   const [only] = workspaces;
@@ -54,6 +59,7 @@ export function fleetStatusText(status: FleetStatus, style: Style, { address }: 
       `Source ${name} (${escapeControls(shown)}): ${commit === null ? '' : `commit ${commit.slice(0, 10)}, `}${fetchedAge === null ? 'never fetched' : `fetched ${span(fetchedAge)} ago`}`,
       ...[...(problem === null ? [] : [problem]), ...warnings].map((each) => `  ${escapeControls(each)}`),
     ]),
+    ...status.unusedRules.map((pattern) => `No workspace has the rule ${JSON.stringify(pattern)}`),
     ...(processes.length === 0 ? ['No process serves the fleet: voxform fleet serve'] : []),
     ...processes.map(
       ({ host, pid, version, status: state, runs, heardAge }) =>

@@ -11,7 +11,11 @@ export interface FleetRule {
 
 /** `SOURCE/PROJECT:WORKSPACE`; a project at the root of its source goes without `/PROJECT`. */
 export function fleetAddress(source: string, project: string, workspace: string): string {
-  return `${source}${project === '.' ? '' : `/${project}`}:${workspace}`;
+  return `${projectAddress(source, project)}:${workspace}`;
+}
+
+export function projectAddress(source: string, project: string): string {
+  return project === '.' ? source : `${source}/${project}`;
 }
 
 /** The first rule that matches; undefined where none does. */
@@ -23,8 +27,11 @@ export function ruleFor<Rule extends Pick<FleetRule, 'pattern'>>(
 }
 
 /** The rules that are the first match of no address. */
-export function unusedRules(rules: readonly FleetRule[], addresses: Iterable<string>): FleetRule[] {
-  const used = new Set<FleetRule | undefined>();
+export function unusedRules<Rule extends Pick<FleetRule, 'pattern'>>(
+  rules: readonly Rule[],
+  addresses: Iterable<string>,
+): Rule[] {
+  const used = new Set<Rule | undefined>();
   for (const address of addresses) used.add(ruleFor(rules, address));
   return rules.filter((rule) => !used.has(rule));
 }

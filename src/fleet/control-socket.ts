@@ -11,6 +11,7 @@ import type { FleetControl } from './control.ts';
 
 const methods = [
   'status',
+  'unusedPatterns',
   'run',
   'pause',
   'resume',

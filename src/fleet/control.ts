@@ -4,6 +4,7 @@ import type { DatabaseRow } from '../state/backends/postgres/database.ts';
 import type { Json } from '../values/json.ts';
 import type { FleetDatabase, FleetStatements } from './database/fleet-database.ts';
 import { FLEET_SCHEMA } from './database/fleet-tables.ts';
+import { unusedPatterns } from './rows/member-rows.ts';
 import { lockRows } from './rows/run-rows.ts';
 import {
   type FleetFigures,
@@ -22,6 +23,8 @@ export interface FleetStatus extends FleetFigures {
 export interface FleetControl {
   /** Figures of the whole fleet, and the workspaces that the filter lets through. */
   status(filter: WorkspaceFilter): Promise<FleetStatus>;
+  /** The patterns of rules that no workspace has. */
+  unusedPatterns(patterns: readonly string[]): Promise<readonly string[]>;
   /** Has workspaces run before their turn. */
   run(addresses: readonly string[], by: string): Promise<void>;
   /** Lets workspaces have no turn; a run under way goes on. Those that were not paused before. */
@@ -111,9 +114,9 @@ export function fleetControl(database: FleetDatabase): FleetControl {
     { address, plan, open }: { readonly address: string; readonly plan: string; readonly open: unknown },
   ): Promise<UserError> => {
     const [row] = await statements.ask(
-      `SELECT state, decided_by FROM ${S}.plans WHERE address = $1 AND digest LIKE $2 || '%'`,
+      `SELECT state, decided_by FROM ${S}.plans WHERE address = $1 AND length($2) >= 8 AND starts_with(digest, $2)`,
       address,
-      plan.replaceAll(/[^0-9a-f]/g, ''),
+      plan,
     );
     const became = row === undefined ? '' : `: it is ${row.state}`;
     return new UserError(`the plan ${plan} of ${address} does not wait for approval${became}`, {
@@ -133,6 +136,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
       ]);
       return { ...figures, workspaces };
     },
+    unusedPatterns: (patterns) => unusedPatterns(database, patterns),
     async run(addresses, by) {
       await known(addresses);
       const paused = await ask(

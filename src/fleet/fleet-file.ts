@@ -217,8 +217,12 @@ function twiceNamed(sources: readonly SourceSettings[]): Problem[] {
 }
 
 function keyOf(source: SourceSettings): string {
-  const place = 'git' in source ? [textOf(source.git), source.ref] : [source.path];
-  return JSON.stringify([place, source.projects]);
+  return JSON.stringify([placeOf(source), source.projects]);
+}
+
+/** The same for two sources of one folder, or of one branch. To be shown nowhere. */
+export function placeOf(source: SourceSettings): string {
+  return JSON.stringify('git' in source ? [textOf(source.git), source.ref] : [source.path]);
 }
 
 function textOf(git: Secret | string): string {

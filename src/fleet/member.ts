@@ -28,6 +28,8 @@ export interface FleetMember extends ProjectVersion {
   readonly mode: FleetMode;
   /** Milliseconds between runs. */
   readonly interval: number;
+  /** Why it must not run. */
+  readonly refused?: string | undefined;
 }
 
 /** A project that was found in a source. */

@@ -8,7 +8,7 @@ import { DEFAULT_RULE } from './fleet-file.ts';
 import type { DiscoveredProject, FleetMember } from './member.ts';
 import type { FoundProject } from './sources/source-reader.ts';
 
-interface MembersOptions {
+export interface MembersOptions {
   readonly source: string;
   readonly rules: readonly FleetRule[];
   readonly env: Environment;

@@ -45,6 +45,11 @@ export async function runMember(
   row: RunRow,
   shutdown: GracefulShutdown,
 ): Promise<MemberRun> {
+  if (row.refused !== undefined) {
+    throw new UserError(`${row.refused}; neither runs`, {
+      hint: 'Have each manifest belong to one project: narrow manifests in voxform.yaml, or projects in fleet.yaml.',
+    });
+  }
   if (row.twins !== undefined) {
     throw new UserError(
       `${row.address} and ${row.twins} are the same workspace of the platform; none of them runs`,

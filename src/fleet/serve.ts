@@ -14,6 +14,7 @@ import {
   enterSources,
   hasSeveralBaseUrls,
   renewClaims,
+  unusedPatterns,
   versionsInUse,
 } from './rows/member-rows.ts';
 import { enterProcess, removeOldRuns, removeProcess, type ServingProcess } from './rows/process-rows.ts';
@@ -21,6 +22,8 @@ import { Worker, type WorkerOptions } from './worker.ts';
 
 export interface ServeOptions extends Omit<WorkerOptions, 'queue' | 'process' | 'onTrouble'> {
   readonly log: WatchLog;
+  /** Of the rules of the fleet file. */
+  readonly patterns: readonly string[];
   readonly timing?: Partial<FleetTiming> | undefined;
   /** Milliseconds for which runs stay in the list. */
   readonly retention: number;
@@ -53,6 +56,8 @@ export class FleetServer {
   #reachedAt: number;
   #tickedAt: number;
   #trouble: string | undefined;
+  /** What the log has of rules. */
+  #unused: readonly string[] | undefined;
 
   /**
    * Makes the tables where they are not there, and begins.
@@ -162,7 +167,8 @@ export class FleetServer {
     this.#claims.add(claimed);
     try {
       const contents = await sources.discover(claimed.name, this.#stop.signal);
-      await enterContents(database, { claimed, contents, interval });
+      const isNew = await enterContents(database, { claimed, contents, interval });
+      if (isNew || this.#unused === undefined) await this.#tellUnused();
       await sources.keep(claimed.name, await versionsInUse(database, claimed.name));
     } catch (error) {
       if (this.#stop.signal.aborted) return;
@@ -172,6 +178,16 @@ export class FleetServer {
     } finally {
       this.#claims.delete(claimed);
     }
+  }
+
+  async #tellUnused(): Promise<void> {
+    const { database, patterns, log } = this.#options;
+    const unused = await unusedPatterns(database, patterns);
+    for (const pattern of unused) {
+      if (this.#unused?.includes(pattern)) continue;
+      log.entry('warning', `no workspace has the rule ${JSON.stringify(pattern)}`, { event: 'unused-rule' });
+    }
+    this.#unused = unused;
   }
 
   #begin(work: Promise<void>): void {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { expect, it } from 'vitest';
 import { step } from '../step.ts';
 import { testFleet } from './test-fleet.ts';
@@ -30,6 +32,32 @@ it('applies every workspace once with several processes, and has nothing left of
   expect([counts['in-sync'] + counts.stale, processes.map(({ status }) => status)]).toEqual([
     6,
     ['alive', 'alive'],
+  ]);
+});
+
+it('runs neither of two projects that overlap, and says which rules no workspace has', async () => {
+  const fleet = await testFleet({ projects: ['acme', 'acme/eu', 'beta'], rules: APPLY });
+  const project = readFileSync(path.join(fleet.folder.root, 'acme/voxform.yaml'), 'utf8');
+  await fleet.folder.write('acme/voxform.yaml', `${project}manifests: ["**/manifests/*.yaml"]\n`);
+  const rules = 'workspaces: { "*:staging": { mode: apply }, "*": { mode: apply, interval: 1h } }';
+  await fleet.folder.write(
+    'fleet.yaml',
+    `version: 1\ndatabase: { $secret: FLEET_DATABASE_URL }\nsources: { voices: { path: ., projects: ["**"] } }\n${rules}\n`,
+  );
+  await fleet.server();
+  await fleet.until(async () => (await fleet.control.status({})).counts.failed === 2);
+  await fleet.until(async () => (await fleet.status(addressOf('beta'))) === 'in-sync');
+  for (const each of ['acme', 'acme/eu']) {
+    const { workspaces } = await fleet.control.status({ address: addressOf(each) });
+    expect(workspaces[0]?.last).toMatchObject({
+      error: expect.stringMatching(
+        /^the manifests of voices\/acme include those of voices\/acme\/eu; neither runs/,
+      ),
+    });
+    expect(fleet.emulators.get(each)?.requests).toEqual([]);
+  }
+  expect(fleet.log.filter((line) => line.includes('rule'))).toEqual([
+    'warning no workspace has the rule "*:staging"',
   ]);
 });
 

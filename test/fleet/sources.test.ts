@@ -299,3 +299,62 @@ describe('a folder of projects', () => {
     );
   });
 });
+
+describe('projects that overlap', () => {
+  const refusals = ({ projects }: SourceContents) =>
+    Object.fromEntries(
+      projects.flatMap(({ members }) => members.map(({ address, refused }) => [address, refused])),
+    );
+
+  it('are refused where the manifests of one include those of one in its folder', async () => {
+    using remote = new Remote();
+    const files = {
+      'clients/acme/voxform.yaml': projectText('acme', 'manifests: ["**/*.yaml"]'),
+      'clients/acme/eu/voxform.yaml': projectText('eu'),
+      'clients/acme/eu/manifests/a.yaml': '# none',
+      'clients/beta/voxform.yaml': projectText('beta'),
+      'clients/beta/eu/voxform.yaml': projectText('beta-eu'),
+      'clients/beta/eu/manifests/a.yaml': '# none',
+    };
+    remote.push(files);
+    const sources = fleet(remote.watched, `{ git: ${remote.bare}, projects: ["clients/**"] }`);
+    const why = 'the manifests of voices/clients/acme include those of voices/clients/acme/eu';
+    const expected = {
+      'voices/clients/acme:test': why,
+      'voices/clients/acme/eu:test': why,
+      'voices/clients/beta:test': undefined,
+      'voices/clients/beta/eu:test': undefined,
+    };
+    expect(refusals(await sources.discover('voices', never))).toEqual(expected);
+    remote.push({ 'clients/beta/readme.md': 'more' });
+    expect(refusals(await sources.discover('voices', never))).toEqual(expected);
+    remote.push({ 'clients/acme/voxform.yaml': projectText('acme') });
+    expect(Object.values(refusals(await sources.discover('voices', never)))).toEqual(
+      Array(4).fill(undefined),
+    );
+  });
+
+  it('are refused where two sources have the same project, and named as each has it', async () => {
+    using remote = new Remote();
+    remote.push({
+      'clients/acme/voxform.yaml': projectText('acme'),
+      'clients/beta/voxform.yaml': projectText('beta'),
+    });
+    const work = path.join(remote.root, 'work');
+    const two = [
+      [`{ git: ${remote.bare}, projects: ["clients/*"] }`, `{ git: ${remote.bare}, projects: ["*/acme"] }`],
+      [`{ path: ${work}, projects: ["clients/*"] }`, `{ path: ${work}/clients, projects: ["acme"] }`],
+    ];
+    for (const [index, [one, other]] of two.entries()) {
+      const sources = fleet(remote.watched, `${one}\n  other: ${other}`);
+      const [ours, theirs] = ['voices/clients/acme', index === 0 ? 'other/clients/acme' : 'other/acme'];
+      expect(refusals(await sources.discover('voices', never))).toEqual({
+        'voices/clients/acme:test': `${ours} and ${theirs} are the same project`,
+        'voices/clients/beta:test': undefined,
+      });
+      expect(refusals(await sources.discover('other', never))).toEqual({
+        [`${theirs}:test`]: `${theirs} and ${ours} are the same project`,
+      });
+    }
+  });
+});

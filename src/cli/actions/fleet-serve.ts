@@ -61,6 +61,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<n
     pauses: PAUSES,
     timeout: fleet.timeout,
     retention: fleet.retention,
+    patterns: fleet.rules.map(({ pattern }) => pattern),
     grace,
     onRun({ address: workspace }, { report, error, lateness, redact }) {
       metrics.run(report, lateness);

@@ -39,9 +39,12 @@ export async function fleetStatus(context: Context, flags: StatusFlags): Promise
   const { address, output, only: statuses, detailedExitcode } = flags;
   const { terminal, cwd } = context;
   const limit = output === 'json' ? ALL : undefined;
-  const status = await withControl(fleetFileOf(context, flags), cwd, (control) =>
-    control.status({ address, statuses, limit }),
-  );
+  const fleet = fleetFileOf(context, flags);
+  const patterns = fleet.rules.map(({ pattern }) => pattern);
+  const status = await withControl(fleet, cwd, async (control) => ({
+    ...(await control.status({ address, statuses, limit })),
+    unusedRules: await control.unusedPatterns(patterns),
+  }));
   terminal.out(
     output === 'json' ? jsonText(status) : fleetStatusText(status, terminal.tableStyle, { address }),
   );

@@ -61,6 +61,7 @@ CREATE TABLE workspaces (
   good_version text,
   good_commit text,
   problem text,
+  refused text,
   vanished_at timestamptz,
   paused_at timestamptz,
   paused_by text,

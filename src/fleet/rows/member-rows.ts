@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { unusedRules } from '../addresses.ts';
 import type { FleetDatabase, FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import type { SourceContents, Sources } from '../member.ts';
@@ -59,7 +60,7 @@ interface Found {
   readonly interval: number;
 }
 
-/** Writes what a fetch found. False where another process has fetched since. */
+/** Writes what a fetch found. True where that is something else than before, and no other process has fetched since. */
 export function enterContents(
   database: FleetDatabase,
   { claimed: { name, seq }, contents, interval }: Found,
@@ -72,7 +73,8 @@ export function enterContents(
       seq,
     );
     if (before === undefined) return false;
-    if (before.digest !== digest) await enterMembers(statements, contents);
+    const isNew = before.digest !== digest;
+    if (isNew) await enterMembers(statements, contents);
     await statements.ask(
       `UPDATE ${S}.sources SET commit = $2, fetched_at = now(), problem = NULL, warnings = $3::json, digest = $4,
   seq = seq + 1, next_fetch = now() + $5 * interval '1 millisecond' WHERE name = $1`,
@@ -82,7 +84,7 @@ export function enterContents(
       digest,
       interval,
     );
-    return true;
+    return isNew;
   });
 }
 
@@ -110,6 +112,20 @@ export async function versionsInUse({ ask }: FleetStatements, source: string): P
   return new Set(rows.flatMap(({ version }) => (version === null ? [] : [String(version)])));
 }
 
+/** The patterns of rules that are the first match of no workspace; none as long as a source was never fetched. */
+export async function unusedPatterns(
+  { ask }: FleetStatements,
+  patterns: readonly string[],
+): Promise<readonly string[]> {
+  const rows = await ask(
+    `SELECT address FROM ${S}.workspaces WHERE vanished_at IS NULL AND NOT EXISTS (SELECT FROM ${S}.sources WHERE fetched_at IS NULL)`,
+  );
+  if (rows.length === 0) return [];
+  const rules = patterns.map((pattern) => ({ pattern }));
+  const addresses = rows.map(({ address }) => String(address));
+  return unusedRules(rules, addresses).map(({ pattern }) => pattern);
+}
+
 /** Whether workspaces that run are of more than one base URL. */
 export async function hasSeveralBaseUrls({ ask }: FleetStatements): Promise<boolean> {
   const [row] = await ask(
@@ -118,6 +134,8 @@ export async function hasSeveralBaseUrls({ ask }: FleetStatements): Promise<bool
   return row?.several === true;
 }
 
+const IS_NEWS = `w.version <> excluded.version OR w.mode <> excluded.mode OR w.vanished_at IS NOT NULL
+  OR w.refused IS DISTINCT FROM excluded.refused`;
 const CHANGED = `asked_at = now(), asked_why = 'changed', asked_by = NULL, due_at = now()`;
 
 async function enterMembers({ ask }: FleetStatements, { source, projects }: SourceContents): Promise<void> {
@@ -125,21 +143,21 @@ async function enterMembers({ ask }: FleetStatements, { source, projects }: Sour
   const broken = projects.filter(({ problem }) => problem !== undefined);
   await ask(`SELECT FROM ${S}.workspaces WHERE source = $1 ORDER BY address FOR UPDATE`, source);
   await ask(
-    `INSERT INTO ${S}.workspaces AS w (address, source, project, workspace, workspace_id, base_url, mode, interval_ms, version, commit, due_at)
-SELECT m.address, $2, m.project, m.workspace, m."workspaceId", m."baseUrl", m.mode, m.interval, m.version, m.commit,
+    `INSERT INTO ${S}.workspaces AS w (address, source, project, workspace, workspace_id, base_url, mode, interval_ms, version, commit, refused, due_at)
+SELECT m.address, $2, m.project, m.workspace, m."workspaceId", m."baseUrl", m.mode, m.interval, m.version, m.commit, m.refused,
   now() + random() * least(m.interval, $3) * interval '1 millisecond'
 FROM json_to_recordset($1::json) AS m (address text, project text, workspace text, "workspaceId" text, "baseUrl" text,
-  mode text, interval bigint, version text, commit text)
+  mode text, interval bigint, version text, commit text, refused text)
 ON CONFLICT (address) DO UPDATE SET
   source = excluded.source, project = excluded.project, workspace = excluded.workspace,
   workspace_id = excluded.workspace_id, base_url = excluded.base_url, mode = excluded.mode,
   interval_ms = excluded.interval_ms, version = excluded.version, commit = excluded.commit,
-  problem = NULL, vanished_at = NULL, ${conditional('w.version <> excluded.version OR w.mode <> excluded.mode OR w.vanished_at IS NOT NULL')},
-  due_at = CASE WHEN w.version <> excluded.version OR w.mode <> excluded.mode OR w.vanished_at IS NOT NULL THEN now()
+  refused = excluded.refused, problem = NULL, vanished_at = NULL, ${conditional(IS_NEWS)},
+  due_at = CASE WHEN ${IS_NEWS} THEN now()
     ELSE least(w.due_at, now() + excluded.interval_ms * interval '1 millisecond') END
-WHERE (w.source, w.project, w.workspace, w.workspace_id, w.base_url, w.mode, w.interval_ms, w.version, w.problem, w.vanished_at)
+WHERE (w.source, w.project, w.workspace, w.workspace_id, w.base_url, w.mode, w.interval_ms, w.version, w.refused, w.problem, w.vanished_at)
   IS DISTINCT FROM (excluded.source, excluded.project, excluded.workspace, excluded.workspace_id, excluded.base_url,
-    excluded.mode, excluded.interval_ms, excluded.version, NULL::text, NULL::timestamptz)`,
+    excluded.mode, excluded.interval_ms, excluded.version, excluded.refused, NULL::text, NULL::timestamptz)`,
     JSON.stringify(members),
     source,
     members.length * NEWCOMER_PACE,

@@ -27,6 +27,8 @@ export interface RunRow {
   readonly failures: number;
   readonly asked: { readonly why: AskedWhy; readonly by: string | undefined } | undefined;
   readonly approved: { readonly id: string; readonly digest: string; readonly by: string } | undefined;
+  /** Why it must not run. */
+  readonly refused: string | undefined;
   /** Addresses of others with the same workspace of the platform: none of them may run. */
   readonly twins: string | undefined;
   /** Id of the plan that waits or is approved. */
@@ -87,6 +89,7 @@ function rowOf(row: DatabaseRow): RunRow {
       row.plan_state !== 'approved'
         ? undefined
         : { id: String(row.plan_id), digest: String(row.digest), by: String(row.decided_by) },
+    refused: text('refused'),
     twins: text('twins'),
     openPlan: text('plan_id'),
     fresh: row.plan_id === null ? undefined : { lineage: String(row.lineage), salt: String(row.salt) },

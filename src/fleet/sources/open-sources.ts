@@ -6,12 +6,14 @@ import { secretsOf } from '../../operator/git/git-source.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { CHECKOUTS, type LocalPaths } from '../../project/local-paths.ts';
 import type { Redactor } from '../../values/redactor.ts';
+import { projectAddress } from '../addresses.ts';
 import type { FleetFile, GitSourceSettings, SourceSettings } from '../fleet-file.ts';
 import { fleetStatePlace } from '../fleet-state.ts';
 import type { DiscoveredProject, ProjectWanted, SourceContents, Sources } from '../member.ts';
 import { membersOf } from '../members.ts';
 import { FolderProjects } from './folder-projects.ts';
 import { GitProjects } from './git-projects.ts';
+import { projectsInside, projectsTaken, sameProject } from './overlaps.ts';
 import { unmatchedPatterns } from './project-patterns.ts';
 import type { FoundProject, SourceReader } from './source-reader.ts';
 
@@ -29,7 +31,15 @@ interface OpenSource {
   readonly settings: SourceSettings;
   readonly reader: SourceReader;
   /** What was made of a project last: it stays as it is while its version does. */
-  readonly known: Map<string, { readonly found: FoundProject; readonly made: DiscoveredProject }>;
+  readonly known: Map<string, KnownProject>;
+}
+
+interface KnownProject {
+  readonly found: FoundProject;
+  readonly made: DiscoveredProject;
+  /** Projects in its folder, and those of them whose files its manifests take in. */
+  readonly inside: readonly string[];
+  readonly taken: readonly string[];
 }
 
 /** The sources of a fleet file. Touches nothing yet. */
@@ -58,27 +68,43 @@ export function openSources(options: SourcesOptions): Sources {
     const { settings, reader, known } = named(source);
     const { commit, projects: all } = await reader.newest(signal);
     const projects: DiscoveredProject[] = [];
+    const folders = all.map(({ project }) => project);
+    const refused = new Map<string, string>();
     for (const found of all) {
       const before = known.get(found.project);
       const isSame = before?.found.version === found.version;
+      const options = {
+        source,
+        rules: fleet.rules,
+        env,
+        local: local(source, found.project),
+        checkout: async () => (await checkout({ ...found, source }, signal)).folder,
+      };
       const made = isSame
         ? { ...before.made, commit, members: before.made.members.map((each) => ({ ...each, commit })) }
-        : await membersOf(found, {
-            source,
-            rules: fleet.rules,
-            env,
-            local: local(source, found.project),
-            checkout: async () => (await checkout({ ...found, source }, signal)).folder,
-          });
-      known.set(found.project, { found, made });
+        : await membersOf(found, options);
+      const inside = projectsInside(found.project, folders);
+      const isTold = isSame && inside.join() === before.inside.join();
+      const taken = isTold ? before.taken : await projectsTaken(found.project, inside, options);
+      known.set(found.project, { found, made, inside, taken });
       projects.push(made);
+      const own = projectAddress(source, found.project);
+      const same = sameProject(settings, found.project, fleet.sources);
+      if (same !== undefined) refused.set(found.project, `${own} and ${same} are the same project`);
+      for (const inner of taken) {
+        const why = `the manifests of ${own} include those of ${projectAddress(source, inner)}`;
+        for (const each of [found.project, inner]) refused.set(each, why);
+      }
     }
-    const folders = projects.map(({ project }) => project);
     for (const project of known.keys()) if (!folders.includes(project)) known.delete(project);
     const warnings = unmatchedPatterns(settings.projects, folders).map(
       (pattern) => `no project of ${source} matches ${JSON.stringify(pattern)}`,
     );
-    return { source, commit, projects, warnings };
+    const judged = projects.map(({ members, ...project }) => ({
+      ...project,
+      members: members.map((each) => ({ ...each, refused: refused.get(project.project) })),
+    }));
+    return { source, commit, projects: judged, warnings };
   };
 
   return {
