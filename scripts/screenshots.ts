@@ -38,14 +38,15 @@ spec:
 `;
 
 await using emulator = await startEmulator({ seed: 'screenshots' });
-let watch: ChildProcess | undefined;
+await using stack = new AsyncDisposableStack();
+const serving: ChildProcess[] = [];
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
   args: ['--headless', '--no-sandbox', '--disable-gpu', '--hide-scrollbars'],
 });
 try {
   await prepare();
-  const url = await startWatch();
+  const url = await serve(['watch', '-v'], project, 'run');
   mkdirSync(pictures, { recursive: true });
   const page = await browser.newPage();
   await page.goto(`${url}/sign-in`);
@@ -53,9 +54,16 @@ try {
   await page.click('main button');
   await shoot(page, 'page-workspace', { width: 1120, height: 1060, colorScheme: 'light' });
   await shoot(page, 'page-phone', { width: 390, height: 844, colorScheme: 'dark' });
+  await page.goto(`${await prepareFleet()}/`);
+  // The page updates itself.
+  await page.locator('#overview tbody tr').nth(2).waitFor({ timeout: 60_000 });
+  await page.locator('.tiles .none', { hasText: 'never run' }).waitFor({ timeout: 60_000 });
+  await shoot(page, 'page-fleet', { width: 1120, height: 760, colorScheme: 'light' });
 } finally {
   await browser.close();
-  watch?.kill('SIGTERM');
+  await Promise.all(
+    serving.map((each) => new Promise((resolve) => each.once('exit', resolve).kill('SIGTERM'))),
+  );
   rmSync(project, { recursive: true, force: true });
 }
 
@@ -88,18 +96,55 @@ async function voxform(...args: string[]): Promise<void> {
   await promisify(execFile)(process.execPath, [bin, ...args], { cwd: project, env });
 }
 
-/** Where the page is, once the first run is over. */
-async function startWatch(): Promise<string> {
-  const args = ['watch', '-v', '--listen', '127.0.0.1:0', '--log-format', 'json'];
-  watch = spawn(process.execPath, [bin, ...args], { cwd: project, env, stdio: ['ignore', 'ignore', 'pipe'] });
+/** Where the page is, once this was said. */
+async function serve(args: readonly string[], cwd: string, said: string): Promise<string> {
+  const all = [bin, ...args, '--listen', '127.0.0.1:0', '--log-format', 'json'];
+  const child = spawn(process.execPath, all, { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
+  serving.push(child);
   let url = '';
-  if (watch.stderr === null) throw new Error('watch says nothing');
-  for await (const line of createInterface({ input: watch.stderr })) {
+  for await (const line of createInterface({ input: child.stderr })) {
     const entry = JSON.parse(line) as { readonly event?: string; readonly url?: string };
     url = entry.url ?? url;
-    if (entry.event === 'run') return url;
+    if (entry.event === said) {
+      child.stderr.resume();
+      return url;
+    }
   }
-  throw new Error('watch ended');
+  throw new Error(`${args.join(' ')} ended`);
+}
+
+/** Clients of an agency: some wait for approval, one has a broken manifest, one only reports. */
+async function prepareFleet(): Promise<string> {
+  const clients = [
+    'acme',
+    'birch-dental',
+    'corner-garage',
+    'delta-travel',
+    'elm-law',
+    'fox-heating',
+    'green-vets',
+    'harbour-hotel',
+  ];
+  const home = path.join(project, 'fleet');
+  for (const [index, client] of clients.entries()) {
+    const folder = path.join(home, 'voices/clients', client);
+    mkdirSync(path.join(folder, 'manifests'), { recursive: true });
+    const workspaceId = `01JEMV1AT0RW0RKSPACE1${String(index).padStart(5, '0')}`;
+    const platform = await startEmulator({ seed: client, workspaceId });
+    stack.use(platform);
+    const url = `base_url: ${platform.url}, workspace_id: ${workspaceId}, api_key: { $secret: LOCAL_API_KEY }`;
+    writeFileSync(path.join(folder, 'voxform.yaml'), `version: 1\nworkspaces: { production: { ${url} } }\n`);
+    const broken = client === 'elm-law' ? 'promt_config: {}' : '';
+    writeFileSync(path.join(folder, 'manifests/agents.yaml'), `${billing.slice(4)}  ${broken}\n`);
+  }
+  writeFileSync(
+    path.join(home, 'fleet.yaml'),
+    `version: 1
+sources: { voices: { path: voices, projects: ["clients/*"] } }
+workspaces: { "*/acme:*": { mode: approve }, "*/delta-travel:*": { mode: approve }, "*/fox-heating:*": { mode: report }, "*": { mode: apply } }
+`,
+  );
+  return serve(['fleet', 'serve'], home, 'serving');
 }
 
 interface Look {

@@ -62,6 +62,11 @@ const FACTS = `({
   paper: getComputedStyle(document.body).backgroundColor,
 })`;
 
+/** The policy of the page forbids what Playwright would wait with. */
+async function holds(page: Page, expression: string): Promise<void> {
+  await expect.poll(() => page.evaluate<boolean>(expression), { interval: 20, timeout: 20_000 }).toBe(true);
+}
+
 describe.skipIf(!isThere)(isThere ? 'the page in a browser' : missing, () => {
   let browser: Browser;
   let running: RunningPage;
@@ -164,7 +169,7 @@ describe.skipIf(!isThere)(isThere ? 'the page in a browser' : missing, () => {
 
   it('shows a change by itself, and keeps what is opened and focused', async () => {
     await page.goto(`${running.url}${pathOf(ADDRESS)}`);
-    await page.waitForFunction('typeof heard === "number"');
+    await holds(page, 'typeof heard === "number"');
     await page.locator('summary').first().press('Enter');
     const link = page.locator('#history a').first();
     await link.focus();
@@ -172,7 +177,7 @@ describe.skipIf(!isThere)(isThere ? 'the page in a browser' : missing, () => {
     if (row !== undefined) running.source.rows[0] = { ...row, standing: 'drifted', summary: 'name changed' };
     running.source.revision += 1;
     await page.locator('#standing .badge', { hasText: 'drifted' }).waitFor();
-    await page.waitForFunction(`document.body.dataset.version === '${running.source.revision}'`);
+    await holds(page, `document.body.dataset.version === '${running.source.revision}'`);
     expect(await page.locator('details[open]').count()).toBe(1);
     expect(await page.evaluate('document.activeElement.closest("section").id')).toBe('history');
     expect(await page.locator('#connection').isVisible()).toBe(false);
@@ -198,12 +203,12 @@ describe.skipIf(!isThere)(isThere ? 'the page in a browser' : missing, () => {
     await using other = await runningPage({ source: new SampleSource({ count: 2, names }) });
     const own = await browser.newPage();
     await own.goto(`${other.url}${pathOf(ADDRESS)}`);
-    await own.waitForFunction('typeof heard === "number"');
+    await holds(own, 'typeof heard === "number"');
     other.source.rows.shift();
     other.source.revision += 1;
     await own.locator('#connection', { hasText: 'This page is gone' }).waitFor();
     await own.goto(`${other.url}/`);
-    await own.waitForFunction('source?.readyState === 1');
+    await holds(own, 'source?.readyState === 1');
     await other[Symbol.asyncDispose]();
     await own.locator('#connection', { hasText: 'No live updates: the connection is gone' }).waitFor();
     await own.close();
