@@ -23,6 +23,7 @@ import type { Resource } from '../../src/manifests/resource.ts';
 import type { PlatformClient } from '../../src/platform/client.ts';
 import { createClient } from '../../src/platform/http-client.ts';
 import { createTransport, type TransportOptions } from '../../src/platform/transport.ts';
+import type { LocalStoreOptions } from '../../src/state/backends/local/local-store.ts';
 import type { JournalEvent } from '../../src/state/journal-lines.ts';
 import { openSession, readState, type StateSession } from '../../src/state/session.ts';
 import type { State } from '../../src/state/state.ts';
@@ -50,6 +51,7 @@ type Declared = Resource | Manifest;
 interface BenchOptions {
   readonly onRequest?: RequestHook;
   readonly files?: Files;
+  readonly parse?: LocalStoreOptions['parse'];
   /** Another one than files of this machine. */
   readonly storeIn?: (folder: string, now: () => Date) => StateStore;
 }

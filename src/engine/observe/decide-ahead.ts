@@ -1,5 +1,6 @@
 import { kindNamed } from '../../kinds/index.ts';
-import type { Address } from '../../manifests/resource.ts';
+import type { Address, Resource } from '../../manifests/resource.ts';
+import { jsonEqual } from '../../values/json.ts';
 import { isPlain } from '../../values/value.ts';
 import type { Binding } from '../decide/bind.ts';
 import { decide } from '../decide/decide.ts';
@@ -9,6 +10,12 @@ import { leavesOf } from '../decide/field-rules.ts';
 import { NOTHING_KNOWN } from '../decide/known-records.ts';
 import type { Observation } from '../decide/observed.ts';
 import { recordsSecret } from '../decide/state-entry.ts';
+
+/** The last decision about a resource, and all that it was made from: of a resource that was not loaded anew it mostly holds. */
+const lastDecisions = new WeakMap<
+  Resource,
+  { readonly from: readonly unknown[]; readonly observation: Observation; readonly decision: Decision }
+>();
 
 /**
  * Decides, while other records are awaited, what depends on one record and its manifest alone: most of a plan in which little changes.
@@ -29,7 +36,6 @@ export class DecidingAhead {
   }
 
   take(binding: Binding, observation: Observation): void {
-    if (!this.#isAlone(binding, observation)) return;
     this.#seen.push({ binding, observation });
     // Answers that came together first make room for as many requests, which are sent in the next turn.
     if (this.#seen.length === 1) setImmediate(() => setImmediate(() => this.decide()));
@@ -38,11 +44,20 @@ export class DecidingAhead {
   /** Decides what was taken so far. Never throws: what goes wrong does so again when everything is decided. */
   decide(): void {
     for (const { binding, observation } of this.#seen.splice(0)) {
+      const { resource } = binding;
       const own = ownFacts(binding, this.#run);
+      // Fingerprints are of secrets, which have no say here.
+      const from = Object.values({ ...own, ...binding, binding: undefined, fingerprints: undefined });
+      const last = lastDecisions.get(resource);
+      if (last?.from.every((fact, at) => fact === from[at]) && jsonEqual(observation, last.observation)) {
+        this.#decisions.set(resource.address, last.decision);
+        continue;
+      }
+      if (!this.#isAlone(binding, observation)) continue;
       const facts = {
         ...own,
         observation,
-        leaves: leavesOf(own.kind, binding.resource.spec),
+        leaves: leavesOf(own.kind, resource.spec),
         missing: [],
         records: NOTHING_KNOWN,
         gone: new Set<never>(),
@@ -54,7 +69,9 @@ export class DecidingAhead {
         returned: [],
       };
       try {
-        this.#decisions.set(binding.resource.address, decide(facts));
+        const decision = decide(facts);
+        this.#decisions.set(resource.address, decision);
+        lastDecisions.set(resource, { from, observation, decision });
       } catch {
         // There the run ends in good order.
       }
