@@ -50,10 +50,13 @@ interface Running {
 /** Milliseconds for which ends of runs, and slots that became free, are gathered. */
 const GATHER = 50;
 
+/** Why a run is ended that may write nothing any more. */
+const TAKEN = 'another run has this job';
+
 /** Does runs as slots become free, and writes what they found. */
 export class Worker {
   readonly #options: WorkerOptions;
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Set<Running>();
   readonly #loads = new KeptLoads();
   #finished: FinishedRun[] = [];
   #taking: Promise<void> | undefined;
@@ -68,7 +71,7 @@ export class Worker {
 
   /** What runs now. */
   get runs(): readonly { readonly address: string; readonly since: string }[] {
-    return [...this.#running.values()].map(({ row, since }) => ({
+    return [...this.#running].map(({ row, since }) => ({
       address: row.address,
       since: since.toISOString(),
     }));
@@ -91,15 +94,14 @@ export class Worker {
 
   /** Gives a sign of life for all jobs; a run whose job is somebody else's by now ends. */
   async beat(): Promise<void> {
-    const jobs = [...this.#running.values(), ...this.#finished].map(({ job }) => job);
+    const jobs = [...this.#running, ...this.#finished].map(({ job }) => job);
     const ours = await this.#options.queue.beat(jobs);
-    for (const { job, stop } of this.#running.values())
-      if (!ours.has(job.id)) stop.abort('another process has this run');
+    for (const { job, stop } of this.#running) if (!ours.has(job.id)) stop.abort(TAKEN);
   }
 
   /** Ends all runs; each finishes its requests in flight. */
   abort(reason: string): void {
-    for (const { stop } of this.#running.values()) stop.abort(reason);
+    for (const { stop } of this.#running) stop.abort(reason);
   }
 
   /** Begins no more runs and ends those under way. What is not done is handed back. */
@@ -108,7 +110,7 @@ export class Worker {
     this.#soon?.();
     await this.#taking;
     this.abort(reason);
-    await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+    await Promise.all([...this.#running].map(({ ended }) => ended));
     await this.#flushing;
     await this.#flush();
   }
@@ -116,7 +118,7 @@ export class Worker {
   async #take(): Promise<void> {
     const { queue, database, clock, slots } = this.#options;
     while (!this.#isStopped) {
-      const running = [...this.#running.values()].map(({ row, began }) => ({
+      const running = [...this.#running].map(({ row, began }) => ({
         baseUrl: row.baseUrl,
         age: clock.now() - began,
       }));
@@ -148,12 +150,15 @@ export class Worker {
       stop: new AbortController(),
       ended: Promise.resolve(),
     };
-    this.#running.set(job.id, running);
+    // This process was silent for too long, and has its own job again.
+    for (const other of this.#running) if (other.job.id === job.id) other.stop.abort(TAKEN);
+    this.#finished = this.#finished.filter((other) => other.job.id !== job.id);
+    this.#running.add(running);
     // Two that were begun while the process was on its way out end at once.
     if (this.#isStopped) running.stop.abort('stopping');
     running.ended = this.#run(running).then((finished) => {
-      this.#running.delete(job.id);
-      this.#finished.push(finished);
+      this.#running.delete(running);
+      if (running.stop.signal.reason !== TAKEN) this.#finished.push(finished);
       this.#later();
     });
   }

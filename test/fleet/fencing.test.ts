@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { agentManifest } from '../cli/workspace.ts';
 import { step } from '../step.ts';
+import { openQueue } from './fleet-databases.ts';
 import { type TestFleet, testFleet } from './test-fleet.ts';
 
 const APPLY = 'workspaces: { "*": { mode: apply, interval: 1h } }';
@@ -75,6 +76,23 @@ it('hands back at once what a process that is told to end has not done', async (
   expect(await fleet.pg.sql('SELECT * FROM voxform_queue.job')).toEqual([]);
   expect((await fleet.control.status({})).processes).toEqual([]);
   await fleet.server();
+  await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
+  expect(postsIn(fleet).length).toBe(1);
+});
+
+it('ends a run of its own whose job it was given anew after it was silent', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
+  fleet.emulators
+    .get('acme')
+    ?.faults.add({ match: { method: 'GET' }, times: 1, fault: { delayMs: 600_000 } });
+  const queue = await openQueue(fleet.database);
+  // It hears from nobody but the queue that its job was given back.
+  await fleet.server({ grace: 100, timing: { tick: 50, beat: 600_000, heartbeat: 30_000 } });
+  await fleet.until(() => (fleet.emulators.get('acme')?.requests.length ?? 0) > 0);
+  await silence(fleet);
+  await queue.look();
+  await fleet.until(() => fleet.told.length === 2);
+  expect(fleet.told.map(({ report }) => report?.result).sort()).toEqual(['interrupted', 'ok']);
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
   expect(postsIn(fleet).length).toBe(1);
 });
