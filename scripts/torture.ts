@@ -15,7 +15,8 @@ import { Random } from './torture/random.ts';
  *   npm run torture -- [--seed TEXT] [--minutes N] [--kills N] [--only PATTERN] [--round N] [--backend NAME]
  * A round is every case once, in an order that the seed decides, and then kills for half as long. Without `--minutes` there is one
  * round; with it there are as many as fit, and nothing begins any more when the time is up.
- * `--backend git`, `postgres` or `http` attacks runs whose state is there, in place of a local one; `all` both these and those.
+ * `--backend git`, `postgres` or `http` attacks runs whose state is there, in place of a local one, `fleet` the processes of a fleet;
+ * `all` all of them.
  * The exit code is 1 when an id was lost, a record made twice, a secret seen, or another promise not held.
  */
 

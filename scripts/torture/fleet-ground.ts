@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -28,6 +28,8 @@ interface GroundOptions {
   readonly fleet: string;
   /** Address of the database; the embedded one where absent. */
   readonly url?: string | undefined;
+  /** The same for whom nothing happens to; `url` where absent. */
+  readonly direct?: string | undefined;
   /** Where one process finds what another compiled; a folder of its own where absent. */
   readonly caches?: string | undefined;
 }
@@ -37,6 +39,13 @@ export interface Machine {
   readonly host: string;
   /** Seconds by which its clock is ahead. */
   readonly ahead: number;
+}
+
+interface Starting {
+  readonly longest?: number;
+  /** Options of node. */
+  readonly node?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 type PlatformHook = (project: string, request: ReceivedRequest) => Promise<Fault | undefined>;
@@ -99,6 +108,7 @@ ${fleet}`,
     });
   }
 
+  /** Gives a command in the folder of the fleet. */
   run(...args: readonly string[]): Promise<Ended> {
     return this.#start(args, {}).ended;
   }
@@ -111,10 +121,10 @@ ${fleet}`,
 
   /** Does something in the database, which no process has open where it is the embedded one. */
   async inDatabase<T>(work: (database: FleetDatabase) => Promise<T>): Promise<T> {
-    const { url } = this.#options;
-    const database = await (url === undefined
+    const { url, direct = url } = this.#options;
+    const database = await (direct === undefined
       ? embeddedFleetDatabase(path.join(this.folder, '.voxform', 'fleet'))
-      : fleetDatabaseAt(url));
+      : fleetDatabaseAt(direct));
     try {
       return await work(database);
     } finally {
@@ -143,6 +153,18 @@ UPDATE voxform_fleet.sources SET next_fetch = next_fetch - interval '61 s'`),
       .map(({ parentPath, name }) => readFileSync(path.join(parentPath, name), 'latin1'));
   }
 
+  /** A copy of a project, with more in its project file, to give commands in. */
+  copy(project: string, more: string) {
+    const copy = `.copies/${project}`;
+    cpSync(path.join(this.folder, project), path.join(this.folder, copy), { recursive: true });
+    this.write(
+      `${copy}/voxform.yaml`,
+      readFileSync(path.join(this.folder, project, 'voxform.yaml'), 'utf8') + more,
+    );
+    return (env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Ended> =>
+      this.#start(['-C', copy, ...args], { env }).ended;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const { child } of this.#started) child.kill('SIGKILL');
     await Promise.allSettled(this.#started.map(({ ended }) => ended));
@@ -150,10 +172,7 @@ UPDATE voxform_fleet.sources SET next_fetch = next_fetch - interval '61 s'`),
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  #start(
-    args: readonly string[],
-    { longest, node = [] }: { readonly longest?: number; readonly node?: readonly string[] },
-  ): Running {
+  #start(args: readonly string[], { longest, node = [], env }: Starting): Running {
     const { main, url, caches = path.join(this.folder, '.caches') } = this.#options;
     const running = startProcess([process.execPath, ...node, main, ...args], {
       cwd: this.folder,
@@ -163,6 +182,7 @@ UPDATE voxform_fleet.sources SET next_fetch = next_fetch - interval '61 s'`),
         PLATFORM_KEY,
         ...(url !== undefined && { FLEET_DATABASE_URL: url }),
         NODE_COMPILE_CACHE: caches,
+        ...env,
         TMPDIR: this.folder,
       },
       ...(longest !== undefined && { longest }),

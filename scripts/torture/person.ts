@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Emulator } from '../../src/emulator/start-emulator.ts';
 import { commandOf } from '../../src/output/next-steps.ts';
 import type { NextStep } from '../../src/problems/next-step.ts';
 import { unknownRecord } from './census.ts';
@@ -10,6 +11,11 @@ interface PlannedUnknown {
   readonly address: string;
   readonly action: string;
   readonly steps?: readonly NextStep[];
+}
+
+/** What the person has before them. */
+export interface Desk extends Pick<Lab, 'run' | 'runAndDie' | 'state' | 'check' | 'figures'> {
+  readonly emulator: Pick<Emulator, 'world'>;
 }
 
 /** How the person goes about it. */
@@ -26,7 +32,7 @@ export interface Manner {
  * imported where its record is there, and said not to be created where it is not.
  * @returns how many answers were given.
  */
-export async function settleUnknowns(lab: Lab, manner: Manner): Promise<number> {
+export async function settleUnknowns(lab: Desk, manner: Manner): Promise<number> {
   const { code, stdout, stderr } = await lab.run('plan', '--output', 'json');
   assert.equal(code, 0, `plan failed: ${stderr}`);
   const { resources } = JSON.parse(stdout) as { readonly resources: readonly PlannedUnknown[] };
@@ -55,7 +61,7 @@ function commandIn(steps: readonly NextStep[], action: NextStep['action']): stri
   return commandOf(step, '').split(' ').slice(1);
 }
 
-async function answer(lab: Lab, args: readonly string[], { random, dies }: Manner): Promise<void> {
+async function answer(lab: Desk, args: readonly string[], { random, dies }: Manner): Promise<void> {
   if (random.chance(dies)) {
     const place = random.pick([
       'before-append',

@@ -133,7 +133,17 @@ async function stateServer(rules: Rules): Promise<SharedPlace> {
 /** One server for all cases that are under way, each with a database and a role of its own. */
 let databases: { readonly server: Promise<PostgresServer>; users: number } | undefined;
 
-async function database(): Promise<SharedPlace> {
+/** A database with a role of its own, and what stands before it. */
+export interface OwnDatabase extends AsyncDisposable {
+  /** The way past the proxy. */
+  readonly direct: string;
+  readonly url: string;
+  readonly proxy: TcpProxy;
+  /** All that is in it. */
+  contents(): Promise<string>;
+}
+
+export async function ownDatabase(): Promise<OwnDatabase> {
   databases ??= { server: startPostgres(), users: 0 };
   const shared = databases;
   shared.users += 1;
@@ -147,21 +157,12 @@ async function database(): Promise<SharedPlace> {
   const proxy = await TcpProxy.start(server.port);
   const direct = `postgres://${name}:${TOKEN}@127.0.0.1:${server.port}/${name}`;
   return {
-    settings: { backend: 'postgres', url: { $secret: 'STATE_URL' } },
-    env: { STATE_URL: direct.replace(`:${server.port}/`, `:${proxy.port}/`) },
+    direct,
+    url: direct.replace(`:${server.port}/`, `:${proxy.port}/`),
     proxy,
-    store: postgres.open({ url: new Secret('STATE_URL', direct), name: 'test', schema: 'voxform' }, USER),
     async contents() {
       const [{ all } = {}] = await sql(direct, `SELECT database_to_xml(true, true, '') AS all`);
       return String(all);
-    },
-    async pass(seconds) {
-      await sql(direct, `UPDATE voxform.states SET heard = heard - interval '${seconds} s'`).catch(
-        (error) => {
-          // A first run that died early made no table.
-          if (error.code !== '42P01') throw error;
-        },
-      );
     },
     async [Symbol.asyncDispose]() {
       await proxy[Symbol.asyncDispose]();
@@ -170,6 +171,24 @@ async function database(): Promise<SharedPlace> {
       if (shared.users > 0) return;
       databases = undefined;
       await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function database(): Promise<SharedPlace> {
+  const { direct, url, ...own } = await ownDatabase();
+  return {
+    ...own,
+    settings: { backend: 'postgres', url: { $secret: 'STATE_URL' } },
+    env: { STATE_URL: url },
+    store: postgres.open({ url: new Secret('STATE_URL', direct), name: 'test', schema: 'voxform' }, USER),
+    async pass(seconds) {
+      await sql(direct, `UPDATE voxform.states SET heard = heard - interval '${seconds} s'`).catch(
+        (error) => {
+          // A first run that died early made no table.
+          if (error.code !== '42P01') throw error;
+        },
+      );
     },
   };
 }
