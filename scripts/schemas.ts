@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { planDocument } from '../src/engine/plan/plan-document.ts';
+import { planDocument } from '../src/engine/plan/plan-schema.ts';
 import { fleetJsonSchema } from '../src/fleet/fleet-schema.ts';
 import { kinds } from '../src/kinds/index.ts';
 import { allManifestsJsonSchema, manifestJsonSchema } from '../src/manifests/manifest-json-schema.ts';

@@ -4,8 +4,8 @@
 
 export type { ApplyEvent, ResourceResult } from './engine/apply/apply-report.ts';
 export type { ReadProgress } from './engine/observe/read-counter.ts';
+export type { Action } from './engine/plan/plan-actions.ts';
 export type {
-  Action,
   PlanDocument,
   PlannedChange,
   PlannedResource,

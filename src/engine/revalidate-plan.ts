@@ -7,7 +7,8 @@ import { unflatten } from '../values/path.ts';
 import { fromForms, type Secret, type Value } from '../values/value.ts';
 import { type PlanResult, planFor } from './engine.ts';
 import type { PlanRequest } from './observe/observe.ts';
-import { type PlanDocument, type PlannedChange, type PlannedResource, writes } from './plan/plan-document.ts';
+import { writes } from './plan/plan-actions.ts';
+import type { PlanDocument, PlannedChange, PlannedResource } from './plan/plan-document.ts';
 import { refuseInvalidContents } from './plan/saved-plan.ts';
 
 export interface RevalidateInput

@@ -1,4 +1,4 @@
-import { writes } from '../engine/plan/plan-document.ts';
+import { writes } from '../engine/plan/plan-actions.ts';
 import { sealed } from '../engine/plan/saved-plan.ts';
 import { countsOf } from '../operator/health/metrics.ts';
 import { type Pauses, retryPause } from '../operator/loop.ts';

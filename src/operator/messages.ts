@@ -1,4 +1,5 @@
-import { type PlannedResource, writes } from '../engine/plan/plan-document.ts';
+import { writes } from '../engine/plan/plan-actions.ts';
+import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, appliedActions, counts, notAppliedIn } from '../output/action-words.ts';
 import { placeOf } from '../output/diagnostics.ts';
 import { escapeControls } from '../output/escape-controls.ts';

@@ -1,5 +1,6 @@
 import type { ResourceResult } from '../engine/apply/apply-report.ts';
-import type { Action, PlanDocument } from '../engine/plan/plan-document.ts';
+import type { Action } from '../engine/plan/plan-actions.ts';
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { WorkspaceFlag } from '../output/next-steps.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { Trigger } from './loop.ts';

@@ -1,9 +1,5 @@
-import {
-  type Action,
-  isNotApplied,
-  type PlanDocument,
-  type PlannedResource,
-} from '../engine/plan/plan-document.ts';
+import type { Action } from '../engine/plan/plan-actions.ts';
+import { isNotApplied, type PlanDocument, type PlannedResource } from '../engine/plan/plan-document.ts';
 import { plural } from './plural.ts';
 
 /** How an action is called and drawn, the same in every rendering. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ApplyReport, ResourceResult } from '../engine/apply/apply-report.ts';
-import { type PlannedResource, planDocument, plannedResource } from '../engine/plan/plan-document.ts';
+import type { PlannedResource } from '../engine/plan/plan-document.ts';
+import { planDocument, plannedResource } from '../engine/plan/plan-schema.ts';
 import { nextStep } from '../problems/next-step.ts';
 import type { Immutable } from '../values/json.ts';
 import { haltOf } from './apply-words.ts';

@@ -1,4 +1,5 @@
-import type { Action, PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
+import type { Action } from '../engine/plan/plan-actions.ts';
+import type { PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
 import { namedId } from '../manifests/resource.ts';
 import type { Json } from '../values/json.ts';
 import { escapeControls, escapedLines } from './escape-controls.ts';

@@ -1,6 +1,6 @@
 import type { ApplyReport } from '../engine/apply/apply-report.ts';
+import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
-import { writes } from '../engine/plan/plan-document.ts';
 import { kindOf } from '../manifests/resource.ts';
 import type { ChecklistContent, ChecklistItem } from '../runs/migrate/checklist.ts';
 import { actionWords, appliedActions, byAction, counts, shownActions } from './action-words.ts';

@@ -1,5 +1,6 @@
 import type { ApplyReport, ResourceResult } from '../engine/apply/apply-report.ts';
-import type { Action, PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
+import type { Action } from '../engine/plan/plan-actions.ts';
+import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
 import type { WorkspaceFailure } from '../runs/plans-document.ts';
 import {
   actionWords,

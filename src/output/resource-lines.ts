@@ -1,4 +1,5 @@
-import type { Action, PlannedResource } from '../engine/plan/plan-document.ts';
+import type { Action } from '../engine/plan/plan-actions.ts';
+import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { escapeControls } from './escape-controls.ts';
 import type { Format, Style } from './style.ts';
 import { displayWidth, pad } from './text-width.ts';

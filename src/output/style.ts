@@ -1,5 +1,5 @@
 import picocolors from 'picocolors';
-import type { Action } from '../engine/plan/plan-document.ts';
+import type { Action } from '../engine/plan/plan-actions.ts';
 import { escapeControls } from './escape-controls.ts';
 import { displayWidth, wrapWords } from './text-width.ts';
 

@@ -1,4 +1,4 @@
-import { planDocument } from '../engine/plan/plan-document.ts';
+import { planDocument } from '../engine/plan/plan-schema.ts';
 import type { FleetControl } from '../fleet/control.ts';
 import type { FleetDatabase } from '../fleet/database/fleet-database.ts';
 import {

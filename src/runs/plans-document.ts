@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { planDocument } from '../engine/plan/plan-document.ts';
+import { planDocument } from '../engine/plan/plan-schema.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { Immutable } from '../values/json.ts';
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { type PlanDocument, planDocument } from '../../src/engine/plan/plan-document.ts';
+import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
+import { planDocument } from '../../src/engine/plan/plan-schema.ts';
 import { sealed } from '../../src/engine/plan/saved-plan.ts';
 import { isObject } from '../../src/values/json.ts';
 import type { FuzzGround } from './fuzz-ground.ts';

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { PlanResult } from '../../engine/engine.ts';
+import { parseSavedPlan } from '../../engine/plan/parse-saved-plan.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
-import { parseSavedPlan } from '../../engine/plan/saved-plan.ts';
 import { revalidatePlan } from '../../engine/revalidate-plan.ts';
 import { notAppliedAfter } from '../../output/apply-words.ts';
 import { reportText } from '../../output/formats/text.ts';

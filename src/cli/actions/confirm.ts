@@ -1,5 +1,5 @@
+import { writes } from '../../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
-import { writes } from '../../engine/plan/plan-document.ts';
 import { counts, shownActions } from '../../output/action-words.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';

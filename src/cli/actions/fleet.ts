@@ -97,7 +97,7 @@ export async function fleetApprove(
 async function showPlan(context: Context, flags: FleetFlags & { readonly address: string }): Promise<number> {
   const document = await asked(context, flags, (control) => control.plan(flags.address));
   if (document === undefined) throw new UserError(`no plan of ${flags.address} waits for approval`);
-  const { planDocument } = await import('../../engine/plan/plan-document.ts');
+  const { planDocument } = await import('../../engine/plan/plan-schema.ts');
   const { approvalDigest } = await import('../../engine/plan/approval-digest.ts');
   const { planReport } = await import('../../output/report.ts');
   const { reportText } = await import('../../output/formats/text.ts');

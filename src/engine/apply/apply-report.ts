@@ -1,5 +1,6 @@
 import type { NextStep } from '../../problems/next-step.ts';
-import type { Action, PlanDocument, PlanWarning } from '../plan/plan-document.ts';
+import type { Action } from '../plan/plan-actions.ts';
+import type { PlanDocument, PlanWarning } from '../plan/plan-document.ts';
 
 /** What became of one planned resource. */
 export type ResourceResult =

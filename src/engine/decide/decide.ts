@@ -1,7 +1,8 @@
 import { idKey } from '../../manifests/resource.ts';
 import type { NextStep } from '../../problems/next-step.ts';
 import type { Orphan } from '../../state/state-document.ts';
-import { type Remark, writes } from '../plan/plan-document.ts';
+import { writes } from '../plan/plan-actions.ts';
+import type { Remark } from '../plan/plan-document.ts';
 import type { Binding } from './bind.ts';
 import { decideExisting, type FoundBy } from './decide-existing.ts';
 import { creationStep, type Decision, type Facts, formsOf, plannedAs, waiting, without } from './decision.ts';

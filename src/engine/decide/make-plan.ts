@@ -4,8 +4,8 @@ import { compareText } from '../../problems/compare-text.ts';
 import type { Guards } from '../../project/project.ts';
 import type { Orphan, ResourceEntry } from '../../state/state-document.ts';
 import { Secret, specials } from '../../values/value.ts';
+import { PLAN_FORMAT_VERSION } from '../plan/plan-actions.ts';
 import {
-  PLAN_FORMAT_VERSION,
   type PlanDocument,
   type PlannedResource,
   type PlanWarning,

@@ -4,7 +4,7 @@ import type { Address, Resource } from '../../manifests/resource.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import type { NextStep } from '../../problems/next-step.ts';
 import { hasReference, references, withReferences } from '../../values/value.ts';
-import { writes } from '../plan/plan-document.ts';
+import { writes } from '../plan/plan-actions.ts';
 import type { Deciding, Decision, Facts } from './decision.ts';
 import { leavesOf, ruleOf } from './field-rules.ts';
 import { additionStep, lookUp } from './lookups.ts';

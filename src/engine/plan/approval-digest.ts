@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson, type Json } from '../../values/json.ts';
-import { type PlanDocument, writes } from './plan-document.ts';
+import { writes } from './plan-actions.ts';
+import type { PlanDocument } from './plan-document.ts';
 
 /**
  * What a person approves of a plan: all that it writes, where, over what, and with which secrets. Another plan with the same digest would

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { actions, isNotApplied, writes } from '../../engine/plan/plan-document.ts';
+import { actions, writes } from '../../engine/plan/plan-actions.ts';
+import { isNotApplied } from '../../engine/plan/plan-document.ts';
 import type { RequestEvent } from '../../platform/transport-options.ts';
 import { type RunObserver, type RunReport, runResults } from '../run-report.ts';
 

@@ -1,4 +1,5 @@
-import { type PlannedResource, summaryOf, writes } from '../../engine/plan/plan-document.ts';
+import { writes } from '../../engine/plan/plan-actions.ts';
+import { type PlannedResource, summaryOf } from '../../engine/plan/plan-document.ts';
 import { fillPlaceholders, type NotifyEvent, type Placeholder } from '../../project/notify-schema.ts';
 import { type Json, type JsonObject, mapParts } from '../../values/json.ts';
 import {

@@ -1,4 +1,5 @@
-import type { Action, PlannedChange } from '../../engine/plan/plan-document.ts';
+import type { Action } from '../../engine/plan/plan-actions.ts';
+import type { PlannedChange } from '../../engine/plan/plan-document.ts';
 import { listed } from '../address-list.ts';
 import type { Statement } from '../compact.ts';
 import { escapeMarkup } from '../markup.ts';

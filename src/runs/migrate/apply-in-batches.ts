@@ -1,7 +1,8 @@
 import { LostCreates } from '../../engine/apply/apply.ts';
 import type { ApplyReport, ResourceResult } from '../../engine/apply/apply-report.ts';
 import type { PlanResult } from '../../engine/engine.ts';
-import { type PlanDocument, type PlannedResource, writes } from '../../engine/plan/plan-document.ts';
+import { writes } from '../../engine/plan/plan-actions.ts';
+import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
 import type { Address } from '../../manifests/resource.ts';
 import { type ApplyPlanInput, applyPlan } from '../apply-plan.ts';
 import type { RunContext } from '../run-context.ts';

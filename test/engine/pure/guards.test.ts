@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { trippedGuards } from '../../../src/engine/decide/guards.ts';
-import type { Action, PlannedChange, PlannedResource } from '../../../src/engine/plan/plan-document.ts';
+import type { Action } from '../../../src/engine/plan/plan-actions.ts';
+import type { PlannedChange, PlannedResource } from '../../../src/engine/plan/plan-document.ts';
 import type { ShownRecord } from '../../../src/kinds/kind.ts';
 import { guardFlags } from '../../../src/output/next-steps.ts';
 import { observedOf } from './facts.ts';

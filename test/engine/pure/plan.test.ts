@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { bindResources } from '../../../src/engine/decide/bind.ts';
 import type { Plan } from '../../../src/engine/decide/make-plan.ts';
 import type { Observed } from '../../../src/engine/decide/observed.ts';
-import { planDocument } from '../../../src/engine/plan/plan-document.ts';
+import { planDocument } from '../../../src/engine/plan/plan-schema.ts';
 import { kinds } from '../../../src/kinds/index.ts';
 import type { ShownRecord } from '../../../src/kinds/kind.ts';
 import type { Resource } from '../../../src/manifests/resource.ts';

@@ -1,0 +1,66 @@
+import type { NextStep } from '../../problems/next-step.ts';
+import { UserError } from '../../problems/user-error.ts';
+import { isDeeperThan, isObject } from '../../values/json.ts';
+import { PLAN_FORMAT_VERSION } from './plan-actions.ts';
+import type { PlanDocument } from './plan-document.ts';
+import { planDocument } from './plan-schema.ts';
+import { digestOfPlan } from './saved-plan.ts';
+
+/** Of a plan: manifests nest their values less than half as deep. */
+const DEEPEST = 250;
+
+const NEWER = 'Apply it with that version, or plan again with this one.';
+
+/**
+ * Reads a saved plan back.
+ * @throws UserError, a message of its own for each: not JSON, not a plan, of another format, of a newer version, edited.
+ */
+export function parseSavedPlan(
+  text: string,
+  { file, version }: { readonly file: string; readonly version: string },
+): PlanDocument {
+  const next: readonly NextStep[] = [{ action: 'save_plan' }];
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch (cause) {
+    throw new UserError(`${file} is not a saved plan: it is not JSON`, { next, cause });
+  }
+  if (!isObject(data) || typeof data.format_version !== 'number' || !Array.isArray(data.resources)) {
+    throw new UserError(`${file} is not a saved plan`, { next });
+  }
+  const madeBy = typeof data.voxform_version === 'string' ? data.voxform_version : undefined;
+  if (data.format_version !== PLAN_FORMAT_VERSION) {
+    throw new UserError(
+      `${file} has plan format ${data.format_version}; this version of voxform reads format ${PLAN_FORMAT_VERSION}`,
+      data.format_version < PLAN_FORMAT_VERSION ? { next } : { hint: NEWER },
+    );
+  }
+  if (madeBy !== undefined && isNewer(madeBy, version)) {
+    throw new UserError(`${file} was made by voxform ${madeBy}; this is voxform ${version}`, { hint: NEWER });
+  }
+  if (isDeeperThan(data, DEEPEST)) {
+    throw new UserError(`${file} is not a saved plan: its values are nested too deeply`, { next });
+  }
+  if (data.digest === undefined || data.digest !== digestOfPlan(data)) {
+    throw new UserError(`${file} was edited or damaged since it was made`, { next });
+  }
+  const parsed = planDocument.safeParse(data);
+  if (!parsed.success) throw new UserError(`${file} is not a saved plan`, { next, cause: parsed.error });
+  return parsed.data;
+}
+
+/** Compares the three numbers of a version; what is no version is not newer. */
+function isNewer(a: string, b: string): boolean {
+  const [left, right] = [numbersOf(a), numbersOf(b)];
+  for (const [index, number] of left.entries()) {
+    const other = right[index] ?? 0;
+    if (number !== other) return number > other;
+  }
+  return false;
+}
+
+function numbersOf(version: string): number[] {
+  const match = /^(\d+)\.(\d+)\.(\d+)/.exec(version);
+  return match === null ? [] : match.slice(1).map(Number);
+}
