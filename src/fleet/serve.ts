@@ -171,7 +171,7 @@ export class FleetServer {
       if (isNew || this.#unused === undefined) await this.#tellUnused();
       await sources.keep(claimed.name, await versionsInUse(database, claimed.name));
     } catch (error) {
-      if (this.#stop.signal.aborted) return;
+      if (this.#stop.signal.aborted) return await renewClaims(database, [claimed], 0);
       const problem = messageOf(error);
       log.entry('warning', `cannot fetch the source ${claimed.name}: ${problem}`, { event: 'fetch-failed' });
       await enterFetchProblem(database, { claimed, problem, interval });

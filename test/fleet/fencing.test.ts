@@ -96,3 +96,20 @@ it('ends a run of its own whose job it was given anew after it was silent', asyn
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
   expect(postsIn(fleet).length).toBe(1);
 });
+
+it('lets another process fetch at once what it was fetching when it was told to end', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
+  const child = await fleet.child();
+  const wait = async () => {
+    const [row] = await fleet.pg.sql(
+      'SELECT extract(epoch FROM next_fetch - now())::float8 AS wait FROM voxform_fleet.sources',
+    );
+    return Number(row?.wait);
+  };
+  // Files that were written a moment ago are waited for.
+  await fleet.write('acme', 'Two.');
+  await fleet.until(async () => (await wait()) > 20);
+  child.kill('SIGTERM');
+  await child.ended;
+  expect(await wait()).toBeLessThan(5);
+});

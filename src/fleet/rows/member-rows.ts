@@ -43,13 +43,17 @@ RETURNING name, seq::text`,
   return rows.map(({ name, seq }) => ({ name: String(name), seq: String(seq) }));
 }
 
-/** Says that sources are still being fetched. */
-export async function renewClaims({ ask }: FleetStatements, claims: Iterable<ClaimedSource>): Promise<void> {
+/** Says that sources are still being fetched; with no patience, that somebody else may. */
+export async function renewClaims(
+  { ask }: FleetStatements,
+  claims: Iterable<ClaimedSource>,
+  patience = FETCH_PATIENCE,
+): Promise<void> {
   await ask(
     `UPDATE ${S}.sources s SET next_fetch = now() + $2 * interval '1 millisecond'
 FROM json_to_recordset($1::json) AS c (name text, seq bigint) WHERE s.name = c.name AND s.seq = c.seq`,
     JSON.stringify([...claims]),
-    FETCH_PATIENCE,
+    patience,
   );
 }
 
