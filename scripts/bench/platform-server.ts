@@ -1,11 +1,12 @@
 import { createServer, type Socket } from 'node:net';
-import { type AgentSpec, agentSpec, WORKSPACE_ID } from './workload.ts';
+import { type AgentSpec, agentId, agentSpec, fleetAgent, WORKSPACE_ID } from './workload.ts';
 
 /*
  * The least that can stand in for the platform, so that the server is not what is measured: prepared answers over plain
  * sockets. Speaks to its parent process: the port when it listens, and figures when asked for them.
- *   node platform-server.ts AGENTS LATENCY_MILLISECONDS [CAPACITY [refuse|queue]]
- * Requests beyond the capacity are answered with 429 at once, or wait until one before them is answered.
+ *   node platform-server.ts AGENTS LATENCY_MILLISECONDS [CAPACITY [refuse|queue [fleet]]]
+ * Requests beyond the capacity are answered with 429 at once, or wait until one before them is answered. The agents of a fleet are
+ * of many workspaces.
  */
 
 const AGENT_PATH = '/api/v1/agents/';
@@ -22,7 +23,13 @@ const settled = { requests: 0, refused: 0, mostAtOnce: 0 };
 let atOnce = 0;
 const waiting: (() => void)[] = [];
 
-for (let index = 0; index < Number(process.argv[2] ?? 0); index++) add(agentSpec(index));
+const isFleet = process.argv[6] === 'fleet';
+for (let index = 0; index < Number(process.argv[2] ?? 0); index++) {
+  const { spec, workspaceId } = isFleet
+    ? fleetAgent(index)
+    : { spec: agentSpec(index), workspaceId: WORKSPACE_ID };
+  add(index, spec, workspaceId);
+}
 const tooMany = answer('429 Too Many Requests', { message: 'too many requests' });
 const noAgent = answer('404 Not Found', { message: 'no such agent' });
 const emptyList = answer('200 OK', {
@@ -33,7 +40,10 @@ const emptyList = answer('200 OK', {
 const server = createServer(serve);
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as { port: number }).port }));
 process.on('message', (message) => {
-  if (message === 'figures') process.send?.({ requests, byMethod, settled });
+  if (message === 'figures') {
+    const { user, system } = process.cpuUsage();
+    process.send?.({ requests, byMethod, settled, processor: (user + system) / 1e6 });
+  }
   if (message === 'reset') {
     requests = 0;
     Object.assign(settled, { requests: 0, refused: 0, mostAtOnce: 0 });
@@ -43,20 +53,14 @@ process.on('message', (message) => {
 });
 process.on('disconnect', () => process.exit(0));
 
-/** Ids are the numbers in the agents' names, in the length that the platform's have: whatever the order of the creates. */
-function idOf(index: number): string {
-  return `01JBENCH${String(index).padStart(18, '0')}`;
-}
-
-function add(spec: Pick<AgentSpec, 'name'>): Buffer {
-  const index = Number(spec.name.slice('Line '.length));
+function add(index: number, spec: object, workspaceId: string): Buffer {
   const record = {
-    id: idOf(index),
+    id: agentId(index),
     ...spec,
     status: 'draft',
     version: null,
     numbers: [],
-    workspace_id: WORKSPACE_ID,
+    workspace_id: workspaceId,
     created_at: timestamp,
     updated_at: timestamp,
     published_at: null,
@@ -126,7 +130,11 @@ function replyTo(head: string, body: Buffer): Buffer {
   const path = head.slice(space + 1, head.indexOf(' ', space + 1));
   requests++;
   byMethod[method] = (byMethod[method] ?? 0) + 1;
-  if (method === 'POST') return add(JSON.parse(body.toString()));
+  if (method === 'POST') {
+    // Whatever the order of the creates, ids are the numbers in the names.
+    const spec = JSON.parse(body.toString()) as AgentSpec;
+    return add(Number(spec.name.slice('Line '.length)), spec, WORKSPACE_ID);
+  }
   if (path.startsWith(AGENT_PATH)) return answers[Number(path.slice(AGENT_PATH.length + 8))] ?? noAgent;
   return emptyList;
 }

@@ -83,6 +83,8 @@ interface Figures {
   readonly requests: number;
   readonly byMethod: Readonly<Record<string, number>>;
   /** Without the first 3,000 requests. */
+  /** Seconds of processor time, since the start. */
+  readonly processor: number;
   readonly settled: { readonly requests: number; readonly refused: number; readonly mostAtOnce: number };
 }
 
@@ -119,14 +121,18 @@ export interface Applied {
 
 const SERVER = path.join(import.meta.dirname, 'platform-server.ts');
 
-/** The minimal platform in a process of its own, with so many agents in it. */
+/** The minimal platform in a process of its own, with so many agents in it, of one workspace or of a fleet. */
 export async function startPlatform(
   agents: number,
   latencyMilliseconds: number,
-  capacity?: Capacity,
+  {
+    requests = Number.POSITIVE_INFINITY,
+    beyond = 'queue',
+    isFleet = false,
+  }: Partial<Capacity> & { readonly isFleet?: boolean } = {},
 ): Promise<Platform> {
-  const limits = capacity === undefined ? [] : [String(capacity.requests), capacity.beyond];
-  const child = fork(SERVER, [String(agents), String(latencyMilliseconds), ...limits]);
+  const limits = [requests, beyond, ...(isFleet ? ['fleet'] : [])];
+  const child = fork(SERVER, [agents, latencyMilliseconds, ...limits].map(String));
   const { port } = await told<{ port: number }>(child);
   return {
     baseUrl: `http://127.0.0.1:${port}`,

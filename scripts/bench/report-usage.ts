@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /*
- * Loaded before a program that runs on: tells its parent, when asked, its processor time in microseconds, its resident memory, and
- * what of its heap is left after a collection, both in MiB.
+ * Loaded before a program that runs on: tells its parent, when asked, its processor time in microseconds, its resident memory, its
+ * largest, and what of its heap is left after a collection, all in MiB.
  */
 
 setFlagsFromString('--expose-gc');
@@ -12,8 +12,10 @@ const collect = runInNewContext('gc') as () => void;
 process.on('message', () => {
   const { user, system } = process.cpuUsage();
   const { rss } = process.memoryUsage();
+  const largest = process.resourceUsage().maxRSS / 1024;
   collect();
   const { heapUsed } = process.memoryUsage();
-  process.send?.({ microseconds: user + system, resident: rss / 2 ** 20, heap: heapUsed / 2 ** 20 });
+  const resident = rss / 2 ** 20;
+  process.send?.({ microseconds: user + system, resident, largest, heap: heapUsed / 2 ** 20 });
 });
 process.channel?.unref();

@@ -4,7 +4,7 @@ export interface Row {
   /** Seconds, or another unit where `unit` says so. */
   readonly floorValue: number | undefined;
   readonly value: number;
-  readonly unit?: 's' | 'ms' | 'MiB' | 'requests' | '%' | 'µs each';
+  readonly unit?: 's' | 'ms' | 'MiB' | 'requests' | '%' | 'µs each' | 'runs/s' | 'statements';
   /** Largest ratio to the floor, or largest value where there is no floor. */
   readonly budget: number | undefined;
 }

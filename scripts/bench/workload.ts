@@ -70,8 +70,66 @@ ${prompt}
 `;
 }
 
+/** In the length that the platform's have. */
+export function agentId(index: number): string {
+  return `01JBENCH${String(index).padStart(18, '0')}`;
+}
+
+export function agentAddress(index: number): `Agent/${string}` {
+  return `Agent/${agentName(index)}`;
+}
+
 export function agentName(index: number): string {
   return `line-${String(index).padStart(6, '0')}`;
+}
+
+export const FLEET_AGENTS = 3;
+/** Of a project of a fleet, such as its staging and its production: the same agents, with ids of their own. */
+export const FLEET_WORKSPACES = ['staging', 'production'] as const;
+
+/** An agent of a fleet by its number, counted through all workspaces. */
+export function fleetAgent(number: number): { readonly spec: AgentSpec; readonly workspaceId: string } {
+  const workspace = Math.floor(number / FLEET_AGENTS);
+  return { spec: agentSpec(fleetSpecOf(number)), workspaceId: fleetWorkspaceId(workspace) };
+}
+
+/** The number of its spec, which workspaces of one project share. */
+export function fleetSpecOf(number: number): number {
+  const project = Math.floor(number / FLEET_AGENTS / FLEET_WORKSPACES.length);
+  return project * FLEET_AGENTS + (number % FLEET_AGENTS);
+}
+
+export function fleetWorkspaceId(workspace: number): string {
+  return `01JBENCH0WORKSPACE${String(workspace).padStart(8, '0')}`;
+}
+
+/** Writes the projects of a fleet of so many workspaces into a folder. */
+export function writeFleetProjects(folder: string, workspaces: number, baseUrl: string): void {
+  for (let project = 0; project < workspaces / FLEET_WORKSPACES.length; project++) {
+    const own = path.join(folder, fleetProject(project));
+    mkdirSync(path.join(own, 'manifests'), { recursive: true });
+    for (let agent = 0; agent < FLEET_AGENTS; agent++)
+      writeFileSync(fleetManifest(folder, project, agent), manifestText(project * FLEET_AGENTS + agent));
+    const settings = FLEET_WORKSPACES.map((name, nth) => {
+      const id = fleetWorkspaceId(project * FLEET_WORKSPACES.length + nth);
+      return `  ${name}: { base_url: "${baseUrl}", workspace_id: ${id}, api_key: { $secret: BENCH_API_KEY } }`;
+    });
+    writeFileSync(path.join(own, 'voxform.yaml'), `version: 1\nworkspaces:\n${settings.join('\n')}\n`);
+  }
+}
+
+/** Of a workspace, by its number. */
+export function fleetAddress(workspace: number): string {
+  const { length } = FLEET_WORKSPACES;
+  return `clients/${fleetProject(Math.floor(workspace / length))}:${FLEET_WORKSPACES[workspace % length]}`;
+}
+
+function fleetProject(project: number): string {
+  return `client-${String(project).padStart(5, '0')}`;
+}
+
+export function fleetManifest(folder: string, project: number, agent: number): string {
+  return path.join(folder, fleetProject(project), 'manifests', `agent-${agent}.yaml`);
 }
 
 /** Writes a project of so many agents into an empty folder. */

@@ -1,0 +1,121 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+import type { FleetDatabase } from '../../src/fleet/database/fleet-database.ts';
+import type { StoredState } from './fleet-states.ts';
+
+/** Ticks a second in which Linux counts processor time. */
+const TICKS = 100;
+
+interface Lateness {
+  /** Seconds. */
+  readonly median: number;
+  readonly high: number;
+  readonly most: number;
+}
+
+/** What the database knows of a fleet that runs. */
+export class FleetFigures {
+  readonly #database: FleetDatabase;
+  #began = 0;
+  #processor = 0;
+
+  constructor(database: FleetDatabase) {
+    this.#database = database;
+  }
+
+  /** Puts states in, as applies would have left them. */
+  async seed(states: readonly StoredState[]): Promise<void> {
+    await this.#database.ask(
+      `INSERT INTO voxform_fleet.states (name, write, generation, state)
+SELECT name, write, write, state FROM json_to_recordset($1::json) AS s (name text, write text, state text)`,
+      JSON.stringify(states),
+    );
+  }
+
+  /** Waits until every workspace was looked at. */
+  async allChecked(workspaces: number, each: () => void): Promise<void> {
+    for (;;) {
+      each();
+      const [row] = await this.#database.ask(
+        `SELECT count(*) FILTER (WHERE status = 'in-sync')::integer AS checked FROM voxform_fleet.workspaces`,
+      );
+      if (row?.checked === workspaces) return;
+      await setTimeout(1000);
+    }
+  }
+
+  /** From here on runs are counted. */
+  async begin(): Promise<void> {
+    await this.#database.ask(
+      `CREATE EXTENSION pg_stat_statements;
+CREATE TABLE begun (late double precision NOT NULL);
+CREATE FUNCTION note_begun() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  INSERT INTO begun SELECT extract(epoch FROM started_on - (data->>'due')::timestamptz) FROM gone WHERE started_on IS NOT NULL;
+  RETURN NULL;
+END $$;
+DO $$ DECLARE tab regclass; BEGIN
+  FOR tab IN SELECT oid FROM pg_class WHERE relnamespace = 'voxform_queue'::regnamespace AND relname ~ '^job(_common)?$' LOOP
+    EXECUTE format('CREATE TRIGGER note AFTER DELETE ON %s REFERENCING OLD TABLE AS gone EXECUTE FUNCTION note_begun()', tab);
+  END LOOP;
+END $$;
+SELECT pg_stat_statements_reset()`,
+    );
+    this.#began = performance.now();
+    this.#processor = await this.#serverTime();
+  }
+
+  async end() {
+    const seconds = (performance.now() - this.#began) / 1000;
+    const server = (await this.#serverTime()) - this.#processor;
+    const [row = {}] = await this.#database.ask(`SELECT count(*) AS runs, max(late) AS most,
+  percentile_cont(0.5) WITHIN GROUP (ORDER BY late) AS median, percentile_cont(0.99) WITHIN GROUP (ORDER BY late) AS high,
+  (SELECT sum(calls) FROM pg_stat_statements) AS statements FROM begun`);
+    const lateness: Lateness = { median: Number(row.median), high: Number(row.high), most: Number(row.most) };
+    return { seconds, server, lateness, runs: Number(row.runs), statements: Number(row.statements) };
+  }
+
+  /** Seconds from that time, in milliseconds, until the last of the workspaces began the run that saw it. */
+  async untilRun(addresses: readonly string[], since: number): Promise<number> {
+    for (;;) {
+      const [row] = await this.#database.ask(
+        `SELECT extract(epoch FROM max(checked_at)) * 1000 AS at FROM voxform_fleet.workspaces
+WHERE address = ANY ($1) HAVING bool_and(status = 'pending' AND checked_at > to_timestamp($2 / 1000.0))`,
+        addresses,
+        since,
+      );
+      if (row !== undefined) return (Number(row.at) - since) / 1000;
+      await setTimeout(200);
+    }
+  }
+
+  /** Seconds of processor time of the server; not known but on Linux. */
+  async #serverTime(): Promise<number> {
+    if (!existsSync('/proc/self/stat')) return Number.NaN;
+    const [row] = await this.#database.ask('SELECT pg_backend_pid() AS pid');
+    const postmaster = statOf(String(row?.pid)).parent;
+    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    let total = statOf(postmaster).withChildren;
+    for (const pid of pids) {
+      const { parent, own } = statOf(pid);
+      if (parent === postmaster) total += own;
+    }
+    return total;
+  }
+}
+
+function statOf(pid: string): {
+  readonly parent: string;
+  readonly own: number;
+  readonly withChildren: number;
+} {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    const [user, system, ofUser, ofSystem] = fields.slice(11, 15).map(Number);
+    const own = ((user ?? 0) + (system ?? 0)) / TICKS;
+    return { parent: fields[1] ?? '', own, withChildren: own + ((ofUser ?? 0) + (ofSystem ?? 0)) / TICKS };
+  } catch {
+    // It has ended meanwhile, and its parent counts it.
+    return { parent: '', own: 0, withChildren: 0 };
+  }
+}
