@@ -41,6 +41,8 @@ export interface FleetTiming {
 
 const TIMING: FleetTiming = { tick: 1_000, beat: 8_000, heartbeat: 30_000 };
 const CLEAN_UP = 3_600_000;
+/** Between two looks for checkouts that no workspace needs. */
+const KEEP = 60_000;
 
 /** A process that serves a fleet, one of any number. */
 export class FleetServer {
@@ -80,6 +82,7 @@ export class FleetServer {
     await server.#beat();
     server.#every(server.#timing.tick, () => server.#tick());
     server.#every(server.#timing.beat, () => server.#beat());
+    server.#every(KEEP, () => server.#keep());
     server.#every(CLEAN_UP, () => removeOldRuns(database, options.retention));
     return server;
   }
@@ -169,7 +172,6 @@ export class FleetServer {
       const contents = await sources.discover(claimed.name, this.#stop.signal);
       const isNew = await enterContents(database, { claimed, contents, interval });
       if (isNew || this.#unused === undefined) await this.#tellUnused();
-      await sources.keep(claimed.name, await versionsInUse(database, claimed.name));
     } catch (error) {
       if (this.#stop.signal.aborted) return await renewClaims(database, [claimed], 0);
       const problem = messageOf(error);
@@ -188,6 +190,17 @@ export class FleetServer {
       log.entry('warning', `no workspace has the rule ${JSON.stringify(pattern)}`, { event: 'unused-rule' });
     }
     this.#unused = unused;
+  }
+
+  async #keep(): Promise<void> {
+    const { database, sources, log } = this.#options;
+    for (const { name } of sources.all) {
+      const versions = await versionsInUse(database, name);
+      await sources.keep(name, versions).catch((error: unknown) => {
+        const message = `cannot remove old checkouts of the source ${name}: ${messageOf(error)}`;
+        log.entry('warning', message, { event: 'checkouts' });
+      });
+    }
   }
 
   #begin(work: Promise<void>): void {

@@ -282,6 +282,10 @@ describe('a folder of projects', () => {
 
     write(remote, 'clients/acme/manifests/a.yaml', 'one');
     expect(versionsOf(await sources.discover('voices', never))).toEqual(versionsOf(first));
+    write(remote, 'clients/acme/manifests/b.yaml', 'more');
+    expect(versionsOf(await sources.discover('voices', never))).not.toEqual(versionsOf(first));
+    rmSync(path.join(remote.watched, 'voices/clients/acme/manifests/b.yaml'));
+    expect(versionsOf(await sources.discover('voices', never))).toEqual(versionsOf(first));
   });
 
   it('gives the newest files where a version is gone, and says what is missing', async () => {

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
-import { type BigIntStats, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { type BigIntStats, lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { chmod, copyFile, mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as othersFirst, setTimeout as pause } from 'node:timers/promises';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILES } from '../../project/find-project.ts';
 import type { ProjectVersion } from '../member.ts';
 import { Checkouts } from './checkouts.ts';
+import { FolderEntries } from './folder-entries.ts';
 import { projectMatcher } from './project-patterns.ts';
 import type { CheckedOut, FoundProject, FoundProjects, SourceReader } from './source-reader.ts';
 
@@ -24,6 +25,9 @@ interface FolderProjectsOptions {
 const SETTLED = 1000;
 /** Milliseconds after which one that is written to all the time is read as it is. */
 const LONGEST_WAIT = 4000;
+
+/** Projects that are looked at before runs, and signs of life, have their turn. */
+const AT_ONCE = 100;
 
 /** Not of a project: what tools keep beside it, and what holds secrets for a shell. */
 const PASSED_OVER = new Set(['.git', '.voxform', 'node_modules', '.env']);
@@ -49,6 +53,7 @@ export class FolderProjects implements SourceReader {
   readonly shown: string;
   readonly #options: FolderProjectsOptions;
   readonly #checkouts: Checkouts;
+  readonly #entries = new FolderEntries();
   /** What the last look found, by project. */
   #known = new Map<string, FoundProject & { readonly signature: string }>();
 
@@ -62,8 +67,10 @@ export class FolderProjects implements SourceReader {
     const until = Date.now() + LONGEST_WAIT;
     const root = this.#root();
     const found = new Map<string, FoundProject & { readonly signature: string }>();
+    this.#entries.begin();
     for (const { project, file, isTwice } of this.#projectsIn(root)) {
       signal.throwIfAborted();
+      if (found.size % AT_ONCE === 0) await othersFirst();
       const read = await this.#read(path.join(root, project), { project, until, signal });
       if (read === undefined) continue;
       const problem = isTwice
@@ -87,7 +94,7 @@ export class FolderProjects implements SourceReader {
     return this.#checkouts.make(async (folder) => {
       let scan: Scan;
       try {
-        scan = scanOf(from);
+        scan = scanOf(from, new FolderEntries());
       } catch (error) {
         throw new UserError(`${this.shown} has no folder ${project} any more: ${reasonOf(error)}`);
       }
@@ -124,7 +131,7 @@ export class FolderProjects implements SourceReader {
       : Math.max(...this.#options.projects.map((pattern) => pattern.split('/').length));
     const found: { project: string; file: string; isTwice: boolean }[] = [];
     const visit = (project: string, depth: number): void => {
-      const entries = readdirSync(path.join(root, project), { withFileTypes: true });
+      const { entries } = this.#entries.of(path.join(root, project));
       const [file, other] = PROJECT_FILES.filter((name) => entries.some((entry) => entry.name === name));
       if (file !== undefined && isProject(project))
         found.push({ project, file, isTwice: other !== undefined });
@@ -153,7 +160,7 @@ export class FolderProjects implements SourceReader {
   ): Promise<{ version: string; text: string | undefined; signature: string } | undefined> {
     for (;;) {
       try {
-        const scan = scanOf(folder);
+        const scan = scanOf(folder, this.#entries);
         const known = this.#known.get(project);
         if (known?.signature === scan.signature) return known;
         const isSettled = Date.now() - scan.changed >= SETTLED;
@@ -172,7 +179,7 @@ export class FolderProjects implements SourceReader {
 }
 
 /** What lies in a project, without reading it. */
-function scanOf(folder: string): Scan {
+function scanOf(folder: string, folders: FolderEntries): Scan {
   const files: FileOfProject[] = [];
   let changed = 0;
   const note = (stats: BigIntStats): string => {
@@ -181,8 +188,9 @@ function scanOf(folder: string): Scan {
   };
   const visit = (inside: string): void => {
     const at = path.join(folder, inside);
-    note(lstatSync(at, { bigint: true }));
-    for (const entry of readdirSync(at, { withFileTypes: true }).sort(byName)) {
+    const { stats, entries } = folders.of(at);
+    note(stats);
+    for (const entry of entries) {
       if (PASSED_OVER.has(entry.name)) continue;
       const name = inside === '' ? entry.name : `${inside}/${entry.name}`;
       if (entry.isDirectory()) visit(name);
@@ -196,10 +204,6 @@ function scanOf(folder: string): Scan {
   visit('');
   const signature = createHash('sha256').update(JSON.stringify(files)).digest('hex');
   return { files, signature, changed };
-}
-
-function byName(a: { readonly name: string }, b: { readonly name: string }): number {
-  return a.name < b.name ? -1 : 1;
 }
 
 /** The same for the same files on every machine. */

@@ -96,7 +96,8 @@ export function openSources(options: SourcesOptions): Sources {
         for (const each of [found.project, inner]) refused.set(each, why);
       }
     }
-    for (const project of known.keys()) if (!folders.includes(project)) known.delete(project);
+    const stays = new Set(folders);
+    for (const project of known.keys()) if (!stays.has(project)) known.delete(project);
     const warnings = unmatchedPatterns(settings.projects, folders).map(
       (pattern) => `no project of ${source} matches ${JSON.stringify(pattern)}`,
     );
