@@ -141,6 +141,26 @@ it('writes what a run found while its workspace is put into the queue again, wit
   expect(await jobsIn(database)).toEqual([]);
 });
 
+it('lets runs of other workspaces write while a project changes', async () => {
+  const database = await newDatabases.PostgreSQL?.();
+  if (database === undefined) throw new Error('no database');
+  await setUpTables(database);
+  await discover(database, contentsOf([memberNamed('a'), memberNamed('b')]));
+  await database.ask('UPDATE voxform_fleet.workspaces SET checked_at = now()');
+  await database.atomically(async (statements) => {
+    await statements.ask(
+      'SELECT FROM voxform_fleet.workspaces WHERE address = $1 FOR UPDATE',
+      memberNamed('b').address,
+    );
+    await discover(database, contentsOf([memberNamed('a', { version: 'new' }), memberNamed('b')]));
+  });
+  const rows = await database.ask('SELECT project, asked_why FROM voxform_fleet.workspaces ORDER BY project');
+  expect(rows).toEqual([
+    { project: 'a', asked_why: 'changed' },
+    { project: 'b', asked_why: null },
+  ]);
+});
+
 it('keeps a workspace that vanished as long as it has records, and gives it no turn', async () => {
   const database = await newDatabases.PostgreSQL?.();
   if (database === undefined) throw new Error('no database');

@@ -138,31 +138,42 @@ export async function hasSeveralBaseUrls({ ask }: FleetStatements): Promise<bool
   return row?.several === true;
 }
 
-const IS_NEWS = `w.version <> excluded.version OR w.mode <> excluded.mode OR w.vanished_at IS NOT NULL
-  OR w.refused IS DISTINCT FROM excluded.refused`;
+const IS_NEWS = `o.version <> excluded.version OR o.mode <> excluded.mode OR o.vanished_at IS NOT NULL
+  OR o.refused IS DISTINCT FROM excluded.refused`;
 const CHANGED = `asked_at = now(), asked_why = 'changed', asked_by = NULL, due_at = now()`;
+
+/** The workspaces that were found. */
+const FOUND = `json_to_recordset($1::json) AS m (address text, project text, workspace text, "workspaceId" text, "baseUrl" text,
+  mode text, interval bigint, version text, commit text, refused text)`;
+
+const DIFFERS = `(w.source, w.project, w.workspace, w.workspace_id, w.base_url, w.mode, w.interval_ms, w.version, w.refused, w.problem, w.vanished_at)
+  IS DISTINCT FROM ($2, m.project, m.workspace, m."workspaceId", m."baseUrl", m.mode, m.interval, m.version, m.refused, NULL::text, NULL::timestamptz)`;
 
 async function enterMembers({ ask }: FleetStatements, { source, projects }: SourceContents): Promise<void> {
   const members = projects.flatMap((project) => project.members);
   const broken = projects.filter(({ problem }) => problem !== undefined);
-  await ask(`SELECT FROM ${S}.workspaces WHERE source = $1 ORDER BY address FOR UPDATE`, source);
+  const found = JSON.stringify(members);
+  // A lock on a row that stays as it is would keep runs from writing theirs.
   await ask(
-    `INSERT INTO ${S}.workspaces AS w (address, source, project, workspace, workspace_id, base_url, mode, interval_ms, version, commit, refused, due_at)
+    `SELECT FROM ${S}.workspaces w LEFT JOIN ${FOUND} ON m.address = w.address
+WHERE w.source = $2 AND (m.address IS NULL OR ${DIFFERS}) ORDER BY w.address FOR UPDATE OF w`,
+    found,
+    source,
+  );
+  await ask(
+    `INSERT INTO ${S}.workspaces AS o (address, source, project, workspace, workspace_id, base_url, mode, interval_ms, version, commit, refused, due_at)
 SELECT m.address, $2, m.project, m.workspace, m."workspaceId", m."baseUrl", m.mode, m.interval, m.version, m.commit, m.refused,
   now() + random() * least(m.interval, $3) * interval '1 millisecond'
-FROM json_to_recordset($1::json) AS m (address text, project text, workspace text, "workspaceId" text, "baseUrl" text,
-  mode text, interval bigint, version text, commit text, refused text)
+FROM ${FOUND} LEFT JOIN ${S}.workspaces w ON w.address = m.address
+WHERE w.address IS NULL OR ${DIFFERS} ORDER BY m.address
 ON CONFLICT (address) DO UPDATE SET
   source = excluded.source, project = excluded.project, workspace = excluded.workspace,
   workspace_id = excluded.workspace_id, base_url = excluded.base_url, mode = excluded.mode,
   interval_ms = excluded.interval_ms, version = excluded.version, commit = excluded.commit,
   refused = excluded.refused, problem = NULL, vanished_at = NULL, ${conditional(IS_NEWS)},
   due_at = CASE WHEN ${IS_NEWS} THEN now()
-    ELSE least(w.due_at, now() + excluded.interval_ms * interval '1 millisecond') END
-WHERE (w.source, w.project, w.workspace, w.workspace_id, w.base_url, w.mode, w.interval_ms, w.version, w.refused, w.problem, w.vanished_at)
-  IS DISTINCT FROM (excluded.source, excluded.project, excluded.workspace, excluded.workspace_id, excluded.base_url,
-    excluded.mode, excluded.interval_ms, excluded.version, excluded.refused, NULL::text, NULL::timestamptz)`,
-    JSON.stringify(members),
+    ELSE least(o.due_at, now() + excluded.interval_ms * interval '1 millisecond') END`,
+    found,
     source,
     members.length * NEWCOMER_PACE,
   );
@@ -187,7 +198,7 @@ WHERE w.source = $2 AND w.project = p.project AND w.vanished_at IS NULL
 }
 
 function conditional(condition: string): string {
-  return `asked_at = CASE WHEN ${condition} THEN now() ELSE w.asked_at END,
-  asked_why = CASE WHEN ${condition} THEN 'changed' ELSE w.asked_why END,
-  asked_by = CASE WHEN ${condition} THEN NULL ELSE w.asked_by END`;
+  return `asked_at = CASE WHEN ${condition} THEN now() ELSE o.asked_at END,
+  asked_why = CASE WHEN ${condition} THEN 'changed' ELSE o.asked_why END,
+  asked_by = CASE WHEN ${condition} THEN NULL ELSE o.asked_by END`;
 }

@@ -69,6 +69,7 @@ export function openSources(options: SourcesOptions): Sources {
     const { commit, projects: all } = await reader.newest(signal);
     const projects: DiscoveredProject[] = [];
     const folders = all.map(({ project }) => project);
+    const insides = projectsInside(folders);
     const refused = new Map<string, string>();
     for (const found of all) {
       const before = known.get(found.project);
@@ -83,7 +84,7 @@ export function openSources(options: SourcesOptions): Sources {
       const made = isSame
         ? { ...before.made, commit, members: before.made.members.map((each) => ({ ...each, commit })) }
         : await membersOf(found, options);
-      const inside = projectsInside(found.project, folders);
+      const inside = insides.get(found.project) ?? [];
       const isTold = isSame && inside.join() === before.inside.join();
       const taken = isTold ? before.taken : await projectsTaken(found.project, inside, options);
       known.set(found.project, { found, made, inside, taken });

@@ -8,9 +8,15 @@ import { placeOf, type SourceSettings } from '../fleet-file.ts';
 import type { MembersOptions } from '../members.ts';
 import { projectMatcher } from './project-patterns.ts';
 
-/** Those of the projects, by name, that lie in the folder of another one. */
-export function projectsInside(outer: string, projects: readonly string[]): string[] {
-  return projects.filter((each) => each !== outer && (outer === '.' || each.startsWith(`${outer}/`)));
+/** By each project, those in folders inside of its own. */
+export function projectsInside(projects: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const inside = new Map(projects.map((project): [string, string[]] => [project, []]));
+  for (const project of projects) {
+    if (project !== '.') inside.get('.')?.push(project);
+    for (let end = project.lastIndexOf('/'); end > 0; end = project.lastIndexOf('/', end - 1))
+      inside.get(project.slice(0, end))?.push(project);
+  }
+  return inside;
 }
 
 /** Those of the projects inside of one whose files its manifests take in. */
