@@ -25,6 +25,17 @@ const container = z.strictObject({
   name: z.string(),
   image: z.string(),
   args: z.array(z.string()),
+  env: z
+    .array(
+      z.union([
+        z.strictObject({ name: z.string(), value: z.string() }),
+        z.strictObject({
+          name: z.string(),
+          valueFrom: z.strictObject({ secretKeyRef: z.strictObject({ name: z.string(), key: z.string() }) }),
+        }),
+      ]),
+    )
+    .optional(),
   ports: z.array(z.strictObject({ name: z.string(), containerPort: port })),
   startupProbe: probe,
   livenessProbe: probe,
@@ -45,17 +56,18 @@ const container = z.strictObject({
   ),
 });
 
+// A path that is absolute or leads upwards is refused by the API.
+const items = z.array(z.strictObject({ key: z.string(), path: z.string().regex(/^(?!\/)(?!.*\.\.)/) }));
+
 const volume = z.strictObject({
   name: z.string(),
-  configMap: z
-    .strictObject({
-      name: z.string(),
-      // A path that is absolute or leads upwards is refused by the API.
-      items: z.array(z.strictObject({ key: z.string(), path: z.string().regex(/^(?!\/)(?!.*\.\.)/) })),
-    })
-    .optional(),
+  configMap: z.strictObject({ name: z.string(), items }).optional(),
   secret: z
-    .strictObject({ secretName: z.string(), defaultMode: z.int().min(0).max(0o777).optional() })
+    .strictObject({
+      secretName: z.string(),
+      defaultMode: z.int().min(0).max(0o777).optional(),
+      items: items.optional(),
+    })
     .optional(),
   persistentVolumeClaim: z.strictObject({ claimName: z.string() }).optional(),
   emptyDir: z.strictObject({ sizeLimit: quantity }).optional(),
@@ -67,7 +79,13 @@ const deployment = z.strictObject({
   metadata,
   spec: z.strictObject({
     replicas: z.int(),
-    strategy: z.strictObject({ type: z.enum(['Recreate', 'RollingUpdate']) }),
+    strategy: z.discriminatedUnion('type', [
+      z.strictObject({ type: z.literal('Recreate') }),
+      z.strictObject({
+        type: z.literal('RollingUpdate'),
+        rollingUpdate: z.strictObject({ maxSurge: z.int(), maxUnavailable: z.int() }),
+      }),
+    ]),
     revisionHistoryLimit: z.int(),
     selector: z.strictObject({ matchLabels: labels }),
     template: z.strictObject({
@@ -76,6 +94,16 @@ const deployment = z.strictObject({
         automountServiceAccountToken: z.boolean(),
         enableServiceLinks: z.boolean(),
         terminationGracePeriodSeconds: z.int(),
+        topologySpreadConstraints: z
+          .array(
+            z.strictObject({
+              maxSkew: z.int().min(1),
+              topologyKey: z.string(),
+              whenUnsatisfiable: z.enum(['ScheduleAnyway', 'DoNotSchedule']),
+              labelSelector: z.strictObject({ matchLabels: labels }),
+            }),
+          )
+          .optional(),
         securityContext: z.strictObject({
           runAsNonRoot: z.boolean(),
           runAsUser: z.int(),
@@ -123,6 +151,12 @@ export const manifest = z.discriminatedUnion('kind', [
       selector: labels,
       ports: z.array(z.strictObject({ name: z.string(), port, targetPort: z.union([port, z.string()]) })),
     }),
+  }),
+  z.strictObject({
+    apiVersion: z.literal('policy/v1'),
+    kind: z.literal('PodDisruptionBudget'),
+    metadata,
+    spec: z.strictObject({ maxUnavailable: z.int(), selector: z.strictObject({ matchLabels: labels }) }),
   }),
   deployment,
 ]);

@@ -4,7 +4,6 @@ import {
   globSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -43,7 +42,9 @@ const project = only('ConfigMap');
 describe('the manifests for Kubernetes', () => {
   it('are listed, but for the secret, which is an example without values', () => {
     const { resources } = kustomization.parse(read('kustomization.yaml'));
-    const files = readdirSync(folder).filter((file) => !/^(kustomization|secret\.example)\.yaml$/.test(file));
+    const files = globSync('*.yaml', { cwd: folder }).filter(
+      (file) => !/^(kustomization|secret\.example)\.yaml$/.test(file),
+    );
     expect([...resources].sort()).toEqual(files.sort());
     expect(Object.values(only('Secret').stringData)).toEqual(['', '']);
   });
