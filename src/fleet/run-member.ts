@@ -5,6 +5,7 @@ import type { Trigger } from '../operator/loop.ts';
 import { Reconciler } from '../operator/reconciler.ts';
 import type { RunReport } from '../operator/run-report.ts';
 import type { ManifestSource, Version } from '../operator/source.ts';
+import type { JointLimit } from '../platform/joint-limit.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import { Redactor } from '../values/redactor.ts';
@@ -18,8 +19,8 @@ export interface MemberRuns {
   /** Without what belongs to one workspace; its environment has no secret of the fleet itself. */
   readonly context: Omit<RunContext, 'interrupts' | 'workspace' | 'projectFolder' | 'redactor'>;
   readonly clock: Clock;
-  /** Requests at once of one run. */
-  readonly concurrency: number;
+  /** Requests at once of all runs of this process. */
+  readonly shared: JointLimit;
 }
 
 export interface MemberRun {
@@ -41,7 +42,7 @@ const TRIGGERS: Readonly<Record<AskedWhy, Trigger>> = {
  * @throws UserError where there are no files to read.
  */
 export async function runMember(
-  { sources, context, clock, concurrency, loads }: MemberRuns & { readonly loads: KeptLoads },
+  { sources, context, clock, shared, loads }: MemberRuns & { readonly loads: KeptLoads },
   row: RunRow,
   shutdown: GracefulShutdown,
 ): Promise<MemberRun> {
@@ -75,7 +76,13 @@ export async function runMember(
     },
     keep: async () => undefined,
   };
-  const ofWorkspace = { ...context, projectFolder: newest.folder, workspace: row.workspace, redactor };
+  const ofWorkspace = {
+    ...context,
+    shared,
+    projectFolder: newest.folder,
+    workspace: row.workspace,
+    redactor,
+  };
   const manifests = new LastGoodManifests({
     context: { ...ofWorkspace, interrupts: shutdown },
     source,
@@ -87,7 +94,7 @@ export async function runMember(
     context: ofWorkspace,
     shutdown,
     clock,
-    policy: { mode: row.mode, approved: row.approved, lockTimeout: 0, concurrency },
+    policy: { mode: row.mode, approved: row.approved, lockTimeout: 0 },
     operation: 'fleet',
     address: row.address,
     fresh: row.fresh,

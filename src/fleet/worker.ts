@@ -80,6 +80,7 @@ export class Worker {
   /** Says whether the fleet has workspaces of more than one base URL. */
   set isMixed(isMixed: boolean) {
     this.#isMixed = isMixed;
+    this.#options.shared.isMixed = isMixed;
   }
 
   /** Takes as many jobs as there are free slots. Never rejects. */

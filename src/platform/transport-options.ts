@@ -1,5 +1,6 @@
 import type { Secret } from '../values/value.ts';
 import type { Concurrency } from './concurrency-limit.ts';
+import type { JointLimit } from './joint-limit.ts';
 import type { ProxySettings } from './proxy.ts';
 import type { Method } from './retry.ts';
 import type { Wait } from './throttle.ts';
@@ -13,6 +14,8 @@ export interface TransportOptions {
   readonly ca?: string | undefined;
   /** Requests at once, each on a connection of its own. */
   readonly concurrency: Concurrency;
+  /** With other clients; not shared where absent. */
+  readonly shared?: JointLimit | undefined;
   readonly requestsPerSecond: number | null;
   /** For one try: from connecting to the last byte of the answer. */
   readonly timeoutSeconds: number;

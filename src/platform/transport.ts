@@ -191,9 +191,15 @@ class PoolTransport implements Transport {
     if (heldBackBy?.aborted) throw heldBack(failed());
     try {
       const turn = await this.#throttle.take(again, heldBackBy);
-      if (!heldBackBy?.aborted) return turn;
-      this.#throttle.release();
-      throw heldBack(failed());
+      try {
+        heldBackBy?.throwIfAborted();
+        const signals = heldBackBy === undefined ? [this.#stop.signal] : [this.#stop.signal, heldBackBy];
+        await this.#options.shared?.take(this.#options.baseUrl, signals);
+        return turn;
+      } catch (error) {
+        this.#throttle.release();
+        throw error;
+      }
     } catch (error) {
       if (error instanceof PauseTooLong) throw tooLongAPause(failed(), error.milliseconds, error.status);
       if (this.#stop.signal.aborted) throw aborted(failed());
@@ -235,6 +241,7 @@ class PoolTransport implements Transport {
       return result;
     } finally {
       this.#underWay[place] = undefined;
+      this.#options.shared?.release(this.#options.baseUrl);
       this.#throttle.release();
     }
   }

@@ -112,7 +112,7 @@ export class OpenWorkspace extends StateAccess {
 
   /** A client of the platform. To be closed. With odd fields `kept` it is for showing records, never for acting on them. */
   connect(options: PlatformOptions, odd?: OddFields): PlatformClient {
-    const { log, interrupts, onRequest } = this.#context;
+    const { log, interrupts, onRequest, shared } = this.#context;
     const { limits } = this.project;
     const { proxy, ca } = this.network(this.workspace.baseUrl);
     if (proxy !== undefined) log.debug(`through the proxy ${proxy.shown} (${proxy.variable})`);
@@ -122,6 +122,7 @@ export class OpenWorkspace extends StateAccess {
       baseUrl: this.workspace.baseUrl,
       apiKey: this.workspace.apiKey,
       concurrency: options.concurrency ?? limits.concurrency,
+      shared,
       requestsPerSecond: limits.requestsPerSecond,
       timeoutSeconds: limits.timeoutSeconds,
       maxWaitSeconds: options.maxWait,

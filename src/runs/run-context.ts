@@ -1,3 +1,4 @@
+import type { JointLimit } from '../platform/joint-limit.ts';
 import type { RequestEvent } from '../platform/transport-options.ts';
 import type { FailPoint, StoreUser } from '../state/backends/backend.ts';
 import type { Redactor } from '../values/redactor.ts';
@@ -28,6 +29,8 @@ export interface RunContext {
   readonly workspace: string | undefined;
   readonly log: RunLog;
   readonly interrupts: RunSignals;
+  /** Requests in flight of all runs that have it; each has its own alone where absent. */
+  readonly shared?: JointLimit | undefined;
   /** Absolute path of the folder where parsed manifests are kept for the next run; none are where absent. */
   readonly cacheFolder?: string | undefined;
   /** Learns every secret that the run reads. */

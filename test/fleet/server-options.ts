@@ -4,6 +4,7 @@ import { loadFleetFile } from '../../src/fleet/fleet-file.ts';
 import type { ServeOptions } from '../../src/fleet/serve.ts';
 import { openSources } from '../../src/fleet/sources/open-sources.ts';
 import { systemClock } from '../../src/operator/clock.ts';
+import { JointLimit } from '../../src/platform/joint-limit.ts';
 import { Redactor } from '../../src/values/redactor.ts';
 
 export const KEY = 'key-of-the-fleet-test';
@@ -23,7 +24,7 @@ export function serverOptions(folder: string, { url, home }: { url: string; home
       failPoint: undefined,
     },
     clock: systemClock,
-    concurrency: 8,
+    shared: new JointLimit(8),
     slots: 8,
     pauses: { firstRetry: 60_000, longestRetry: 600_000 },
     timeout: 60_000,

@@ -14,6 +14,7 @@ import { messageOf } from '../../operator/messages.ts';
 import { Deliveries } from '../../operator/notifications/deliveries.ts';
 import { RunLogger } from '../../operator/run-logger.ts';
 import type { WatchLog } from '../../operator/watch-log.ts';
+import { JointLimit } from '../../platform/joint-limit.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { refuseOverrides } from '../../project/select-workspace.ts';
 import type { RunContext } from '../../runs/run-context.ts';
@@ -57,7 +58,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<n
     clock: systemClock,
     random: Math.random,
     slots: fleet.limits.runs,
-    concurrency: Math.max(1, Math.floor(fleet.limits.concurrency / fleet.limits.runs)),
+    shared: new JointLimit(fleet.limits.concurrency),
     pauses: PAUSES,
     timeout: fleet.timeout,
     retention: fleet.retention,

@@ -1,0 +1,73 @@
+interface Waiting {
+  readonly key: string;
+  grant(): void;
+}
+
+/** Requests in flight that several clients share. Where their platforms are several, no one ever has more than half. */
+export class JointLimit {
+  readonly #most: number;
+  readonly #held = new Map<string, number>();
+  readonly #waiting: Waiting[] = [];
+  #inFlight = 0;
+  #isMixed = false;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Says whether the clients are of several platforms. */
+  set isMixed(isMixed: boolean) {
+    this.#isMixed = isMixed;
+    this.#hand();
+  }
+
+  /**
+   * A place for a request, to be given back with `release` exactly once.
+   * @param key of the platform.
+   * @throws the reason of a signal that aborts first: then there is nothing to give back.
+   */
+  async take(key: string, signals: readonly AbortSignal[]): Promise<void> {
+    if (this.#isFree(key)) return this.#grant(key);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiting = { key, grant: resolve };
+    this.#waiting.push(waiting);
+    const signal = AbortSignal.any([...signals]);
+    const leave = (): void => {
+      const place = this.#waiting.indexOf(waiting);
+      if (place !== -1) this.#waiting.splice(place, 1);
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', leave, { once: true });
+    if (signal.aborted) leave();
+    await promise.finally(() => signal.removeEventListener('abort', leave));
+  }
+
+  release(key: string): void {
+    this.#inFlight--;
+    const left = (this.#held.get(key) ?? 0) - 1;
+    if (left > 0) this.#held.set(key, left);
+    else this.#held.delete(key);
+    this.#hand();
+  }
+
+  #isFree(key: string): boolean {
+    const most = this.#isMixed ? Math.max(1, Math.floor(this.#most / 2)) : this.#most;
+    return this.#inFlight < this.#most && (this.#held.get(key) ?? 0) < most;
+  }
+
+  #grant(key: string): void {
+    this.#inFlight++;
+    this.#held.set(key, (this.#held.get(key) ?? 0) + 1);
+  }
+
+  /** To whoever came first of those who may have one. */
+  #hand(): void {
+    for (;;) {
+      const place = this.#waiting.findIndex(({ key }) => this.#isFree(key));
+      const [next] = place === -1 ? [] : this.#waiting.splice(place, 1);
+      if (next === undefined) return;
+      this.#grant(next.key);
+      next.grant();
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest';
+import { JointLimit } from '../../src/platform/joint-limit.ts';
+import { listenHttp } from './listen.ts';
+import { openTransport } from './open-transport.ts';
+
+const never = new AbortController().signal;
+
+it('is given in the order in which clients ask, and not to those that left', async () => {
+  const limit = new JointLimit(1);
+  await limit.take('one', [never]);
+  const granted: string[] = [];
+  const leaving = new AbortController();
+  const left = limit.take('one', [never, leaving.signal]);
+  const waiting = ['second', 'third'].map((name) =>
+    limit.take('one', [never]).then(() => void granted.push(name)),
+  );
+  leaving.abort(new Error('gone'));
+  await expect(left).rejects.toThrow('gone');
+  limit.release('one');
+  await waiting[0];
+  expect(granted).toEqual(['second']);
+  limit.release('one');
+  await waiting[1];
+});
+
+it('leaves half to others, where the platforms are several', async () => {
+  const limit = new JointLimit(4);
+  limit.isMixed = true;
+  const granted: string[] = [];
+  const all = ['slow', 'slow', 'slow', 'other', 'other'].map((key) =>
+    limit.take(key, [never]).then(() => void granted.push(key)),
+  );
+  await Promise.all([all[0], all[1], all[3], all[4]]);
+  expect(granted).toEqual(['slow', 'slow', 'other', 'other']);
+  limit.isMixed = false;
+  limit.release('other');
+  await all[2];
+});
+
+it('holds for all transports together', async () => {
+  const shared = new JointLimit(5);
+  const held: (() => void)[] = [];
+  let most = 0;
+  const { url, seen } = await listenHttp(({ url: path }, response) => {
+    const answer = (): void => void response.setHeader('content-type', 'application/json').end('{}');
+    if (path === '/probe') return answer();
+    held.push(answer);
+    most = Math.max(most, held.length);
+    if (held.length < 5 && seen.length < 12) return;
+    // Whatever was sent together with these arrives before the probe is answered.
+    void fetch(`${url}/probe`).then(() => {
+      for (const each of held.splice(0)) each();
+    });
+  });
+  const transports = [1, 2, 3].map(() => openTransport({ baseUrl: url, shared }).transport);
+  await Promise.all(
+    transports.flatMap((transport) =>
+      [1, 2, 3, 4].map(() => transport.send({ method: 'GET', path: '/api/v1/agents' })),
+    ),
+  );
+  expect(most).toBe(5);
+});
