@@ -1,9 +1,11 @@
 import { access } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { UserError } from '../problems/user-error.ts';
 import { type FleetControl, fleetControl } from './control.ts';
 import { controlThrough } from './control-socket.ts';
 import { embeddedFleetDatabase, type FleetDatabase, fleetDatabaseAt } from './database/fleet-database.ts';
+import { DatabaseInUse, type DatabaseUse } from './database/process-lock.ts';
 import { setUpTables } from './database/set-up-tables.ts';
 import type { FleetFile } from './fleet-file.ts';
 
@@ -14,9 +16,29 @@ export function controlSocket(home: string): string {
   return path.join(home, HOME, 'control.sock');
 }
 
-/** The database of a fleet. @throws UserError where the embedded one belongs to another process. */
-export async function openFleetDatabase({ database }: FleetFile, home: string): Promise<FleetDatabase> {
-  return database === undefined ? embeddedFleetDatabase(path.join(home, HOME)) : fleetDatabaseAt(database);
+/** Milliseconds for which another process may have the embedded database that will not have it for long. */
+const PATIENCE = 15_000;
+const LOOK_AGAIN = 100;
+
+/** The database of a fleet. @throws DatabaseInUse where the embedded one belongs to another process. */
+export async function openFleetDatabase(
+  { database }: FleetFile,
+  home: string,
+  use: DatabaseUse,
+): Promise<FleetDatabase> {
+  if (database !== undefined) return fleetDatabaseAt(database);
+  const open = () => embeddedFleetDatabase(path.join(home, HOME), use);
+  return patiently(open, (inUse) => inUse.use === 'command');
+}
+
+async function patiently<T>(work: () => Promise<T>, isShort: (inUse: DatabaseInUse) => boolean): Promise<T> {
+  for (const until = performance.now() + PATIENCE; ; await pause(LOOK_AGAIN)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof DatabaseInUse) || !isShort(error) || performance.now() > until) throw error;
+    }
+  }
 }
 
 /** Does what a person asked of a fleet: in its database, or where that is another process, through that one. */
@@ -25,17 +47,22 @@ export async function withControl<T>(
   home: string,
   work: (control: FleetControl) => Promise<T>,
 ): Promise<T> {
-  if (fleet.database === undefined) {
-    const there = await controlThrough(controlSocket(home));
-    if (there !== undefined) return work(there);
-    await refuseNothing(home);
-  }
-  const database = await openFleetDatabase(fleet, home);
+  const reach = async (): Promise<FleetControl | FleetDatabase> => {
+    if (fleet.database === undefined) {
+      const there = await controlThrough(controlSocket(home));
+      if (there !== undefined) return there;
+      await refuseNothing(home);
+    }
+    return openFleetDatabase(fleet, home, 'command');
+  };
+  // A process that has just begun to serve will listen soon.
+  const reached = await patiently(reach, () => true);
+  if (!('close' in reached)) return work(reached);
   try {
-    await setUpTables(database);
-    return await work(fleetControl(database));
+    await setUpTables(reached);
+    return await work(fleetControl(reached));
   } finally {
-    await database.close();
+    await reached.close();
   }
 }
 

@@ -4,6 +4,9 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { fleetControl } from '../../src/fleet/control.ts';
 import { embeddedFleetDatabase } from '../../src/fleet/database/fleet-database.ts';
+import { loadFleetFile } from '../../src/fleet/fleet-file.ts';
+import { openFleetDatabase } from '../../src/fleet/open-fleet.ts';
+import { temporaryFolder } from '../cli/voxform-process.ts';
 import { step } from '../step.ts';
 import { testFleet } from './test-fleet.ts';
 
@@ -31,4 +34,22 @@ it('serves a fleet and keeps its states in an embedded database, for one process
     expect((await fleetControl(reopened).status({})).counts['in-sync']).toBe(1);
   });
   await rm(folder, { recursive: true });
+});
+
+it('waits for a command that has the embedded database when it begins to serve, and no longer than for that', async () => {
+  await using home = await temporaryFolder({
+    'fleet.yaml': 'version: 1\nsources: { voices: { path: . } }\n',
+  });
+  const fleet = loadFleetFile(path.join(home.root, 'fleet.yaml'), {});
+  const command = await openFleetDatabase(fleet, home.root, 'command');
+  let hasBegun = false;
+  const serving = openFleetDatabase(fleet, home.root, 'serve').finally(() => {
+    hasBegun = true;
+  });
+  await command.ask('SELECT 1');
+  expect(hasBegun).toBe(false);
+  await command.close();
+  const database = await serving;
+  await expect(openFleetDatabase(fleet, home.root, 'serve')).rejects.toThrow('in use by process');
+  await database.close();
 });

@@ -44,7 +44,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<n
   const sources = openSources({ fleet, home: cwd, env: ofProjects, redactor });
   await log.begin(terminal.isWatched ? 'text' : 'json');
   await using stack = new AsyncDisposableStack();
-  const database = stack.adopt(await openFleetDatabase(fleet, cwd), (each) => each.close());
+  const database = stack.adopt(await openFleetDatabase(fleet, cwd, 'serve'), (each) => each.close());
   const metrics = createFleetMetrics(VERSION, () => fleetFigures(database));
   const deliveries = new Deliveries({ clock: systemClock, random: Math.random });
   const loggers = new Map<string, RunLogger>();

@@ -122,7 +122,7 @@ export async function fleetInit(
       exitCode: ExitCode.usage,
     });
   }
-  const database = await openFleetDatabase(fleet, cwd);
+  const database = await openFleetDatabase(fleet, cwd, 'command');
   try {
     if (flags.sql) {
       const { queueScript } = await import('../../fleet/queue.ts');

@@ -7,7 +7,7 @@ import {
   rowsOf,
   type Statements,
 } from '../../state/backends/postgres/database.ts';
-import { lockForProcess, type ProcessLock } from './process-lock.ts';
+import { type DatabaseUse, lockForProcess, type ProcessLock } from './process-lock.ts';
 
 /** PostgreSQL compiled to WebAssembly, in this process. It has one connection, so statements wait for each other. */
 export class EmbeddedDatabase implements Database {
@@ -20,10 +20,10 @@ export class EmbeddedDatabase implements Database {
     this.#lock = lock;
   }
 
-  /** @throws UserError where another process has it open. */
-  static async open(folder: string): Promise<EmbeddedDatabase> {
+  /** @throws DatabaseInUse where another process has it open. */
+  static async open(folder: string, use: DatabaseUse): Promise<EmbeddedDatabase> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const lock = await lockForProcess(path.join(folder, 'process.json'));
+    const lock = await lockForProcess(path.join(folder, 'process.json'), use);
     try {
       const { PGlite } = await import('@electric-sql/pglite');
       return new EmbeddedDatabase(await PGlite.create(path.join(folder, 'data')), lock);

@@ -10,6 +10,7 @@ import { problemOf } from '../../state/backends/postgres/problems.ts';
 import type { Secret } from '../../values/value.ts';
 import { keepStatesIn } from '../fleet-state.ts';
 import { EmbeddedDatabase } from './embedded-database.ts';
+import type { DatabaseUse } from './process-lock.ts';
 
 /** What takes statements of the fleet. */
 export interface FleetStatements {
@@ -48,10 +49,13 @@ export function fleetDatabaseAt(url: Secret | string): FleetDatabase {
 
 /**
  * A PostgreSQL in this process, with its files in a folder.
- * @throws UserError where another process has it.
+ * @throws DatabaseInUse
  */
-export async function embeddedFleetDatabase(folder: string): Promise<FleetDatabase> {
-  const database = await EmbeddedDatabase.open(folder);
+export async function embeddedFleetDatabase(
+  folder: string,
+  use: DatabaseUse = 'serve',
+): Promise<FleetDatabase> {
+  const database = await EmbeddedDatabase.open(folder, use);
   const states = keepStatesIn(database);
   return fleetDatabase(database, {
     location: folder,

@@ -3,17 +3,36 @@ import { nodeFiles } from '../../files/files.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { type LockSettings, lockHolder, releaseLock, takeLock } from '../../state/backends/local/lock.ts';
 import { lockTiming, startHeartbeat } from '../../state/backends/local/lock-heartbeat.ts';
+import type { LockHolder } from '../../state/lock-info.ts';
 import { VERSION } from '../../version.ts';
 
 export interface ProcessLock {
   release(): Promise<void>;
 }
 
+/** What a process has the embedded database for: to serve, or for one command, which is short. */
+export type DatabaseUse = 'serve' | 'command';
+
+/** Another process has the embedded database. */
+export class DatabaseInUse extends UserError {
+  readonly use: DatabaseUse;
+
+  constructor({ pid, host, since, operation }: LockHolder, cause: unknown) {
+    super(`the embedded database of the fleet is in use by process ${pid} on ${host} since ${since}`, {
+      hint: 'It serves one process. For more, set database in fleet.yaml to a PostgreSQL.',
+      cause,
+    });
+    this.use = operation === OPERATIONS.serve ? 'serve' : 'command';
+  }
+}
+
+const OPERATIONS = { serve: 'fleet serve', command: 'fleet' } as const satisfies Record<DatabaseUse, string>;
+
 /**
  * The sole right of this process to what lies beside a file; that of a process that died passes on.
- * @throws UserError where another process has it.
+ * @throws DatabaseInUse
  */
-export async function lockForProcess(path: string): Promise<ProcessLock> {
+export async function lockForProcess(path: string, use: DatabaseUse): Promise<ProcessLock> {
   const host = hostname();
   const settings: LockSettings = {
     files: nodeFiles,
@@ -25,7 +44,7 @@ export async function lockForProcess(path: string): Promise<ProcessLock> {
     version: VERSION,
     now: () => new Date(),
   };
-  const { id } = await takenBy(settings);
+  const { id } = await takenBy(settings, OPERATIONS[use]);
   const endHeartbeat = startHeartbeat(nodeFiles, path, { id, beat: lockTiming.beat });
   return {
     async release() {
@@ -35,22 +54,23 @@ export async function lockForProcess(path: string): Promise<ProcessLock> {
   };
 }
 
-async function takenBy(settings: LockSettings): Promise<{ readonly id: string }> {
+async function takenBy(
+  settings: LockSettings,
+  operation: string,
+  tries = 10,
+): Promise<{ readonly id: string }> {
   const ignore = (): void => undefined;
   try {
     return await takeLock(settings, {
-      operation: 'fleet serve',
+      operation,
       timeoutSeconds: 0,
       notice: ignore,
       warn: ignore,
     });
   } catch (error) {
     const holder = await lockHolder(settings);
+    if (holder === undefined && tries > 1) return takenBy(settings, operation, tries - 1);
     if (holder === undefined) throw error;
-    const { pid, host, since } = holder;
-    throw new UserError(
-      `the embedded database of the fleet is in use by process ${pid} on ${host} since ${since}`,
-      { hint: 'It serves one process. For more, set database in fleet.yaml to a PostgreSQL.', cause: error },
-    );
+    throw new DatabaseInUse(holder, error);
   }
 }
