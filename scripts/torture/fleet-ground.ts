@@ -133,12 +133,15 @@ ${fleet}`,
   }
 
   /** Lets so much time pass that silent processes count as dead. */
-  passTime(): Promise<unknown> {
-    return this.inDatabase(({ ask }) =>
-      ask(`UPDATE voxform_queue.job SET heartbeat_on = heartbeat_on - interval '61 s';
+  passTime(): Promise<void> {
+    return this.inDatabase(async ({ ask }) => {
+      const [row] = await ask(`SELECT to_regclass('voxform_queue.job') IS NULL AS "isNew"`);
+      // A process that was killed early made no tables.
+      if (row?.isNew === true) return;
+      await ask(`UPDATE voxform_queue.job SET heartbeat_on = heartbeat_on - interval '61 s';
 UPDATE voxform_fleet.states SET heard = heard - interval '61 s';
-UPDATE voxform_fleet.sources SET next_fetch = next_fetch - interval '61 s'`),
-    );
+UPDATE voxform_fleet.sources SET next_fetch = next_fetch - interval '61 s'`);
+    });
   }
 
   /** What all processes have said. */

@@ -149,7 +149,7 @@ async function trouble(trial: Trial, fleet: Fleet, random: Random): Promise<void
     database.proxy.letGo();
   }
   if (trial.freezes) await freezeOne(fleet, random);
-  else if (!trial.isEmbedded && random.chance(0.5)) await ground.passTime().catch(ifNoTables);
+  else if (!trial.isEmbedded && random.chance(0.5)) await ground.passTime();
   restore?.();
   startAll(fleet);
 }
@@ -169,15 +169,10 @@ async function freezeOne({ ground, running, figures }: Fleet, random: Random): P
   if (first === undefined) return;
   const victim: Running = random.pick([first, ...others]);
   victim.child.kill('SIGSTOP');
-  await ground.passTime().catch(ifNoTables);
+  await ground.passTime();
   await delay(random.int(1_000, 5_000));
   victim.child.kill('SIGCONT');
   figures.count('kills of processes of a fleet', 'SIGSTOP and SIGCONT');
-}
-
-/** A process that was killed early made no tables. */
-function ifNoTables(error: unknown): void {
-  if (!/does not exist/.test(String(error instanceof Error ? error.message : error))) throw error;
 }
 
 /** A project whose manifests are wrong, or that is away; undone by what is returned. */
