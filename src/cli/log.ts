@@ -78,13 +78,14 @@ export class Log {
     terminal.err(`${level === 'debug' ? errorStyle.dim(text) : text}\n`);
   }
 
-  /** Text that has its form already; as JSON it is one entry a line. */
+  /** Text that has its form already; as JSON it is one entry for each line and what continues it below its label. */
   block(level: Level, text: string): void {
     if (this.#lines === undefined) {
       this.#options.terminal.err(text);
       return;
     }
-    for (const line of text.split('\n')) if (line.trim() !== '') this.#lines(level, line.trim(), {});
+    const whole = text.replaceAll(/\n {7}(?=\S)/g, ' ');
+    for (const line of whole.split('\n')) if (line.trim() !== '') this.#lines(level, line.trim(), {});
   }
 
   #write(level: Level, message: string, asText: () => string): void {

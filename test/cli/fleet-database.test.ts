@@ -1,0 +1,118 @@
+import { expect, it } from 'vitest';
+import { Interrupts } from '../../src/cli/interrupts.ts';
+import { startEmulator } from '../../src/emulator/start-emulator.ts';
+import { type Database, freshDatabase } from '../state/backends/postgres/databases.ts';
+import { step } from '../step.ts';
+import { command } from '../trust/in-process.ts';
+import { temporaryFolder } from './voxform-process.ts';
+import { agentManifest, projectFile } from './workspace.ts';
+
+const FLEET = `version: 1
+database: { $secret: FLEET_DATABASE_URL }
+sources: { voices: { path: voices, projects: ["*"] } }
+workspaces: { "*": { mode: apply } }
+`;
+
+it('is set up by an administrator, and served with rights on its two schemas alone', {
+  timeout: 180_000,
+}, async () => {
+  const pg = await freshDatabase();
+  const role = await pg.role();
+  const url = pg.urlWith({ user: role, password: 'p' });
+  await using emulator = await startEmulator({ seed: 1 });
+  await using folder = await temporaryFolder({
+    'fleet.yaml': FLEET,
+    'voices/acme/voxform.yaml': projectFile(emulator).replace('VOXFORM_API_KEY', 'ACME_KEY'),
+    'voices/acme/manifests/a.yaml': agentManifest('a', 'One.'),
+  });
+  const env = { ACME_KEY: 'key-of-acme', FLEET_DATABASE_URL: url };
+  const fleet = (...args: string[]) => command(['fleet', ...args], { cwd: folder.root, env });
+  await step('which refuses to begin before, and says what to run', async () => {
+    for (const args of [['serve'], ['init'], ['status']]) {
+      const { code, stderr } = await fleet(...args);
+      if (args[0] === 'serve') expect(stderr.trim().split('\n')).toHaveLength(2);
+      expect([code, said(stderr)]).toEqual([
+        1,
+        expect.stringMatching(/permission denied for database .* voxform fleet init --sql/),
+      ]);
+      expect(stderr).not.toContain(url);
+    }
+  });
+  const script = await fleet('init', '--sql');
+  expect(script.code).toBe(0);
+  await pg.sql(script.stdout);
+  await step('and applies, with nothing else than these rights', async () => {
+    const interrupts = new Interrupts(() => undefined);
+    const serving = command(['fleet', 'serve'], { cwd: folder.root, env, interrupts });
+    await expect
+      .poll(async () => JSON.parse((await fleet('status', '--output', 'json')).stdout).counts['in-sync'], {
+        timeout: 100_000,
+      })
+      .toBe(1);
+    interrupts.raise('SIGTERM');
+    expect((await serving).code).toBe(0);
+    expect(emulator.world.agents.size).toBe(1);
+    expect((await fleet('init')).code).toBe(0);
+  });
+});
+
+/** What a log says, one message after another. */
+function said(stderr: string): string {
+  const lines = stderr.trim().split('\n');
+  return lines
+    .map((line) => (line.startsWith('{') ? (JSON.parse(line) as { message: string }).message : line))
+    .join(' ')
+    .replaceAll(/\s+/g, ' ');
+}
+
+interface Refusal {
+  readonly reason: string;
+  readonly prepare?: string;
+  readonly options?: string;
+  readonly url?: (pg: Database) => string;
+  readonly message: RegExp;
+}
+
+const refusals: readonly Refusal[] = [
+  {
+    reason: 'a wrong password',
+    url: (pg) => pg.urlWith({ password: 'not-the-password' }),
+    message: /password authentication failed .* Correct the user and the password in database/,
+  },
+  {
+    reason: 'a server that is down',
+    url: (pg) => pg.urlWith({ port: 1 }),
+    message: /refused the connection .* Start PostgreSQL, or correct the host and the port in database/,
+  },
+  {
+    reason: 'tables of somebody else',
+    prepare: 'CREATE SCHEMA voxform_fleet; CREATE TABLE voxform_fleet.workspaces (id int)',
+    message: /has tables that are not of a fleet: workspaces/,
+  },
+  {
+    reason: 'tables of a newer version',
+    prepare: `CREATE SCHEMA voxform_fleet; CREATE TABLE voxform_fleet.schema_version (part text PRIMARY KEY, version int);
+INSERT INTO voxform_fleet.schema_version VALUES ('fleet', 99), ('fleet, compatible from', 99)`,
+    message: /has version 99; this voxform knows \d+ .*Upgrade voxform/,
+  },
+  {
+    reason: 'another encoding',
+    options: "ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0",
+    message: /has the encoding LATIN1, not UTF8/,
+  },
+];
+
+it.each(refusals)(
+  'is not served over $reason, and says so',
+  async ({ prepare, options, url = (pg) => pg.url, message }) => {
+    const pg = await freshDatabase(options);
+    if (prepare !== undefined) await pg.sql(prepare);
+    await using folder = await temporaryFolder({ 'fleet.yaml': FLEET, 'voices/none.txt': '' });
+    const env = { FLEET_DATABASE_URL: url(pg) };
+    for (const name of ['serve', 'status']) {
+      const { code, stdout, stderr } = await command(['fleet', name], { cwd: folder.root, env });
+      expect([code, stdout, said(stderr)]).toEqual([1, '', expect.stringMatching(message)]);
+      expect(stderr).not.toContain('not-the-password');
+    }
+  },
+);
