@@ -9,6 +9,7 @@ import type { JointLimit } from '../platform/joint-limit.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import { Redactor } from '../values/redactor.ts';
+import { FLEET_SCHEMA } from './database/fleet-tables.ts';
 import type { KeptLoads } from './kept-loads.ts';
 import type { ProjectCheckout, ProjectVersion, Sources } from './member.ts';
 import type { AskedWhy, RunRow } from './rows/run-rows.ts';
@@ -79,6 +80,7 @@ export async function runMember(
   const ofWorkspace = {
     ...context,
     shared,
+    moveHint: moveHint(row),
     projectFolder: newest.folder,
     workspace: row.workspace,
     redactor,
@@ -113,6 +115,11 @@ export async function runMember(
     askedBy: row.asked?.by === undefined ? [] : [row.asked.by],
   });
   return { report, version: inForce, redact: (text) => redactor.redact(text) };
+}
+
+function moveHint({ address, workspace }: RunRow): string {
+  const settings = `{ backend: postgres, url: { $secret: FLEET_DATABASE_URL }, schema: ${FLEET_SCHEMA}, name: ${JSON.stringify(address)} }`;
+  return `To keep it there, name its place in voxform.yaml (state: { backend: local }). To move it to the database of the fleet, set state: ${settings}, then run voxform state move --from PLACE -w ${workspace}`;
 }
 
 function versionOf({ folder, commit }: ProjectCheckout): Version {

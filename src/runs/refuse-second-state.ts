@@ -23,6 +23,8 @@ interface NewState {
   /** What this machine has written before. */
   readonly marks: Marks | undefined;
   readonly elsewhere?: StateStore['elsewhere'];
+  /** How a state comes here, where its project does not say that it belongs here. */
+  readonly moveHint?: string | undefined;
 }
 
 /**
@@ -78,7 +80,11 @@ function lying({ location: shown, from, records }: StateElsewhere, beginning: Ne
       : `with ${records} ${records === 1 ? 'record' : 'records'},`;
   return new UserError(
     `no state at ${location} yet, but ${shown}, ${holds} belongs to the same workspace ${workspace.workspaceId}`,
-    { hint: hintFor(beginning, { text: 'Move it here: ', command: `state move --from ${from}` }) },
+    {
+      hint:
+        beginning.moveHint ??
+        hintFor(beginning, { text: 'Move it here: ', command: `state move --from ${from}` }),
+    },
   );
 }
 
@@ -103,7 +109,11 @@ function elsewhere({ path: store, serial }: StateMark, beginning: NewState): Use
   const command = "state move --from '{ backend: BACKEND, … }'";
   return new UserError(
     `no state at ${location} yet: this machine wrote the state of the workspace ${workspace.workspaceId} to ${store} (serial ${serial})`,
-    { hint: hintFor(beginning, { text: 'Move it here, with its settings as in voxform.yaml: ', command }) },
+    {
+      hint:
+        beginning.moveHint ??
+        hintFor(beginning, { text: 'Move it here, with its settings as in voxform.yaml: ', command }),
+    },
   );
 }
 

@@ -33,6 +33,8 @@ export interface RunContext {
   readonly shared?: JointLimit | undefined;
   /** Absolute path of the folder where parsed manifests are kept for the next run; none are where absent. */
   readonly cacheFolder?: string | undefined;
+  /** How a state is moved to where this run looks for it, where its project does not name that place. */
+  readonly moveHint?: string | undefined;
   /** Learns every secret that the run reads. */
   readonly redactor: Redactor;
   now(): Date;

@@ -149,8 +149,17 @@ export class StateAccess {
     const { project, workspace, workspaceFlag } = this;
     const { location, elsewhere } = this.store;
     const marks = marksOf(this.#context, this.workspace.baseUrl);
-    const { cwd } = this.#context;
-    return refuseSecondState({ project, workspace, location, workspaceFlag, marks, cwd, elsewhere });
+    const { cwd, moveHint } = this.#context;
+    return refuseSecondState({
+      project,
+      workspace,
+      location,
+      workspaceFlag,
+      marks,
+      cwd,
+      elsewhere,
+      moveHint,
+    });
   }
 
   /** Does work that changes the state, under its lock. What an earlier run could not store is recorded before. */

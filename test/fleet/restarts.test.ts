@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
+import { tellReceivers } from '../../src/fleet/tell-receivers.ts';
+import { systemClock } from '../../src/operator/clock.ts';
+import { Deliveries } from '../../src/operator/notifications/deliveries.ts';
+import { projectFile } from '../cli/workspace.ts';
+import { listenHttp } from '../platform/listen.ts';
+import { step } from '../step.ts';
+import { command } from '../trust/in-process.ts';
+import { KEY, serverOptions } from './server-options.ts';
+import { testFleet } from './test-fleet.ts';
+
+const APPLY = 'workspaces: { "*": { mode: apply, interval: 1h } }';
+const acme = 'voices/acme:test';
+
+it('keeps the last valid manifests in force after a restart', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
+  const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: 'same' });
+  const first = await fleet.server({ sources });
+  await fleet.until(async () => (await fleet.status(acme)) === 'in-sync');
+  await first.stop('restart');
+  await fleet.folder.write('acme/manifests/a.yaml', 'kind: Agentt\n');
+  const emulator = fleet.emulators.get('acme');
+  const [agent] = emulator?.world.agents.values() ?? [];
+  if (emulator === undefined || agent === undefined) throw new Error('nothing was applied');
+  const writes = () => emulator.requests.filter(({ method }) => method !== 'GET').length;
+  const before = writes();
+  agent.prompt_config = { ...agent.prompt_config, prompt: 'Changed in the dashboard.' };
+  const again = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: 'same' });
+  await fleet.server({ sources: again.sources });
+  await fleet.until(async () => (await fleet.status(acme)) === 'invalid');
+  const [restored] = emulator.world.agents.values();
+  expect([restored?.prompt_config?.prompt, writes() - before]).toEqual(['One.', 1]);
+  const { workspaces } = await fleet.control.status({ address: acme });
+  expect(workspaces[0]?.last).toMatchObject({
+    problems: expect.arrayContaining([expect.stringContaining('unknown kind "Agentt"')]),
+  });
+});
+
+it('tells a receiver once, whatever process finds the same again', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: 'workspaces: { "*": { interval: 1h } }' });
+  const emulator = fleet.emulators.get('acme');
+  if (emulator === undefined) throw new Error('no platform');
+  const { url, seen } = await listenHttp((_, response) => void response.end());
+  const own = projectFile(emulator, `notify: [{ url: "${url}/hook", on: [changes, failure] }]\n`);
+  await fleet.folder.write('acme/voxform.yaml', own);
+  const serveOnce = async (): Promise<void> => {
+    const database = fleetDatabaseAt(fleet.pg.url);
+    const deliveries = new Deliveries({ clock: systemClock, random: Math.random });
+    const told: Promise<void>[] = [];
+    const server = await fleet.server({
+      database,
+      onRun({ address }, { report, redact }) {
+        if (report === undefined) return;
+        const telling = { database, deliveries, redact, log: { entry() {} }, onResult() {} };
+        told.push(tellReceivers(address, report, telling));
+      },
+    });
+    if (seen.length > 0) await fleet.control.run([acme], 'ann');
+    await fleet.until(() => told.length > 0);
+    await server.stop('restart');
+    await Promise.all(told);
+    await deliveries.flush(10_000);
+  };
+  await step('of changes', serveOnce);
+  expect(seen.map(({ body }) => JSON.parse(body).event)).toEqual(['changes']);
+  await step('and not again', serveOnce);
+  expect(seen).toHaveLength(1);
+  await fleet.write('acme', 'Two.');
+  await step('but of others', serveOnce);
+  expect(seen).toHaveLength(2);
+});
+
+it('refuses to begin a second state beside a local one, and says how to move it', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
+  const cwd = path.join(fleet.folder.root, 'acme');
+  const env = { VOXFORM_API_KEY: KEY, FLEET_DATABASE_URL: fleet.pg.url };
+  expect((await command(['apply', '--auto-approve'], { cwd, env })).code).toBe(0);
+  await fleet.server();
+  await fleet.until(async () => (await fleet.status(acme)) === 'failed');
+  const { workspaces } = await fleet.control.status({ address: acme });
+  const { error = '' } = (workspaces[0]?.last ?? {}) as { readonly error?: string };
+  expect(error).toContain('acme/.voxform/test.state.json, with 1 record, belongs to the same workspace');
+  const [, settings = ''] =
+    /set state: (\{.*\}), then run voxform state move --from PLACE -w test/.exec(error) ?? [];
+  await step('which then goes on in the fleet', async () => {
+    const project = readFileSync(path.join(cwd, 'voxform.yaml'), 'utf8');
+    await fleet.folder.write('acme/voxform.yaml', `${project}state: ${settings}\n`);
+    const from = '.voxform/test.state.json';
+    const moved = await command(['state', 'move', '--from', from, '-w', 'test'], { cwd, env });
+    expect([moved.code, moved.stderr]).toEqual([0, expect.any(String)]);
+    await fleet.folder.write('acme/voxform.yaml', project);
+    await fleet.control.run([acme], 'ann');
+    await fleet.until(async () => (await fleet.status(acme)) === 'in-sync');
+  });
+  expect(fleet.emulators.get('acme')?.world.agents.size).toBe(1);
+});
