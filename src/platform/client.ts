@@ -23,6 +23,8 @@ import type { WorkspaceCheck } from './workspace-check.ts';
 export interface PlatformClient {
   /** Which workspaces the records belong to that were read. */
   readonly workspaceCheck: WorkspaceCheck;
+  /** How many requests may run at once, by the answers so far. */
+  readonly atOnce: number;
   readonly agents: {
     get(id: string): Promise<AgentRecord>;
     create(body: AgentRequest): Promise<AgentRecord>;

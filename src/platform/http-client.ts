@@ -56,6 +56,9 @@ export function createClient({ transport, workspaceId, odd = 'hidden' }: ClientO
   const workspace = () => `/api/v1/workspaces/${segment(workspaceId)}`;
   return {
     workspaceCheck,
+    get atOnce() {
+      return transport.atOnce;
+    },
     agents: {
       ...collection('agents', agentRecord),
       versions: (id) => list(versionSummary, `${agent(id)}/versions`, ({ version }) => version),
@@ -80,6 +83,9 @@ export function createClient({ transport, workspaceId, odd = 'hidden' }: ClientO
       createClient({
         workspaceId,
         transport: {
+          get atOnce() {
+            return transport.atOnce;
+          },
           send: (request) => transport.send(request.method === 'GET' ? request : { ...request, heldBackBy }),
           close: () => transport.close(),
         },

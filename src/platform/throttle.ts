@@ -68,6 +68,11 @@ export class Throttle {
     options.signal.addEventListener('abort', () => this.#rejectAll(new Error('aborted')), { once: true });
   }
 
+  /** How many turns there may be at once, as of now. */
+  get atOnce(): number {
+    return this.#options.limit.now;
+  }
+
   /** Bursts of 429 since the last success: how far the backoff has grown. */
   get refusals(): number {
     return this.#refusals;

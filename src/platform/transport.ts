@@ -53,6 +53,8 @@ export interface TransportAnswer {
 }
 
 export interface Transport {
+  /** How many requests may run at once, by the answers so far. */
+  readonly atOnce: number;
   /** The parsed JSON of a 2xx answer. Throws `PlatformError` for everything else. */
   send(request: TransportRequest): Promise<TransportAnswer>;
   /** Ends the connections; requests under way and later ones fail as aborted. */
@@ -173,6 +175,10 @@ class PoolTransport implements Transport {
       const isThrottled = pause !== undefined || status === 429;
       if (!isThrottled) await this.#backOff(tries, failed);
     }
+  }
+
+  get atOnce(): number {
+    return this.#throttle.atOnce;
   }
 
   async close(): Promise<void> {

@@ -28,7 +28,7 @@ export async function applyPlan(
   { interrupts, now, redactor }: Pick<RunContext, 'interrupts' | 'now' | 'redactor'>,
   { opened, session, planned, onError, lostCreates, onEvent }: ApplyPlanInput,
 ): Promise<ApplyReport> {
-  const { client, concurrency } = planned.observing;
+  const { client } = planned.observing;
   const report = await apply({
     plan: planned.plan,
     observedAt: planned.observedAt,
@@ -36,7 +36,6 @@ export async function applyPlan(
     fingerprints: planned.fingerprints,
     client,
     session,
-    concurrency,
     onError,
     ...(lostCreates !== undefined && { lostCreates }),
     verifyWorkspace: () => verifyWorkspace(client, opened.workspace.workspaceId),

@@ -271,7 +271,6 @@ export class Bench implements AsyncDisposable {
       fingerprints,
       client,
       session,
-      concurrency: options.concurrency ?? 8,
       onError: options.onError ?? 'continue',
       stop: options.stop ?? new AbortController().signal,
       secret: this.#secret,
@@ -281,11 +280,11 @@ export class Bench implements AsyncDisposable {
   }
 
   async #connected<T>(
-    { client }: { readonly client?: PlatformClient },
+    { client, concurrency = 8 }: { readonly client?: PlatformClient; readonly concurrency?: number },
     run: (client: PlatformClient) => Promise<T>,
   ): Promise<T> {
     if (client !== undefined) return run(client);
-    const own = this.connect();
+    const own = this.connect({ concurrency });
     try {
       return await run(own);
     } finally {

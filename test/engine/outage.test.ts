@@ -177,7 +177,7 @@ describe('what waits for its turn to be sent when the run halts', () => {
           release = resolve;
         }),
     });
-    return { client, concurrency: 8, next: () => release() };
+    return { client, next: () => release() };
   }
 
   it.each([
@@ -226,15 +226,44 @@ describe('what waits for its turn to be sent when the run halts', () => {
     w.emulator.faults.add({ match: { method: 'POST' }, times: 1_000, fault });
     const stop = new AbortController();
     const client = w.connect({
+      concurrency: 2,
       wait: () => {
         stop.abort('SIGINT');
         return new Promise(() => undefined);
       },
     });
-    const report = await w.apply(agents(8), { client, stop: stop.signal, concurrency: 2 });
+    const report = await w.apply(agents(8), { client, stop: stop.signal });
     expect(report.interrupted).toBe('SIGINT');
     expect(new Set(Object.values(outcomes(report)))).toEqual(new Set(['skipped: the run was interrupted']));
     expect(w.writes.length).toBeLessThanOrEqual(2);
     expect((await w.state()).pending.size).toBe(0);
   });
 });
+
+it.each([
+  { concurrency: 'auto', sent: 16 },
+  { concurrency: 4, sent: 4 },
+] as const)(
+  'only $sent creates are unknown while none is answered, concurrency $concurrency',
+  async ({ concurrency, sent }) => {
+    const all = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
+    let posts = 0;
+    const w = await Bench.open(
+      {},
+      {
+        onRequest: async ({ method }) => {
+          if (method !== 'POST') return undefined;
+          if (++posts === sent) all.resolve();
+          await answer.promise;
+          return undefined;
+        },
+      },
+    );
+    const applied = w.apply(agents(80), { client: w.connect({ concurrency }) });
+    await all.promise;
+    expect([posts, (await w.state()).pending.size]).toEqual([sent, sent]);
+    answer.resolve();
+    expect(new Set(Object.values(outcomes(await applied)))).toEqual(new Set(['done']));
+  },
+);

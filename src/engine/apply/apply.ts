@@ -30,7 +30,6 @@ export interface ApplyInput {
   /** Open, and with the state that the plan was made from. */
   readonly session: StateSession;
   readonly fingerprints: Fingerprints;
-  readonly concurrency: number;
   readonly onError: 'continue' | 'stop';
   /** Reads something of the workspace that is meant, once. Throws where that fails, or where another one answers. */
   verifyWorkspace(): Promise<void>;
@@ -165,7 +164,8 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
   const results = await runGraph(
     nodes.map(({ address, depends_on }) => ({ address, dependsOn: depends_on })),
     {
-      concurrency: input.concurrency,
+      // More intents than requests that may be sent would only be more unknown creates after a crash.
+      concurrency: () => input.client.atOnce,
       run,
       halted: halting,
     },

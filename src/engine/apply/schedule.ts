@@ -7,7 +7,8 @@ export interface Node {
 }
 
 interface Scheduling {
-  readonly concurrency: number;
+  /** How many at once: asked before each start. */
+  concurrency(): number;
   /** @param free may be called before the result is there, once nothing more is sent for the node: another one takes its place then. */
   run(address: Address, free: () => void): Promise<ResourceResult>;
   /** Why nothing new may be started, or undefined. Asked before each start. */
@@ -59,7 +60,7 @@ export async function runGraph(
     let taken = 0;
     let running = 0;
     const step = (): void => {
-      while (taken < concurrency && next < ready.length) {
+      while (taken < concurrency() && next < ready.length) {
         const node = ready[next] as Node;
         next += 1;
         const because = halted();

@@ -49,7 +49,7 @@ describe('running a graph', () => {
           let running = 0;
           let most = 0;
           const results = await runGraph(nodes, {
-            concurrency,
+            concurrency: () => concurrency,
             halted: () => undefined,
             async run(address, free) {
               started.push(address);
@@ -84,7 +84,7 @@ describe('running a graph', () => {
         async (nodes, bad, concurrency) => {
           const breaking = new Set(bad.map((index) => `n${index}`));
           const results = await runGraph(nodes, {
-            concurrency,
+            concurrency: () => concurrency,
             halted: () => undefined,
             run: async (address) => (breaking.has(address) ? failed : done),
           });
@@ -109,7 +109,7 @@ describe('running a graph', () => {
     const nodes = ['c', 'a', 'b'].map((address) => ({ address, dependsOn: [] }));
     const started: string[] = [];
     await runGraph(nodes, {
-      concurrency: 1,
+      concurrency: () => 1,
       halted: () => undefined,
       run: async (address) => {
         started.push(address);
@@ -130,7 +130,7 @@ describe('running a graph', () => {
     let halted: string | undefined;
     let release = (): void => undefined;
     const results = await runGraph(nodes, {
-      concurrency: 2,
+      concurrency: () => 2,
       halted: () => halted,
       run: async (address) => {
         if (address === 'a') {
@@ -150,7 +150,7 @@ describe('running a graph', () => {
 
   it('does not wait for what is not part of it', async () => {
     const results = await runGraph([{ address: 'a', dependsOn: ['elsewhere'] }], {
-      concurrency: 1,
+      concurrency: () => 1,
       halted: () => undefined,
       run: async () => done,
     });
@@ -164,7 +164,7 @@ describe('running a graph', () => {
       { address: 'b', dependsOn: ['a'] },
     ];
     const results = await runGraph(nodes, {
-      concurrency: 2,
+      concurrency: () => 2,
       halted: () => undefined,
       run: async () => ({ status: 'skipped', because }),
     });
@@ -173,7 +173,7 @@ describe('running a graph', () => {
 
   it('fails with what a run throws', async () => {
     const running = runGraph([{ address: 'a', dependsOn: [] }], {
-      concurrency: 1,
+      concurrency: () => 1,
       halted: () => undefined,
       run: () => Promise.reject(new Error('our own mistake')),
     });
@@ -181,7 +181,11 @@ describe('running a graph', () => {
   });
 
   it('is done at once with nothing to do', async () => {
-    const results = await runGraph([], { concurrency: 1, halted: () => undefined, run: async () => done });
+    const results = await runGraph([], {
+      concurrency: () => 1,
+      halted: () => undefined,
+      run: async () => done,
+    });
     expect(results.size).toBe(0);
   });
 });
