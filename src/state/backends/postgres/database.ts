@@ -5,6 +5,9 @@ import { type DatabaseAddress, tlsOptions } from './address.ts';
 const MOST_CONNECTIONS = 8;
 const CONNECT_MILLISECONDS = 10_000;
 const ANSWER_MILLISECONDS = 30_000;
+/** For which a process may do nothing inside a transaction: the server ends those of one that is frozen, with all that they lock. */
+const IDLE_MILLISECONDS = 10_000;
+const BEGIN = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MILLISECONDS}; SET LOCAL statement_timeout = ${ANSWER_MILLISECONDS}`;
 /** All that `pg` tells of a server that has no TLS. */
 const NO_TLS = 'The server does not support SSL connections';
 
@@ -97,12 +100,12 @@ class PooledDatabase implements Database {
 
   transaction<T>(work: (statements: Statements) => Promise<T>, signal: AbortSignal): Promise<T> {
     return this.#connected(signal, async (client) => {
-      const begin = { values: [], signal };
-      await ask(client, { text: 'BEGIN', ...begin });
+      const plain = { values: [], signal };
+      await ask(client, { text: BEGIN, ...plain });
       const result = await work({
         query: (text, values, until) => ask(client, { text, values, signal: until }),
       });
-      await ask(client, { text: 'COMMIT', ...begin });
+      await ask(client, { text: 'COMMIT', ...plain });
       return result;
     });
   }

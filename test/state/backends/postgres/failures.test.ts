@@ -173,4 +173,23 @@ describe('a database that cannot be used', () => {
     expect(problem).not.toBeInstanceOf(UserError);
     expect(problem.message).toMatch(/too many connections for role.*Raise max_connections/);
   });
+
+  it('takes its locks from a client that is frozen inside a transaction', { timeout: 60_000 }, async () => {
+    const { url, sql } = await freshDatabase();
+    await sql('CREATE TABLE rows (value text); INSERT INTO rows VALUES (0)');
+    const { signal } = new AbortController();
+    const [locked, thawed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const frozen = failureOf(
+      databaseAt(addressOf(url)).transaction(async ({ query }) => {
+        await query(`UPDATE rows SET value = 'of the frozen'`, [], signal);
+        locked.resolve();
+        await thawed.promise;
+      }, signal),
+    );
+    await locked.promise;
+    await sql(`UPDATE rows SET value = value || ' of another'`);
+    thawed.resolve();
+    expect((await frozen).message).toMatch(/terminat|not queryable/i);
+    expect(await sql('SELECT value FROM rows')).toEqual([{ value: '0 of another' }]);
+  });
 });
