@@ -4,6 +4,8 @@ import type { LockHolder } from '../state/lock-info.ts';
 export class StateLocked extends Error {
   override readonly name = 'Busy';
   readonly lock: string;
+  /** Since a sign of life of its holder; undefined where that cannot be said. */
+  readonly silentSeconds: number | undefined;
 
   constructor(holder: LockHolder, workspaceFlag: string) {
     const { id, operation, who, job, since, silentSeconds: silent } = holder;
@@ -13,5 +15,6 @@ export class StateLocked extends Error {
       `the state is locked by ${operation} of ${who}${where} since ${since}${age} (if that run is gone for sure: voxform state unlock ${id}${workspaceFlag})`,
     );
     this.lock = id;
+    this.silentSeconds = silent;
   }
 }
