@@ -51,20 +51,24 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
   'fleet status': ['fleet status', 'fleet status voices/clients/acme:production'],
   'fleet run': [
     'fleet run voices/clients/acme:production',
-    'fleet run voices/clients/acme:staging voices/clients/acme:production',
+    'fleet run voices/acme:staging voices/acme:production',
   ],
   'fleet pause': [
     'fleet pause voices/clients/acme:production',
-    'fleet pause voices/clients/acme:production --because "migration on Friday"',
+    'fleet pause voices/acme:production --because "migration on Friday"',
   ],
   'fleet resume': [
     'fleet resume voices/clients/acme:production',
-    'fleet resume voices/clients/acme:staging voices/clients/acme:production',
+    'fleet resume voices/acme:staging voices/acme:production',
   ],
   'fleet approve': [
     'fleet approve voices/clients/acme:production',
     'fleet approve voices/clients/acme:production 5f0c2a9e41d7',
   ],
+  'fleet token': ['fleet token add ann --role approver', 'fleet token list'],
+  'fleet token add': ['fleet token add ann --role approver', 'fleet token add wall --role viewer'],
+  'fleet token list': ['fleet token list', 'fleet token list --output json'],
+  'fleet token remove': ['fleet token remove ann', 'fleet token remove wall'],
   'fleet init': ['fleet init', 'fleet init --sql > setup.sql'],
   fmt: ['fmt', 'fmt --check'],
   graph: ['graph --output svg > graph.svg', 'graph Agent/support-line'],
