@@ -210,7 +210,17 @@ describe.skipIf(!isThere)(isThere ? 'the page in a browser' : missing, () => {
     await own.goto(`${other.url}/`);
     await holds(own, 'source?.readyState === 1');
     await other[Symbol.asyncDispose]();
-    await own.locator('#connection', { hasText: 'No live updates: the connection is gone' }).waitFor();
+    const banner = own.locator('#connection', { hasText: /^No live updates since .*: the connection is gone/ });
+    await banner.waitFor();
+    const told = await banner.textContent();
+    const clock = await own.locator('#clock').textContent();
+    expect(told).toContain(`since ${clock}:`);
+    const ticked = 'document.querySelector("tbody .age").textContent';
+    const before = await own.evaluate<string>(ticked);
+    await own.evaluate('follow()');
+    await holds(own, `source.readyState !== 1 && ${ticked} !== '${before}'`);
+    expect(await own.locator('#clock').textContent()).toBe(clock);
+    expect(await banner.textContent()).toBe(told);
     await own.close();
   });
 });

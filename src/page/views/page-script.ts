@@ -6,12 +6,18 @@ export const pageScript = `
 'use strict';
 const body = document.body;
 let skew = Date.parse(body.dataset.now) - Date.now();
+/** When the server was heard last, while it cannot be heard: what is here is as of then. */
+let goneAt;
 function lasting(seconds) {
   if (seconds < 90) return seconds + ' s';
   if (seconds < 5400) return Math.round(seconds / 60) + ' min';
   if (seconds < 129600) return Math.round(seconds / 3600) + ' h';
   const days = Math.round(seconds / 86400);
   return days + (days === 1 ? ' day' : ' days');
+}
+/** By the server's clock. */
+function timeOf(at) {
+  return new Date(at + skew).toISOString().slice(11, 19) + ' UTC';
 }
 function tick() {
   const now = Date.now() + skew;
@@ -22,9 +28,9 @@ function tick() {
     if (age.textContent !== text) age.textContent = text;
   }
   const clock = document.querySelector('#clock');
-  const iso = new Date(now).toISOString();
-  clock.dateTime = iso;
-  clock.textContent = iso.slice(11, 19) + ' UTC';
+  const at = goneAt ?? Date.now();
+  clock.dateTime = new Date(at + skew).toISOString();
+  clock.textContent = timeOf(at);
 }
 document.documentElement.classList.add('scripted');
 tick();
@@ -32,9 +38,14 @@ setInterval(tick, 1000);
 
 const banner = document.querySelector('#connection');
 let source, heard, retry, loading = false, again = false;
-function lost(text) {
+function lost(text, at = Date.now()) {
+  goneAt ??= at;
+  tick();
   banner.textContent = text;
   banner.hidden = false;
+}
+function disconnected(why, at = Date.now()) {
+  lost('No live updates since ' + timeOf(goneAt ?? at) + ': ' + why + '. This page may be out of date.', at);
 }
 function keyOf(details) {
   return (details.closest('[data-live]')?.id ?? '') + ' ' + details.querySelector('summary')?.textContent;
@@ -59,9 +70,9 @@ async function refresh() {
   try {
     const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    if (answer.status === 401 || answer.status === 404) stop();
     if (answer.status === 401) return lost('You are signed out. Reload the page to sign in.');
     if (!answer.ok && answer.status !== 404) throw new Error(String(answer.status));
-    if (answer.status === 404) stop();
     if (answer.status === 404) return lost('This page is gone. It shows what it showed before.');
     for (const old of document.querySelectorAll('[data-live]')) {
       const fresh = page.getElementById(old.id);
@@ -71,7 +82,7 @@ async function refresh() {
     skew = Date.parse(page.body.dataset.now) - Date.now();
     tick();
   } catch {
-    lost('No live updates: the server does not answer. This page may be out of date.');
+    disconnected('the server does not answer');
   } finally {
     loading = false;
     if (again) {
@@ -94,11 +105,12 @@ function follow() {
   source.addEventListener('version', (event) => {
     heard = Date.now();
     banner.hidden = true;
+    goneAt = undefined;
     if (event.data !== body.dataset.version) refresh();
   });
   source.addEventListener('ping', () => { heard = Date.now(); });
   source.addEventListener('error', () => {
-    lost('No live updates: the connection is gone since ' + document.querySelector('#clock').textContent + '. This page may be out of date.');
+    disconnected('the connection is gone');
     if (source.readyState === EventSource.CLOSED) retry = setTimeout(follow, 10000);
   });
 }
@@ -115,7 +127,7 @@ if (body.dataset.events !== undefined) {
   setInterval(() => {
     if (source === undefined || Date.now() - heard < 45000) return;
     stop();
-    lost('No live updates: the server is silent. This page may be out of date.');
+    disconnected('the server is silent', heard);
     follow();
   }, 5000);
 }
