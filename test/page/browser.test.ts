@@ -58,6 +58,8 @@ const findings = (colorScheme: string) => `axe.run(document, {
   violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)).join(' | ')))`;
 const FACTS = `({
   wide: document.documentElement.scrollWidth - innerWidth,
+  thin: [...document.querySelectorAll('.rows bdi')].filter((text) => text.textContent.length > 20 && text.getBoundingClientRect().width < 120).length,
+  boxes: [...document.querySelectorAll('main li')].filter((li) => getComputedStyle(li, '::before').borderTopWidth !== '0px').length,
   ran: 'ran' in window,
   paper: getComputedStyle(document.body).backgroundColor,
 })`;
@@ -111,7 +113,7 @@ describe.skipIf(!isThere)(isThere ? 'the page in a browser' : missing, () => {
         for (const width of [360, 800, 1920]) {
           await page.setViewportSize({ width, height: 900 });
           const paper = colorScheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(13, 17, 23)';
-          expect(await page.evaluate(FACTS)).toEqual({ wide: 0, ran: false, paper });
+          expect(await page.evaluate(FACTS)).toEqual({ wide: 0, thin: 0, boxes: 0, ran: false, paper });
         }
         if (!likeOthers.has(name)) expect(await page.evaluate(findings(colorScheme))).toEqual([]);
       }
@@ -210,7 +212,9 @@ describe.skipIf(!isThere)(isThere ? 'the page in a browser' : missing, () => {
     await own.goto(`${other.url}/`);
     await holds(own, 'source?.readyState === 1');
     await other[Symbol.asyncDispose]();
-    const banner = own.locator('#connection', { hasText: /^No live updates since .*: the connection is gone/ });
+    const banner = own.locator('#connection', {
+      hasText: /^No live updates since .*: the connection is gone/,
+    });
     await banner.waitFor();
     const told = await banner.textContent();
     const clock = await own.locator('#clock').textContent();

@@ -124,7 +124,7 @@ function rowOf(index: number, name?: string): WorkspaceRow {
       standing === 'in-sync'
         ? ''
         : standing === 'failed'
-          ? 'GET /api/v1/agents: 503'
+          ? 'GET /api/v1/numbers?per_page=100: 127.0.0.1:4799 refused the connection'
           : '2 to update, 1 manual',
     source: 'voices',
     mode: 'approve',

@@ -125,7 +125,7 @@ export function runsTable(workspace: string, runs: readonly ListedRun[], now: Da
 <td data-title="Result">${word(run.result)}</td>
 <td data-title="Command">${run.command}</td>
 <td data-title="Who">${run.askedBy === undefined ? name(run.who ?? '') : html`asked by ${name(run.askedBy)}`}</td>
-<td data-title="Changes">${name(run.summary)}</td></tr>`;
+<td class="text" data-title="Changes">${name(run.summary)}</td></tr>`;
   return html`<table class="rows"><thead><tr><th scope="col">Run</th><th scope="col">Result</th><th scope="col">Command</th><th scope="col">Who</th><th scope="col">Changes</th></tr></thead>
 <tbody>${runs.map(row)}</tbody></table>`;
 }

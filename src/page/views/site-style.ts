@@ -56,22 +56,20 @@ dd{margin:0;overflow-wrap:anywhere}
 .rows th,.rows td{text-align:left;padding:8px 14px 8px 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere;vertical-align:top}
 .rows th{font-size:13px;font-weight:600;color:var(--faint);white-space:nowrap}
 .rows tbody tr:hover{background:var(--box)}
-.rows .name{width:40%}
-.rows .text{width:32%}
-@media (min-width:720px){.rows td:not(.name,.text){white-space:nowrap}}
-@media (max-width:719px){.facts{gap:4px}.facts div{display:grid;grid-template-columns:84px minmax(0,1fr);gap:8px}.wide{display:none}.rows thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}.rows tr{display:block;padding:8px 0;border-bottom:1px solid var(--line)}.rows td{display:flex;gap:8px;padding:1px 0;border:0}.rows td:empty{display:none}.rows td[data-title]::before{content:attr(data-title);flex:0 0 84px;color:var(--faint);font-size:13px}.rows td>*{min-width:0}}
+@media (min-width:720px){.rows .name{width:40%}.rows .text{width:32%}.rows td:not(.name,.text){white-space:nowrap}}
+@media (max-width:719px){.facts{gap:4px}.facts div{display:grid;grid-template-columns:84px minmax(0,1fr);gap:8px}.wide{display:none}.rows thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}.rows tr{display:block;padding:8px 0;border-bottom:1px solid var(--line)}.rows td{display:flex;gap:8px;padding:1px 0;border:0}.rows td:empty{display:none}.rows td[data-title]::before{content:attr(data-title);flex:0 0 84px;color:var(--faint);font-size:13px}.rows td>*{min-width:0}.rows td:first-child{font-weight:600}}
 .panel{border:1px solid var(--line);border-radius:8px;padding:12px 14px;margin:12px 0;overflow-wrap:anywhere}
 .panel.bad{border-left:4px solid var(--bad);color:inherit}
 .panel.change{border-left:4px solid var(--change);color:inherit}
 .panel h2,.panel h3{margin:0 0 4px;font-size:15px}
 .panel ul{margin:0;padding-left:20px}
 .panel p{margin:4px 0}
-.checklist{list-style:none;margin:4px 0 12px;padding:0}
-.checklist>li{display:flex;gap:10px;padding:8px 0;border-bottom:1px solid var(--line)}
-.checklist>li::before{content:"";flex:none;width:14px;height:14px;margin-top:4px;border:1.5px solid var(--wire);border-radius:3px}
-.checklist>li>div{min-width:0;overflow-wrap:anywhere}
-.checklist ul{margin:2px 0 0;padding-left:18px}
-.checklist p{margin:2px 0 0}
+.tasks{list-style:none;margin:4px 0 12px;padding:0}
+.tasks>li{display:flex;gap:10px;padding:8px 0;border-bottom:1px solid var(--line)}
+.tasks>li::before{content:"";flex:none;width:8px;height:8px;margin-top:7px;border-radius:50%;background:var(--ask)}
+.tasks>li>div{min-width:0;overflow-wrap:anywhere}
+.tasks ul{margin:2px 0 0;padding-left:18px}
+.tasks p{margin:2px 0 0}
 .filter{display:flex;flex-wrap:wrap;gap:8px 12px;align-items:flex-end;margin:12px 0}
 .filter label{display:flex;flex-direction:column;font-size:13px;color:var(--faint);min-width:0;flex:1 1 150px}
 input[type=text],input[type=search],input[type=password],select,textarea{font:inherit;width:100%;padding:6px 10px;border:1px solid var(--wire);border-radius:6px;background:var(--paper);color:var(--ink);min-width:0}

@@ -114,7 +114,7 @@ function todo(plan: PlanDocument | undefined, flag: string, workspace: string): 
     const lines = [...notices, ...steps.map((step) => stepText(step, flag))];
     return html`<li><div>${resourceLink(workspace, address)} <span class="faint">${reason}</span><ul>${lines.map((line) => html`<li>${line}</li>`)}</ul></div></li>`;
   };
-  return html`<h2>For a person (${open.length})</h2><ul class="checklist">${open.slice(0, RESOURCES_PER_PAGE).map(item)}</ul>${open.length > RESOURCES_PER_PAGE ? html`<p class="faint">and ${plural(open.length - RESOURCES_PER_PAGE, 'more resource')}</p>` : ''}`;
+  return html`<h2>For a person (${open.length})</h2><ul class="tasks">${open.slice(0, RESOURCES_PER_PAGE).map(item)}</ul>${open.length > RESOURCES_PER_PAGE ? html`<p class="faint">and ${plural(open.length - RESOURCES_PER_PAGE, 'more resource')}</p>` : ''}`;
 }
 
 function orphansPart(
@@ -125,7 +125,7 @@ function orphansPart(
   const canClose = actions.includes('close-orphan') && may(visitor.person, 'close-orphan');
   const item = ({ address, id, reason, since }: Orphan) =>
     html`<li><div>${trusted(addressHtml(address))} <code>${id}</code> <span class="faint">${reason} ${moment(new Date(since), now)}</span> ${canClose ? actionLink(workspace, 'close-orphan', 'Close', id) : ''}</div></li>`;
-  return html`<h2>Orphans (${orphans.length})</h2><p class="faint">Records that are no longer managed and may still be active. Delete them in the dashboard, then close them here.</p><ul class="checklist">${orphans.slice(0, RESOURCES_PER_PAGE).map(item)}</ul>${orphans.length > RESOURCES_PER_PAGE ? html`<p class="faint">and ${orphans.length - RESOURCES_PER_PAGE} more</p>` : ''}`;
+  return html`<h2>Orphans (${orphans.length})</h2><p class="faint">Records that are no longer managed and may still be active. Delete them in the dashboard, then close them here.</p><ul class="tasks">${orphans.slice(0, RESOURCES_PER_PAGE).map(item)}</ul>${orphans.length > RESOURCES_PER_PAGE ? html`<p class="faint">and ${orphans.length - RESOURCES_PER_PAGE} more</p>` : ''}`;
 }
 
 function resourcesPart({ address: workspace, resources }: WorkspaceDetail, page: number): Html {
