@@ -1,6 +1,6 @@
 import { type Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { isGlob, parseAddress } from '../manifests/resource.ts';
-import type { Concurrency } from '../platform/concurrency-limit.ts';
+import { type Concurrency, isConcurrency, MOST_GIVEN } from '../platform/concurrency-limit.ts';
 import type { LockOptions, PlanningOptions, PlatformOptions, SelectionOptions } from '../runs/run-options.ts';
 
 export type SelectionFlags = SelectionOptions;
@@ -116,9 +116,9 @@ export function outputOption(formats: readonly string[], standard = 'text'): Opt
 }
 
 function parseConcurrency(text: string): Concurrency {
-  if (text === 'auto') return text;
-  if (/^[1-9]\d*$/.test(text)) return positiveInteger(text);
-  throw new InvalidArgumentError('Expected auto or a whole number of at least 1.');
+  const given = /^[1-9]\d*$/.test(text) ? Number(text) : text;
+  if (isConcurrency(given)) return given;
+  throw new InvalidArgumentError(`Expected auto or a whole number between 1 and ${MOST_GIVEN}.`);
 }
 
 export function positiveInteger(text: string): number {

@@ -1,8 +1,12 @@
 import path from 'node:path';
+import { inspect } from 'node:util';
+import { isConcurrency, MOST_GIVEN } from '../platform/concurrency-limit.ts';
+import { UserError } from '../problems/user-error.ts';
 import { InvalidManifests } from '../project/invalid-manifests.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
 import { type OpenWorkspace, openWorkspace } from '../runs/open-workspace.ts';
 import type { RunContext } from '../runs/run-context.ts';
+import type { PlatformOptions } from '../runs/run-options.ts';
 import { Redactor } from '../values/redactor.ts';
 import type { CallOptions, LoadOptions, LogEntry, Project } from './options.ts';
 
@@ -37,15 +41,19 @@ interface LibraryCall {
 /** Does work in a project: errors name no secret, and an abort rejects with the signal's own reason. */
 export function calling<T>(
   project: Project,
-  { signal }: CallOptions,
+  { signal, concurrency = 'auto' }: CallOptions & Pick<PlatformOptions, 'concurrency'>,
   work: (call: LibraryCall) => Promise<T>,
 ): Promise<T> {
   const options = loadedWith.get(project);
   if (options === undefined) throw new TypeError('not a project of loadProject');
   const { context, shielded, beginWriting } = contextOf(options, signal);
-  return shielded(async () =>
-    work({ context, opened: await openWorkspace(context, { requireKey: true }), beginWriting }),
-  );
+  return shielded(async () => {
+    if (!isConcurrency(concurrency)) {
+      const expected = `"auto" or a whole number between 1 and ${MOST_GIVEN}`;
+      throw new UserError(`concurrency must be ${expected}, is ${inspect(concurrency)}`);
+    }
+    return work({ context, opened: await openWorkspace(context, { requireKey: true }), beginWriting });
+  });
 }
 
 interface Frame {

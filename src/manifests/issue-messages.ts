@@ -73,7 +73,10 @@ function judged(issue: z.core.$ZodIssue, field: JudgedField): { code: string; me
       return { code: 'bad-key', message: `${name}: ${reason}` };
     }
     case 'invalid_union':
-      return { code: 'wrong-type', message: `${name}: ${issue.message}` };
+      return {
+        code: 'wrong-type',
+        message: issue.message === 'Invalid input' ? wrongType(field) : `${name}: ${issue.message}`,
+      };
     default:
       return { code: 'invalid', message: `${name}: ${issue.message}` };
   }
@@ -90,7 +93,8 @@ function wrongType({ name, value, schema }: JudgedField): string {
     return `${wanted}, but YAML reads it as the number ${value}; put it in quotes`;
   if (wantsText && typeof value === 'boolean')
     return `${wanted}, is ${value}; put it in quotes if it is meant as text`;
-  const wantsPlain = schema instanceof z.ZodNumber || schema instanceof z.ZodBoolean;
+  const options = schema instanceof z.ZodUnion ? schema.options : [schema];
+  const wantsPlain = options.some((each) => each instanceof z.ZodNumber || each instanceof z.ZodBoolean);
   const unquote = wantsPlain && typeof value === 'string' && /^(-?\d+(\.\d+)?|true|false)$/.test(value);
   return `${wanted}, is ${shown(value)}${unquote ? '; remove the quotes' : ''}`;
 }

@@ -1,6 +1,13 @@
 /** A number of requests at once, or as many as the platform answers well. */
 export type Concurrency = number | 'auto';
 
+/** The largest number that may be given. */
+export const MOST_GIVEN = 256;
+
+export function isConcurrency(value: unknown): value is Concurrency {
+  return value === 'auto' || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MOST_GIVEN);
+}
+
 /** How long an answer took. Requests of one sort take equally long where nothing holds them up. */
 export interface AnswerTime {
   readonly sort: string;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { settingForms } from '../manifests/setting-forms.ts';
+import { MOST_GIVEN } from '../platform/concurrency-limit.ts';
 import { stateSchema } from '../state/state-place.ts';
 import { notifySchema } from './notify-schema.ts';
 import { watchSchema } from './watch-schema.ts';
@@ -90,14 +91,10 @@ const workspaceSchema = z
 
 const limitsSchema = z
   .strictObject({
-    concurrency: z
-      .union([z.literal('auto'), z.int().min(1).max(256)], {
-        error: 'expected "auto" or a whole number between 1 and 256',
-      })
-      .meta({
-        description: 'Most requests in flight at once; default: auto, from 16 up to 64 as answers allow.',
-        examples: ['auto', 16],
-      }),
+    concurrency: z.union([z.literal('auto'), z.int().min(1).max(MOST_GIVEN)]).meta({
+      description: 'Most requests in flight at once; default: auto, from 16 up to 64 as answers allow.',
+      examples: ['auto', 16],
+    }),
     requests_per_second: z
       .number()
       .min(0.01)

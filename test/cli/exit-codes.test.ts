@@ -16,6 +16,7 @@ describe('wrong usage', () => {
     [['state', 'lsit'], 'voxform state --help', 'a misspelt command of a group'],
     [['help', 'pln'], 'did you mean "plan"?', 'help of a misspelt command'],
     [['plan', '--concurrency', '0'], 'whole number', 'no concurrency'],
+    [['plan', '--concurrency', '257'], 'auto or a whole number between 1 and 256', 'more than anybody needs'],
     [['plan', '--concurrency', 'fast'], 'auto or a whole number', 'a word as concurrency'],
     [['plan', '--target', 'support-line'], 'Kind/name', 'an address without a kind'],
     [['plan', '--selector', 'team'], 'team=support', 'a label without a value'],

@@ -219,4 +219,22 @@ describe('a program that uses voxform', () => {
     expect((await apply(await plan(project))).complete).toBe(true);
     expect(given.writes()).toBe(2);
   });
+
+  it.each([0, -1, 1.5, 257, Number.NaN, 'many', null])('refuses the concurrency %j', async (concurrency) => {
+    await using given = await setting();
+    const options = { concurrency: concurrency as number };
+    const planned = await plan(given.project);
+    const before = given.emulator.requests.length;
+    for (const call of [
+      plan(given.project, options),
+      drift(given.project, options),
+      apply(planned, options),
+    ]) {
+      expect(await failureOf(call)).toMatchObject({
+        name: 'UserError',
+        message: `concurrency must be "auto" or a whole number between 1 and 256, is ${inspect(concurrency)}`,
+      });
+    }
+    expect(given.emulator.requests).toHaveLength(before);
+  });
 });

@@ -186,6 +186,21 @@ const rows: readonly Row[] = [
       ':7:69 limits.requests_per_second out-of-range requests_per_second must be a number between 0.01 and 10000, is 0',
     ],
   },
+  ...(
+    [
+      ['257', 'out-of-range', '257'],
+      ['1.5', 'wrong-type', '1.5'],
+      ['many', 'wrong-type', '"many"'],
+      ['"16"', 'wrong-type', '"16"; remove the quotes'],
+      ['null', 'wrong-type', 'empty; set a value or remove the field'],
+    ] as const
+  ).map(([text, code, is]) => ({
+    reason: `concurrency: ${text}`,
+    text: `${PLAIN_PROJECT}limits: { concurrency: ${text} }\n`,
+    expected: [
+      `:7:24 limits.concurrency ${code} concurrency must be "auto" or a whole number between 1 and 256, is ${is}`,
+    ],
+  })),
   {
     reason: 'guards out of range',
     text: `${PLAIN_PROJECT}guards: { max_changed_percent: 101, min_resources: 1.5 }\n`,
