@@ -25,13 +25,13 @@ export class Guesses {
   /** Seconds until this address may try a token again; 0 where it may now. */
   wait(address: string | undefined): number {
     const { each, all, now } = this.#limits;
-    const until = Math.max(this.#fullUntil(keyOf(address), each), this.#fullUntil(ALL, all));
+    const until = Math.max(this.#fullUntil(networkOf(address), each), this.#fullUntil(ALL, all));
     return Math.ceil(Math.max(0, until - now()) / 1000);
   }
 
   /** To be called before a check that takes time, and taken back by `right`. */
   wrong(address: string | undefined): void {
-    for (const key of [keyOf(address), ALL]) {
+    for (const key of [networkOf(address), ALL]) {
       const known = this.#current(key);
       if (known !== undefined) known.count += 1;
       else this.#counts.set(key, { count: 1, until: this.#limits.now() + MILLISECONDS });
@@ -41,7 +41,7 @@ export class Guesses {
   }
 
   right(address: string | undefined): void {
-    for (const key of [keyOf(address), ALL]) {
+    for (const key of [networkOf(address), ALL]) {
       const known = this.#current(key);
       if (known !== undefined) known.count -= 1;
     }
@@ -61,7 +61,7 @@ export class Guesses {
 }
 
 /** One customer of a provider has a whole network of IPv6 addresses. */
-function keyOf(address = 'unknown'): string {
+export function networkOf(address = 'unknown'): string {
   return isIPv6(address) && !address.startsWith('::ffff:')
     ? address.split(':').slice(0, 4).join(':')
     : address;

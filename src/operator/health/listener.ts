@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { UserError } from '../../problems/user-error.ts';
 import type { Json } from '../../values/json.ts';
 import { type Admission, refusal, WRONG_TOKEN } from './admission.ts';
-import type { Guesses } from './guesses.ts';
+import { type Guesses, networkOf } from './guesses.ts';
 
 /** What the listener serves. */
 interface ListenerOptions extends Admission {
@@ -22,6 +22,8 @@ interface ListenerOptions extends Admission {
   reconcile?(): void;
   /** Strikes out secrets. */
   redact(text: string): string;
+  /** Proxies, which connect for many. */
+  readonly proxy?: { includes(address: string | undefined): boolean } | undefined;
   /** Counts wrong bearer tokens. */
   readonly guesses: Guesses;
   /** Answers for every other path; a 404 does where absent. */
@@ -36,6 +38,7 @@ const limits = {
   maxHeaderSize: 16_384,
 };
 const MOST_CONNECTIONS = 1000;
+const MOST_EACH = 250;
 /** Milliseconds without a byte; live updates send one more often. */
 const IDLE = 60_000;
 
@@ -80,6 +83,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   });
   server.maxConnections = MOST_CONNECTIONS;
   server.timeout = IDLE;
+  limitEach(server, options);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const why = cause.code === 'EADDRINUSE' ? 'address already in use' : cause.message;
@@ -90,6 +94,26 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   });
   const shown = host.includes(':') ? `[${host}]` : host;
   return { url: `http://${shown}:${(server.address() as AddressInfo).port}`, close: () => close(server) };
+}
+
+/** One address must not take all connections. */
+function limitEach(server: Server, { proxy }: ListenerOptions): void {
+  const counts = new Map<string, number>();
+  server.on('connection', (socket) => {
+    if (proxy?.includes(socket.remoteAddress)) return;
+    const from = networkOf(socket.remoteAddress);
+    const count = counts.get(from) ?? 0;
+    if (count >= MOST_EACH) {
+      socket.destroy();
+      return;
+    }
+    counts.set(from, count + 1);
+    socket.once('close', () => {
+      const left = (counts.get(from) ?? 1) - 1;
+      if (left > 0) counts.set(from, left);
+      else counts.delete(from);
+    });
+  });
 }
 
 async function answer(request: IncomingMessage, options: ListenerOptions): Promise<HttpAnswer> {
