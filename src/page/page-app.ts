@@ -116,6 +116,8 @@ export function createPage(options: SiteOptions): Page {
     if (why !== undefined) return c.text(`${why}\n`, 403);
     const visitor = await access.visitor(c.env.incoming);
     c.set('visitor', visitor);
+    // Nothing is called so, and no database can look for it.
+    if (c.req.url.includes('%00')) return notFound(c);
     if (visitor.newSession !== undefined) setSession(c, visitor.newSession, SESSION_MILLISECONDS / 1000);
     return next();
   });
@@ -181,13 +183,14 @@ export function createPage(options: SiteOptions): Page {
     const path = workspacePath(new URL(c.req.url).pathname);
     if (path?.view !== 'action') return gone(c, 'There is no such page.');
     const { address, action } = path;
-    const { person } = c.var.visitor;
+    const { person, isNamedByProxy } = c.var.visitor;
     const { form, of, because } = await c.req.parseBody();
     if (person === undefined || !may(person, action)) return forbidden(c, action);
     if (!access.isOwnForm(c.var.visitor, form)) return badForm(c);
     const text = (value: unknown) =>
-      typeof value === 'string' && value !== '' ? value.slice(0, 255) : undefined;
-    const request = { action, address, of: text(of), because: text(because), by: person.name };
+      typeof value === 'string' ? value.replaceAll('\0', '').slice(0, 255) || undefined : undefined;
+    const by = isNamedByProxy ? `${person.name} (via proxy)` : person.name;
+    const request = { action, address, of: text(of), because: text(because), by };
     try {
       await source.act(request);
       return c.redirect(pathOf(address), 303);

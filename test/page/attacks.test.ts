@@ -28,6 +28,7 @@ describe('reading', () => {
     ['on loopback, handed on by a proxy', {}, { host: 'localhost', 'x-forwarded-for': '10.9.9.9' }, 401],
     ['on loopback, under the name of another place', {}, { host: 'evil.example' }, 403],
     ['elsewhere', everywhere, elsewhere, 401],
+    ['elsewhere, from this machine', everywhere, { host: 'localhost' }, 401],
     ['elsewhere, under the name of another place', everywhere, { host: 'evil.example' }, 403],
   ])('%s', async (_, options, headers, status) => {
     await using page = await runningPage(options);
@@ -241,7 +242,12 @@ describe('the header that names a user', () => {
     expect((await send('bob')).status).toBe(403);
     expect((await send('ann', 'none=1')).status).toBe(403);
     expect((await send('ann')).status).toBe(303);
-    expect(page.source.acted.map(({ by }) => by)).toEqual(['ann']);
+    expect(page.source.acted.map(({ by }) => by)).toEqual(['ann (via proxy)']);
+    expect(first.text).toMatch(/<bdi>ann<\/bdi> <span class="faint">approver via proxy</);
+    for (const two of [['ann', 'boss'], 'ann, boss']) {
+      const answer = await page.ask('/', { headers: { ...headers, 'x-forwarded-user': two } });
+      expect([answer.status, answer.text]).toEqual([403, 'X-Forwarded-User names more than one user\n']);
+    }
     expect((await page.ask('/', { headers: { ...headers, 'x-forwarded-user': '' } })).status).toBe(401);
   });
 
@@ -271,8 +277,8 @@ describe('what is shown', () => {
 
   it.each([
     ['markup', `<img src=x onerror=alert(1)>"'</bdi>:p`],
-    ['control and bidirectional characters', `a\u0000\u001b[31m\u202eevil\u2066\u200b:p`],
-    ['what the terminal must not see either', `${evil}:p`],
+    ['control and bidirectional characters', `a\u0001\u001b[31m\u202eevil\u2066\u200b:p`],
+    ['what the terminal must not see either', `${evil.replaceAll('\0', '')}:p`],
     ['255 characters', `${'n'.repeat(253)}:p`],
     ['letters from right to left', 'שלום/عربي:p'],
   ])('%s in names stays text', async (_, name) => {
@@ -285,6 +291,17 @@ describe('what is shown', () => {
       // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there.
       expect(text).not.toMatch(/<img|[\u0000-\u0008\u001b\u202a-\u202e\u2066-\u2069\u200b]/);
     }
+  });
+
+  it.each([
+    '/workspaces/%00',
+    '/workspaces?q=a%00',
+    '/workspaces/a%00/runs/1',
+    '/events?workspace=%00',
+    '/%00',
+  ])('of %s is nothing', async (path) => {
+    await using page = await runningPage({ source: new SampleSource({ count: 1, names: ['\0'] }) });
+    expect((await page.ask(path)).status).toBe(404);
   });
 
   it('keeps the parts of a path in their order', async () => {
@@ -312,6 +329,33 @@ describe('slow and many connections', () => {
       socket.on('close', () => resolve(text));
     });
     expect(answer).toMatch(/^HTTP\/1.1 408/);
+  });
+
+  it('gives one address a part of all connections, and a proxy as many as it needs', async () => {
+    for (const proxy of [new TrustedProxy([]), new TrustedProxy(['127.0.0.1'])]) {
+      await using page = await runningPage({ proxy });
+      const port = Number(new URL(page.url).port);
+      const ended: string[] = [];
+      const sockets = Array.from({ length: 260 }, () => {
+        let text = '';
+        const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nX-Slow: '));
+        socket.on('data', (part) => {
+          text += part;
+        });
+        socket.on('error', () => undefined);
+        return socket.on('close', () => ended.push(text));
+      });
+      const isProxy = proxy.includes('127.0.0.1');
+      await expect.poll(() => ended.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(isProxy ? 260 : 10);
+      expect(ended.slice(0, 10).every((text) => text === '')).toBe(!isProxy);
+      const [other] = (await once(
+        get(`${page.url}/healthz`, { localAddress: '127.0.0.2', agent: false }),
+        'response',
+      )) as [IncomingMessage];
+      expect(other.statusCode).toBe(200);
+      other.resume();
+      for (const socket of sockets) socket.destroy();
+    }
   });
 
   it('refuses headers that are too large', async () => {

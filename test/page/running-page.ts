@@ -16,7 +16,7 @@ export interface Answer {
 
 interface Sent {
   readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly form?: Readonly<Record<string, string>>;
 }
 

@@ -25,7 +25,7 @@ const S = FLEET_SCHEMA;
 
 /** Without the character that divides the parts of a token. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9.@+-]{0,62}$/;
-const TOKEN = /^voxform_([^_]{1,63})_([\w-]{43})$/;
+const TOKEN = /^voxform_([A-Za-z0-9.@+-]{1,63})_([\w-]{43})$/;
 /** A guess costs as much time as this does, and 32 MiB. */
 const COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 2 ** 26 };
 

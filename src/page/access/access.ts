@@ -47,6 +47,8 @@ export class Access {
   refusal(request: IncomingMessage): string | undefined {
     const { headers, method } = request;
     if (!isKnownHost(headers.host, this.#options)) return 'unknown host name: allow it with --listen-host';
+    const header = this.#userHeader(request);
+    if (header?.includes(',')) return `${this.#options.userHeader?.name} names more than one user`;
     if (method === 'GET' || method === 'HEAD') return undefined;
     const site = headers['sec-fetch-site'];
     if (site !== undefined) return site === 'same-origin' ? undefined : 'a form of another site';
@@ -64,9 +66,9 @@ export class Access {
       address: isProxied ? lastOf(headers['x-forwarded-for']) : socket.remoteAddress,
       isSecure: isProxied && lastOf(headers['x-forwarded-proto']) === 'https',
     };
-    const name = isProxied && userHeader !== undefined ? headers[userHeader.name.toLowerCase()] : undefined;
+    const name = this.#userHeader(request);
     const id = this.sessionId(request);
-    if (userHeader !== undefined && typeof name === 'string' && name !== '' && name.length <= MOST_NAME) {
+    if (userHeader !== undefined && name !== undefined && name !== '' && name.length <= MOST_NAME) {
       const newSession = id === undefined ? newSessionId() : undefined;
       return {
         ...base,
@@ -123,6 +125,13 @@ export class Access {
     const found = (headers.cookie ?? '').split(/; */).find((each) => each.startsWith(wanted));
     const id = found?.slice(wanted.length) ?? '';
     return /^[\w-]{43}$/.test(id) ? id : undefined;
+  }
+
+  /** Several of them are one with commas. */
+  #userHeader({ headers, socket }: IncomingMessage): string | undefined {
+    const { proxy, userHeader } = this.#options;
+    if (userHeader === undefined || !proxy.includes(socket.remoteAddress)) return undefined;
+    return headers[userHeader.name.toLowerCase()]?.toString();
   }
 
   /** From this machine, and handed on by nobody. */

@@ -56,6 +56,6 @@ ${whoIs(context)}
         : html``;
     }
     const out = html`<form method="post" action="/sign-out"><input type="hidden" name="form" value="${formToken}"><button>Sign out</button></form>`;
-    return html`<span class="who">${name(person.name)} ${person.role === person.name ? '' : html`<span class="faint">${person.role}</span>`}</span>${isNamedByProxy ? '' : out}`;
+    return html`<span class="who">${name(person.name)} <span class="faint">${[person.role === person.name ? '' : person.role, isNamedByProxy ? 'via proxy' : ''].join(' ')}</span></span>${isNamedByProxy ? '' : out}`;
   }
 }
