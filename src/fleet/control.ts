@@ -95,6 +95,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
         by,
       );
       if (state === 'approved') await statements.ask(asking('approved'), [address], by);
+      else await statements.ask(NO_LONGER_WAITING, address);
       await statements.ask(DECIDED, [address], state, by, open.id);
     });
   };
@@ -188,6 +189,9 @@ WHERE address IN (${LOCKED}) AND paused_at IS NOT NULL RETURNING address`,
 /** Who decided what, in the list of runs. */
 const DECIDED = `INSERT INTO ${S}.runs (address, started_at, seconds, mode, result, who, plan_id, process, summary)
 SELECT address, now(), 0, mode, $2, $3, $4, '', '{}' FROM ${S}.workspaces WHERE address = ANY ($1::text[])`;
+
+const NO_LONGER_WAITING = `UPDATE ${S}.workspaces SET status = 'pending', status_since = now()
+WHERE address = $1 AND status = 'waiting'`;
 
 function asking(why: 'requested' | 'approved'): string {
   return `UPDATE ${S}.workspaces SET asked_at = clock_timestamp(), asked_why = '${why}', asked_by = $2, due_at = least(due_at, now())

@@ -1,8 +1,11 @@
+import { hash } from 'node:crypto';
 import { writes } from '../engine/plan/plan-actions.ts';
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { sealed } from '../engine/plan/saved-plan.ts';
 import { countsOf } from '../operator/health/metrics.ts';
 import { type Pauses, retryPause } from '../operator/loop.ts';
 import { failureMessage, invalidLines, messageOf } from '../operator/messages.ts';
+import { isForPerson, planAfter } from '../operator/plan-after.ts';
 import { NOTHING } from '../operator/reconciler.ts';
 import type { RunReport } from '../operator/run-report.ts';
 import { StateLocked } from '../operator/state-locked.ts';
@@ -43,11 +46,13 @@ export function outcomeOf({ report, version, redact }: MemberRun, ended: Ended):
   const isWorthKeeping =
     applied.length > 0 || failed || result === 'refused' || why === 'requested' || why === 'approved';
   const waits = hold?.why === 'approval' && plan !== undefined ? hold.digest : undefined;
-  const isNewPlan = waits !== undefined && row.openPlan !== planId(waits);
+  const isRejected = waits !== undefined && row.rejected.includes(planId(waits));
+  const isNewPlan = waits !== undefined && row.openPlan !== planId(waits) && !isRejected;
+  const after = planAfter(report);
   return {
     job,
     row,
-    status: statusOf(report, failed),
+    status: statusOf(report, { failed, isRejected }),
     isChecked: plan !== undefined,
     failures,
     again: failed
@@ -55,8 +60,9 @@ export function outcomeOf({ report, version, redact }: MemberRun, ended: Ended):
       : nextTurn(report, now),
     isAnswer: result !== 'interrupted' && result !== 'busy',
     isGood: report.invalid === undefined && report.workspace !== undefined && version.version === row.version,
-    summary: summaryOf(report, { redact, timeout, now }),
+    summary: summaryOf(report, { after, redact, timeout, now }),
     plan: planOf(report, row),
+    left: after && leftIn(after),
     record:
       isWorthKeeping || isNewPlan
         ? { startedAt, seconds, result: isNewPlan ? 'planned' : result, why, process }
@@ -85,12 +91,12 @@ function busyPause(error: unknown): number {
 
 function statusOf(
   { result, invalid, hold, plan, drift, applied }: RunReport,
-  failed: boolean,
+  { failed, isRejected }: { readonly failed: boolean; readonly isRejected: boolean },
 ): RunStatus | undefined {
   if (invalid !== undefined) return 'invalid';
   if (failed) return 'failed';
   if (plan === undefined || result === 'interrupted' || result === 'busy') return undefined;
-  if (hold?.why === 'approval') return 'waiting';
+  if (hold?.why === 'approval' && !isRejected) return 'waiting';
   const done = new Set(applied.filter((each) => each.result.status === 'done').map(({ address }) => address));
   if (drift.some(({ address }) => !done.has(address))) return 'drifted';
   const open = plan.resources.filter(({ address }) => !done.has(address));
@@ -108,22 +114,37 @@ export function planId(digest: string): string {
 function planOf({ hold, plan, applied, result }: RunReport, row: RunRow): FinishedRun['plan'] {
   if (plan === undefined) return undefined;
   if (hold?.why === 'approval') {
-    const document = JSON.parse(JSON.stringify(sealed(plan))) as Json;
-    return { is: 'waiting', id: planId(hold.digest), digest: hold.digest, document };
+    return { is: 'waiting', id: planId(hold.digest), digest: hold.digest, document: documentOf(plan) };
   }
   if (applied.length > 0 && row.approved !== undefined) return { is: 'applied', id: row.approved.id };
   return result === 'ok' && hold === undefined ? { is: 'needless' } : undefined;
 }
 
+function documentOf(plan: PlanDocument): Json {
+  return JSON.parse(JSON.stringify(sealed(plan))) as Json;
+}
+
+/** The same digest for as long as the same is left. */
+function leftIn(after: PlanDocument): NonNullable<FinishedRun['left']> | undefined {
+  if (after.resources.every((each) => each.action === 'noop' && !isForPerson(each))) return undefined;
+  const { state, resources } = after;
+  return {
+    digest: hash('sha256', JSON.stringify([state.lineage, resources])),
+    document: documentOf(after),
+  };
+}
+
 interface Summing {
+  readonly after: PlanDocument | undefined;
   readonly timeout: Error | undefined;
   readonly now: Date;
   redact(text: string): string;
 }
 
-function summaryOf(report: RunReport, { redact, timeout, now }: Summing): Json {
+function summaryOf(report: RunReport, { after, redact, timeout, now }: Summing): Json {
   const { result, seconds, plan, drift, missing, hold, invalid, workspaceFlag = '', commit } = report;
   const error = timeout ?? report.error;
+  const done = report.applied.filter((each) => each.result.status === 'done');
   const problems = [
     ...(invalid === undefined ? [] : invalidLines(invalid)),
     ...report.applied.flatMap((each) =>
@@ -139,6 +160,10 @@ function summaryOf(report: RunReport, { redact, timeout, now }: Summing): Json {
     error: error === undefined ? null : redact(messageOf(error, workspaceFlag)),
     ...(plan !== undefined && {
       records: plan.resources.filter(({ id }) => id !== null).length,
+      applied: Object.fromEntries(
+        [...Map.groupBy(done, ({ action }) => action)].map(([action, { length }]) => [action, length]),
+      ),
+      person: after?.resources.filter(isForPerson).length ?? 0,
       counts: Object.fromEntries([...countsOf(report)].filter(([, count]) => count > 0)),
       drift: drift.slice(0, MOST_NAMED).map(({ address }) => address),
       missing: missing.map(({ address, id, since }) => ({ address, id, since: since ?? now.toISOString() })),

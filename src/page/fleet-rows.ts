@@ -15,6 +15,8 @@ const lastSummary = z.object({
   error: z.string().nullable().catch(null),
   problems: z.array(z.string()).catch([]),
   counts: z.record(z.string(), z.number()).catch({}),
+  applied: z.record(z.string(), z.number()).catch({}),
+  person: z.number().catch(0),
   drift: z.array(z.string()).catch([]),
   missing: z.array(z.object({ address: z.string() })).catch([]),
   hold: z.string().nullable().catch(null),
@@ -42,7 +44,7 @@ export function rowOf(shown: ShownWorkspace): WorkspaceRow {
 const MOST_SUMMARY = 200;
 
 function wordsOf(
-  { error, problems, counts, drift, missing }: LastSummary,
+  { error, problems, counts, drift, missing, person }: LastSummary,
   status: ShownWorkspace['status'],
 ): string {
   if (status === 'failed' && error !== null) return error.slice(0, MOST_SUMMARY);
@@ -50,17 +52,18 @@ function wordsOf(
   return [
     ...(drift.length === 0 || status === 'in-sync' ? [] : [`${drift.length} drifted`]),
     ...(missing.length === 0 ? [] : [`${missing.length} missing`]),
-    ...countWords(counts),
+    ...countWords(counts, 'count'),
+    ...(person === 0 ? [] : [`${person} for a person`]),
   ].join(', ');
 }
 
 /** Without what is in sync. */
-function countWords(counts: LastSummary['counts']): string[] {
+function countWords(counts: LastSummary['counts'], form: 'count' | 'done'): string[] {
   return Object.entries(counts)
     .filter(([status, count]) => count > 0 && status !== 'in_sync')
     .map(([status, count]) => {
       const action = Object.entries(actionWords).find(([name]) => name === status)?.[1];
-      return `${count} ${action?.count ?? status.replaceAll('_', ' ')}`;
+      return `${count} ${action?.[form] ?? status.replaceAll('_', ' ')}`;
     });
 }
 
@@ -100,7 +103,10 @@ export function detailOfKeptRun(run: KeptRun, written?: PastRun): RunDetail {
     command: 'fleet',
     who: undefined,
     askedBy: askedBy ?? undefined,
-    summary: known.error ?? known.problems[0] ?? countWords(known.counts).join(', '),
+    summary:
+      known.error ??
+      known.problems[0] ??
+      [...countWords(known.applied, 'done'), ...countWords(known.counts, 'count')].join(', '),
     facts: [
       ['Mode', mode],
       ...(why === null ? [] : [['Why', why] as const]),

@@ -6,6 +6,7 @@ import {
   type KeptRun,
   keptRuns,
   pageOfWorkspaces,
+  shownPlan,
   sourceNames,
   storedState,
   workspaceVersion,
@@ -81,6 +82,7 @@ export class FleetSource implements PageSource {
       some('failed', 'invalid'),
       some('vanished'),
       some('drifted'),
+      shownWorkspaces(database, { isForPerson: true, limit: MOST_SHOWN }),
     ]);
     return {
       counts: new Map(shownStatuses.map((status) => [status, figures.counts[status]])),
@@ -105,9 +107,9 @@ export class FleetSource implements PageSource {
   async workspace(address: string): Promise<WorkspaceDetail | undefined> {
     const [shown] = await shownWorkspaces(this.#options.database, { address });
     if (shown === undefined) return undefined;
-    const { database, control } = this.#options;
+    const { database } = this.#options;
     const [given, state, kept, { processes }] = await Promise.all([
-      control.plan(address),
+      shownPlan(database, address),
       this.#state(address),
       keptRuns(database, address, { limit: MOST_RUNS }),
       fleetFigures(database),
@@ -212,10 +214,12 @@ export class FleetSource implements PageSource {
 }
 
 /** The run that wrote is in the history of the state, too. */
-function isWriteOf({ command, began }: PastRun, { startedAt, seconds }: KeptRun): boolean {
+function isWriteOf({ command, began }: PastRun, { startedAt, seconds, process }: KeptRun): boolean {
   const at = Date.parse(began);
   return (
     command === 'fleet' &&
+    // What a person decided is none.
+    process !== '' &&
     at >= startedAt.getTime() - 1000 &&
     at <= startedAt.getTime() + seconds * 1000 + 1000
   );
@@ -233,7 +237,7 @@ function factsOf({ lateness, oldestCheckAge, processes, sources }: FleetFigures,
   const count = (wanted: string) => processes.filter(({ status }) => status === wanted).length;
   const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000);
   return [
-    ['Oldest check', oldestCheckAge === null ? 'some were never checked' : ago(oldestCheckAge)],
+    ['Oldest check', oldestCheckAge === null ? 'none' : ago(oldestCheckAge)],
     ['Lateness', lasting(Math.round(lateness))],
     ['Processes', `${count('alive')} alive${count('dead') === 0 ? '' : `, ${count('dead')} dead`}`],
     ...sources.map(({ name, problem, fetchedAge }): Fact => {

@@ -1,9 +1,6 @@
-import {
-  summaryOf as counted,
-  type PlanDocument,
-  type PlannedResource,
-} from '../engine/plan/plan-document.ts';
+import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
 import { invalidLines, messageOf } from '../operator/messages.ts';
+import { planAfter } from '../operator/plan-after.ts';
 import type { RunReport } from '../operator/run-report.ts';
 import { appliedActions, counts, pendingActions } from '../output/action-words.ts';
 import { statusOf } from '../runs/status.ts';
@@ -36,18 +33,6 @@ export function summaryOf(report: RunReport | undefined): string {
     ...(missing.length === 0 ? [] : [`${missing.length} missing`]),
     ...(left.size === 0 ? [] : [counts(after.summary, [...appliedActions, ...pendingActions])]),
   ].join(', ');
-}
-
-/** The plan as if it were made after the run: what was done is unchanged. */
-export function planAfter({ plan, applied }: RunReport): PlanDocument | undefined {
-  if (plan === undefined) return undefined;
-  const done = new Set(
-    applied.filter(({ result }) => result.status === 'done').map(({ address }) => address),
-  );
-  const resources = plan.resources.map((each) =>
-    done.has(each.address) ? { ...each, action: 'noop' as const, changes: [] } : each,
-  );
-  return { ...plan, resources, summary: counted(resources) };
 }
 
 /** Of a plan, what is left to do. */

@@ -1,4 +1,5 @@
 import { holdMessage, messageOf, planWords } from '../operator/messages.ts';
+import { planAfter } from '../operator/plan-after.ts';
 import type { RunObserver, RunReport } from '../operator/run-report.ts';
 import type { Watch } from '../operator/watch.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -17,7 +18,7 @@ import {
   type WorkspaceList,
   type WorkspaceRow,
 } from './page-data.ts';
-import { planAfter, problemsOf, resourcesOf, standingAfter, summaryOf } from './report-standing.ts';
+import { problemsOf, resourcesOf, standingAfter, summaryOf } from './report-standing.ts';
 import { detailOfPastRun, detailOfReport } from './run-details.ts';
 import { lasting } from './views/parts.ts';
 

@@ -60,6 +60,30 @@ it('applies the approved plan alone, and has a plan that went stale approved ane
   expect(rows).toEqual([{ result: 'ok', why: 'approved', who: 'bob', plan_id: third }]);
 });
 
+it('does not ask again for a plan that was rejected, and shows what it leaves', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: rules('approve') });
+  await fleet.server();
+  await fleet.until(async () => (await fleet.status(ADDRESS)) === 'waiting');
+  const rejected = (await shown(fleet))?.plan?.id ?? '';
+  await fleet.control.reject(ADDRESS, rejected, 'ann');
+  expect(await fleet.status(ADDRESS)).toBe('pending');
+  await fleet.control.run([ADDRESS], 'ann');
+  await fleet.until(async () => (await shown(fleet))?.asked === null);
+  expect(await shown(fleet)).toMatchObject({ status: 'pending', plan: null });
+  const [left] = await fleet.pg.sql(`SELECT plan FROM voxform_fleet.plans WHERE state = 'left'`);
+  expect(left?.plan).toMatchObject({ summary: { create: 1 } });
+  await step('another plan waits, and the rejected one does not after it', async () => {
+    await fleet.write('acme', 'Two.');
+    await fleet.until(async () => (await shown(fleet))?.plan?.state === 'waiting');
+    await fleet.write('acme', 'One.');
+    await fleet.until(async () => (await fleet.status(ADDRESS)) === 'pending');
+    expect((await shown(fleet))?.plan).toBe(null);
+  });
+  const planned = await fleet.pg.sql(`SELECT plan_id FROM voxform_fleet.runs WHERE result = 'planned'`);
+  expect(planned.filter(({ plan_id }) => plan_id === rejected)).toHaveLength(1);
+  expect(agentsIn(fleet)).toBe(0);
+});
+
 it('gives a paused workspace no turn, and keeps failures and their pause over restarts', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: rules('apply') });
   const emulator = fleet.emulators.get('acme');
@@ -75,7 +99,8 @@ it('gives a paused workspace no turn, and keeps failures and their pause over re
   await step('paused', async () => {
     expect(await fleet.control.pause([ADDRESS], { by: 'ann', because: 'a visit' })).toEqual([ADDRESS]);
     await expect(fleet.control.run([ADDRESS], 'ann')).rejects.toThrow('paused');
-    expect((await shown(fleet))?.paused).toMatchObject({ by: 'ann', because: 'a visit' });
+    const paused = await shown(fleet);
+    expect(paused?.paused).toMatchObject({ by: 'ann', because: 'a visit', at: paused?.since });
   });
   await step('resumed, it runs at once', async () => {
     await fleet.control.resume([ADDRESS], 'ann');

@@ -112,6 +112,7 @@ export async function finishedRuns(
       isGood: true,
       summary: { records: 3 },
       plan: undefined,
+      left: undefined,
       record: undefined,
       ...changes,
     };

@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { FleetDatabase } from '../../src/fleet/database/fleet-database.ts';
 import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
 import { scheduleDue } from '../../src/fleet/due.ts';
+import { createFleetMetrics } from '../../src/fleet/fleet-metrics.ts';
 import type { Queue } from '../../src/fleet/queue.ts';
 import { enterFinished } from '../../src/fleet/rows/finished-runs.ts';
 import { claimSources, enterContents, enterSources, renewClaims } from '../../src/fleet/rows/member-rows.ts';
+import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
 import { step } from '../step.ts';
 import {
   contentsOf,
@@ -47,6 +49,18 @@ describe.each(Object.entries(newDatabases))(
         'SELECT DISTINCT status, due_at > now() AS later FROM voxform_fleet.workspaces',
       );
       expect(rows).toEqual([{ status: 'in-sync', later: true }]);
+    });
+
+    it('counts the age of a workspace that was never checked since it is known', async () => {
+      const database = await newDatabase();
+      await setUpTables(database);
+      await discover(database, contentsOf([memberNamed('a'), memberNamed('b')]));
+      await database.ask(
+        `UPDATE voxform_fleet.workspaces SET checked_at = now(), status_since = now() - CASE project WHEN 'b' THEN 2 ELSE 3 END * interval '1 hour'`,
+      );
+      await database.ask(`UPDATE voxform_fleet.workspaces SET checked_at = NULL WHERE project = 'b'`);
+      const text = await createFleetMetrics('1', () => fleetFigures(database)).text();
+      expect(text).toMatch(/^voxform_fleet_oldest_check_seconds 72\d\d/m);
     });
 
     it('runs what changed first, then what is due for longest, and can leave out a base URL', async () => {

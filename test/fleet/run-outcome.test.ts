@@ -24,6 +24,8 @@ const row: RunRow = {
   refused: undefined,
   twins: undefined,
   openPlan: undefined,
+  rejected: [],
+  left: undefined,
   fresh: undefined,
   missing: [],
   readAt: NOW.toISOString(),

@@ -85,14 +85,32 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     );
     expect(text).toContain('asked by <bdi>ann@example.com</bdi>');
     expect(text).toMatch(/badge faint">approved/);
-    const run = /href="(\/workspaces\/voices\/acme:test\/runs\/\d+)"/.exec(text)?.[1] ?? '';
-    expect((await get(run)).text).toContain('agent-of-acme');
+    const runs = [...text.matchAll(/href="(\/workspaces\/voices\/acme:test\/runs\/\d+)"/g)];
+    const [run, decision] = await Promise.all(runs.map(([, path = '']) => get(path)));
+    expect(text).toContain('1 created');
+    expect(run?.text).toContain('agent-of-acme');
+    expect(decision?.text).not.toContain('agent-of-acme');
     expect(said).toEqual([`ann@example.com: approve ${address} ${plan}`]);
     const gone = await get(
       `${pathOf(address, 'actions', 'approve')}?of=${plan}`,
       await page.signIn(tokens.approver),
     );
     expect([gone.status, gone.text]).toEqual([409, expect.stringContaining('cannot be done now')]);
+  });
+  await step('the step that is left to a person is told, though all is in sync', async () => {
+    expect((await get(pathOf(address))).text).toMatch(/For a person \(1\)[\s\S]*publish it when it is ready/);
+    expect((await get('/')).text).toMatch(/<h2>Needs a person[\s\S]*voices\/acme:test[\s\S]*1 for a person/);
+  });
+  await step('a rejected plan is shown, and cannot be approved', async () => {
+    const beta = pathOf('voices/beta:test');
+    const cookie = await page.signIn(tokens.approver);
+    const [, of = ''] = /actions\/approve\?of=([0-9a-f]+)"/.exec((await get(beta, cookie)).text) ?? [];
+    await control.reject('voices/beta:test', of, 'ann');
+    await control.pause(['voices/beta:test'], { by: 'ann' });
+    const { text } = await get(beta, cookie);
+    expect(text).toContain('1 to create');
+    expect(text).toContain('once it is resumed');
+    expect(text).not.toContain('actions/approve');
   });
   await step('a change shows in the version that open pages follow', async () => {
     const before = await source.version(address);

@@ -92,7 +92,7 @@ CREATE TABLE plans (
   decided_at timestamptz,
   PRIMARY KEY (address, id)
 );
-COMMENT ON COLUMN plans.state IS 'waiting, approved, rejected, stale or applied.';
+COMMENT ON COLUMN plans.state IS 'waiting, approved, rejected, stale or applied; left of what the last run left to do.';
 CREATE UNIQUE INDEX plans_open ON plans (address) WHERE state IN ('waiting', 'approved');
 CREATE TABLE runs (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -2,7 +2,7 @@ import type { Json } from '../../values/json.ts';
 import type { FleetDatabase, FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import type { ClaimedJob, Queue } from '../queue.ts';
-import { lockRows, type RunRow, type RunStatus } from './run-rows.ts';
+import { LEFT, lockRows, type RunRow, type RunStatus } from './run-rows.ts';
 
 /** What a run leaves in the database. It holds no secret. */
 export interface FinishedRun {
@@ -26,6 +26,8 @@ export interface FinishedRun {
     | { readonly is: 'applied'; readonly id: string }
     | { readonly is: 'needless' }
     | undefined;
+  /** The plan of what is left to do. `undefined` where nothing is, or where nobody knows. */
+  readonly left: { readonly digest: string; readonly document: Json } | undefined;
   /** For the list of runs; undefined for one that nobody will look for. */
   readonly record:
     | {
@@ -62,7 +64,10 @@ export async function enterFinished(
     const kept = runs.filter(({ job }) => ours.has(job.id));
     if (kept.length === 0) return;
     await statements.ask(UPDATE, JSON.stringify(kept.map(changesOf)));
-    for (const run of kept) await enterPlan(statements, run);
+    for (const run of kept) {
+      await enterPlan(statements, run);
+      if (run.isChecked) await enterLeft(statements, run);
+    }
     const records = kept.filter(({ record }) => record !== undefined);
     if (records.length > 0) await statements.ask(ADD_RUNS, JSON.stringify(records.map(recordOf)));
   });
@@ -137,6 +142,22 @@ WHERE p.state IN ('stale', 'applied')`,
     plan.id,
     plan.digest,
     JSON.stringify(plan.document),
+  );
+}
+
+/** Writes nothing while the same is left as before. */
+async function enterLeft({ ask }: FleetStatements, { row, left }: FinishedRun): Promise<void> {
+  if (left?.digest === row.left) return;
+  if (left === undefined) {
+    await ask(`DELETE FROM ${S}.plans WHERE address = $1 AND id = '${LEFT}'`, row.address);
+    return;
+  }
+  await ask(
+    `INSERT INTO ${S}.plans (address, id, digest, plan, state) VALUES ($1, '${LEFT}', $2, $3::json, '${LEFT}')
+ON CONFLICT (address, id) DO UPDATE SET digest = excluded.digest, plan = excluded.plan, made_at = now()`,
+    row.address,
+    left.digest,
+    JSON.stringify(left.document),
   );
 }
 

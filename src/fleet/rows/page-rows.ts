@@ -2,8 +2,10 @@ import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
 import type { Json } from '../../values/json.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+import { LEFT } from './run-rows.ts';
 import {
   SHOWN,
+  SHOWN_SINCE,
   type ShownStatus,
   type ShownWorkspace,
   shownStatuses,
@@ -14,9 +16,9 @@ const S = FLEET_SCHEMA;
 
 /** Ends each order, so that no workspace is on two pages. */
 const orders = {
-  standing: `array_position($4::text[], shown), status_since DESC`,
+  standing: `array_position($4::text[], shown), since DESC`,
   address: 'address',
-  since: 'status_since DESC',
+  since: 'since DESC',
   checked: 'checked_at ASC NULLS FIRST',
 } as const;
 
@@ -36,7 +38,7 @@ export async function pageOfWorkspaces(
   { status, source, contains, order, offset, limit }: PageOfWorkspaces,
 ): Promise<{ readonly rows: readonly ShownWorkspace[]; readonly found: number; readonly total: number }> {
   const [row] = await statements.ask(
-    `WITH s AS (SELECT address, ${SHOWN} AS shown, status_since, checked_at FROM ${S}.workspaces
+    `WITH s AS (SELECT address, ${SHOWN} AS shown, ${SHOWN_SINCE} AS since, checked_at FROM ${S}.workspaces
   WHERE ($2::text IS NULL OR source = $2) AND ($3::text IS NULL OR strpos(lower(address), lower($3)) > 0)),
 f AS (SELECT * FROM s WHERE $1::text IS NULL OR shown = $1)
 SELECT (SELECT count(*)::integer FROM ${S}.workspaces) AS total, (SELECT count(*)::integer FROM f) AS found,
@@ -108,6 +110,15 @@ WHERE address = $1 AND ($2::bigint IS NULL OR id = $2) ORDER BY runs.id DESC LIM
   }));
 }
 
+/** The plan that waits or is approved, else that of what the last run left to do. */
+export async function shownPlan({ ask }: FleetStatements, address: string): Promise<Json | undefined> {
+  const [row] = await ask(
+    `SELECT plan FROM ${S}.plans WHERE address = $1 AND state IN ('waiting', 'approved', '${LEFT}') ORDER BY state = '${LEFT}' LIMIT 1`,
+    address,
+  );
+  return row?.plan as Json | undefined;
+}
+
 /** The state of a workspace that keeps it in the fleet's database: the document as written last, and the lines of the history. */
 export async function storedState(
   { ask }: FleetStatements,
@@ -144,7 +155,7 @@ export async function fleetVersion({ ask }: FleetStatements): Promise<string> {
 export async function workspaceVersion({ ask }: FleetStatements, address: string): Promise<string> {
   const [row] = await ask(
     `SELECT md5(json_build_array(${SHOWN}, status_since, checked_at, paused_at, asked_at, failures, version, problem,
-  (SELECT json_agg(json_build_array(id, state) ORDER BY id) FROM ${S}.plans p WHERE p.address = w.address),
+  (SELECT json_agg(json_build_array(id, state, digest) ORDER BY id) FROM ${S}.plans p WHERE p.address = w.address),
   (SELECT max(id) FROM ${S}.runs r WHERE r.address = w.address),
   (SELECT revision FROM ${S}.states s WHERE s.name = w.address))::text) AS version FROM ${S}.workspaces w WHERE address = $1`,
     address,

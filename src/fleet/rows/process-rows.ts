@@ -48,7 +48,7 @@ export async function removeProcess({ ask }: FleetStatements, id: string): Promi
 export async function removeOldRuns({ ask }: FleetStatements, retention: number): Promise<void> {
   await ask(`DELETE FROM ${S}.runs WHERE started_at < now() - $1 * interval '1 millisecond'`, retention);
   await ask(
-    `DELETE FROM ${S}.plans WHERE state NOT IN ('waiting', 'approved') AND coalesce(decided_at, made_at) < now() - $1 * interval '1 millisecond'`,
+    `DELETE FROM ${S}.plans WHERE state IN ('rejected', 'stale', 'applied') AND coalesce(decided_at, made_at) < now() - $1 * interval '1 millisecond'`,
     retention,
   );
 }

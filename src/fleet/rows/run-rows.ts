@@ -33,6 +33,10 @@ export interface RunRow {
   readonly twins: string | undefined;
   /** Id of the plan that waits or is approved. */
   readonly openPlan: string | undefined;
+  /** Ids of plans that a person does not want. */
+  readonly rejected: readonly string[];
+  /** Digest of the plan that is kept of what the last run left to do. */
+  readonly left: string | undefined;
   /** What the first state begins with, so that the open plan stays the same. */
   readonly fresh: FreshState | undefined;
   /** Records that the last run missed, and since when. */
@@ -48,6 +52,8 @@ export interface RunRow {
 }
 
 const S = FLEET_SCHEMA;
+/** Id and state of the plan of what the last run left to do. */
+export const LEFT = 'left';
 
 /** The workspaces of jobs; those that are paused or have vanished are not to be run. */
 export async function rowsToRun(
@@ -59,10 +65,12 @@ export async function rowsToRun(
   extract(epoch FROM now() - j.due)::float8 AS lateness, p.id AS plan_id, p.digest, p.state AS plan_state,
   (SELECT string_agg(o.address, ' and ' ORDER BY o.address) FROM ${S}.workspaces o WHERE o.workspace_id = w.workspace_id
     AND o.base_url = w.base_url AND o.address <> w.address AND o.vanished_at IS NULL) AS twins,
-  p.decided_by, p.plan->'state'->>'lineage' AS lineage, p.plan->'state'->>'salt' AS salt
+  ARRAY(SELECT r.id FROM ${S}.plans r WHERE r.address = w.address AND r.state = 'rejected') AS rejected, l.digest AS left_digest,
+  p.decided_by, coalesce(p.plan, l.plan)->'state' AS planned_state
 FROM json_to_recordset($1::json) AS j (address text, due timestamptz)
 JOIN ${S}.workspaces w ON w.address = j.address AND w.paused_at IS NULL AND w.vanished_at IS NULL
-LEFT JOIN ${S}.plans p ON p.address = w.address AND p.state IN ('waiting', 'approved')`,
+LEFT JOIN ${S}.plans p ON p.address = w.address AND p.state IN ('waiting', 'approved')
+LEFT JOIN ${S}.plans l ON l.address = w.address AND l.id = '${LEFT}'`,
     JSON.stringify(jobs.map(({ address, due }) => ({ address, due }))),
   );
   return new Map(rows.map((row) => [String(row.address), rowOf(row)]));
@@ -92,11 +100,19 @@ function rowOf(row: DatabaseRow): RunRow {
     refused: text('refused'),
     twins: text('twins'),
     openPlan: text('plan_id'),
-    fresh: row.plan_id === null ? undefined : { lineage: String(row.lineage), salt: String(row.salt) },
+    rejected: row.rejected as string[],
+    left: text('left_digest'),
+    fresh: freshIn(row.planned_state),
     missing: (row.missing ?? []) as RunRow['missing'],
     readAt: String(row.read_at),
     lateness: Number(row.lateness),
   };
+}
+
+/** That of a plan that was made before there was a state. */
+function freshIn(planned: unknown): FreshState | undefined {
+  const state = planned as (FreshState & { readonly serial: number }) | null;
+  return state?.serial === 0 ? { lineage: state.lineage, salt: state.salt } : undefined;
 }
 
 /** Keeps others from changing these workspaces until the transaction ends. In one order for all, so that no two wait for each other. */

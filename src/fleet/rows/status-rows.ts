@@ -33,13 +33,17 @@ export const SHOWN = `CASE WHEN vanished_at IS NOT NULL THEN 'vanished' WHEN pau
   WHEN checked_at IS NULL THEN 'never-run'
   WHEN checked_at < now() - ${STALE_AFTER} * greatest(interval_ms, 1000) * interval '1 millisecond' THEN 'stale' ELSE status END`;
 
+/** Since when it stands so. */
+export const SHOWN_SINCE = `CASE ${SHOWN} WHEN 'vanished' THEN vanished_at WHEN 'paused' THEN paused_at
+  WHEN 'stale' THEN checked_at + ${STALE_AFTER} * greatest(interval_ms, 1000) * interval '1 millisecond' ELSE status_since END`;
+
 /** Figures of the whole fleet. Times are ISO 8601, ages are seconds. */
 export interface FleetFigures {
   readonly at: string;
   readonly counts: Readonly<Record<ShownStatus, number>>;
   /** Of the workspace that waits longest for its turn; 0 where none does. */
   readonly lateness: number;
-  /** Of the oldest check of a workspace that is not paused and has not vanished; null where one has never run. */
+  /** Of the oldest check of a workspace that is not paused and has not vanished, where one was never checked since it is known; null without any. */
   readonly oldestCheckAge: number | null;
   readonly sources: readonly {
     readonly name: string;
@@ -66,7 +70,7 @@ export async function fleetFigures({ ask }: FleetStatements): Promise<FleetFigur
   (SELECT json_object_agg(shown, number) FROM (SELECT ${SHOWN} AS shown, count(*)::integer AS number FROM ${S}.workspaces GROUP BY 1) c) AS counts,
   (SELECT coalesce(greatest(0, extract(epoch FROM now() - min(due_at))), 0)::float8 FROM ${S}.workspaces
     WHERE paused_at IS NULL AND vanished_at IS NULL) AS lateness,
-  (SELECT CASE WHEN bool_or(checked_at IS NULL) THEN NULL ELSE extract(epoch FROM now() - min(checked_at))::float8 END
+  (SELECT extract(epoch FROM now() - min(coalesce(checked_at, status_since)))::float8
     FROM ${S}.workspaces WHERE paused_at IS NULL AND vanished_at IS NULL) AS oldest,
   (SELECT coalesce(json_agg(json_build_object('name', name, 'shown', shown, 'commit', commit, 'fetchedAge',
     extract(epoch FROM now() - fetched_at)::float8, 'problem', problem, 'warnings', coalesce(warnings, '[]')) ORDER BY name), '[]')
@@ -121,6 +125,8 @@ export interface WorkspaceFilter {
   readonly statuses?: readonly ShownStatus[] | undefined;
   readonly address?: string | undefined;
   readonly addresses?: readonly string[] | undefined;
+  /** True for those alone that have steps of a person, though nothing else is wrong. */
+  readonly isForPerson?: boolean | undefined;
   readonly limit?: number | undefined;
 }
 
@@ -131,18 +137,21 @@ export async function shownWorkspaces(
     statuses,
     address,
     addresses = address === undefined ? undefined : [address],
+    isForPerson = false,
     limit = 1000,
   }: WorkspaceFilter = {},
 ): Promise<readonly ShownWorkspace[]> {
   const rows = await ask(
-    `SELECT * FROM (SELECT w.*, ${SHOWN} AS shown, extract(epoch FROM now() - checked_at)::float8 AS checked_age,
+    `SELECT * FROM (SELECT w.*, ${SHOWN} AS shown, ${SHOWN_SINCE} AS since, extract(epoch FROM now() - checked_at)::float8 AS checked_age,
   p.id AS plan_id, p.state AS plan_state, p.made_at, p.decided_by
   FROM ${S}.workspaces w LEFT JOIN ${S}.plans p ON p.address = w.address AND p.state IN ('waiting', 'approved')
   WHERE $1::text[] IS NULL OR w.address = ANY ($1)) AS s
-WHERE $2::text[] IS NULL OR shown = ANY ($2) ORDER BY address LIMIT $3`,
+WHERE ($2::text[] IS NULL OR shown = ANY ($2)) AND (NOT $4 OR shown IN ('in-sync', 'pending') AND (last->'person')::integer > 0)
+ORDER BY address LIMIT $3`,
     addresses ?? null,
     statuses ?? null,
     limit,
+    isForPerson,
   );
   return rows.map(shownOf);
 }
@@ -157,7 +166,7 @@ function shownOf(row: DatabaseRow): ShownWorkspace {
   return {
     address: String(row.address),
     status: row.shown as ShownStatus,
-    since: String(time('status_since')),
+    since: String(time('since')),
     mode: String(row.mode),
     intervalSeconds: Number(row.interval_ms) / 1000,
     workspaceId: text('workspace_id'),

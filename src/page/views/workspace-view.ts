@@ -1,4 +1,5 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
+import { isForPerson } from '../../operator/plan-after.ts';
 import { addressHtml } from '../../output/html/address-html.ts';
 import { changesHtml, referencesHtml } from '../../output/html/html-report.ts';
 import { stepText } from '../../output/next-steps.ts';
@@ -42,7 +43,7 @@ ${isSingle ? '' : html`<p class="crumbs"><a href="/workspaces">Workspaces</a></p
 ${facts(
   [
     ['Checked', checkedAt ?? 'never'],
-    ['Next run', running ? 'in progress' : (nextRun ?? 'after the current one')],
+    ['Next run', running ? 'in progress' : (nextRun ?? unplanned(standing))],
     ['Mode', detail.mode],
     ...detail.facts,
   ],
@@ -58,24 +59,22 @@ ${problems.map(problemPanel)}</div>
 ${runs.length === 0 ? html`<p class="empty">No runs yet.</p>` : runsTable(address, runs, now)}</section>`;
 
   function planPart(its: WorkspaceDetail, { visitor }: ViewContext): Html {
-    if (plan === undefined) return html`<p class="empty">${planless(its)}</p>`;
+    if (checkedAt === undefined) return html`<p class="empty">The platform was not read yet.</p>`;
     const heldHtml = held === undefined ? '' : html`<p class="where">${held}</p>`;
     const { waiting } = its;
     const decide =
       waiting !== undefined && may(visitor.person, 'approve')
         ? html`<p class="actions">${actionLink(address, 'approve', 'Approve', waiting.id)}${actionLink(address, 'reject', 'Reject', waiting.id)}</p>`
         : '';
-    if (leftIn(plan).length === 0) return html`${heldHtml}<p class="empty">No changes.</p>`;
+    if (plan === undefined || leftIn(plan).length === 0)
+      return html`${heldHtml}<p class="empty">No changes.</p>`;
     return html`${heldHtml}${decide}${planOf(its)}`;
   }
 }
 
-/** A fleet keeps only plans that wait. */
-function planless({ checkedAt, standing, summary }: WorkspaceDetail): string {
-  if (checkedAt === undefined) return 'The platform was not read yet.';
-  return standing === 'in-sync'
-    ? 'No changes.'
-    : `No plan waits for approval${summary === '' ? '' : `: ${summary}`}.`;
+function unplanned(standing: WorkspaceDetail['standing']): string {
+  if (standing === 'paused') return 'once it is resumed';
+  return standing === 'vanished' ? 'none' : 'after the current one';
 }
 
 /** What the report of a plan shows between its head and its foot. */
@@ -105,9 +104,7 @@ export function problemPanel({ heading, lines }: ShownProblem): Html {
 
 /** What no run does by itself. */
 function todo(plan: PlanDocument | undefined, flag: string, workspace: string): Html {
-  const open = (plan?.resources ?? []).filter(
-    ({ steps = [], notices = [] }) => steps.length > 0 || notices.length > 0,
-  );
+  const open = (plan?.resources ?? []).filter(isForPerson);
   if (open.length === 0) return html``;
   const item = (resource: PlannedResource) => {
     const { address, reason, notices = [], steps = [] } = resource;

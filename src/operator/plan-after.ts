@@ -1,0 +1,18 @@
+import { type PlanDocument, type PlannedResource, summaryOf } from '../engine/plan/plan-document.ts';
+import type { RunReport } from './run-report.ts';
+
+/** The plan as if it were made after the run: of what was done, only the steps of a person are left. */
+export function planAfter({ plan, applied }: Pick<RunReport, 'plan' | 'applied'>): PlanDocument | undefined {
+  if (plan === undefined || applied.length === 0) return plan;
+  const results = new Map(applied.map(({ address, result }) => [address, result]));
+  const resources = plan.resources.map((each): PlannedResource => {
+    const result = results.get(each.address);
+    return result?.status === 'done' ? { ...each, action: 'noop', id: result.id, changes: [] } : each;
+  });
+  return { ...plan, resources, summary: summaryOf(resources) };
+}
+
+/** Left to a person: a step that no run does by itself. */
+export function isForPerson({ steps = [], notices = [] }: PlannedResource): boolean {
+  return steps.length > 0 || notices.length > 0;
+}
