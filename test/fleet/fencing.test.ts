@@ -21,7 +21,7 @@ const postsIn = ({ emulators }: TestFleet) =>
 async function stuckInApply(): Promise<TestFleet> {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY, agents: ['b'] });
   // Two are sent, and no answer comes before the test is over.
-  fleet.emulators.get('acme')?.faults.add({ match: { method: 'POST' }, times: 2, fault: { delayMs: 3_000 } });
+  fleet.emulators.get('acme')?.faults.add({ match: { method: 'POST' }, times: 2, fault: { delayMs: 8_000 } });
   return fleet;
 }
 
