@@ -142,7 +142,7 @@ interface Summing {
 }
 
 function summaryOf(report: RunReport, { after, redact, timeout, now }: Summing): Json {
-  const { result, seconds, plan, drift, missing, hold, invalid, workspaceFlag = '', commit } = report;
+  const { result, seconds, plan, drift, missing, hold, invalid, workspaceFlag = '', commit, labels } = report;
   const error = timeout ?? report.error;
   const done = report.applied.filter((each) => each.result.status === 'done');
   const problems = [
@@ -158,6 +158,7 @@ function summaryOf(report: RunReport, { after, redact, timeout, now }: Summing):
     hold: hold?.why ?? null,
     problems: problems.slice(0, MOST_NAMED).map(redact),
     error: error === undefined ? null : redact(messageOf(error, workspaceFlag)),
+    ...(labels !== undefined && { labels: labels.map(redact) }),
     ...(plan !== undefined && {
       records: plan.resources.filter(({ id }) => id !== null).length,
       applied: Object.fromEntries(

@@ -5,6 +5,7 @@ import type { PlanResult } from '../engine/engine.ts';
 import { approvalDigest } from '../engine/plan/approval-digest.ts';
 import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
+import type { Resource } from '../manifests/resource.ts';
 import { applyPlan, trippedIn } from '../runs/apply-plan.ts';
 import { changesIn, planWorkspace } from '../runs/planning.ts';
 import type { RunContext } from '../runs/run-context.ts';
@@ -61,6 +62,10 @@ interface ReconcilerOptions {
 
 type RunRequest = Pick<RunReport, 'number' | 'triggers' | 'askedBy'>;
 type RunOutcome = Omit<RunReport, keyof RunRequest | 'mode' | 'startedAt' | 'seconds' | 'busy'>;
+
+const MOST_LABELS = 500;
+/** Longer ones are left out, and those that no database takes. */
+const LABEL = /^[^\0\p{Cs}]{1,255}$/u;
 
 export const NOTHING: RunOutcome = {
   result: 'failed',
@@ -130,6 +135,7 @@ export class Reconciler {
     yield {
       workspace: { name: address ?? name, id },
       workspaceFlag: opened.workspaceFlag,
+      labels: labelsOf(resources),
       commit: version.commit,
       warnings: invalid === undefined ? warnings : [],
     };
@@ -259,4 +265,10 @@ function driftIn({ plan }: PlanResult): DriftedResource[] {
       fields: changes.map(({ path }) => path),
       digest: digestOf(changes),
     }));
+}
+
+function labelsOf(resources: readonly Pick<Resource, 'labels'>[]): readonly string[] {
+  const all = resources.flatMap(({ labels }) => Object.entries(labels));
+  const named = new Set(all.map(([key, value]) => `${key}=${value}`).filter((each) => LABEL.test(each)));
+  return [...named].sort().slice(0, MOST_LABELS);
 }

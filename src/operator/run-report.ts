@@ -71,6 +71,8 @@ export interface RunReport {
   readonly workspace: { readonly name: string; readonly id: string } | undefined;
   /** What a command needs to mean that workspace. */
   readonly workspaceFlag?: WorkspaceFlag | undefined;
+  /** Of the resources, as `team=sales`; undefined where no manifests could be read. */
+  readonly labels?: readonly string[] | undefined;
   /** That the manifests in force are of. */
   readonly commit: string | undefined;
   /** Why the newest manifests could not be fetched. */

@@ -19,6 +19,7 @@ const lastSummary = z.object({
   person: z.number().catch(0),
   drift: z.array(z.string()).catch([]),
   missing: z.array(z.object({ address: z.string() })).catch([]),
+  labels: z.array(z.string()).catch([]),
   hold: z.string().nullable().catch(null),
 });
 

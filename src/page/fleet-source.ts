@@ -94,14 +94,14 @@ export class FleetSource implements PageSource {
 
   async workspaces(query: ListQuery): Promise<WorkspaceList> {
     const { database } = this.#options;
-    const { status, source, q: contains, sort: order, page } = query;
+    const { status, source, label, q: contains, sort: order, page } = query;
     const offset = (page - 1) * ROWS_PER_PAGE;
-    const selection = { status, source, contains, order, offset, limit: ROWS_PER_PAGE };
+    const selection = { status, source, label, contains, order, offset, limit: ROWS_PER_PAGE };
     const [{ rows, found, total }, sources] = await Promise.all([
       pageOfWorkspaces(database, selection),
       sourceNames(database),
     ]);
-    return { rows: rows.map(rowOf), found, total, sources, labels: [] };
+    return { rows: rows.map(rowOf), found, total, sources };
   }
 
   async workspace(address: string): Promise<WorkspaceDetail | undefined> {
@@ -254,6 +254,7 @@ function factsOfWorkspace(shown: ShownWorkspace): Fact[] {
     ['Platform', baseUrl],
     ['Commit', commit],
     ['Interval', lasting(intervalSeconds)],
+    ['Labels', lastRun(shown).labels.join(', ') || null],
     ['Failed runs in a row', failures === 0 ? null : String(failures)],
     ['Paused', paused && new Date(paused.at)],
     ['Paused by', paused && `${paused.by}${paused.because === null ? '' : `: ${paused.because}`}`],

@@ -1,6 +1,6 @@
 import { type ListQuery, listOrders, standings } from './page-data.ts';
 
-/** What the query of a list asks for; what it cannot mean is passed over. */
+/** What the query of a list asks for. */
 export function listQuery(parameters: URLSearchParams): ListQuery {
   const text = (key: string) => parameters.get(key)?.trim().slice(0, 255) || undefined;
   return {
@@ -11,6 +11,18 @@ export function listQuery(parameters: URLSearchParams): ListQuery {
     sort: listOrders.find((each) => each === parameters.get('sort')) ?? 'standing',
     page: pageNumber(parameters.get('page')),
   };
+}
+
+/** What it asks for that there is not, each a sentence. */
+export function unknownIn(parameters: URLSearchParams): string[] {
+  const known = { status: standings, sort: listOrders } as const;
+  return Object.entries(known).flatMap(([key, values]) => {
+    const given = parameters.get(key) ?? '';
+    const isKnown = given === '' || values.some((each) => each === given);
+    return isKnown
+      ? []
+      : [`Ignored the unknown ${key} ${JSON.stringify(given.slice(0, 255))}. Known: ${values.join(', ')}.`];
+  });
 }
 
 /** From 1. */

@@ -8,7 +8,7 @@ import { UserError } from '../problems/user-error.ts';
 import { Access, type AccessOptions, type Visitor } from './access/access.ts';
 import { may } from './access/person.ts';
 import { SESSION_MILLISECONDS } from './access/sessions.ts';
-import { listQuery, pageNumber } from './list-query.ts';
+import { listQuery, pageNumber, unknownIn } from './list-query.ts';
 import { LiveUpdates } from './live.ts';
 import type { ActionName, PageSource } from './page-data.ts';
 import { assetPath } from './views/assets.ts';
@@ -171,8 +171,10 @@ export function createPage(options: SiteOptions): Page {
     return show(c, body, { title: 'Overview', section: 'overview', follows: { address: undefined } });
   });
   app.get('/workspaces', async (c) => {
-    const query = listQuery(new URL(c.req.url).searchParams);
-    const body = workspacesView(query, await source.workspaces(query), viewContext(c));
+    const { searchParams } = new URL(c.req.url);
+    const query = listQuery(searchParams);
+    const list = { ...(await source.workspaces(query)), unknown: unknownIn(searchParams) };
+    const body = workspacesView(query, list, viewContext(c));
     return show(c, body, { title: 'Workspaces', section: 'workspaces', follows: { address: undefined } });
   });
   app.get('/workspaces/*', (c) => {

@@ -40,6 +40,7 @@ export const listOrders = ['standing', 'address', 'since', 'checked'] as const;
 export interface ListQuery {
   readonly status: Standing | undefined;
   readonly source: string | undefined;
+  /** Of one of its resources, as `team=sales`. */
   readonly label: string | undefined;
   /** Part of the address. */
   readonly q: string | undefined;
@@ -57,7 +58,6 @@ export interface WorkspaceList {
   readonly found: number;
   readonly total: number;
   readonly sources: readonly string[];
-  readonly labels: readonly string[];
 }
 
 /** A fact with its name; a moment is shown with its age. */

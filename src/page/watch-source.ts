@@ -52,6 +52,7 @@ export class WatchSource implements PageSource, RunObserver {
   readonly #options: WatchSourceOptions;
   readonly #own: RunDetail[] = [];
   #lastRead: RunReport | undefined;
+  #labels: readonly string[] = [];
   #standing: { readonly word: Standing; readonly since: Date } | undefined;
   #version = 0;
   #state: Promise<StateParts> | undefined;
@@ -68,6 +69,7 @@ export class WatchSource implements PageSource, RunObserver {
   finished(report: RunReport): void {
     this.#version += 1;
     this.#state = undefined;
+    this.#labels = report.labels ?? this.#labels;
     if (report.plan !== undefined) this.#lastRead = report;
     const word = standingAfter(report);
     if (this.#standing?.word !== word) this.#standing = { word, since: report.startedAt };
@@ -93,12 +95,15 @@ export class WatchSource implements PageSource, RunObserver {
     };
   }
 
-  async workspaces({ status, q = '' }: ListQuery): Promise<WorkspaceList> {
+  async workspaces({ status, label, q = '' }: ListQuery): Promise<WorkspaceList> {
     const row = this.#row();
-    const isFound = (status === undefined || row.standing === status) && row.address.includes(q);
+    const isFound =
+      (status === undefined || row.standing === status) &&
+      (label === undefined || this.#labels.includes(label)) &&
+      row.address.includes(q);
     const total = this.only() === undefined ? 0 : 1;
     const rows = isFound && total > 0 ? [row] : [];
-    return { rows, found: rows.length, total, sources: [row.source], labels: [] };
+    return { rows, found: rows.length, total, sources: [row.source] };
   }
 
   async workspace(address: string): Promise<WorkspaceDetail | undefined> {
@@ -118,6 +123,9 @@ export class WatchSource implements PageSource, RunObserver {
         ['Platform', opened?.workspace.baseUrl ?? ''],
         ['Manifests', this.#options.source],
         ...(commit === undefined ? [] : [['Commit', commit] as const]),
+        ...(this.#labels.length === 0
+          ? []
+          : [['Labels', this.#options.redact(this.#labels.join(', '))] as const]),
         ['Interval', lasting(intervalSeconds)],
         ...(lastOk === undefined || lastOk === read ? [] : [['Last success', lastOk.startedAt] as const]),
       ],

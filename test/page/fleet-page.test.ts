@@ -112,6 +112,28 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     expect(text).toContain('once it is resumed');
     expect(text).not.toContain('actions/approve');
   });
+  await step('the list is filtered by the labels of resources, also while runs fail', async () => {
+    const labelled = agentManifest('agent-of-acme', 'One.').replace(
+      'metadata:',
+      'metadata:\n  labels: { team: sales, odd: "\\0" }',
+    );
+    await folder.write('acme/manifests/a.yaml', labelled);
+    const find = async (query: string) => (await get(`/workspaces?${query}`)).text;
+    await until(async () => (await find('label=team%3Dsales')).includes('1 of 2 workspaces'));
+    expect(await find('label=team%3Dsales')).toContain(`href="${pathOf(address)}"`);
+    expect(await find('label=team%3Dsal')).toContain('0 of 2 workspaces');
+    expect((await get(pathOf(address))).text).toContain('<dt>Labels</dt><dd><bdi>team=sales</bdi>');
+    await folder.write('acme/manifests/b.yaml', 'no: manifest');
+    await until(async () => (await status(address)) === 'invalid');
+    expect(await find('label=team%3Dsales&status=invalid')).toContain('1 of 2 workspaces');
+    await folder.write('acme/manifests/b.yaml', '# nothing\n');
+  });
+  await step('the list says what it does not know', async () => {
+    const { text } = await get('/workspaces?status=bogus&sort=size');
+    expect(text).toContain('Ignored the unknown status &quot;bogus&quot;. Known: in-sync, waiting');
+    expect(text).toContain('Ignored the unknown sort &quot;size&quot;. Known: standing, address');
+    expect((await get('/workspaces?status=&sort=since')).text).not.toContain('Ignored');
+  });
   await step('a change shows in the version that open pages follow', async () => {
     const before = await source.version(address);
     await write('acme', 'Two.');

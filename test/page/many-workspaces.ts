@@ -21,6 +21,7 @@ export const listPaths = [
   '/workspaces',
   '/workspaces?status=failed&page=50',
   '/workspaces?q=long-0999',
+  '/workspaces?label=team%3Dsales',
   '/workspaces?page=9999',
   '/workspaces?sort=address&page=7',
   '/workspaces?sort=since&page=100',

@@ -64,7 +64,6 @@ export class SampleSource implements PageSource {
       found: fitting.length,
       total: this.rows.length,
       sources: ['voices', 'others'],
-      labels: [],
     };
   }
 

@@ -13,7 +13,10 @@ it('shows the workspace of a watch, starts a run and closes an orphan, each unde
   await workspace.run('apply', '--auto-approve');
   await workspace.folder.write('manifests/b.yaml', '# nothing\n');
   await workspace.run('apply', '--auto-approve');
-  await workspace.folder.write('manifests/a.yaml', agentManifest('answering', 'Be brief.'));
+  await workspace.folder.write(
+    'manifests/a.yaml',
+    agentManifest('answering', 'Be brief.').replace('metadata:', 'metadata:\n  labels: { team: sales }'),
+  );
   const watch = new WatchProcess(['--listen', '127.0.0.1:0', '--interval', '1h'], {
     cwd: workspace.folder.root,
     env: { VOXFORM_API_KEY: API_KEY, VOXFORM_WATCH_TOKEN: TOKEN },
@@ -28,6 +31,8 @@ it('shows the workspace of a watch, starts a run and closes an orphan, each unde
   expect(free.text).toContain('1 to update');
   expect(free.text).toContain('Webhook</span>/leaving');
   expect(free.text).not.toContain('Run now');
+  expect((await ask('/workspaces?label=team%3Dsales')).text).toContain('1 of 1 workspace');
+  expect((await ask('/workspaces?label=team%3Dother')).text).toContain('0 of 1 workspace');
   const bearer = { authorization: `Bearer ${TOKEN}` };
   const metrics = await ask('/metrics', { headers: bearer });
   expect(metrics.text).toContain('voxform_resources{status="update"} 1');

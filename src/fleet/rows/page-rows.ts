@@ -25,6 +25,8 @@ const orders = {
 export interface PageOfWorkspaces {
   readonly status: ShownStatus | undefined;
   readonly source: string | undefined;
+  /** Of one of its resources. */
+  readonly label: string | undefined;
   /** Part of the address. */
   readonly contains: string | undefined;
   readonly order: keyof typeof orders;
@@ -35,11 +37,12 @@ export interface PageOfWorkspaces {
 /** Those of one page in their order, and how many there are on all. */
 export async function pageOfWorkspaces(
   statements: FleetStatements,
-  { status, source, contains, order, offset, limit }: PageOfWorkspaces,
+  { status, source, label, contains, order, offset, limit }: PageOfWorkspaces,
 ): Promise<{ readonly rows: readonly ShownWorkspace[]; readonly found: number; readonly total: number }> {
   const [row] = await statements.ask(
     `WITH s AS (SELECT address, ${SHOWN} AS shown, ${SHOWN_SINCE} AS since, checked_at FROM ${S}.workspaces
-  WHERE ($2::text IS NULL OR source = $2) AND ($3::text IS NULL OR strpos(lower(address), lower($3)) > 0)),
+  WHERE ($2::text IS NULL OR source = $2) AND ($3::text IS NULL OR strpos(lower(address), lower($3)) > 0)
+    AND ($7::text IS NULL OR jsonb_exists(last->'labels', $7))),
 f AS (SELECT * FROM s WHERE $1::text IS NULL OR shown = $1)
 SELECT (SELECT count(*)::integer FROM ${S}.workspaces) AS total, (SELECT count(*)::integer FROM f) AS found,
   ARRAY(SELECT address FROM f ORDER BY ${orders[order]}, address LIMIT $5 OFFSET $6) AS addresses,
@@ -50,6 +53,7 @@ SELECT (SELECT count(*)::integer FROM ${S}.workspaces) AS total, (SELECT count(*
     shownStatuses,
     limit,
     offset,
+    label ?? null,
   );
   const addresses = row?.addresses as string[];
   const rows = await shownWorkspaces(statements, { addresses });

@@ -10,9 +10,14 @@ const orderWords: Readonly<Record<ListQuery['sort'], string>> = {
   checked: 'longest unchecked',
 };
 
+interface Listed extends WorkspaceList {
+  /** What the query asks for that there is not. */
+  readonly unknown: readonly string[];
+}
+
 /** The workspaces that a query finds, counted and cut into pages. */
-export function workspacesView(query: ListQuery, list: WorkspaceList, { now }: ViewContext): Html {
-  const { rows, found, total, sources, labels } = list;
+export function workspacesView(query: ListQuery, list: Listed, { now }: ViewContext): Html {
+  const { rows, found, total, sources, unknown } = list;
   const isFiltered = [query.status, query.source, query.label, query.q].some((each) => each !== undefined);
   const pages = Math.max(1, Math.ceil(found / ROWS_PER_PAGE));
   return html`<h1>Workspaces</h1>
@@ -34,18 +39,10 @@ ${
       )
     : ''
 }
-${
-  labels.length > 0
-    ? choice(
-        'Label',
-        'label',
-        query.label,
-        labels.map((each) => [each, each]),
-      )
-    : ''
-}
+<label>Label<input type="text" name="label" value="${query.label ?? ''}" placeholder="team=sales" maxlength="255"></label>
 <label>Sorted by<select name="sort">${listOrders.map((each) => option(each, orderWords[each], query.sort))}</select></label>
 <button class="primary">Filter</button>${isFiltered ? html`<a class="button" href="/workspaces">Clear</a>` : ''}</form>
+${unknown.map((each) => html`<p class="panel change" role="alert">${each}</p>`)}
 <div id="list" data-live><p class="where">${isFiltered ? `${grouped(found)} of ` : ''}${grouped(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
 ${rows.length === 0 ? html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'No workspace matches.'}</p>` : rowsTable(rows, now)}
 ${pager(query.page, pages, (page) => linkTo({ ...query, page }))}</div>`;
