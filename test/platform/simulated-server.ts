@@ -10,6 +10,10 @@ export interface SimulatedServer {
   refusesPast?(time: number): number;
   /** Standard deviation of the logarithm of a latency. */
   readonly noise?: number;
+  /** Noise that all requests share and that changes slowly: standard deviation, and the milliseconds that it lasts. */
+  readonly slowNoise?: { readonly deviation: number; readonly memory: number };
+  /** Share of the requests that are never answered, and time out after 2 s. */
+  readonly hangs?: number;
   /** Requests of two sorts, where the second takes so many times as long. */
   readonly slowSort?: number;
 }
@@ -28,6 +32,8 @@ interface Running {
   readonly burst: number;
   readonly sort: string;
   readonly isRefused: boolean;
+  readonly lapse: number;
+  readonly hangs: boolean;
 }
 
 /**
@@ -48,6 +54,16 @@ export function simulate(
   let pausedUntil = 0;
   let burst = 0;
   let refusals = 0;
+  let lapse = 0;
+  let slow = { noise: 0, time: 0 };
+
+  const slowNoise = (): number => {
+    if (server.slowNoise === undefined) return 1;
+    const { deviation, memory } = server.slowNoise;
+    const kept = Math.exp((slow.time - time) / memory);
+    slow = { time, noise: kept * slow.noise + deviation * Math.sqrt(1 - kept ** 2) * normal(random) };
+    return Math.exp(slow.noise);
+  };
 
   const start = (): void => {
     left--;
@@ -55,14 +71,25 @@ export function simulate(
     const isRefused = held >= (server.refusesPast?.(time) ?? Number.POSITIVE_INFINITY);
     const isSlow = server.slowSort !== undefined && random() < 0.5;
     const noise = Math.exp((server.noise ?? 0) * normal(random));
-    const work = server.latency(time) * noise * (isSlow ? (server.slowSort ?? 1) : 1);
+    const work = server.latency(time) * slowNoise() * noise * (isSlow ? (server.slowSort ?? 1) : 1);
     lines = lines.filter((free) => free > time).sort((a, b) => a - b);
     const atOnce = server.worksAt?.(time) ?? Number.POSITIVE_INFINITY;
     const begin = lines.length < atOnce ? time : (lines[lines.length - atOnce] ?? time);
     if (!isRefused) lines.push(begin + work);
-    const end = isRefused ? time + server.latency(time) / 4 : begin + work;
+    const hangs = server.hangs !== undefined && random() < server.hangs;
+    const answered = hangs ? time + 2000 : begin + work;
+    const end = isRefused ? time + server.latency(time) / 4 : answered;
     const stamp = limit.stamp(running.length + 1);
-    running.push({ start: time, end, stamp, burst, sort: isSlow ? 'slow' : 'quick', isRefused });
+    running.push({
+      start: time,
+      end,
+      stamp,
+      burst,
+      sort: isSlow ? 'slow' : 'quick',
+      isRefused,
+      lapse,
+      hangs,
+    });
   };
 
   while (left > 0 || running.length > 0) {
@@ -79,6 +106,13 @@ export function simulate(
     time = next.end;
     running.splice(running.indexOf(next), 1);
     answers.push({ time, isRefused: next.isRefused, limit: limit.now });
+    if (next.hangs) {
+      if (next.lapse === lapse) {
+        lapse++;
+        limit.timedOut();
+      }
+      continue;
+    }
     if (!next.isRefused) {
       refusals = 0;
       limit.answered(next.stamp, { sort: next.sort, milliseconds: time - next.start });
