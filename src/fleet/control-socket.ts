@@ -39,9 +39,10 @@ export async function listenForControl(control: FleetControl, file: string): Pro
   });
   // Its lock says that nobody else serves this fleet: what lies there is of a process that died.
   await rm(file, { force: true });
+  const at = shortest(file);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(shortest(file), resolve);
+    server.listen(at, resolve);
   });
   await chmod(file, 0o600);
   return {
@@ -95,7 +96,8 @@ async function respond(control: FleetControl, socket: Socket): Promise<void> {
 
 function connected(file: string): Promise<Socket | undefined> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ path: shortest(file), allowHalfOpen: true });
+    const at = shortest(file);
+    const socket = connect({ path: at, allowHalfOpen: true });
     socket.once('connect', () => resolve(socket));
     socket.once('error', (error) => {
       const isNobody = ['ENOENT', 'ECONNREFUSED'].includes(errorCode(error) ?? '');
@@ -105,8 +107,15 @@ function connected(file: string): Promise<Socket | undefined> {
   });
 }
 
-/** The path of a socket may have about a hundred bytes. */
+/** Bytes that the path of a socket may have on every system. */
+const LONGEST = 103;
+
+/** @throws UserError where the system cannot open it from here. */
 function shortest(file: string): string {
   const relative = path.relative('.', file);
-  return relative.length < file.length ? relative : file;
+  const found = relative.length < file.length ? relative : file;
+  if (Buffer.byteLength(found) <= LONGEST) return found;
+  throw new UserError(`the path of the socket is too long for the system: ${file}`, {
+    hint: 'Run voxform in the folder of the fleet instead of naming it with -C, or give it a shorter path.',
+  });
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { fleetControl } from '../../src/fleet/control.ts';
+import { controlThrough } from '../../src/fleet/control-socket.ts';
 import { embeddedFleetDatabase } from '../../src/fleet/database/fleet-database.ts';
 import { loadFleetFile } from '../../src/fleet/fleet-file.ts';
 import { openFleetDatabase } from '../../src/fleet/open-fleet.ts';
@@ -34,6 +35,14 @@ it('serves a fleet and keeps its states in an embedded database, for one process
     expect((await fleetControl(reopened).status({})).counts['in-sync']).toBe(1);
   });
   await rm(folder, { recursive: true });
+});
+
+it('says what helps where the path of its socket is too long', async () => {
+  const file = path.join('/', 'd'.repeat(120), 'control.sock');
+  await expect(controlThrough(file)).rejects.toMatchObject({
+    message: expect.stringContaining('too long'),
+    hint: expect.stringContaining('in the folder of the fleet'),
+  });
 });
 
 it('waits for a command that has the embedded database when it begins to serve, and no longer than for that', async () => {
