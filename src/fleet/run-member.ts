@@ -9,7 +9,8 @@ import type { JointLimit } from '../platform/joint-limit.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import { Redactor } from '../values/redactor.ts';
-import { FLEET_SCHEMA } from './database/fleet-tables.ts';
+import { Secret } from '../values/value.ts';
+import { stateSetting } from './fleet-state.ts';
 import type { KeptLoads } from './kept-loads.ts';
 import type { ProjectCheckout, ProjectVersion, Sources } from './member.ts';
 import type { AskedWhy, RunRow } from './rows/run-rows.ts';
@@ -118,7 +119,7 @@ export async function runMember(
 }
 
 function moveHint({ address, workspace }: RunRow): string {
-  const settings = `{ backend: postgres, url: { $secret: FLEET_DATABASE_URL }, schema: ${FLEET_SCHEMA}, name: ${JSON.stringify(address)} }`;
+  const settings = stateSetting(new Secret('FLEET_DATABASE_URL', undefined), address);
   return `To keep it there, name its place in voxform.yaml (state: { backend: local }). To move it to the database of the fleet, set state: ${settings}, then run voxform state move --from PLACE -w ${workspace}`;
 }
 

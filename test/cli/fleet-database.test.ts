@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { expect, it } from 'vitest';
 import { Interrupts } from '../../src/cli/interrupts.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
@@ -20,9 +21,10 @@ it('is set up by an administrator, and served with rights on its two schemas alo
   const role = await pg.role();
   const url = pg.urlWith({ user: role, password: 'p' });
   await using emulator = await startEmulator({ seed: 1 });
+  const project = projectFile(emulator).replace('VOXFORM_API_KEY', 'ACME_KEY');
   await using folder = await temporaryFolder({
     'fleet.yaml': FLEET,
-    'voices/acme/voxform.yaml': projectFile(emulator).replace('VOXFORM_API_KEY', 'ACME_KEY'),
+    'voices/acme/voxform.yaml': project,
     'voices/acme/manifests/a.yaml': agentManifest('a', 'One.'),
   });
   const env = { ACME_KEY: 'key-of-acme', FLEET_DATABASE_URL: url };
@@ -53,6 +55,18 @@ it('is set up by an administrator, and served with rights on its two schemas alo
     expect((await serving).code).toBe(0);
     expect(emulator.world.agents.size).toBe(1);
     expect((await fleet('init')).code).toBe(0);
+  });
+  await step('and says how other commands mean its states', async () => {
+    const { stdout } = await fleet('state-setting', 'voices/acme:test');
+    await folder.write('copy/voxform.yaml', project.replace('test:\n', `test:\n    ${stdout}`));
+    await folder.write('copy/manifests/a.yaml', agentManifest('a', 'One.'));
+    const cwd = path.join(folder.root, 'copy');
+    expect((await command(['state', 'list'], { cwd, env })).stdout).toContain('Agent/a');
+    await pg.sql('TRUNCATE voxform_fleet.states CASCADE');
+    expect((await fleet('state-setting', 'voices/acme:test')).stderr).toContain(
+      'has no state of voices/acme',
+    );
+    expect((await fleet('state-setting', 'voices/acne:test')).stderr).toContain('did you mean');
   });
 });
 

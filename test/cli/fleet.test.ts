@@ -70,6 +70,11 @@ workspaces: { "*/acme:test": { mode: approve, interval: 1s }, "*": { mode: apply
     return workspaces.find((each: { address: string }) => each.address === address)?.status;
   };
 
+  await step('and says why other commands cannot mean its states', async () => {
+    const { code, stderr } = await fleet('state-setting', acme);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('can use its embedded database')]);
+  });
+
   await step('by one process, which another one hears', async () => {
     const { code, stderr } = await fleet('serve');
     expect([code, stderr]).toEqual([1, expect.stringContaining('is in use by process')]);

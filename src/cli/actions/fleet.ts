@@ -3,7 +3,9 @@ import type { FleetControl, FleetStatus } from '../../fleet/control.ts';
 import type { FleetDatabase } from '../../fleet/database/fleet-database.ts';
 import { setUpTables, tablesScript } from '../../fleet/database/set-up-tables.ts';
 import { FLEET_FILE, type FleetFile, loadFleetFile } from '../../fleet/fleet-file.ts';
+import { stateSetting } from '../../fleet/fleet-state.ts';
 import { openFleetDatabase, withControl } from '../../fleet/open-fleet.ts';
+import { isStateKept } from '../../fleet/rows/page-rows.ts';
 import type { ShownStatus } from '../../fleet/rows/status-rows.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
@@ -106,6 +108,35 @@ async function showPlan(context: Context, flags: FleetFlags & { readonly address
   terminal.out(reportText(planReport(plan), terminal.style));
   const id = approvalDigest(plan).slice(0, 12);
   terminal.out(`\nTo approve it: voxform fleet approve ${flags.address} ${id}\n`);
+  return ExitCode.ok;
+}
+
+/** For commands that change the state of a workspace in another way than a run does. */
+export async function fleetStateSetting(
+  context: Context,
+  flags: FleetFlags & { readonly address: string },
+): Promise<number> {
+  const { address } = flags;
+  const fleet = fleetFileOf(context, flags);
+  const { database } = fleet;
+  if (database === undefined) {
+    throw new UserError('only the process that serves the fleet can use its embedded database', {
+      hint: 'Set database in the fleet file to the address of a PostgreSQL.',
+    });
+  }
+  await asked(context, flags, (control) => control.status({ address }));
+  const opened = await openFleetDatabase(fleet, context.cwd, 'command');
+  try {
+    // Another place than that of its runs would begin a second state.
+    if (!(await isStateKept(opened, address))) {
+      throw new UserError(`the database of the fleet has no state of ${address}`, {
+        hint: 'It has not run yet, or its project names the place of its state: use that one.',
+      });
+    }
+  } finally {
+    await opened.close();
+  }
+  context.terminal.out(`state: ${stateSetting(database, address)}\n`);
   return ExitCode.ok;
 }
 

@@ -119,6 +119,14 @@ export const fleetCommands = {
         .argument('<name>', 'Name of its owner')
         .action(perform(async () => (await tokens()).tokenRemove, withoutProject));
       fleet
+        .command('state-setting')
+        .summary('Show where the state of a workspace is')
+        .description(
+          'Show the state setting with which other commands mean the state of a workspace that the fleet keeps. Set it for the workspace in a copy of the project, and run import, state resolve or orphans close there.',
+        )
+        .argument('<address>', ADDRESS)
+        .action(perform(async () => (await actions()).fleetStateSetting, withoutProject));
+      fleet
         .command('init')
         .summary('Set up the database of the fleet')
         .description('Create the tables of the fleet, which fleet serve does too where it has the rights.')
