@@ -36,7 +36,7 @@ export function fleetStatusText(status: FleetOverview, style: Style, { address }
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const named = shownStatuses.filter((name) => counts[name] > 0).map((name) => `${counts[name]} ${name}`);
   const open = workspaces
-    .filter((each) => each.status !== 'in-sync')
+    .filter((each) => each.status !== 'in-sync' || noteOn(each) !== '')
     .sort((a, b) => shownStatuses.indexOf(a.status) - shownStatuses.indexOf(b.status));
   const rows = open
     .slice(0, MOST_ROWS)
@@ -106,7 +106,9 @@ function noteOn({ address, status, plan, paused, problem, last, vanishedAt }: Sh
   if (vanishedAt !== null) return 'its project left the source, and its state has records';
   if (problem !== null) return escapeControls(problem);
   const text = isObject(last) ? (last.error ?? firstOf(last.problems) ?? firstOf(last.drift)) : undefined;
-  return status !== 'never-run' && typeof text === 'string' ? escapeControls(text) : '';
+  if (status !== 'never-run' && status !== 'in-sync' && typeof text === 'string') return escapeControls(text);
+  const person = isObject(last) ? Number(last.person ?? 0) : 0;
+  return person === 0 ? '' : `${plural(person, 'resource')} with a step for a person`;
 }
 
 function firstOf(list: unknown): unknown {

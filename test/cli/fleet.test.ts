@@ -112,6 +112,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 1s }, "*": { mode: apply
   await step('and applies what was approved', async () => {
     expect((await fleet('approve', acme, plan)).stdout).toBe(`Approved plan ${plan} of ${acme}.\n`);
     await until(async () => (await statusOf(acme)) === 'in-sync');
+    expect((await fleet('status', acme)).stdout).toContain('1 resource with a step for a person');
     expect(first.world.agents.size).toBe(1);
     expect((await fleet('status', '--detailed-exitcode')).code).toBe(2);
   });

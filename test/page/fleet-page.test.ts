@@ -15,6 +15,11 @@ import { enterMany, listPaths } from './many-workspaces.ts';
 import { runningPage } from './running-page.ts';
 
 const RULES = 'workspaces: { "*": { mode: approve, interval: 1h } }';
+const USER = `apiVersion: voxform/v1
+kind: WorkspaceUser
+metadata: { name: ann }
+spec: { email: ann@example.com, role: member }
+`;
 const FORM = /action="\/workspaces[^>]*><input type="hidden" name="form" value="([^"]+)"/;
 
 it('shows a plan of a fleet, has it approved by whoever may, and tells who did', {
@@ -100,6 +105,16 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
   await step('the step that is left to a person is told, though all is in sync', async () => {
     expect((await get(pathOf(address))).text).toMatch(/For a person \(1\)[\s\S]*publish it when it is ready/);
     expect((await get('/')).text).toMatch(/<h2>Needs a person[\s\S]*voices\/acme:test[\s\S]*1 for a person/);
+  });
+  await step('a manual step without a change is shown, also while the workspace is paused', async () => {
+    await folder.write('acme/manifests/u.yaml', USER);
+    await until(async () => (await status(address)) === 'pending');
+    await control.pause([address], { by: 'ann' });
+    const { text } = await get(pathOf(address));
+    expect(text).toMatch(/badge[^>]*>paused[\s\S]*1 manual[\s\S]*For a person \(2\)[\s\S]*WorkspaceUser/);
+    await folder.write('acme/manifests/u.yaml', '# Nobody.\n');
+    await control.resume([address], 'ann');
+    await until(async () => (await status(address)) === 'in-sync');
   });
   await step('a rejected plan is shown, and cannot be approved', async () => {
     const beta = pathOf('voices/beta:test');
