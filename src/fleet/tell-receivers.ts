@@ -5,6 +5,7 @@ import type { RunReport } from '../operator/run-report.ts';
 import type { WatchLog } from '../operator/watch-log.ts';
 import type { FleetStatements } from './database/fleet-database.ts';
 import { FLEET_SCHEMA } from './database/fleet-tables.ts';
+import { storableJson } from './database/storable-json.ts';
 
 interface Telling {
   readonly database: FleetStatements;
@@ -28,7 +29,7 @@ export async function tellReceivers(address: string, report: RunReport, telling:
   const remembered = before === undefined ? undefined : (JSON.parse(before) as RememberedNotifications);
   const notifier = new Notifier({ ...telling, remembered });
   notifier.finished(report);
-  const after = JSON.stringify(notifier.remembered);
+  const after = storableJson(notifier.remembered);
   if (after === before) return;
   await ask(
     `INSERT INTO ${table} (address, key, digest) SELECT address, $2, $3 FROM ${FLEET_SCHEMA}.workspaces WHERE address = $1

@@ -1,6 +1,7 @@
 import type { Json } from '../../values/json.ts';
 import type { FleetDatabase, FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+import { storableJson } from '../database/storable-json.ts';
 import type { ClaimedJob, Queue } from '../queue.ts';
 import { LEFT, lockRows, type RunRow, type RunStatus } from './run-rows.ts';
 
@@ -63,13 +64,13 @@ export async function enterFinished(
     );
     const kept = runs.filter(({ job }) => ours.has(job.id));
     if (kept.length === 0) return;
-    await statements.ask(UPDATE, JSON.stringify(kept.map(changesOf)));
+    await statements.ask(UPDATE, storableJson(kept.map(changesOf)));
     for (const run of kept) {
       await enterPlan(statements, run);
       if (run.isChecked) await enterLeft(statements, run);
     }
     const records = kept.filter(({ record }) => record !== undefined);
-    if (records.length > 0) await statements.ask(ADD_RUNS, JSON.stringify(records.map(recordOf)));
+    if (records.length > 0) await statements.ask(ADD_RUNS, storableJson(records.map(recordOf)));
   });
 }
 
@@ -141,7 +142,7 @@ WHERE p.state IN ('stale', 'applied')`,
     address,
     plan.id,
     plan.digest,
-    JSON.stringify(plan.document),
+    storableJson(plan.document),
   );
 }
 
@@ -157,7 +158,7 @@ async function enterLeft({ ask }: FleetStatements, { row, left }: FinishedRun): 
 ON CONFLICT (address, id) DO UPDATE SET digest = excluded.digest, plan = excluded.plan, made_at = now()`,
     row.address,
     left.digest,
-    JSON.stringify(left.document),
+    storableJson(left.document),
   );
 }
 

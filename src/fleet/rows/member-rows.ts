@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { unusedRules } from '../addresses.ts';
 import type { FleetDatabase, FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+import { storableJson } from '../database/storable-json.ts';
 import type { SourceContents, Sources } from '../member.ts';
 
 /** A source that this process is to fetch. */
@@ -24,7 +25,7 @@ export async function enterSources({ ask }: FleetStatements, all: Sources['all']
     `INSERT INTO ${S}.sources (name, shown) SELECT name, shown FROM json_to_recordset($1::json) AS s (name text, shown text)
 ON CONFLICT (name) DO UPDATE SET shown = excluded.shown, digest = NULL, next_fetch = now()
 WHERE sources.shown <> excluded.shown`,
-    JSON.stringify(all.map(({ name, shown }) => ({ name, shown }))),
+    storableJson(all.map(({ name, shown }) => ({ name, shown }))),
   );
 }
 
@@ -52,7 +53,7 @@ export async function renewClaims(
   await ask(
     `UPDATE ${S}.sources s SET next_fetch = now() + $2 * interval '1 millisecond'
 FROM json_to_recordset($1::json) AS c (name text, seq bigint) WHERE s.name = c.name AND s.seq = c.seq`,
-    JSON.stringify([...claims]),
+    storableJson([...claims]),
     patience,
   );
 }
@@ -84,7 +85,7 @@ export function enterContents(
   seq = seq + 1, next_fetch = now() + $5 * interval '1 millisecond' WHERE name = $1`,
       name,
       contents.commit ?? null,
-      JSON.stringify(contents.warnings),
+      storableJson(contents.warnings),
       digest,
       interval,
     );
@@ -152,7 +153,7 @@ const DIFFERS = `(w.source, w.project, w.workspace, w.workspace_id, w.base_url, 
 async function enterMembers({ ask }: FleetStatements, { source, projects }: SourceContents): Promise<void> {
   const members = projects.flatMap((project) => project.members);
   const broken = projects.filter(({ problem }) => problem !== undefined);
-  const found = JSON.stringify(members);
+  const found = storableJson(members);
   // A lock on a row that stays as it is would keep runs from writing theirs.
   await ask(
     `SELECT FROM ${S}.workspaces w LEFT JOIN ${FOUND} ON m.address = w.address
@@ -183,7 +184,7 @@ ON CONFLICT (address) DO UPDATE SET
 FROM json_to_recordset($1::json) AS p (project text, version text, commit text, problem text)
 WHERE w.source = $2 AND w.project = p.project AND w.vanished_at IS NULL
   AND (w.version, w.problem) IS DISTINCT FROM (p.version, p.problem)`,
-    JSON.stringify(broken.map(({ members: _, ...project }) => project)),
+    storableJson(broken.map(({ members: _, ...project }) => project)),
     source,
   );
   const gone = `source = $1 AND NOT (address = ANY ($2::text[])) AND NOT (project = ANY ($3::text[]))`;
