@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { writes } from '../engine/plan/plan-actions.ts';
-import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import { isNotApplied, type PlanDocument } from '../engine/plan/plan-document.ts';
 import { sealed } from '../engine/plan/saved-plan.ts';
 import { countsOf } from '../operator/health/metrics.ts';
 import { type Pauses, retryPause } from '../operator/loop.ts';
@@ -124,13 +124,16 @@ function documentOf(plan: PlanDocument): Json {
   return JSON.parse(JSON.stringify(sealed(plan))) as Json;
 }
 
-/** The same digest for as long as the same is left. */
+/** Without what is in sync, as many workspaces have something left. The same digest for as long as the same is left. */
 function leftIn(after: PlanDocument): NonNullable<FinishedRun['left']> | undefined {
   if (after.resources.every((each) => each.action === 'noop' && !isForPerson(each))) return undefined;
-  const { state, resources } = after;
+  const { state } = after;
+  const resources = after.resources.filter(
+    (each) => each.action !== 'noop' || isForPerson(each) || isNotApplied(each),
+  );
   return {
     digest: hash('sha256', JSON.stringify([state.lineage, resources])),
-    document: documentOf(after),
+    document: documentOf({ ...after, resources }),
   };
 }
 

@@ -68,28 +68,30 @@ function countWords(counts: LastSummary['counts'], form: 'count' | 'done'): stri
     });
 }
 
-/** Those of the plan where there is one, else those that the state has, as far as the last run tells how they stand. */
+/** Those of the plan, which may leave out what is in sync, then the others that the state has, as far as the last run tells how they stand. */
 export function resourcesOfState(
   document: StateDocument | undefined,
   plan: PlanDocument | undefined,
   shown: ShownWorkspace,
 ): readonly ResourceRow[] {
-  if (plan !== undefined) return statusOf(plan.resources);
   const { drift, missing } = lastRun(shown);
-  const rows = Object.entries(document?.resources ?? {}).map(([address, { id }]): ResourceRow => {
+  const planned = plan?.resources ?? [];
+  const told = new Set(planned.flatMap(({ address, previous_address: before }) => [address, before]));
+  const others = Object.entries(document?.resources ?? {}).filter(([address]) => !told.has(address));
+  const rows = others.map(([address, { id }]): ResourceRow => {
     const isMissing = missing.some((each) => each.address === address);
     const isDrifted = drift.includes(address) && shown.status !== 'in-sync';
     const status = isMissing
       ? 'blocked'
       : isDrifted
         ? 'drifted'
-        : shown.status === 'in-sync'
+        : shown.status === 'in-sync' || plan !== undefined
           ? 'in sync'
           : 'recorded';
     return { address, id, status, detail: isMissing ? 'missing from the platform' : '' };
   });
   const isFine = ({ status }: ResourceRow) => Number(status === 'in sync' || status === 'recorded');
-  return rows.sort((a, b) => isFine(a) - isFine(b));
+  return [...statusOf(planned), ...rows.sort((a, b) => isFine(a) - isFine(b))];
 }
 
 /** @param written the same run as the history of the state tells it. */

@@ -4,6 +4,7 @@ import { fleetControl } from '../../src/fleet/control.ts';
 import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
 import { addToken, listTokens, removeToken } from '../../src/fleet/rows/token-rows.ts';
 import { closingOrphans } from '../../src/page/fleet-orphans.ts';
+import { resourcesOfState } from '../../src/page/fleet-rows.ts';
 import { FleetSource } from '../../src/page/fleet-source.ts';
 import { pathOf } from '../../src/page/views/parts.ts';
 import { Secret } from '../../src/values/value.ts';
@@ -112,6 +113,9 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     await control.pause([address], { by: 'ann' });
     const { text } = await get(pathOf(address));
     expect(text).toMatch(/badge[^>]*>paused[\s\S]*1 manual[\s\S]*For a person \(2\)[\s\S]*WorkspaceUser/);
+    expect(text).toMatch(
+      /<h2>Resources[\s\S]*1 unpublished[\s\S]*1 manual|<h2>Resources[\s\S]*1 manual[\s\S]*1 unpublished/,
+    );
     await folder.write('acme/manifests/u.yaml', '# Nobody.\n');
     await control.resume([address], 'ann');
     await until(async () => (await status(address)) === 'in-sync');
@@ -196,6 +200,25 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     const { digest } = (await database.ask('SELECT digest FROM voxform_fleet.sessions'))[0] ?? {};
     expect(await sessionsIn(database).person(String(digest))).toBe(undefined);
   });
+});
+
+it('lists what a plan leaves out as in sync', () => {
+  const state = { resources: { 'Agent/a': { id: '1' }, 'Agent/b': { id: '2' }, 'Agent/old': { id: '3' } } };
+  const resource = { kind: 'Agent', source: null, changes: [] };
+  const resources = [
+    { ...resource, address: 'Agent/a', action: 'manual', id: '1', reason: 'by hand' },
+    { ...resource, address: 'Agent/new', previous_address: 'Agent/old', action: 'noop', id: '3', reason: '' },
+  ];
+  const rows = resourcesOfState(
+    state as never,
+    { resources } as never,
+    { status: 'paused', last: {} } as never,
+  );
+  expect(rows.map(({ address, status }) => [address, status])).toEqual([
+    ['Agent/a', 'manual'],
+    ['Agent/new', 'in sync'],
+    ['Agent/b', 'in sync'],
+  ]);
 });
 
 it('shows 10,000 workspaces in pages of less than 100 kB', { timeout: 60_000 }, async () => {
