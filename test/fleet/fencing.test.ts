@@ -21,7 +21,7 @@ const postsIn = ({ emulators }: TestFleet) =>
 async function stuckInApply(): Promise<TestFleet> {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY, agents: ['b'] });
   // Two are sent, and no answer comes before the test is over.
-  fleet.emulators.get('acme')?.faults.add({ match: { method: 'POST' }, times: 2, fault: { delayMs: 8_000 } });
+  fleet.emulators.get('acme')?.faults.add({ match: { method: 'POST' }, times: 2, fault: { delayMs: 4_000 } });
   return fleet;
 }
 
@@ -54,8 +54,8 @@ it('lets a process that was stopped in mid-apply write nothing once another has 
   );
   const after = await stateIn(fleet);
   child.kill('SIGCONT');
-  await fleet.until(() => child.events.some(({ event }) => event === 'run'));
-  expect(child.events.find(({ event }) => event === 'run')).toMatchObject({ result: 'failed' });
+  // It may first be given a turn anew, for the file that came.
+  await fleet.until(() => child.events.some(({ result }) => result === 'failed'));
   await step('ends in order all the same', async () => {
     child.kill('SIGTERM');
     await child.ended;
