@@ -1,5 +1,6 @@
 import type { FleetStatus } from '../fleet/control.ts';
-import { type ShownWorkspace, shownStatuses } from '../fleet/rows/status-rows.ts';
+import type { ShownWorkspace } from '../fleet/rows/status-rows.ts';
+import { shownStatuses } from '../fleet/shown-status.ts';
 import { escapeControls } from '../output/escape-controls.ts';
 import { plural } from '../output/plural.ts';
 import type { Style } from '../output/style.ts';

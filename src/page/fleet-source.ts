@@ -15,9 +15,9 @@ import {
   type FleetFigures,
   fleetFigures,
   type ShownWorkspace,
-  shownStatuses,
   shownWorkspaces,
 } from '../fleet/rows/status-rows.ts';
+import { shownStatuses } from '../fleet/shown-status.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import { runsIn } from '../state/history.ts';

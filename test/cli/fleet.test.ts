@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { Interrupts } from '../../src/cli/interrupts.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { shownStatuses } from '../../src/fleet/rows/status-rows.ts';
+import { shownStatuses } from '../../src/fleet/shown-status.ts';
 import { step } from '../step.ts';
 import { command } from '../trust/in-process.ts';
 import { temporaryFolder } from './voxform-process.ts';

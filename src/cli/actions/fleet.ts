@@ -6,7 +6,7 @@ import { FLEET_FILE, type FleetFile, loadFleetFile } from '../../fleet/fleet-fil
 import { stateSetting } from '../../fleet/fleet-state.ts';
 import { openFleetDatabase, withControl } from '../../fleet/open-fleet.ts';
 import { isStateKept } from '../../fleet/rows/page-rows.ts';
-import type { ShownStatus } from '../../fleet/rows/status-rows.ts';
+import type { ShownStatus } from '../../fleet/shown-status.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';

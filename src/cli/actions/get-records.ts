@@ -141,7 +141,7 @@ function called({ id, given }: AskedRecord): string {
   return namedId(id, given === id ? undefined : given);
 }
 
-/** A record that is not there is told of by its id, not by its path. */
+/** Names a record that was not found by its id rather than by its path. */
 async function* foundOr(records: AsyncIterable<AnyRecord>, asked: AskedRecord): AsyncGenerator<AnyRecord> {
   try {
     yield* records;

@@ -1,22 +1,10 @@
 import { Option } from 'commander';
+import { shownStatuses } from '../../fleet/shown-status.ts';
 import { duration, outputOption } from '../flags.ts';
 import { pageRoles, withPage } from '../page-flags.ts';
 import type { CommandTable } from '../perform.ts';
 
 const ADDRESS = 'Address, SOURCE/PROJECT:WORKSPACE';
-/** Those that `fleet status` counts. */
-const statuses = [
-  'failed',
-  'invalid',
-  'waiting',
-  'vanished',
-  'stale',
-  'drifted',
-  'pending',
-  'paused',
-  'never-run',
-  'in-sync',
-];
 const withoutProject = { withoutProject: true };
 
 /** Many workspaces, kept by any number of processes over one database. */
@@ -53,7 +41,9 @@ export const fleetCommands = {
         )
         .argument('[address]', ADDRESS)
         .addOption(outputOption(['text', 'json']))
-        .addOption(new Option('--only <statuses...>', 'Only workspaces with this status').choices(statuses))
+        .addOption(
+          new Option('--only <statuses...>', 'Only workspaces with this status').choices(shownStatuses),
+        )
         .option('--detailed-exitcode', 'Exit with 2 when a workspace is not in sync')
         .action(perform(async () => (await actions()).fleetStatus, withoutProject));
       fleet

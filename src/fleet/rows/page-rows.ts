@@ -2,15 +2,9 @@ import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
 import type { Json } from '../../values/json.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+import { type ShownStatus, shownStatuses } from '../shown-status.ts';
 import { LEFT } from './run-rows.ts';
-import {
-  SHOWN,
-  SHOWN_SINCE,
-  type ShownStatus,
-  type ShownWorkspace,
-  shownStatuses,
-  shownWorkspaces,
-} from './status-rows.ts';
+import { SHOWN, SHOWN_SINCE, type ShownWorkspace, shownWorkspaces } from './status-rows.ts';
 
 const S = FLEET_SCHEMA;
 

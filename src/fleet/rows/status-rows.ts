@@ -2,23 +2,7 @@ import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
 import type { Json } from '../../values/json.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
-import type { RunStatus } from './run-rows.ts';
-
-/** How a workspace stands at this moment. */
-export const shownStatuses = [
-  'failed',
-  'invalid',
-  'waiting',
-  'vanished',
-  'stale',
-  'drifted',
-  'pending',
-  'paused',
-  'never-run',
-  'in-sync',
-] as const satisfies readonly (RunStatus | 'vanished' | 'stale' | 'paused' | 'never-run')[];
-
-export type ShownStatus = (typeof shownStatuses)[number];
+import { type ShownStatus, shownStatuses } from '../shown-status.ts';
 
 /** Seconds without a sign of life after which a process counts as dead. */
 const DEAD_AFTER = 60;

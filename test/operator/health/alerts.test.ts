@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { createFleetMetrics } from '../../../src/fleet/fleet-metrics.ts';
-import { shownStatuses } from '../../../src/fleet/rows/status-rows.ts';
+import { shownStatuses } from '../../../src/fleet/shown-status.ts';
 import { createMetrics } from '../../../src/operator/health/metrics.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');

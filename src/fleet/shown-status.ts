@@ -1,0 +1,17 @@
+import type { RunStatus } from './rows/run-rows.ts';
+
+/** How a workspace stands at this moment. */
+export const shownStatuses = [
+  'failed',
+  'invalid',
+  'waiting',
+  'vanished',
+  'stale',
+  'drifted',
+  'pending',
+  'paused',
+  'never-run',
+  'in-sync',
+] as const satisfies readonly (RunStatus | 'vanished' | 'stale' | 'paused' | 'never-run')[];
+
+export type ShownStatus = (typeof shownStatuses)[number];
