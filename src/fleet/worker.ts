@@ -95,9 +95,10 @@ export class Worker {
 
   /** Gives a sign of life for all jobs; a run whose job is somebody else's by now ends. */
   async beat(): Promise<void> {
-    const jobs = [...this.#running, ...this.#finished].map(({ job }) => job);
-    const ours = await this.#options.queue.beat(jobs);
-    for (const { job, stop } of this.#running) if (!ours.has(job.id)) stop.abort(TAKEN);
+    // Others begin meanwhile.
+    const running = [...this.#running];
+    const ours = await this.#options.queue.beat([...running, ...this.#finished].map(({ job }) => job));
+    for (const { job, stop } of running) if (!ours.has(job.id)) stop.abort(TAKEN);
   }
 
   /** Ends all runs; each finishes its requests in flight. */
