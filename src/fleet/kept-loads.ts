@@ -1,22 +1,42 @@
 import { LastLoad } from '../operator/last-load.ts';
 
 /** Bytes of files that are kept as what they were loaded as, which takes several times that much memory. */
-const MOST_BYTES = 32 * 1024 * 1024;
+const MOST_BYTES = 16 * 1024 * 1024;
 
-/** The last loads of the workspaces of a process, those that ran last where there is no room for all. */
+/** Where there is no room for all, one of so many new loads takes the place of the oldest ones. */
+const ONE_OF = 32;
+
+/**
+ * The last loads of the workspaces of a process. Workspaces run in turn: if each new load took the place of the oldest, none would be
+ * there any more when its workspace runs again.
+ */
 export class KeptLoads {
   readonly #loads = new Map<string, LastLoad>();
+  readonly #mostBytes: number;
+  #bytes = 0;
+  #refused = 0;
 
+  constructor(mostBytes = MOST_BYTES) {
+    this.#mostBytes = mostBytes;
+  }
+
+  /** The last load of a workspace, for one run. */
   of(address: string): LastLoad {
     const load = this.#loads.get(address) ?? new LastLoad();
-    this.#loads.delete(address);
-    let bytes = [...this.#loads.values()].reduce((sum, each) => sum + each.bytes, load.bytes);
-    for (const [oldest, { bytes: freed }] of this.#loads) {
-      if (bytes <= MOST_BYTES) break;
-      this.#loads.delete(oldest);
-      bytes -= freed;
-    }
-    this.#loads.set(address, load);
+    if (this.#loads.delete(address)) this.#bytes -= load.bytes;
     return load;
+  }
+
+  /** Keeps the load of a run that ended. */
+  keep(address: string, load: LastLoad): void {
+    if (load.bytes > this.#mostBytes) return;
+    if (this.#bytes + load.bytes > this.#mostBytes && ++this.#refused % ONE_OF !== 0) return;
+    this.#loads.set(address, load);
+    this.#bytes += load.bytes;
+    for (const [oldest, { bytes }] of this.#loads) {
+      if (this.#bytes <= this.#mostBytes) break;
+      this.#loads.delete(oldest);
+      this.#bytes -= bytes;
+    }
   }
 }

@@ -86,11 +86,12 @@ export async function runMember(
     workspace: row.workspace,
     redactor,
   };
+  const last = loads.of(row.address);
   const manifests = new LastGoodManifests({
     context: { ...ofWorkspace, interrupts: shutdown },
     source,
     local: sources.local(row.source, row.project),
-    last: loads.of(row.address),
+    last,
     watchFiles: async () => false,
   });
   const reconciler = new Reconciler({
@@ -115,6 +116,7 @@ export async function runMember(
     triggers: [trigger],
     askedBy: row.asked?.by === undefined ? [] : [row.asked.by],
   });
+  loads.keep(row.address, last);
   return { report, version: inForce, redact: (text) => redactor.redact(text) };
 }
 

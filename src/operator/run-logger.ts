@@ -21,6 +21,8 @@ import { type LogFields, RepeatFilter, type WatchLevel, type WatchLog } from './
 
 /** Logs what is new about a run, and nothing where nothing changed. */
 export class RunLogger implements RunObserver {
+  readonly #own: WatchLog | undefined;
+  /** Of the run that is told now. */
   #log: WatchLog | undefined;
   readonly #said = new RepeatFilter();
   #failures = 0;
@@ -30,10 +32,10 @@ export class RunLogger implements RunObserver {
 
   /** @param log of runs that end without one of their own. */
   constructor(log?: WatchLog) {
-    this.#log = log;
+    this.#own = log;
   }
 
-  finished(report: RunReport, log = this.#log): void {
+  finished(report: RunReport, log = this.#own): void {
     this.#log = log;
     this.#run = report.number;
     this.#fetching(report);
@@ -46,6 +48,8 @@ export class RunLogger implements RunObserver {
       this.#byHand(report);
     }
     this.#close(report);
+    // It holds all of the run.
+    this.#log = undefined;
   }
 
   #say(level: WatchLevel, message: string, fields: LogFields): void {

@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { withOpen } from '../../src/files/input-files.ts';
+import { KeptLoads } from '../../src/fleet/kept-loads.ts';
+import type { LastLoad, LoadedFiles } from '../../src/operator/last-load.ts';
+
+const BYTES = 1000;
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'kept-loads-'));
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A run of a workspace with one file. */
+async function run(loads: KeptLoads, address: string): Promise<LastLoad> {
+  const load = loads.of(address);
+  await load.load('key', async () => {
+    const file = path.join(folder, 'manifest.yaml');
+    writeFileSync(file, 'x'.repeat(BYTES));
+    withOpen(file, () => undefined);
+    return {} as LoadedFiles;
+  });
+  loads.keep(address, load);
+  return load;
+}
+
+test('keeps loads where there are more workspaces than room, though they run in turn', async () => {
+  const loads = new KeptLoads(BYTES * 10);
+  const last = new Map<string, LastLoad>();
+  let again = 0;
+  for (let turn = 0; turn < 5; turn++) {
+    for (let workspace = 0; workspace < 40; workspace++) {
+      const address = `clients:${workspace}`;
+      const load = await run(loads, address);
+      if (load === last.get(address)) again++;
+      last.set(address, load);
+    }
+  }
+  // Ten of forty have room, in four of the five turns; few of them gave way to others.
+  expect(again).toBeGreaterThan(25);
+  expect(again).toBeLessThanOrEqual(40);
+});
+
+test('lets those that no longer run give way', async () => {
+  const loads = new KeptLoads(BYTES * 2);
+  for (const address of ['gone:1', 'gone:2']) await run(loads, address);
+  let again = 0;
+  for (let turn = 0; turn < 100; turn++) {
+    const before = loads.of('clients:1');
+    loads.keep('clients:1', before);
+    if ((await run(loads, 'clients:1')) === before && before.bytes > 0) again++;
+  }
+  expect(again).toBeGreaterThan(50);
+});
+
+test('gives two runs of a workspace at a time a load each', async () => {
+  const loads = new KeptLoads();
+  const first = await run(loads, 'clients:1');
+  expect(loads.of('clients:1')).toBe(first);
+  expect(loads.of('clients:1')).not.toBe(first);
+});
+
+test('keeps the others where one is larger than all the room', async () => {
+  const loads = new KeptLoads(BYTES - 1);
+  const large = await run(loads, 'clients:1');
+  expect(loads.of('clients:1')).not.toBe(large);
+});
