@@ -1,7 +1,7 @@
 import { LastLoad } from '../operator/last-load.ts';
 
 /** Bytes of files that are kept as what they were loaded as, which takes several times that much memory. */
-const MOST_BYTES = 16 * 1024 * 1024;
+const MOST_BYTES = 4 * 1024 * 1024;
 
 /** Where there is no room for all, one of so many new loads takes the place of the oldest ones. */
 const ONE_OF = 32;
