@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApplyReport, ResourceResult } from '../../../src/engine/apply/apply-report.ts';
 import type { PlanDocument } from '../../../src/engine/plan/plan-document.ts';
@@ -13,28 +12,13 @@ import { planGraph } from '../../../src/output/graph/plan-graph.ts';
 import { htmlReports } from '../../../src/output/html/html-report.ts';
 import { driftReport, planReport } from '../../../src/output/report.ts';
 import { referenceGraph } from '../../../src/project/reference-graph.ts';
+import { hasBrowser, noBrowser, startBrowser } from '../../browser.ts';
 import { branchOffices } from '../branch-offices.ts';
 import { hostilePlan } from '../hostile-plan.ts';
 import { adoptions, sameChange } from '../many-resources.ts';
 import { applyHtml, driftHtml, planHtml } from '../rendered.ts';
 import { change, plan, resource, richPlan } from '../sample-plan.ts';
 import { evil } from '../sample-styles.ts';
-
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
-const isThere = existsSync(executablePath);
-const missing = `NO PAGE WAS LOOKED AT: THERE IS NO CHROMIUM AT ${executablePath}. Install it, or name one with CHROMIUM`;
-if (!isThere) process.stderr.write(`${missing}\n`);
-
-/** Quiet: a browser that asks somebody for something would spoil the count of requests. */
-const args = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
 
 const payload = `"'><img src=x onerror="window.ran=1"></code></pre></script><script>window.ran=1</script><svg onload="window.ran=1">{{x}}`;
 
@@ -187,7 +171,7 @@ interface Rectangle {
   readonly bottom: number;
 }
 
-describe.skipIf(!isThere)(isThere ? 'a page in a browser' : missing, () => {
+describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () => {
   let browser: Browser;
   let folder: string;
   let contexts: { readonly withScripts: BrowserContext; readonly without: BrowserContext };
@@ -199,7 +183,7 @@ describe.skipIf(!isThere)(isThere ? 'a page in a browser' : missing, () => {
     await Promise.all(
       Object.entries(pages).map(([name, html]) => writeFile(path.join(folder, `${name}.html`), html())),
     );
-    browser = await chromium.launch({ executablePath, args });
+    browser = await startBrowser();
     contexts = {
       withScripts: await browser.newContext(),
       without: await browser.newContext({ javaScriptEnabled: false }),
