@@ -41,6 +41,7 @@ export class Loop {
   readonly #ended = Promise.withResolvers<void>();
   #running = false;
   #stopped = false;
+  #paused = false;
   #failures = 0;
   #firstChange: number | undefined;
   #nextAt: number | undefined;
@@ -54,9 +55,21 @@ export class Loop {
     return this.#failures;
   }
 
-  /** Milliseconds until the next run that is planned; undefined during a run and after the end. */
+  /** Milliseconds until the next run that is planned; undefined during a run, while paused and after the end. */
   get untilNext(): number | undefined {
-    return this.#nextAt === undefined ? undefined : Math.max(0, this.#nextAt - this.#options.clock.now());
+    if (this.#nextAt === undefined || this.#paused) return undefined;
+    return Math.max(0, this.#nextAt - this.#options.clock.now());
+  }
+
+  /** Begins no run until it is resumed; what was asked for meanwhile is run then. */
+  pause(): void {
+    this.#paused = true;
+  }
+
+  /** Begins a run at once. */
+  resume(): void {
+    this.#paused = false;
+    this.trigger('request');
   }
 
   /** Asks for a run: at once, or after the one that is under way, or when files that are changing have settled. */
@@ -95,7 +108,8 @@ export class Loop {
   }
 
   #beginIfFree(): void {
-    if (this.#stopped || this.#running || this.#asked.size === 0 || this.#timers.has('quiet')) return;
+    if (this.#stopped || this.#paused || this.#running) return;
+    if (this.#asked.size === 0 || this.#timers.has('quiet')) return;
     const triggers = [...this.#asked];
     this.#asked.clear();
     this.#running = true;

@@ -95,6 +95,8 @@ export interface RunReport {
 export interface RunObserver {
   began?(): void;
   finished(report: RunReport): void;
+  /** Told when a person pauses the runs, or resumes them. */
+  paused?(isPaused: boolean): void;
 }
 
 /** The number of resources that an apply did write. */

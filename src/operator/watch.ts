@@ -49,6 +49,14 @@ export interface WatchStatus {
   readonly secondsUntilNext: number | undefined;
   readonly last: RunReport | undefined;
   readonly lastOk: RunReport | undefined;
+  /** Since when no run begins, and who wants it so. */
+  readonly paused: Pause | undefined;
+}
+
+export interface Pause {
+  readonly at: Date;
+  readonly by: string;
+  readonly because: string | null;
 }
 
 /** A process that reconciles a workspace with its manifests, or reports drift. */
@@ -65,6 +73,7 @@ export class Watch {
   #running = false;
   #last: RunReport | undefined;
   #lastOk: RunReport | undefined;
+  #paused: Pause | undefined;
 
   constructor(options: WatchOptions) {
     const { clock, timing, source, policy, local, log } = options;
@@ -112,6 +121,21 @@ export class Watch {
     this.#loop.trigger(trigger);
   }
 
+  /** Begins no run until it is resumed. */
+  pause(by: string, because: string | null): void {
+    this.#paused ??= { at: this.#options.context.now(), by, because };
+    this.#loop.pause();
+    for (const observer of this.#observers) observer.paused?.(true);
+  }
+
+  /** Runs at once. */
+  resume(by: string): void {
+    this.#paused = undefined;
+    this.#askedBy.add(by);
+    for (const observer of this.#observers) observer.paused?.(false);
+    this.#loop.resume();
+  }
+
   /** With the manifests in force; undefined where there are none yet. */
   get opened(): OpenWorkspace | undefined {
     return this.#manifests.loaded?.opened;
@@ -127,6 +151,7 @@ export class Watch {
       secondsUntilNext: left === undefined ? undefined : left / 1000,
       last: this.#last,
       lastOk: this.#lastOk,
+      paused: this.#paused,
     };
   }
 

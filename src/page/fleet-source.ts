@@ -37,7 +37,7 @@ import {
   type WorkspaceDetail,
   type WorkspaceList,
 } from './page-data.ts';
-import { detailOfPastRun } from './run-details.ts';
+import { detailOfPastRun, pauseText } from './run-details.ts';
 import { lasting } from './views/parts.ts';
 
 export interface FleetSourceOptions {
@@ -156,7 +156,7 @@ export class FleetSource implements PageSource {
     );
   }
 
-  async act({ action, address, of = '', because, by }: ActionRequest): Promise<string> {
+  async act({ action, address, of = '', because, by }: ActionRequest): Promise<void> {
     const { control, log } = this.#options;
     switch (action) {
       case 'run':
@@ -181,7 +181,6 @@ export class FleetSource implements PageSource {
         action satisfies never;
     }
     log(`${by}: ${action} ${address}${of === '' ? '' : ` ${of}`}`);
-    return 'done';
   }
 
   async #closeOrphan({ address, of, because, by }: Omit<ActionRequest, 'action'>): Promise<void> {
@@ -257,7 +256,7 @@ function factsOfWorkspace(shown: ShownWorkspace): Fact[] {
     ['Labels', lastRun(shown).labels.join(', ') || null],
     ['Failed runs in a row', failures === 0 ? null : String(failures)],
     ['Paused', paused && new Date(paused.at)],
-    ['Paused by', paused && `${paused.by}${paused.because === null ? '' : `: ${paused.because}`}`],
+    ['Paused by', paused && pauseText(paused)],
     ['Vanished', vanishedAt === null ? null : new Date(vanishedAt)],
     ['Asked for a run', asked?.by],
     ['Plan made', plan && new Date(plan.madeAt)],

@@ -167,6 +167,6 @@ export interface PageSource {
   run(address: string, id: string): Promise<RunDetail | undefined>;
   /** Changes whenever a page of this workspace, or without an address any page, would show something else. Cheap. */
   version(address: string | undefined): Promise<string>;
-  /** A sentence on what was done. @throws UserError where it cannot be done, or no longer. */
-  act(request: ActionRequest): Promise<string>;
+  /** @throws UserError where it cannot be done, or no longer. */
+  act(request: ActionRequest): Promise<void>;
 }

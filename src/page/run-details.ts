@@ -107,3 +107,7 @@ export function detailOfPastRun(run: PastRun): RunDetail {
     more,
   };
 }
+
+export function pauseText({ by, because }: { readonly by: string; readonly because: string | null }): string {
+  return because === null ? by : `${by}: ${because}`;
+}

@@ -19,7 +19,7 @@ import {
   type WorkspaceRow,
 } from './page-data.ts';
 import { problemsOf, resourcesOf, standingAfter, summaryOf } from './report-standing.ts';
-import { detailOfPastRun, detailOfReport } from './run-details.ts';
+import { detailOfPastRun, detailOfReport, pauseText } from './run-details.ts';
 import { lasting } from './views/parts.ts';
 
 export interface WatchSourceOptions {
@@ -67,14 +67,12 @@ export class WatchSource implements PageSource, RunObserver {
   }
 
   finished(report: RunReport): void {
-    this.#version += 1;
     this.#state = undefined;
     this.#labels = report.labels ?? this.#labels;
     if (report.plan !== undefined) this.#lastRead = report;
     const word = standingAfter(report);
     if (this.#standing?.word !== word) this.#standing = { word, since: report.startedAt };
-    this.#own.unshift(detailOfReport(report, (text) => this.#options.redact(text)));
-    this.#own.length = Math.min(this.#own.length, MOST_RUNS);
+    this.#keep(detailOfReport(report, (text) => this.#options.redact(text)));
   }
 
   only(): string | undefined {
@@ -110,7 +108,7 @@ export class WatchSource implements PageSource, RunObserver {
     if (address !== this.only()) return undefined;
     const { watch, now, intervalSeconds } = this.#options;
     const { status, opened } = watch();
-    const { last, lastOk, secondsUntilNext } = status;
+    const { last, lastOk, secondsUntilNext, paused } = status;
     const read = this.#lastRead;
     const parts = await this.#stateParts().catch((error: unknown) => this.#textOf(error));
     const { orphans, runs } = typeof parts === 'string' ? { orphans: [], runs: [] } : parts;
@@ -127,6 +125,7 @@ export class WatchSource implements PageSource, RunObserver {
           ? []
           : [['Labels', this.#options.redact(this.#labels.join(', '))] as const]),
         ['Interval', lasting(intervalSeconds)],
+        ...(paused === undefined ? [] : [['Paused by', pauseText(paused)] as const]),
         ...(lastOk === undefined || lastOk === read ? [] : [['Last success', lastOk.startedAt] as const]),
       ],
       running: status.running,
@@ -144,7 +143,10 @@ export class WatchSource implements PageSource, RunObserver {
       orphans: orphans.filter(({ closed }) => closed === undefined),
       runs: this.#runs(runs),
       stateProblem: typeof parts === 'string' ? parts : undefined,
-      actions: ['run', 'close-orphan'],
+      actions: [
+        ...(paused === undefined ? (['run', 'pause'] as const) : (['resume'] as const)),
+        'close-orphan',
+      ],
     };
   }
 
@@ -157,18 +159,31 @@ export class WatchSource implements PageSource, RunObserver {
     return past && detailOfPastRun(past);
   }
 
-  async act({ action, of, because, by }: ActionRequest): Promise<string> {
-    const { watch, log } = this.#options;
-    if (action === 'run') {
-      watch().trigger('request', by);
-      log(`${by} asked for a run`);
-      return 'The run starts now, or after the one in progress.';
+  async act({ action, of, because, by }: ActionRequest): Promise<void> {
+    const { watch, log, now } = this.#options;
+    if (action === 'close-orphan') return this.#closeOrphan({ of, because, by });
+    const { paused } = watch().status;
+    if ((paused === undefined) === (action === 'resume'))
+      throw new UserError(paused === undefined ? 'Runs are not paused.' : `Runs are paused by ${paused.by}.`);
+    switch (action) {
+      case 'run':
+        watch().trigger('request', by);
+        break;
+      case 'pause':
+        watch().pause(by, because ?? null);
+        this.#keep(decision('paused', { at: now(), by, because }));
+        break;
+      case 'resume':
+        watch().resume(by);
+        this.#keep(decision('resumed', { at: now(), by }));
+        break;
+      default:
+        throw new UserError('watch cannot do this');
     }
-    if (action !== 'close-orphan') throw new UserError('watch cannot do this');
-    return this.#closeOrphan({ of, because, by });
+    log(`${by}: ${action}${because === undefined ? '' : ` (${because})`}`);
   }
 
-  async #closeOrphan({ of, because, by }: Omit<ActionRequest, 'action' | 'address'>): Promise<string> {
+  async #closeOrphan({ of, because, by }: Omit<ActionRequest, 'action' | 'address'>): Promise<void> {
     const { watch, log, lockTimeout, now } = this.#options;
     const reason = closingReasons.find((each) => each === because);
     const { opened } = watch();
@@ -180,21 +195,27 @@ export class WatchSource implements PageSource, RunObserver {
     this.#state = undefined;
     this.#version += 1;
     if (done.length === 0) throw gone();
-    log(`${by} closed the orphan ${orphan.address} (${orphan.id}): ${reason}`);
-    return `Closed ${orphan.address}: ${reason}.`;
+    log(`${by}: close-orphan ${orphan.address} ${orphan.id} (${reason})`);
+  }
+
+  #keep(run: RunDetail): void {
+    this.#version += 1;
+    this.#own.unshift(run);
+    this.#own.length = Math.min(this.#own.length, MOST_RUNS);
   }
 
   #row(): WorkspaceRow {
     const { watch, source, mode } = this.#options;
-    const { last } = watch().status;
-    const { word, since } = this.#standing ?? { word: 'never-run' as const, since: undefined };
-    const isStale = this.#isStale() && word !== 'failed' && word !== 'invalid';
+    const { last, paused } = watch().status;
+    const known = this.#standing ?? { word: 'never-run', since: undefined };
+    const { word, since } = paused === undefined ? known : ({ word: 'paused', since: paused.at } as const);
+    const isStale = this.#isStale() && word !== 'failed' && word !== 'invalid' && word !== 'paused';
     return {
       address: this.only() ?? 'workspace',
       standing: isStale ? 'stale' : word,
       since,
       checkedAt: this.#lastRead?.startedAt,
-      summary: this.#options.redact(summaryOf(last)),
+      summary: this.#options.redact(paused === undefined ? summaryOf(last) : `paused by ${paused.by}`),
       source,
       mode,
     };
@@ -238,6 +259,30 @@ export class WatchSource implements PageSource, RunObserver {
   #textOf(error: unknown): string {
     return this.#options.redact(messageOf(error));
   }
+}
+
+/** What a person decided, as a run that did nothing. */
+function decision(
+  result: 'paused' | 'resumed',
+  {
+    at,
+    by,
+    because = '',
+  }: Pick<ActionRequest, 'by'> & { readonly at: Date; readonly because?: string | undefined },
+): RunDetail {
+  const id = `${at.toISOString().replace(/[-:.]/g, '')}-${result}`;
+  const nothing = { facts: [], problems: [], resources: [], more: 0 };
+  return {
+    ...nothing,
+    id,
+    began: at,
+    seconds: 0,
+    result,
+    command: 'watch',
+    who: undefined,
+    askedBy: by,
+    summary: because,
+  };
 }
 
 function gone(): UserError {

@@ -67,6 +67,23 @@ describe('the loop', () => {
     expect(runs[1]?.[0]).toBe(next);
   });
 
+  it('begins no run while it is paused, and one of all that was asked for once it is resumed', async () => {
+    const { loop, clock, runs, finish } = bench();
+    loop.trigger('start');
+    await settled();
+    loop.pause();
+    await finish();
+    expect(loop.untilNext).toBe(undefined);
+    loop.trigger('hangup');
+    loop.filesChanged();
+    await clock.pass(600_000);
+    expect(runs).toEqual([[0, 'start']]);
+    loop.resume();
+    await settled();
+    expect(runs[1]?.[0]).toBe(600_000);
+    expect(runs[1]?.slice(1).toSorted()).toEqual(['files', 'hangup', 'interval', 'request']);
+  });
+
   it('makes one more run of all that was asked for during one', async () => {
     const { loop, runs, finish } = bench();
     loop.trigger('start');

@@ -19,6 +19,34 @@ export const NOW = new Date('2030-01-02T12:00:00Z');
 
 const at = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000);
 
+/** What else is particular to a workspace that stands so. */
+const differing: Partial<Record<Standing, Partial<WorkspaceDetail>>> = {
+  invalid: {
+    problems: [
+      {
+        heading: 'The newest manifests are invalid; the last valid ones stay in force',
+        lines: ['manifests/agents.yaml:11:3 unknown field "promt_config"; did you mean "prompt_config"?'],
+      },
+    ],
+    running: true,
+  },
+  stale: { stateProblem: 'the state of another version of voxform cannot be read' },
+  paused: {
+    nextRun: undefined,
+    held: 'changes: 2 to update; the workspace is paused',
+    actions: ['resume', 'close-orphan'],
+  },
+  'never-run': {
+    plan: undefined,
+    waiting: undefined,
+    nextRun: undefined,
+    resources: [],
+    orphans: [],
+    runs: [],
+    actions: ['run', 'pause'],
+  },
+};
+
 /** Workspaces of a fleet in memory, and what was done with them. */
 export class SampleSource implements PageSource {
   readonly title = 'fleet';
@@ -69,7 +97,10 @@ export class SampleSource implements PageSource {
 
   async workspace(address: string): Promise<WorkspaceDetail | undefined> {
     const row = this.rows.find((each) => each.address === address);
-    if (row === undefined) return undefined;
+    return row && { ...this.#detail(row), ...differing[row.standing] };
+  }
+
+  #detail(row: WorkspaceRow): WorkspaceDetail {
     return {
       ...row,
       facts: [
@@ -103,12 +134,11 @@ export class SampleSource implements PageSource {
     return id === 'run-1' ? runOf(id, 'the platform answered 503') : undefined;
   }
 
-  async act(request: ActionRequest): Promise<string> {
+  async act(request: ActionRequest): Promise<void> {
     if (request.action === 'approve' && request.of !== this.waiting) {
       throw new UserError('This plan does not wait any more.');
     }
     this.acted.push(request);
-    return 'done';
   }
 }
 

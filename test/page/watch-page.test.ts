@@ -56,7 +56,7 @@ it('shows the workspace of a watch, starts a run and closes an orphan, each unde
   expect(await act('close-orphan', orphan)).toBe(303);
   const seen = async (path: string) =>
     (await ask(`/workspaces/test/actions/${path}`, { headers: { cookie } })).status;
-  expect([await seen(`close-orphan?of=${orphan}`), await seen('approve'), await seen('pause')]).toEqual([
+  expect([await seen(`close-orphan?of=${orphan}`), await seen('approve'), await seen('resume')]).toEqual([
     404, 409, 409,
   ]);
 
@@ -70,6 +70,53 @@ it('shows the workspace of a watch, starts a run and closes an orphan, each unde
   expect(await watch.running.ended).toMatchObject({ code: 0 });
   const history = await workspace.run('history', '--output', 'json');
   expect(JSON.parse(history.stdout).runs[0]).toMatchObject({ command: 'orphans close', asked_by: 'admin' });
+});
+
+it('pauses and resumes a watch, and tells who did', async () => {
+  await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('answering') });
+  const watch = new WatchProcess(['--listen', '127.0.0.1:0', '--interval', '1s'], {
+    cwd: workspace.folder.root,
+    env: { VOXFORM_API_KEY: API_KEY, VOXFORM_WATCH_TOKEN: TOKEN },
+  });
+  const ask = asking(await watch.url());
+  await watch.until('run');
+  const signedIn = await ask('/sign-in', { form: { token: TOKEN } });
+  const headers = {
+    cookie: signedIn.headers['set-cookie']?.[0]?.split(';')[0] ?? '',
+    authorization: `Bearer ${TOKEN}`,
+  };
+  const act = async (action: string) => {
+    const path = `/workspaces/test/actions/${action}`;
+    const { text } = await ask(path, { headers });
+    const form = /name="form" value="([^"]+)"/.exec(text)?.[1] ?? '';
+    return (await ask(path, { headers, form: { form, because: 'a rehearsal' } })).status;
+  };
+  const status = async () =>
+    JSON.parse((await ask('/status', { headers })).text) as {
+      readonly runs: number;
+      readonly running: boolean;
+      readonly paused: unknown;
+    };
+  expect(await act('resume')).toBe(409);
+  expect(await act('pause')).toBe(303);
+  await expect.poll(async () => (await status()).running).toBe(false);
+  const { runs, paused } = await status();
+  expect(paused).toMatchObject({ by: 'admin', because: 'a rehearsal' });
+  expect((await ask('/metrics', { headers })).text).toContain('voxform_paused 1');
+  const text = async () => (await ask('/workspaces/test')).text;
+  expect(await text()).toMatch(
+    /badge faint">paused[\s\S]*once it is resumed[\s\S]*admin: a rehearsal[\s\S]*asked by <bdi>admin/,
+  );
+  expect([await act('run'), await act('pause')]).toEqual([409, 409]);
+  expect((await ask('/reconcile', { method: 'POST', headers })).status).toBe(202);
+  await workspace.folder.write('manifests/a.yaml', agentManifest('answering', 'Be brief.'));
+  expect((await status()).runs).toBe(runs);
+  expect(await act('resume')).toBe(303);
+  await watch.until('run', ({ triggers }) => String(triggers).includes('request'));
+  expect(await text()).toMatch(/badge faint">resumed/);
+  expect((await ask('/metrics', { headers })).text).toContain('voxform_paused 0');
+  watch.signal('SIGTERM');
+  expect(await watch.running.ended).toMatchObject({ code: 0 });
 });
 
 it('limits wrong bearer tokens like those of the sign-in', async () => {

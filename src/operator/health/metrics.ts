@@ -43,6 +43,7 @@ export function createMetrics(version: string): Metrics {
     registers,
   });
   const running = gauge('voxform_run_in_progress', '1 while a run is in progress.');
+  const paused = gauge('voxform_paused', '1 while runs are paused.');
   const resources = gauge('voxform_resources', 'Resources after the last run, by status.', ['status']);
   const drifted = gauge('voxform_drifted_resources', 'Resources that drifted since the last apply.');
   const missing = gauge('voxform_missing_resources', 'Resources whose record is missing from the platform.');
@@ -72,6 +73,7 @@ export function createMetrics(version: string): Metrics {
     contentType: registry.contentType,
     text: () => registry.metrics(),
     began: () => running.set(1),
+    paused: (isPaused) => paused.set(Number(isPaused)),
     finished(report) {
       running.set(0);
       runs.inc({ result: report.result });

@@ -11,7 +11,7 @@ interface StatusFacts {
 
 /** What `/status` says. */
 export function statusJson({ status, source, mode }: StatusFacts): Json {
-  const { last, lastOk } = status;
+  const { last, lastOk, paused } = status;
   const known = last?.workspace ?? lastOk?.workspace;
   return {
     version: VERSION,
@@ -24,6 +24,7 @@ export function statusJson({ status, source, mode }: StatusFacts): Json {
     ending: status.ending,
     runs: status.runs,
     failures: status.failures,
+    paused: paused === undefined ? null : { ...paused, at: paused.at.toISOString() },
     next_run_in_seconds:
       status.secondsUntilNext === undefined ? null : Math.round(status.secondsUntilNext * 10) / 10,
     busy_seconds: last?.busy === undefined ? null : Math.round(last.busy.seconds),

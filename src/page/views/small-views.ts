@@ -68,7 +68,7 @@ export function confirmView(
     of,
     shown,
   }: { readonly action: ActionName; readonly of: string | undefined; readonly shown?: Html | undefined },
-  { visitor, now }: ViewContext,
+  { visitor, now, isSingle }: ViewContext,
 ): Html {
   const { heading, button, effect } = pageActionWords[action];
   const orphan = orphans.find(({ id }) => id === of);
@@ -82,7 +82,7 @@ export function confirmView(
     orphan === undefined ? [] : [['Orphan', orphan.address] as const, ['Id', orphan.id] as const];
   return html`<p class="crumbs"><a href="${pathOf(address)}">${name(address)}</a></p><h1>${heading}</h1>
 ${facts([['Workspace', address], ['Mode', mode], ...known.filter(([label]) => label === 'Platform'), ...orphanFacts], now)}
-<p class="panel change">${effect}</p>${shown}
+<p class="panel change">${effect}${isSingle && action === 'pause' ? ' A restart of voxform resumes it.' : ''}</p>${shown}
 <form class="confirm" method="post" action="${pathOf(address, 'actions', action)}"><input type="hidden" name="form" value="${visitor.formToken}">${of === undefined ? '' : html`<input type="hidden" name="of" value="${of}">`}${reason}
 <p class="actions"><button class="primary">${button}</button><a class="button" href="${pathOf(address)}">Cancel</a></p></form>`;
 }
