@@ -2,7 +2,11 @@ import { parseListen } from '../operator/health/admission.ts';
 import type { AccessOptions } from '../page/access/access.ts';
 import { TrustedProxy } from '../page/access/trusted-proxy.ts';
 import { ExitCode, UserError } from '../problems/user-error.ts';
+import type { Context } from './context.ts';
 import type { PageFlags } from './page-flags.ts';
+
+/** The variable with the bearer token of `/status` and `/metrics`. */
+export const LISTEN_TOKEN = 'VOXFORM_WATCH_TOKEN';
 
 export type PageAddress = Pick<AccessOptions, 'listen' | 'names' | 'proxy' | 'userHeader'>;
 
@@ -23,4 +27,11 @@ export function pageAddress(flags: PageFlags): PageAddress | undefined {
     proxy,
     userHeader: name === undefined ? undefined : { name, role },
   };
+}
+
+/** Undefined where there is none. */
+export function listenToken({ env, redactor }: Pick<Context, 'env' | 'redactor'>): string | undefined {
+  const token = env[LISTEN_TOKEN] || undefined;
+  if (token !== undefined) redactor.add(token);
+  return token;
 }

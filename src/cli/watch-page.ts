@@ -9,7 +9,7 @@ import { sessionsInMemory } from '../page/access/sessions.ts';
 import { createPage } from '../page/page-app.ts';
 import type { WatchSource } from '../page/watch-source.ts';
 import type { Context } from './context.ts';
-import type { PageAddress } from './page-address.ts';
+import { LISTEN_TOKEN, listenToken, type PageAddress } from './page-address.ts';
 
 interface WatchListening {
   readonly address: PageAddress;
@@ -23,20 +23,19 @@ interface WatchListening {
 
 /** Milliseconds between two looks for what an open page does not show yet. */
 const LOOK = 1000;
-const TOKEN = 'VOXFORM_WATCH_TOKEN';
 
 /** Serves the page of a watch, its health and its figures. */
 export async function listenForWatch(
-  { env, redactor, log, now }: Context,
+  context: Context,
   { address, watch, mode, source, metrics, pages }: WatchListening,
 ): Promise<Listener> {
-  const token = env[TOKEN] || undefined;
-  if (token !== undefined) redactor.add(token);
+  const { redactor, log, now } = context;
+  const token = listenToken(context);
   const guesses = new Guesses({ now: () => performance.now() });
   const redact = (text: string) => redactor.redact(text);
   const page = createPage({
     ...address,
-    tokens: oneToken(token, TOKEN),
+    tokens: oneToken(token, LISTEN_TOKEN),
     sessions: sessionsInMemory(now),
     guesses,
     source: pages,

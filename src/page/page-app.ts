@@ -1,7 +1,9 @@
+import type { IncomingMessage } from 'node:http';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
+import { networkOf } from '../operator/health/guesses.ts';
 import { NOT_FOUND } from '../operator/health/listener.ts';
 import { helpText } from '../output/next-steps.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -11,6 +13,7 @@ import { SESSION_MILLISECONDS } from './access/sessions.ts';
 import { listQuery, pageNumber, unknownIn } from './list-query.ts';
 import { LiveUpdates } from './live.ts';
 import type { ActionName, PageSource } from './page-data.ts';
+import { pageHeaders } from './page-headers.ts';
 import { assetPath } from './views/assets.ts';
 import { type Html, html } from './views/html.ts';
 import { overviewView } from './views/overview-view.ts';
@@ -43,33 +46,28 @@ interface Env {
 
 type PageContext = Context<Env>;
 
+/** A workspace, or all with `undefined`, and its version before it was read: a change that comes between is not missed. */
+interface Follows {
+  readonly address: string | undefined;
+  readonly version: Promise<string>;
+}
+
 interface Shown {
   readonly title: string;
   readonly section?: 'overview' | 'workspaces';
-  /** Follows changes of this workspace, or of all with `undefined`; of nothing where absent. */
-  readonly follows?: { readonly address: string | undefined };
+  /** What it follows changes of; of nothing where absent. */
+  readonly follows?: Follows;
   readonly status?: undefined | 200 | 400 | 401 | 403 | 404 | 409 | 429 | 500;
 }
 
 /** What of a form is read: a token, an id, a reason. */
 const MOST_FORM_BYTES = 16_384;
 
-/** Nothing comes from elsewhere, nobody may show a page inside of another, and no page is kept. */
-const headers = {
-  'content-security-policy':
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  // With no-referrer a browser would hide where our own forms come from, too.
-  'referrer-policy': 'same-origin',
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-} as const;
-
 const assets = { 'style.css': [siteStyle, 'text/css'], 'page.js': [pageScript, 'text/javascript'] } as const;
 
 export interface Page {
   readonly listener: ReturnType<typeof getRequestListener>;
+  mayRead(request: IncomingMessage): Promise<boolean>;
   /** Ends live updates. */
   close(): void;
 }
@@ -94,10 +92,11 @@ export function createPage(options: SiteOptions): Page {
   };
   const show = async (c: PageContext, body: Html, shown: Shown): Promise<Response> => {
     const { title, section, follows, status = 200 } = shown;
-    const updates = follows && { ...follows, version: await live.version(follows.address) };
+    const updates = follows && { ...follows, version: await follows.version };
     const page = layout({ title, section, live: updates, body }, viewContext(c));
     return c.html(options.redact(page.text), status);
   };
+  const follow = (address?: string): Follows => ({ address, version: live.version(address) });
   const note = (c: PageContext, status: Shown['status'], heading: string, text: string, back = '/') =>
     show(c, noteView(heading, text, back), { title: heading, status });
   const gone = (c: PageContext, text: string, back = '/workspaces') => note(c, 404, 'Not found', text, back);
@@ -110,8 +109,7 @@ export function createPage(options: SiteOptions): Page {
   };
 
   app.use(async (c, next) => {
-    for (const [name, value] of Object.entries(headers)) c.header(name, value);
-    c.header('cache-control', 'no-store');
+    for (const [name, value] of Object.entries(pageHeaders)) c.header(name, value);
     const why = access.refusal(c.env.incoming);
     if (why !== undefined) return c.text(`${why}\n`, 403);
     const visitor = await access.visitor(c.env.incoming);
@@ -160,22 +158,26 @@ export function createPage(options: SiteOptions): Page {
     return c.redirect('/', 303);
   });
   app.get('/events', async (c) => {
-    if (live.isFull) return c.text('too many open pages\n', 503, { 'retry-after': '30' });
+    const { person, address } = c.var.visitor;
+    const whose = person?.name ?? networkOf(address);
+    if (live.isFull(whose)) return c.text('too many open pages\n', 503, { 'retry-after': '30' });
     const isAllowed = async () => (await access.visitor(c.env.incoming)).mayRead;
-    return live.stream(c, c.req.query('workspace'), isAllowed);
+    return live.stream(c, c.req.query('workspace'), { whose, isAllowed });
   });
   app.get('/', async (c) => {
     const only = source.only();
     if (only !== undefined) return c.redirect(pathOf(only), 302);
+    const follows = follow();
     const body = overviewView(await source.overview(), viewContext(c));
-    return show(c, body, { title: 'Overview', section: 'overview', follows: { address: undefined } });
+    return show(c, body, { title: 'Overview', section: 'overview', follows });
   });
   app.get('/workspaces', async (c) => {
     const { searchParams } = new URL(c.req.url);
+    const follows = follow();
     const query = listQuery(searchParams);
     const list = { ...(await source.workspaces(query)), unknown: unknownIn(searchParams) };
     const body = workspacesView(query, list, viewContext(c));
-    return show(c, body, { title: 'Workspaces', section: 'workspaces', follows: { address: undefined } });
+    return show(c, body, { title: 'Workspaces', section: 'workspaces', follows });
   });
   app.get('/workspaces/*', (c) => {
     const path = workspacePath(new URL(c.req.url).pathname);
@@ -224,9 +226,10 @@ export function createPage(options: SiteOptions): Page {
         return gone(c, 'This run is gone: only the latest runs are kept.', pathOf(address));
       return show(c, runView(address, run, context), { title: `Run · ${address}`, section: 'workspaces' });
     }
+    const follows = follow(address);
     const detail = await source.workspace(address);
     if (detail === undefined) return gone(c, `There is no workspace ${address}, or it is gone.`);
-    const shown = { title: address, section: 'workspaces', follows: { address } } as const;
+    const shown = { title: address, section: 'workspaces', follows } as const;
     if (view === 'workspace') {
       return show(c, workspaceView(detail, context, pageNumber(c.req.query('page'))), shown);
     }
@@ -273,6 +276,8 @@ export function createPage(options: SiteOptions): Page {
 
   return {
     listener: getRequestListener((request, env) => app.fetch(request, env), { overrideGlobalObjects: false }),
+    mayRead: async (request) =>
+      access.refusal(request) === undefined && (await access.visitor(request)).mayRead,
     close: () => live.close(),
   };
 }

@@ -10,6 +10,7 @@ import { asking } from './running-page.ts';
 
 const env = { VOXFORM_TEST_KEY: 'key-of-the-fleet' };
 const ADDRESS = 'voices/acme:test';
+const SCRAPING = 'token-of-prometheus';
 
 it('serves the page over an embedded database, to people with tokens', { timeout: 120_000 }, async () => {
   await using emulator = await startEmulator({ seed: 1 });
@@ -22,7 +23,10 @@ workspaces: { "*": { mode: approve, interval: 1h } }
     'voices/acme/manifests/a.yaml': agentManifest('answering', 'One.'),
   });
   const fleet = (...args: string[]) => command(['fleet', ...args], { cwd: folder.root, env });
-  const serving = start(['fleet', 'serve', '--listen', '127.0.0.1:0'], { cwd: folder.root, env });
+  const serving = start(['fleet', 'serve', '--listen', '127.0.0.1:0'], {
+    cwd: folder.root,
+    env: { ...env, VOXFORM_WATCH_TOKEN: SCRAPING },
+  });
   if (serving.child.stderr === null) throw new Error('it says nothing');
   let url = '';
   for await (const line of createInterface({ input: serving.child.stderr })) {
@@ -71,9 +75,19 @@ workspaces: { "*": { mode: approve, interval: 1h } }
     for (const result of ['approved', 'paused', 'resumed']) expect(text).toContain(`badge faint">${result}`);
     const overview = await ask('/');
     expect(overview.text).toMatch(/<strong>1<\/strong><span class="badge good">in sync/);
-    const metrics = await ask('/metrics');
+    const metrics = await ask('/metrics', { headers: { authorization: `Bearer ${SCRAPING}` } });
     expect(metrics.text).toContain('voxform_fleet_workspaces{status="in-sync"} 1');
     expect((await ask('/workspaces?sort=checked&q=ACME')).text).toContain('1 of 1 workspace');
+  });
+  await step('the status is for those who may read the page, the figures for the token', async () => {
+    const handedOn = { 'x-forwarded-for': '10.9.9.9' };
+    const status = async (path: string, headers = {}) =>
+      (await ask(path, { headers: { ...handedOn, ...headers } })).status;
+    expect([await status('/status'), await status('/metrics'), await status('/readyz')]).toEqual([
+      403, 403, 200,
+    ]);
+    expect(await status('/status', { cookie: await signIn(tokens.approver) })).toBe(200);
+    expect((await ask('/status')).text).toContain('"processes"');
   });
   await step('until their tokens are removed', async () => {
     const cookie = await signIn(tokens.approver);

@@ -38,8 +38,8 @@ const people: Readonly<Record<string, Person>> = Object.fromEntries(
   roles.map((role) => [`${role}-token`, { name: `${role}-ann`, role }]),
 );
 
-/** A page over a real socket, with a token for each role. */
-export async function runningPage(more: Partial<SiteOptions> = {}): Promise<RunningPage> {
+/** A page over a real socket, with a token for each role. @param token that machines send. */
+export async function runningPage(more: Partial<SiteOptions> = {}, token?: string): Promise<RunningPage> {
   const sample = new SampleSource();
   const source = more.source ?? sample;
   const made = { time: NOW };
@@ -66,7 +66,7 @@ export async function runningPage(more: Partial<SiteOptions> = {}): Promise<Runn
   });
   const listener = await listen({
     ...address,
-    token: undefined,
+    token,
     isReady: () => true,
     status: () => ({}),
     metrics: async () => ({ contentType: 'text/plain', text: '' }),
@@ -74,6 +74,7 @@ export async function runningPage(more: Partial<SiteOptions> = {}): Promise<Runn
     redact: (text) => text,
     guesses,
     page: page.listener,
+    mayRead: page.mayRead,
   });
   const ask = asking(listener.url);
   return Object.assign(made, {

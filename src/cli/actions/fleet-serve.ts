@@ -22,7 +22,7 @@ import { Secret } from '../../values/value.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import { fleetPage } from '../fleet-page.ts';
-import { pageAddress } from '../page-address.ts';
+import { LISTEN_TOKEN, listenToken, pageAddress } from '../page-address.ts';
 import type { PageFlags } from '../page-flags.ts';
 import { type FleetFlags, fleetFileOf } from './fleet.ts';
 
@@ -88,12 +88,13 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<n
     stack.adopt(
       await listen({
         ...address,
-        token: undefined,
+        token: listenToken(context),
         isAlive: () => server.isAlive,
         isReady: () => server.isReady,
         status: async () => JSON.parse(JSON.stringify(await control.status({ limit: 0 }))),
         guesses,
         page: page?.listener,
+        mayRead: page?.mayRead,
         metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
         redact: (text) => redactor.redact(text),
       }),
@@ -124,7 +125,10 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<n
 /** What projects may know of the environment: not what the fleet itself keeps secret. */
 function projectEnvironment(env: Context['env'], { database, sources }: FleetFile): Context['env'] {
   const own = [database, ...sources.map((source) => ('git' in source ? source.git : undefined))];
-  const names = new Set(own.flatMap((each) => (each instanceof Secret ? [each.name] : [])));
+  const names = new Set([
+    LISTEN_TOKEN,
+    ...own.flatMap((each) => (each instanceof Secret ? [each.name] : [])),
+  ]);
   return Object.fromEntries(Object.entries(env).filter(([name]) => !names.has(name)));
 }
 

@@ -20,6 +20,8 @@ interface ListenerOptions extends Admission {
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
   /** Asks for a run; not to be had where absent. */
   reconcile?(): void;
+  /** Whether somebody without the bearer token may read the status; whoever reaches the address where absent. */
+  readonly mayRead?: ((request: IncomingMessage) => Promise<boolean>) | undefined;
   /** Strikes out secrets. */
   redact(text: string): string;
   /** Proxies, which connect for many. */
@@ -66,6 +68,14 @@ const probes: Readonly<Record<string, Handler>> = {
 const pages: Readonly<Record<string, Handler>> = {
   '/status': async ({ status }) => ({ status: 200, body: await status() }),
   '/metrics': async ({ metrics }) => ({ status: 200, body: await metrics() }),
+};
+
+const unread: HttpAnswer = {
+  status: 403,
+  body: {
+    error:
+      'authentication required: sign in on the page, or set VOXFORM_WATCH_TOKEN and send it as a bearer token',
+  },
 };
 
 export const NOT_FOUND = `not found; available: ${[...Object.keys(probes), ...Object.keys(pages), 'POST /reconcile'].join(', ')}`;
@@ -136,8 +146,11 @@ async function answer(request: IncomingMessage, options: ListenerOptions): Promi
     return { status: 404, body: { error: known } };
   }
   if (!isRead) return { status: 405, body: { error: 'use GET' }, allow: 'GET, HEAD' };
-  const refused = Object.hasOwn(probes, path) ? undefined : refusing(request, options, { writes: false });
-  return refused ?? route(options);
+  if (Object.hasOwn(probes, path)) return route(options);
+  const refused = refusing(request, options, { writes: false });
+  const isProven = refused === undefined && options.token !== undefined;
+  if (path !== '/status' || options.mayRead === undefined || isProven) return refused ?? route(options);
+  return (await options.mayRead(request)) ? route(options) : (refused ?? unread);
 }
 
 function pathOf({ url }: IncomingMessage): string {
