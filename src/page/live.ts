@@ -7,8 +7,9 @@ export interface LiveOptions {
   readonly every: number;
 }
 
-/** More open pages than this are asked to come back later. */
+/** More open pages than this are asked to come back later, of all and of one visitor. */
 const MOST_STREAMS = 200;
+const MOST_EACH = 50;
 /** Milliseconds: so often a page hears something, and knows that the connection is there. */
 const PING = 15_000;
 /** A stream ends after so long, and the page begins another. */
@@ -19,23 +20,27 @@ export class LiveUpdates {
   readonly #options: LiveOptions;
   readonly #closing = new AbortController();
   readonly #looks = new Map<string, { readonly until: number; readonly version: Promise<string> }>();
-  #streams = 0;
+  /** Whose each open stream is. */
+  readonly #streams: string[] = [];
 
   constructor(options: LiveOptions) {
     this.#options = options;
   }
 
-  get isFull(): boolean {
-    return this.#streams >= MOST_STREAMS;
+  /** @param whose a person, or an address. */
+  isFull(whose: string): boolean {
+    return (
+      this.#streams.length >= MOST_STREAMS ||
+      this.#streams.filter((each) => each === whose).length >= MOST_EACH
+    );
   }
 
   close(): void {
     this.#closing.abort();
   }
 
-  /** @param isAllowed asked with each ping whether the visitor may still read. */
-  stream(c: Context, address: string | undefined, isAllowed: () => Promise<boolean>): Response {
-    this.#streams += 1;
+  stream(c: Context, address: string | undefined, { whose, isAllowed }: Following): Response {
+    this.#streams.push(whose);
     return streamSSE(c, async (stream) => {
       const ended = new AbortController();
       const end = (): void => ended.abort();
@@ -47,8 +52,10 @@ export class LiveUpdates {
           isAllowed,
           write: (event) => stream.writeSSE(event),
         });
+      } catch {
+        // Such as a database that cannot be reached: the page says that the connection is gone, and its next request why.
       } finally {
-        this.#streams -= 1;
+        this.#streams.splice(this.#streams.indexOf(whose), 1);
         this.#closing.signal.removeEventListener('abort', end);
       }
     });
@@ -78,14 +85,20 @@ export class LiveUpdates {
     const known = this.#looks.get(address ?? '');
     if (known !== undefined) return known.version;
     const version = this.#options.version(address);
+    version.catch(() => undefined);
     this.#looks.set(address ?? '', { until: now + this.#options.every * 0.9, version });
     return version;
   }
 }
 
-interface Follower {
-  readonly signal: AbortSignal;
+interface Following {
+  readonly whose: string;
+  /** Asked with each ping whether the visitor may still read. */
   isAllowed(): Promise<boolean>;
+}
+
+interface Follower extends Pick<Following, 'isAllowed'> {
+  readonly signal: AbortSignal;
   write(event: { readonly event: string; readonly data: string }): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { TrustedProxy } from '../../src/page/access/trusted-proxy.ts';
 import { pathOf } from '../../src/page/views/parts.ts';
 import { evil } from '../output/sample-styles.ts';
@@ -38,6 +38,28 @@ describe('reading', () => {
       if (status !== 200) expect(answer.text).not.toMatch(/client-00002|503/);
     }
     if (status !== 200) expect((await page.ask('/events', { headers })).status).toBe(status);
+  });
+
+  it('the status needs the right to read, probes and figures do not', async () => {
+    for (const token of [undefined, 'bearer-t0ken']) {
+      await using page = await runningPage(everywhere, token);
+      const ask = async (path: string, headers = {}) =>
+        (await page.ask(path, { headers: { ...elsewhere, ...headers } })).status;
+      const bearer = { authorization: 'Bearer bearer-t0ken' };
+      expect([await ask('/healthz'), await ask('/readyz')]).toEqual([200, 200]);
+      expect([await ask('/metrics'), await ask('/metrics', bearer)]).toEqual([
+        token === undefined ? 200 : 403,
+        200,
+      ]);
+      expect([await ask('/status'), await ask('/status', bearer)]).toEqual([
+        403,
+        token === undefined ? 403 : 200,
+      ]);
+      expect(await ask('/status', { cookie: await page.signIn('viewer-token') })).toBe(200);
+      expect(await ask('/status', { host: 'evil.example', cookie: await page.signIn('viewer-token') })).toBe(
+        403,
+      );
+    }
   });
 
   it('keeps the address that was asked for over a sign-in, and leads nowhere else', async () => {
@@ -244,9 +266,12 @@ describe('the header that names a user', () => {
     expect((await send('ann')).status).toBe(303);
     expect(page.source.acted.map(({ by }) => by)).toEqual(['ann (via proxy)']);
     expect(first.text).toMatch(/<bdi>ann<\/bdi> <span class="faint">approver via proxy</);
-    for (const two of [['ann', 'boss'], 'ann, boss']) {
+    for (const two of [['ann', 'boss'], 'ann, boss', 'Boss,Ann']) {
       const answer = await page.ask('/', { headers: { ...headers, 'x-forwarded-user': two } });
-      expect([answer.status, answer.text]).toEqual([403, 'X-Forwarded-User names more than one user\n']);
+      expect([answer.status, answer.text]).toEqual([
+        403,
+        'X-Forwarded-User has a comma: it may name two users\n',
+      ]);
     }
     expect((await page.ask('/', { headers: { ...headers, 'x-forwarded-user': '' } })).status).toBe(401);
   });
@@ -363,29 +388,67 @@ describe('slow and many connections', () => {
     expect((await page.ask('/', { headers: { 'x-large': 'x'.repeat(20_000) } })).status).toBe(431);
   });
 
-  it('asks the 201st open page to come back later, and lets it in once another was closed', async () => {
+  it('asks the 51st open page of one person, and the 201st of all, to come back later', async () => {
     await using page = await runningPage();
-    const open = () =>
-      new Promise<IncomingMessage>((resolve, reject) => {
-        get(`${page.url}/events`, resolve).on('error', reject);
-      });
-    const streams = await Promise.all(Array.from({ length: 200 }, open));
-    expect(streams.filter(({ statusCode }) => statusCode === 200)).toHaveLength(200);
-    const refused = await page.ask('/events');
-    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '30']);
+    const streams: IncomingMessage[] = [];
+    const open = async (cookie: string, localAddress = '127.0.0.1') => {
+      const [stream] = (await once(
+        get(`${page.url}/events`, { headers: { cookie }, localAddress, agent: false }),
+        'response',
+      )) as [IncomingMessage];
+      stream.resume();
+      if (stream.statusCode === 200) streams.push(stream);
+      return [stream.statusCode, stream.headers['retry-after']];
+    };
+    const many = (cookie: string, localAddress?: string) =>
+      Promise.all(Array.from({ length: 51 }, () => open(cookie, localAddress)));
+    const fifty = [...Array(50).fill([200, undefined]), [503, '30']];
+    const viewer = await page.signIn('viewer-token');
+    expect((await many(viewer)).toSorted()).toEqual(fifty);
+    expect(await open(await page.signIn('viewer-token'))).toEqual([503, '30']);
+    for (const address of ['127.0.0.1', '127.0.0.2'])
+      expect((await many('', address)).toSorted()).toEqual(fifty);
+    expect((await many(await page.signIn('approver-token'))).toSorted()).toEqual(fifty);
+    const admin = await page.signIn('admin-token');
+    expect(await open(admin)).toEqual([503, '30']);
     expect((await page.ask('/')).status).toBe(200);
     streams[0]?.destroy();
-    await expect
-      .poll(
-        async () => {
-          const stream = await open();
-          stream.destroy();
-          return stream.statusCode;
-        },
-        { timeout: 20_000 },
-      )
-      .toBe(200);
+    await expect.poll(() => open(admin), { timeout: 20_000 }).toEqual([200, undefined]);
     for (const stream of streams) stream.destroy();
+  });
+
+  it('tells a page that something changed while it was read', async () => {
+    await using page = await runningPage();
+    const { source } = page;
+    for (const [path, name] of [
+      ['/', 'overview'],
+      ['/workspaces', 'workspaces'],
+      [pathOf(ADDRESS), 'workspace'],
+    ] as const) {
+      const read = source[name].bind(source) as (what: never) => Promise<unknown>;
+      Object.assign(source, {
+        [name]: async (what: never) => {
+          const found = await read(what);
+          source.revision += 1;
+          return found;
+        },
+      });
+      const before = source.revision;
+      const [, version] = /data-version="(\d+)"/.exec((await page.ask(path)).text) ?? [];
+      expect(Number(version)).toBeLessThanOrEqual(before);
+    }
+  });
+
+  it('ends the streams quietly while their source cannot be asked', async () => {
+    const said = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    await using page = await runningPage();
+    const [stream] = (await once(get(`${page.url}/events`), 'response')) as [IncomingMessage];
+    page.source.version = async () => {
+      throw new Error('no database');
+    };
+    await once(stream.resume(), 'end');
+    expect(said).not.toHaveBeenCalled();
+    said.mockRestore();
   });
 
   it('tells a page that was away that something changed', async () => {

@@ -1,23 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pathOf } from '../../src/page/views/parts.ts';
+import { hasBrowser, noBrowser, startBrowser } from '../browser.ts';
 import { type RunningPage, runningPage } from './running-page.ts';
 import { SampleSource } from './sample-source.ts';
 
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
-const isThere = existsSync(executablePath);
-const missing = `NO PAGE WAS LOOKED AT: THERE IS NO CHROMIUM AT ${executablePath}. Install it, or name one with CHROMIUM`;
-if (!isThere) process.stderr.write(`${missing}\n`);
-
-const args = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--no-first-run',
-  '--disable-background-networking',
-];
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 const names = [
@@ -28,27 +17,47 @@ const names = [
 ];
 const ADDRESS = names[0] ?? '';
 
-/** Every page that there is. */
-const paths: Readonly<Record<string, string>> = {
-  overview: '/',
-  workspaces: '/workspaces',
-  filtered: '/workspaces?status=failed&q=client&sort=checked',
-  'no match': '/workspaces?q=nothing-of-this-name',
-  workspace: pathOf(ADDRESS),
-  'long name': pathOf(names[1] ?? ''),
-  'right to left': pathOf(names[2] ?? ''),
-  resource: pathOf(ADDRESS, 'resources', 'Agent/support-line'),
-  run: pathOf(ADDRESS, 'runs', 'run-1'),
-  'gone run': pathOf(ADDRESS, 'runs', 'run-0'),
-  'run now': pathOf(ADDRESS, 'actions', 'run'),
-  approve: `${pathOf(ADDRESS, 'actions', 'approve')}?of=plan-1`,
-  pause: pathOf(ADDRESS, 'actions', 'pause'),
-  'close an orphan': `${pathOf(ADDRESS, 'actions', 'close-orphan')}?of=01JORPHAN`,
-  'sign in': '/sign-in',
-};
+const OF_STANDING = (index: number) => pathOf(`voices/clients/client-000${index}:production`);
+
+/** Every page that there is, in each state that looks different, and its status where that is not 200. */
+const looks: readonly (readonly [name: string, path: string, status?: number])[] = [
+  ['overview', '/'],
+  ['workspaces', '/workspaces'],
+  ['filtered', '/workspaces?status=failed&q=client&sort=checked'],
+  ['an unknown filter', '/workspaces?status=bogus'],
+  ['no match', '/workspaces?q=nothing-of-this-name'],
+  ['workspace', pathOf(ADDRESS)],
+  ['a workspace that was never run', OF_STANDING(19)],
+  ['an invalid workspace', OF_STANDING(13)],
+  ['a stale workspace', OF_STANDING(16)],
+  ['a paused workspace', OF_STANDING(17)],
+  ['long name', pathOf(names[1] ?? '')],
+  ['right to left', pathOf(names[2] ?? '')],
+  ['resource', pathOf(ADDRESS, 'resources', 'Agent/support-line')],
+  ['gone resource', pathOf(ADDRESS, 'resources', 'Agent/none'), 404],
+  ['run', pathOf(ADDRESS, 'runs', 'run-1')],
+  ['gone run', pathOf(ADDRESS, 'runs', 'run-0'), 404],
+  ['gone workspace', '/workspaces/none', 404],
+  ['run now', pathOf(ADDRESS, 'actions', 'run')],
+  ['approve', `${pathOf(ADDRESS, 'actions', 'approve')}?of=plan-1`],
+  ['reject', `${pathOf(ADDRESS, 'actions', 'reject')}?of=plan-1`],
+  ['another plan', `${pathOf(ADDRESS, 'actions', 'approve')}?of=plan-0`, 404],
+  ['pause', pathOf(ADDRESS, 'actions', 'pause')],
+  ['resume', `${OF_STANDING(17)}/actions/resume`],
+  ['what cannot be done', `${OF_STANDING(17)}/actions/pause`, 409],
+  ['close an orphan', `${pathOf(ADDRESS, 'actions', 'close-orphan')}?of=01JORPHAN`],
+  ['sign in', '/sign-in'],
+];
 
 /** Of the same build as another one: what they hold must fit. */
-const likeOthers = new Set(['filtered', 'long name', 'right to left']);
+const likeOthers = new Set([
+  'filtered',
+  'long name',
+  'right to left',
+  'gone resource',
+  'gone workspace',
+  'another plan',
+]);
 
 /** Only its colours depend on the scheme. */
 const findings = (colorScheme: string) => `axe.run(document, {
@@ -69,7 +78,7 @@ async function holds(page: Page, expression: string): Promise<void> {
   await expect.poll(() => page.evaluate<boolean>(expression), { interval: 20, timeout: 20_000 }).toBe(true);
 }
 
-describe.skipIf(!isThere)(isThere ? 'the page in a browser' : missing, () => {
+describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, () => {
   let browser: Browser;
   let running: RunningPage;
   let signedIn: BrowserContext;
@@ -78,7 +87,7 @@ describe.skipIf(!isThere)(isThere ? 'the page in a browser' : missing, () => {
 
   beforeAll(async () => {
     running = await runningPage({ source: new SampleSource({ count: 120, names }) });
-    browser = await chromium.launch({ executablePath, args });
+    browser = await startBrowser();
     signedIn = await browser.newContext();
     page = await signedIn.newPage();
     page.on('console', (message) => complaints.push(message.text()));
@@ -95,32 +104,57 @@ describe.skipIf(!isThere)(isThere ? 'the page in a browser' : missing, () => {
     await running?.[Symbol.asyncDispose]();
   });
 
-  async function signInAs(on: Page, token: string): Promise<void> {
-    await on.goto(`${running.url}/sign-in`);
+  async function signInAs(on: Page, token: string, url = running.url): Promise<void> {
+    await on.goto(`${url}/sign-in`);
     await on.fill('input[name=token]', token);
     await on.click('main button');
   }
 
-  it.each(Object.keys(paths))(
-    '%s: fits a phone, a tablet and a wide screen, is silent, and axe finds nothing, light and dark',
-    async (name) => {
-      complaints.length = 0;
-      const answer = await page.goto(`${running.url}${paths[name]}`);
-      expect(answer?.status()).toBe(name.startsWith('gone') ? 404 : 200);
-      await page.evaluate(axe);
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme });
-        for (const width of [360, 800, 1920]) {
-          await page.setViewportSize({ width, height: 900 });
-          const paper = colorScheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(13, 17, 23)';
-          expect(await page.evaluate(FACTS)).toEqual({ wide: 0, thin: 0, boxes: 0, ran: false, paper });
-        }
-        if (!likeOthers.has(name)) expect(await page.evaluate(findings(colorScheme))).toEqual([]);
+  /** On a phone, a tablet and a wide screen, light and dark. */
+  async function looksRight(on: Page, hasFindings = true): Promise<void> {
+    if (hasFindings) await on.evaluate(axe);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await on.emulateMedia({ colorScheme });
+      for (const width of [360, 800, 1920]) {
+        await on.setViewportSize({ width, height: 900 });
+        const paper = colorScheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(13, 17, 23)';
+        expect(await on.evaluate(FACTS)).toEqual({ wide: 0, thin: 0, boxes: 0, ran: false, paper });
       }
-      const expected = complaints.filter((text) => !/Password forms|status of 404/.test(text));
-      expect(expected).toEqual([]);
-    },
-  );
+      if (hasFindings) expect(await on.evaluate(findings(colorScheme))).toEqual([]);
+    }
+  }
+
+  const each = looks.map(([name, path, status = 200]) => ({ name, path, status }));
+  it.each(each)('$name: fits, is silent, and axe finds nothing', async ({ name, path, status }) => {
+    complaints.length = 0;
+    expect((await page.goto(`${running.url}${path}`))?.status()).toBe(status);
+    await looksRight(page, !likeOthers.has(name));
+    expect(complaints.filter((text) => !/Password forms|status of 40[49]/.test(text))).toEqual([]);
+  });
+
+  it('looks right without workspaces, after a wrong token, without a right, and without a connection', async () => {
+    const source = new SampleSource({ count: 0 });
+    await using other = await runningPage({ source });
+    const own = await browser.newPage();
+    for (const path of ['/', '/workspaces']) {
+      await own.goto(`${other.url}${path}`);
+      await looksRight(own);
+    }
+    await signInAs(own, 'wrong', other.url);
+    await own.locator('[role=alert]', { hasText: 'The token is wrong.' }).waitFor();
+    await looksRight(own);
+    await signInAs(own, 'viewer-token', other.url);
+    source.rows.push(...new SampleSource({ count: 1 }).rows);
+    await own.goto(`${other.url}${pathOf(ADDRESS, 'actions', 'approve')}?of=plan-1`);
+    await own.locator('h1', { hasText: 'Not allowed' }).waitFor();
+    await looksRight(own);
+    await own.goto(`${other.url}${pathOf(ADDRESS)}`);
+    await holds(own, 'source?.readyState === 1');
+    await other[Symbol.asyncDispose]();
+    await own.locator('#connection', { hasText: 'No live updates' }).waitFor();
+    await looksRight(own);
+    await own.close();
+  });
 
   it('is read, filtered and acted on without scripts, by keyboard alone', async () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
@@ -183,6 +217,29 @@ describe.skipIf(!isThere)(isThere ? 'the page in a browser' : missing, () => {
     expect(await page.locator('details[open]').count()).toBe(1);
     expect(await page.evaluate('document.activeElement.closest("section").id')).toBe('history');
     expect(await page.locator('#connection').isVisible()).toBe(false);
+  });
+
+  it('asks again for what it could not fetch, and says so meanwhile', async () => {
+    const own = await browser.newPage();
+    await own.goto(`${running.url}${pathOf(names[1] ?? '')}`);
+    await holds(own, 'source?.readyState === 1 && banner.hidden');
+    let failing = true;
+    let asked = 0;
+    await own.route('**/workspaces/**', (route) => {
+      asked += 1;
+      return failing ? route.fulfill({ status: 503 }) : route.continue();
+    });
+    const [, row] = running.source.rows;
+    if (row !== undefined) running.source.rows[1] = { ...row, standing: 'drifted', summary: 'name changed' };
+    running.source.revision += 1;
+    const banner = own.locator('#connection', { hasText: 'the server does not answer' });
+    await banner.waitFor();
+    await expect.poll(() => asked, { timeout: 20_000 }).toBeGreaterThan(2);
+    expect(await banner.isVisible()).toBe(true);
+    failing = false;
+    await own.locator('#standing .badge', { hasText: 'drifted' }).waitFor();
+    await banner.waitFor({ state: 'hidden' });
+    await own.close();
   });
 
   it('stays as large as it is over many changes', async () => {

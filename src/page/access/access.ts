@@ -47,8 +47,8 @@ export class Access {
   refusal(request: IncomingMessage): string | undefined {
     const { headers, method } = request;
     if (!isKnownHost(headers.host, this.#options)) return 'unknown host name: allow it with --listen-host';
-    const header = this.#userHeader(request);
-    if (header?.includes(',')) return `${this.#options.userHeader?.name} names more than one user`;
+    if (this.#userHeader(request)?.includes(','))
+      return `${this.#options.userHeader?.name} has a comma: it may name two users`;
     if (method === 'GET' || method === 'HEAD') return undefined;
     const site = headers['sec-fetch-site'];
     if (site !== undefined) return site === 'same-origin' ? undefined : 'a form of another site';
@@ -127,7 +127,7 @@ export class Access {
     return /^[\w-]{43}$/.test(id) ? id : undefined;
   }
 
-  /** Several of them are one with commas. */
+  /** Several of them are one with commas, as Node and proxies join them. */
   #userHeader({ headers, socket }: IncomingMessage): string | undefined {
     const { proxy, userHeader } = this.#options;
     if (userHeader === undefined || !proxy.includes(socket.remoteAddress)) return undefined;

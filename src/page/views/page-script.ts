@@ -37,7 +37,7 @@ tick();
 setInterval(tick, 1000);
 
 const banner = document.querySelector('#connection');
-let source, heard, retry, loading = false, again = false;
+let source, heard, retry, reload, failures = 0, loading = false, again = false;
 function lost(text, at = Date.now()) {
   goneAt ??= at;
   tick();
@@ -61,14 +61,20 @@ function replace(old, fresh) {
     href === null ? each.textContent === focused.textContent : each.getAttribute('href') === href);
   (same ?? document.querySelector('main')).focus({ preventScroll: true });
 }
+function current() {
+  banner.hidden = true;
+  goneAt = undefined;
+  failures = 0;
+}
 async function refresh() {
+  clearTimeout(reload);
   if (loading) {
     again = true;
     return;
   }
   loading = true;
   try {
-    const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
+    const answer = await fetch(location.href, { headers: { accept: 'text/html' }, signal: AbortSignal.timeout(30000) });
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     if (answer.status === 401 || answer.status === 404) stop();
     if (answer.status === 401) return lost('You are signed out. Reload the page to sign in.');
@@ -80,9 +86,11 @@ async function refresh() {
     }
     body.dataset.version = page.body.dataset.version;
     skew = Date.parse(page.body.dataset.now) - Date.now();
+    if (source?.readyState === EventSource.OPEN) current();
     tick();
   } catch {
     disconnected('the server does not answer');
+    if (source !== undefined) reload = setTimeout(refresh, Math.min(60000, 1000 * 2 ** failures++) * (0.5 + Math.random() / 2));
   } finally {
     loading = false;
     if (again) {
@@ -104,9 +112,8 @@ function follow() {
   heard = Date.now();
   source.addEventListener('version', (event) => {
     heard = Date.now();
-    banner.hidden = true;
-    goneAt = undefined;
-    if (event.data !== body.dataset.version) refresh();
+    if (event.data === body.dataset.version) current();
+    else refresh();
   });
   source.addEventListener('ping', () => { heard = Date.now(); });
   source.addEventListener('error', () => {
@@ -118,6 +125,7 @@ function stop() {
   source?.close();
   source = undefined;
   clearTimeout(retry);
+  clearTimeout(reload);
 }
 if (body.dataset.events !== undefined) {
   follow();

@@ -37,7 +37,7 @@ export function layout({ title, section, live, body }: View, context: ViewContex
 <body data-now="${iso}"${follow}>
 <a class="skip" href="#content">Skip to content</a>
 <header class="bar"><div class="bar-inner">
-<a class="brand" href="/">voxform</a> <span class="faint">${context.title}</span>
+<a class="brand" href="/">voxform</a> <span class="faint wide">${context.title}</span>
 ${isSingle ? '' : html`<nav aria-label="Main">${entry('/', 'Overview', section === 'overview')}${entry('/workspaces', 'Workspaces', section === 'workspaces')}</nav>`}
 <span class="clock faint"><span class="wide">as of </span><time id="clock" datetime="${iso}">${iso.slice(11, 19)} UTC</time></span>
 ${whoIs(context)}

@@ -34,13 +34,12 @@ button:hover,.button:hover{border-color:var(--ink)}
 .badge.bad::before{border-radius:1px;transform:rotate(45deg)}
 .standing{display:flex;flex-wrap:wrap;gap:4px 12px;align-items:baseline;margin:6px 0 0}
 .standing .badge{font-size:16px}
-time .age{white-space:nowrap}
-time .at{white-space:nowrap;font-variant-numeric:tabular-nums}
-time .age::before{content:"\\00B7\\00A0"}
-.scripted time[data-age] .at{display:none}
-.scripted time[data-age] .age::before{content:none}
-.scripted .facts time[data-age] .at,.scripted .standing time[data-age] .at{display:inline}
-.scripted .facts time[data-age] .age::before,.scripted .standing time[data-age] .age::before{content:"\\00B7\\00A0"}
+time span{white-space:nowrap;font-variant-numeric:tabular-nums}
+.age{color:var(--faint)}
+.scripted .at{display:none}
+.scripted .age{color:inherit}
+.scripted .facts .at,.scripted .standing .at{display:inline}
+.scripted .facts .age,.scripted .standing .age{color:var(--faint)}
 .tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,150px),1fr));gap:10px;padding:0;margin:16px 0;list-style:none}
 @media (min-width:900px){.tiles{grid-template-columns:repeat(5,1fr)}}
 .tiles a{display:block;height:100%;padding:12px 14px;border:1px solid var(--line);border-radius:8px;color:var(--ink);text-decoration:none;background:var(--paper)}

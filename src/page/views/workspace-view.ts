@@ -34,7 +34,7 @@ const buttons: readonly (readonly [action: ActionName, text: string])[] = [
 
 /** All about a workspace: how it stands, what is left to do, and what was done. */
 export function workspaceView(detail: WorkspaceDetail, context: ViewContext, page: number): Html {
-  const { address, standing, since, checkedAt, running, nextRun, problems, held, plan, runs } = detail;
+  const { address, standing, since, checkedAt, running, nextRun, problems, plan, runs } = detail;
   const { now, isSingle } = context;
   return html`<div class="head"><div>
 ${isSingle ? '' : html`<p class="crumbs"><a href="/workspaces">Workspaces</a></p>`}
@@ -60,15 +60,14 @@ ${runs.length === 0 ? html`<p class="empty">No runs yet.</p>` : runsTable(addres
 
   function planPart(its: WorkspaceDetail, { visitor }: ViewContext): Html {
     if (checkedAt === undefined) return html`<p class="empty">The platform was not read yet.</p>`;
-    const heldHtml = held === undefined ? '' : html`<p class="where">${held}</p>`;
     const { waiting } = its;
     const decide =
       waiting !== undefined && may(visitor.person, 'approve')
         ? html`<p class="actions">${actionLink(address, 'approve', 'Approve', waiting.id)}${actionLink(address, 'reject', 'Reject', waiting.id)}</p>`
         : '';
     if (plan === undefined || leftIn(plan).length === 0)
-      return html`${heldHtml}<p class="empty">No changes.</p>`;
-    return html`${heldHtml}${decide}${planOf(its)}`;
+      return html`${heldPart(its)}<p class="empty">No changes.</p>`;
+    return html`${decide}${planOf(its)}`;
   }
 }
 
@@ -77,11 +76,16 @@ function unplanned(standing: WorkspaceDetail['standing']): string {
   return standing === 'vanished' ? 'none' : 'after the current one';
 }
 
+function heldPart({ held }: WorkspaceDetail): Html {
+  return held === undefined ? html`` : html`<p class="where">${held}</p>`;
+}
+
 /** What the report of a plan shows between its head and its foot. */
-export function planOf({ plan, workspaceFlag }: WorkspaceDetail): Html {
+export function planOf(detail: WorkspaceDetail): Html {
+  const { plan, workspaceFlag } = detail;
   if (plan === undefined) return html``;
   const report = planReport(plan);
-  return html`<div class="plan"><p class="summary">${report.summary.join(' ')}</p>${trusted(changesHtml(report, { workspaceFlag }))}</div>`;
+  return html`<div class="plan"><p class="summary">${report.summary.join(' ')}</p>${heldPart(detail)}${trusted(changesHtml(report, { workspaceFlag }))}</div>`;
 }
 
 function actionButtons({ address, actions }: WorkspaceDetail, { visitor, missingTokens }: ViewContext): Html {
