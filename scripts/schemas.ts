@@ -9,6 +9,7 @@ import { applyDocument } from '../src/output/apply-json.ts';
 import { errorDocument } from '../src/output/error-json-schema.ts';
 import { projectJsonSchema } from '../src/project/project-json-schema.ts';
 import { diffDocument } from '../src/runs/diff/document.ts';
+import { draftDiffDocument } from '../src/runs/draft-diff.ts';
 import { historyDocument } from '../src/runs/past-runs.ts';
 import { plansDocument } from '../src/runs/plans-document.ts';
 import { stateDocument } from '../src/state/state-document.ts';
@@ -37,6 +38,7 @@ function schemaFiles(): ReadonlyMap<string, string> {
     ['drift', { title: 'voxform drift', ...z.toJSONSchema(driftDocument) }],
     ['plans', { title: 'voxform plans', ...z.toJSONSchema(plansDocument) }],
     ['diff', { title: 'voxform diff', ...z.toJSONSchema(diffDocument) }],
+    ['draft-diff', { title: 'voxform versions --diff published', ...z.toJSONSchema(draftDiffDocument) }],
     ['history', { title: 'voxform history', ...z.toJSONSchema(historyDocument) }],
     ['error', { title: 'voxform error', ...z.toJSONSchema(errorDocument) }],
     ['state', { title: 'voxform state', ...z.toJSONSchema(stateDocument) }],

@@ -47,7 +47,7 @@ const betweens: readonly Between[] = [
   {
     name: 'the file was edited',
     happens: edited((text) => text.replaceAll('Be brief.', 'Be rude.')),
-    says: /was edited or damaged since it was made/,
+    says: /was edited, redacted or damaged since it was made/,
   },
   {
     name: 'the file was cut short',
@@ -57,7 +57,7 @@ const betweens: readonly Between[] = [
   {
     name: 'made by a newer version',
     happens: edited((text) => text.replace(/"voxform_version": "[^"]+"/, '"voxform_version": "99.0.0"')),
-    says: /was made by voxform 99\.0\.0; this is voxform .*Apply it with that version/,
+    says: /was made by voxform 99\.0\.0; this is voxform .*Use that version/,
   },
   {
     name: 'of a newer format',

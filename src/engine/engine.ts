@@ -28,6 +28,6 @@ export async function planFor(request: PlanRequest): Promise<PlanResult> {
   const made = missing.size === 0 ? first : makePlan({ ...request, ...bound, ...sight, observed });
 
   const routed = request.routes ? await planWithRoutes(made, request.desired, observing) : made;
-  const compared = await planWithPublications(routed, request.publications, observing);
+  const compared = await planWithPublications(routed, request, observing);
   return { plan: compared, observing, observedAt: sight.observedAt, fingerprints: sight.fingerprints };
 }

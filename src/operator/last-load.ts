@@ -1,3 +1,4 @@
+import type { ComparedDrafts } from '../engine/observe/plan-publications.ts';
 import { SeenFiles } from '../files/input-files.ts';
 import { type DocumentCache, DocumentMemory } from '../manifests/document-cache.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from '../project/project.ts';
@@ -25,6 +26,7 @@ export interface LoadedFiles {
 export class LastLoad {
   /** Parses the state; one that did not change is known. */
   readonly parseState = parserWithMemory();
+  readonly comparedDrafts: ComparedDrafts = new Map();
   readonly #documents: DocumentCache;
   readonly #now: (() => number) | undefined;
   #last: { readonly key: string; readonly seen: SeenFiles; readonly load: LoadedFiles } | undefined;

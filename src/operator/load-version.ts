@@ -66,7 +66,8 @@ export async function loadVersion(
       return { project, workspace, inputs, desired: await loadDesired({ ...source, mode: 'live' }) };
     });
     inputs = load.inputs;
-    const opened = new OpenWorkspace({ ...context, parseState: last.parseState }, load);
+    const { parseState, comparedDrafts } = last;
+    const opened = new OpenWorkspace({ ...context, parseState, comparedDrafts }, load);
     opened.know(load.desired);
     const { resources, diagnostics } = load.desired;
     if (diagnostics.some(({ severity }) => severity === 'error')) {

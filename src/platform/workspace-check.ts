@@ -11,6 +11,14 @@ export class ForeignRecord extends UserError {
   }
 }
 
+/** The error for a record that was asked for by its id. */
+export function foreignRecord(
+  what: string,
+  { actual, workspaceId }: { readonly actual: string; readonly workspaceId: string },
+): ForeignRecord {
+  return new ForeignRecord(`the ${what} belongs to workspace ${actual}, but this run is for ${workspaceId}`);
+}
+
 /** A record that may say which workspace it belongs to. */
 export interface OfWorkspace {
   readonly id: string | number;

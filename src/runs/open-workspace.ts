@@ -1,3 +1,4 @@
+import type { ComparedDrafts } from '../engine/observe/plan-publications.ts';
 import { kinds, lookups } from '../kinds/index.ts';
 import { Inputs } from '../manifests/inputs.ts';
 import { isSecretName } from '../manifests/value-forms.ts';
@@ -77,6 +78,11 @@ export class OpenWorkspace extends StateAccess {
     for (const { spec } of resources) {
       for (const special of specials(spec)) if (special instanceof Secret) this.#keep(special);
     }
+  }
+
+  /** What earlier runs of a loop found of unpublished drafts. */
+  get comparedDrafts(): ComparedDrafts | undefined {
+    return this.#context.comparedDrafts;
   }
 
   /** The secret of that name as it is now. Throws `UserError` where it is not set. */

@@ -165,6 +165,7 @@ export async function planWorkspace(planning: Planning): Promise<PlanResult> {
     guards: opened.project.guards,
     routes: options.routes ?? false,
     publications: options.publications ? 'all' : options.routes ? 'changes' : undefined,
+    comparedDrafts: opened.comparedDrafts,
   });
   const { olderState: message } = opened;
   if (message === undefined) return planned;

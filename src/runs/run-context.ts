@@ -1,3 +1,4 @@
+import type { ComparedDrafts } from '../engine/observe/plan-publications.ts';
 import type { JointLimit } from '../platform/joint-limit.ts';
 import type { RequestEvent } from '../platform/transport-options.ts';
 import type { FailPoint, StoreUser } from '../state/backends/backend.ts';
@@ -44,6 +45,8 @@ export interface RunContext {
   readonly onRequest?: ((event: RequestEvent) => void) | undefined;
   /** Of a program that reads the state of one workspace again and again. */
   readonly parseState?: StoreUser['parse'];
+  /** Of a program that plans one workspace again and again. */
+  readonly comparedDrafts?: ComparedDrafts;
   /** Where a test makes the run die. */
   readonly failPoint: ((name: FailPoint) => void) | undefined;
 }

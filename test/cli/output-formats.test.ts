@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
+import { schemaProblems } from '../schema-problems.ts';
 import { command } from '../trust/in-process.ts';
 import { temporaryFolder } from './voxform-process.ts';
 import { agentManifest, projectFile } from './workspace.ts';
@@ -18,13 +16,6 @@ const marks: Readonly<Record<Exclude<Format, 'json'>, RegExp>> = {
   github: /^::(notice|warning|error) file=manifests\/agents\.yaml,line=\d+,title=voxform%3A /,
 };
 
-function problems(name: string, text: string): string[] {
-  const file = path.resolve(import.meta.dirname, `../../schemas/${name}.schema.json`);
-  const ajv = new Ajv2020({ allErrors: true, strictTypes: false, strictRequired: false });
-  ajv.validate(JSON.parse(readFileSync(file, 'utf8')) as object, JSON.parse(text));
-  return (ajv.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
-}
-
 it('prints plan, apply and drift in every form, each with the numbers that lead to what changes where it plans', async () => {
   await using emulator: Emulator = await startEmulator({ seed: 1 });
   await using folder = await temporaryFolder({
@@ -37,7 +28,7 @@ it('prints plan, apply and drift in every form, each with the numbers that lead 
   const run = (...args: string[]) =>
     command(args, { cwd: folder.root, env: { VOXFORM_API_KEY: 'key-of-the-test' } });
   const fits = (name: string, format: Format, text: string) => {
-    if (format === 'json') expect(problems(name, text)).toEqual([]);
+    if (format === 'json') expect(schemaProblems(name, JSON.parse(text))).toEqual([]);
     else expect(text).toMatch(marks[format]);
   };
 

@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { BehaviourPatch } from '../../src/emulator/behaviour.ts';
+import type { DraftDiffDocument } from '../../src/runs/draft-diff.ts';
+import { schemaProblems } from '../schema-problems.ts';
 import { step } from '../step.ts';
 import { agentManifest, testWorkspace } from './workspace.ts';
 
@@ -75,6 +78,9 @@ describe('versions and rollback', () => {
       [['versions', 'Agent/dya'], 64, 'did you mean "Agent/day"?'],
       [['versions', 'Agent/day', '7'], 1, 'Agent/day has no published version 7'],
       [['versions', 'Agent/day', '--diff', '1'], 64, '--diff needs a version'],
+      [['versions', 'Agent/day', '1', '--diff', 'published'], 64, 'compares the draft: omit the version'],
+      [['versions', 'Agent/day', '--output', 'markdown'], 64, '--output markdown needs --diff published'],
+      [['versions', 'Agent/day', '--detailed-exitcode'], 64, '--detailed-exitcode needs --diff published'],
       [['rollback', 'Agent/day', '--to', '7'], 1, 'Agent/day has no published version 7'],
       [['rollback', 'Agent/day'], 64, '--to'],
       [['rollback', 'Agent/nobody', '--to', '1'], 64, 'no manifest declares Agent/nobody'],
@@ -84,5 +90,132 @@ describe('versions and rollback', () => {
       expect(stderr, args.join(' ')).toContain(message);
       expect(code, args.join(' ')).toBe(expected);
     }
+  });
+});
+
+describe('versions --diff published', () => {
+  const DIFF = ['versions', 'Agent/day', '--diff', 'published'] as const;
+  const day = (prompt: string, more = '') => `${agentManifest('day', prompt)}${more}`;
+  const VOICE = '  tts_config: { voice_id: warm-1 }\n';
+  const KEY = '  llm_config: { provider: openai, api_key: { $secret: PROVIDER_KEY } }\n';
+  const SECRET = { PROVIDER_KEY: 'sk-provider-key' };
+
+  async function published(spec: string, behaviour: BehaviourPatch = {}) {
+    const workspace = await testWorkspace({ [FILE]: spec }, { behaviour });
+    await workspace.runWith(SECRET, 'apply', '--auto-approve');
+    const agent = [...workspace.emulator.world.agents.keys()][0] ?? '';
+    const publish = () => workspace.emulator.dashboard.publishAgent(agent);
+    const run = (...args: string[]) => workspace.runWith(SECRET, ...args);
+    const apply = async (next: string) => {
+      await workspace.folder.write(FILE, next);
+      await run('apply', '--auto-approve');
+    };
+    const json = async () => JSON.parse((await run(...DIFF, '--output', 'json')).stdout) as DraftDiffDocument;
+    return { workspace, agent, publish, run, apply, json };
+  }
+
+  it('says what publishing would change, with two requests', async () => {
+    const { workspace, publish, run, apply, json } = await published(day('Be kind.', KEY));
+    await using _ = workspace;
+
+    const never = await run(...DIFF, '--detailed-exitcode');
+    expect(never.stdout).toContain('Agent/day was never published');
+    expect(never.code).toBe(2);
+    expect((await json()).published).toBeNull();
+
+    publish();
+    const same = await run(...DIFF, '--detailed-exitcode');
+    expect(same.stdout.replace(/\s+/g, ' ')).toContain(
+      'Publishing Agent/day would change nothing that can be compared.',
+    );
+    expect(same.code).toBe(0);
+    expect(await json()).toMatchObject({ changes: [], unknown: ['llm_config.api_key'] });
+
+    await apply(day('Be brief.', KEY));
+    workspace.emulator.clearRequests();
+    const differs = await run(...DIFF, '--detailed-exitcode');
+    expect(workspace.emulator.requests.map(({ path }) => path.replace(/.*agents\/\w+/, ''))).toEqual([
+      '',
+      '/versions/latest',
+    ]);
+    expect(differs.stdout).toMatch(/^- version 1 {2}published .*\n\+ draft {6}updated /);
+    expect(differs.stdout).toContain('prompt_config.prompt: Be kind. -> Be brief.');
+    expect(differs.stdout).toContain('Publishing Agent/day would change 1 field.');
+    expect(differs.code).toBe(2);
+    const document = await json();
+    expect(schemaProblems('draft-diff', document)).toEqual([]);
+    expect(document).toMatchObject({
+      address: 'Agent/day',
+      published: { version: 1 },
+      changes: [{ path: 'prompt_config.prompt', before: 'Be kind.', after: 'Be brief.', verified: true }],
+    });
+    const { stdout: comment } = await run(...DIFF, '--output', 'markdown');
+    expect(comment).toContain(
+      '```diff\n- prompt_config.prompt: Be kind.\n+ prompt_config.prompt: Be brief.\n```',
+    );
+    expect((await run(...DIFF)).code, 'only where it is asked for').toBe(0);
+  });
+
+  it('is right whatever reads and versions show', async () => {
+    const { workspace, agent, publish, apply, json } = await published(day('Be kind.', VOICE), {
+      shows: { read: ['call_config'], update: [] },
+    });
+    await using _ = workspace;
+    publish();
+    expect((await json()).changes, 'as it was published').toEqual([]);
+    await apply(day('Be kind.', '  tts_config: { voice_id: cold-1 }\n  stt_config: { model: nova-2 }\n'));
+    expect((await json()).changes).toMatchObject([
+      { path: 'stt_config.model', after: 'nova-2', verified: false },
+      { path: 'tts_config.voice_id', before: 'warm-1', after: 'cold-1', verified: false },
+    ]);
+    // Set in the dashboard before it was published, and neither shown nor remembered.
+    workspace.emulator.dashboard.edit('agents', agent, { stt_config: { provider: 'theirs' } });
+    publish();
+    expect(await json()).toMatchObject({ changes: [], unknown: ['stt_config.provider'] });
+
+    const hiding = { times: 9, match: { path: `/api/v1/agents/${agent}/versions/latest` } };
+    workspace.emulator.faults.add({
+      ...hiding,
+      fault: { status: 200, body: { data: { id: agent, name: 'day', version: 2 } } },
+    });
+    expect(await json(), 'a version without its configuration').toMatchObject({
+      changes: [],
+      unknown: ['prompt_config.prompt', 'stt_config.model', 'tts_config.voice_id'],
+    });
+  });
+
+  it('shows no secret, and names of knowledge bases', async () => {
+    const { workspace, agent, publish, run, apply, json } = await published(
+      day('Be kind.').replace('"Be kind."', '{ $join: [Call, { $secret: PROVIDER_KEY }] }'),
+    );
+    await using _ = workspace;
+    publish();
+    await apply(day('Be kind.').replace('"Be kind."', '{ $join: [Ring, { $secret: PROVIDER_KEY }] }'));
+    const { id } = workspace.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
+    workspace.emulator.dashboard.edit('agents', agent, { llm_config: { knowledge_base_ids: [id] } });
+    const { stdout } = await run(...DIFF);
+    expect(stdout).toContain('(secret) -> (different secret)');
+    expect(stdout).toContain(`KnowledgeBase/FAQ (${id})`);
+    expect(stdout).not.toMatch(/sk-provider|Call|Ring/);
+    const secret = (await json()).changes.find(({ path }) => path === 'prompt_config.prompt');
+    expect(secret).toEqual({
+      path: 'prompt_config.prompt',
+      cause: 'manifest',
+      verified: true,
+      sensitive: true,
+    });
+  });
+
+  it('refuses a record that is missing or of another workspace', async () => {
+    const { workspace, agent, run } = await published(day('Be kind.'));
+    await using _ = workspace;
+    workspace.emulator.dashboard.edit('agents', agent, { workspace_id: '01ANOTHER' });
+    expect((await run(...DIFF)).stderr).toContain('belongs to workspace 01ANOTHER');
+    workspace.emulator.world.agents.delete(agent);
+    const missing = await run(...DIFF);
+    expect(missing.code).toBe(1);
+    expect(missing.stderr.replace(/\s+/g, ' ')).toContain(
+      `Agent/day is missing: the platform has no record ${agent}`,
+    );
   });
 });

@@ -116,6 +116,33 @@ describe('a record that changed after its publication', () => {
     expect(drifted.notices).toEqual(['publishing would change name']);
   });
 
+  it('is compared once by a loop, which gets to all of them', async () => {
+    const w = await Bench.open();
+    const agents = Array.from({ length: 12 }, (_, index) => agent(`a${index}`, { name: `a${index}` }));
+    await w.apply(agents);
+    const ids = [...w.emulator.world.agents.keys()];
+    for (const id of ids) {
+      w.emulator.dashboard.publishAgent(id);
+      w.emulator.dashboard.edit('agents', id, { llm_config: { model: 'theirs' } });
+      touch(w, id, 3600);
+    }
+    const comparedDrafts = new Map();
+    const look = async () => {
+      w.requests();
+      const { resources } = await w.plan(agents, { publications: 'changes', comparedDrafts });
+      const told = resources.filter(({ notices: [notice] = [] }) => notice === MODEL).length;
+      return { reads: versionReads(w), told };
+    };
+    const MODEL = 'publishing would change llm_config.model';
+    expect(await look()).toEqual({ reads: 10, told: 10 });
+    expect(await look()).toEqual({ reads: 2, told: 12 });
+    expect(await look()).toEqual({ reads: 0, told: 12 });
+    w.emulator.dashboard.edit('agents', ids[0] ?? '', { llm_config: { model: null } });
+    expect(await look()).toEqual({ reads: 1, told: 11 });
+    w.emulator.dashboard.publishAgent(ids[1] ?? '');
+    expect(await look(), 'a published one says so itself').toEqual({ reads: 0, told: 10 });
+  });
+
   it('is compared by what was recorded where reads hide it', async () => {
     const w = await Bench.open({ shows: { read: [], update: [] } });
     const voice = (voice_id: string) => [agent('a', { tts_config: { voice_id } })];

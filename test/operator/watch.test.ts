@@ -148,6 +148,25 @@ describe('a watch', () => {
     ]);
   });
 
+  it('compares an edited agent with what is published of it once', async () => {
+    await using made = await bench(agents(1, 'One.'));
+    const { watch, next, emulator } = made;
+    void watch.untilStopped();
+    await next();
+    const [id = ''] = emulator.world.agents.keys();
+    const published = emulator.dashboard.publishAgent(id);
+    emulator.dashboard.edit('agents', id, { llm_config: { model: 'theirs' } });
+    const edited = new Date(Date.parse(published.updated_at) + 3_600_000).toISOString();
+    const stored = emulator.world.agents.get(id) ?? published;
+    emulator.world.agents.set(id, { ...stored, updated_at: edited });
+    for (const run of ['first', 'second']) {
+      watch.trigger('request');
+      const { plan } = await next();
+      expect(plan?.resources[0]?.notices, run).toEqual(['publishing would change llm_config.model']);
+    }
+    expect(emulator.requests.filter(({ path }) => path.endsWith('/versions/latest'))).toHaveLength(1);
+  });
+
   it('applies in windows only, and wakes for the next one', async () => {
     const project = 'watch: { windows: [{ cron: "0 13 * * *", duration: 1h }] }\n';
     await using made = await bench(agents(1, 'One.'), { project });

@@ -1,14 +1,11 @@
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import type { PlanResult } from '../../engine/engine.ts';
-import { parseSavedPlan } from '../../engine/plan/parse-saved-plan.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { revalidatePlan } from '../../engine/revalidate-plan.ts';
 import { notAppliedAfter } from '../../output/apply-words.ts';
 import { reportText } from '../../output/formats/text.ts';
 import type { WorkspaceFlag } from '../../output/next-steps.ts';
 import { applyReport, planReport } from '../../output/report.ts';
-import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse } from '../../problems/user-error.ts';
 import { applyPlan, refuseTrippedGuards } from '../../runs/apply-plan.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import {
@@ -23,9 +20,9 @@ import type { GuardOptions } from '../../runs/run-options.ts';
 import { checkStateInCi } from '../../runs/state-in-ci.ts';
 import { type SessionWanted, withSession } from '../../runs/with-session.ts';
 import type { StateSession } from '../../state/session.ts';
-import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags, PlanFlags, WorkspacesFlags } from '../flags.ts';
+import { readSavedPlan } from '../read-saved-plan.ts';
 import { confirm } from './confirm.ts';
 import {
   beginWriting,
@@ -149,18 +146,4 @@ function refuseScopeOf(options: ApplyFlags): void {
     'a saved plan does not take --target, --selector, --allow-replace, --allow-recreate or --retry-ignored',
     'Pass them to plan: voxform plan --target ADDRESS --out FILE',
   );
-}
-
-async function readSavedPlan({ cwd }: Context, file: string): Promise<PlanDocument> {
-  let text: string;
-  try {
-    text = await readFile(path.resolve(cwd, file), 'utf8');
-  } catch (cause) {
-    const reason = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'no such file' : String(cause);
-    throw new UserError(`cannot read the plan ${file}: ${reason}`, {
-      hint: 'Save a plan with voxform plan --out FILE, or run voxform apply without a file.',
-      cause,
-    });
-  }
-  return parseSavedPlan(text, { file, version: VERSION });
 }

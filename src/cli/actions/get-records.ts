@@ -9,10 +9,10 @@ import { idsInState, why } from '../../runs/discover.ts';
 import { type Missed, mentionedIds, readMentioned } from '../../runs/mentioned-ids.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import type { AnyRecord, RecordType } from '../../runs/record-types.ts';
+import { unknownInState } from '../../runs/unknown-in-state.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
-import { unknownInState } from '../unknown-in-state.ts';
 
 /** What narrows the reading. */
 export interface GetOptions extends PlatformFlags {

@@ -10,6 +10,7 @@ import { shellWord } from '../../problems/shell-word.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import { takeInFile } from '../../runs/rescues.ts';
+import { unknownInState } from '../../runs/unknown-in-state.ts';
 import { statePieces } from '../../state/document-pieces.ts';
 import { parseEdited } from '../../state/document-text.ts';
 import { fold } from '../../state/fold.ts';
@@ -18,7 +19,6 @@ import type { State } from '../../state/state.ts';
 import { orphanOf } from '../../state/state-document.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag, LockFlags } from '../flags.ts';
-import { unknownInState } from '../unknown-in-state.ts';
 
 interface Row {
   readonly address: string;

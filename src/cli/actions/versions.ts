@@ -1,6 +1,7 @@
-import { kindNamed, kinds } from '../../kinds/index.ts';
-import type { ShownRecord, VersionShown, Versions } from '../../kinds/kind.ts';
-import { parseAddress, type Resource } from '../../manifests/resource.ts';
+import { kindNamed } from '../../kinds/index.ts';
+import type { ShownRecord, VersionShown } from '../../kinds/kind.ts';
+import type { Resource } from '../../manifests/resource.ts';
+import { draftDiffMarkdown, draftDiffText } from '../../output/draft-diff-text.ts';
 import { renderFileDiffs } from '../../output/file-diff.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { timeText } from '../../output/records/record-values.ts';
@@ -9,36 +10,43 @@ import { renderTable } from '../../output/table.ts';
 import { yamlText } from '../../output/yaml-text.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
-import { ForeignRecord } from '../../platform/workspace-check.ts';
+import { foreignRecord } from '../../platform/workspace-check.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { referableRecords, valuesOfVersion } from '../../runs/accept.ts';
+import { type DraftDiffDocument, diffDraft } from '../../runs/draft-diff.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import { stateToRead } from '../../runs/planning.ts';
-import type { State } from '../../state/state.ts';
+import { type VersionedRecord, versionedRecord } from '../../runs/versioned-record.ts';
 import type { Context } from '../context.ts';
-import type { JsonFlag, PlatformFlags } from '../flags.ts';
-import { unknownInState } from '../unknown-in-state.ts';
+import type { PlatformFlags } from '../flags.ts';
 import { type WriteBackOptions, writeBack } from './write-back.ts';
 
-export interface VersionsOptions extends PlatformFlags, JsonFlag {
+export interface VersionsOptions extends PlatformFlags {
   readonly address: string;
   readonly version?: number;
-  readonly diff?: number;
+  readonly diff?: number | 'published';
+  readonly output: 'text' | 'json' | 'markdown';
+  readonly detailedExitcode?: boolean;
 }
 
-/** Lists the published versions of a resource; shows one; or what is between two. */
+/** Lists the published versions of a resource; shows one; or what is between two, or between the latest and the draft. */
 export async function versions(context: Context, options: VersionsOptions): Promise<number> {
   const { address, version } = options;
+  refuseOdd(options);
   const opened = await openWorkspace(context, { requireKey: true });
   // So that the project's secrets are known, and struck out of what the platform says.
   await opened.declared('offline');
   const state = await stateToRead(context, opened);
   const { terminal, log } = context;
   return opened.withClient(options, async (client) => {
-    const of = recordOf(address, state);
+    const of = versionedRecord(address, state);
+    const { workspace } = opened;
+    if (options.diff === 'published') {
+      const { redact } = context.redactor;
+      return printDraft(context, await diffDraft({ address, state, client, workspace, redact }), options);
+    }
     if (version === undefined) {
-      if (options.diff !== undefined) throw whichVersion(address, options.diff);
       const all: VersionShown[] = [];
       for await (const each of of.versions.list(client, of.id)) all.push(each);
       if (options.output === 'json') terminal.out(jsonText(all));
@@ -53,7 +61,7 @@ export async function versions(context: Context, options: VersionsOptions): Prom
       }
       return ExitCode.ok;
     }
-    const { workspaceId } = opened.workspace;
+    const { workspaceId } = workspace;
     const shown = await versionOf(of, version, { client, workspaceId });
     if (options.diff === undefined) {
       terminal.out(options.output === 'json' ? jsonText(shown) : yamlText(shown));
@@ -69,9 +77,46 @@ export async function versions(context: Context, options: VersionsOptions): Prom
   });
 }
 
+/** @throws UserError for flags that do not go together. */
+function refuseOdd({ address, version, diff, output, detailedExitcode }: VersionsOptions): void {
+  if (diff === 'published') {
+    if (version === undefined) return;
+    throw misuse(
+      '--diff published compares the draft: omit the version',
+      `voxform versions ${address} --diff published`,
+    );
+  }
+  if (version === undefined && diff !== undefined) throw whichVersion(address, diff);
+  const draftOnly =
+    output === 'markdown' ? '--output markdown' : detailedExitcode ? '--detailed-exitcode' : undefined;
+  if (draftOnly !== undefined) throw misuse(`${draftOnly} needs --diff published`);
+}
+
+function printDraft(
+  { terminal, verbose }: Context,
+  document: DraftDiffDocument,
+  { output, detailedExitcode }: VersionsOptions,
+): number {
+  switch (output) {
+    case 'text':
+      terminal.out(draftDiffText(document, terminal.style, verbose));
+      break;
+    case 'json':
+      terminal.out(jsonText(document));
+      break;
+    case 'markdown':
+      terminal.out(draftDiffMarkdown(document));
+      break;
+    default:
+      return output satisfies never;
+  }
+  const changed = document.published === null || document.changes.length > 0;
+  return detailedExitcode && changed ? ExitCode.changes : ExitCode.ok;
+}
+
 /** What is between two versions in the fields that a manifest can have: when each was published is in the list. */
 function betweenText(
-  { address, kind }: Versioned,
+  { address, kind }: VersionedRecord,
   [shown, other]: readonly [ShownRecord, ShownRecord],
   { numbers, style }: { readonly numbers: readonly [number, number]; readonly style: Style },
 ): string {
@@ -100,7 +145,7 @@ export async function rollback(context: Context, options: RollbackOptions): Prom
     const resource = resources.find((each) => each.address === address);
     if (resource === undefined) throw undeclared(address, resources);
     const { workspaceId } = opened.workspace;
-    const version = await versionOf(recordOf(address, state), options.to, { client, workspaceId });
+    const version = await versionOf(versionedRecord(address, state), options.to, { client, workspaceId });
     const kind = kindNamed(resource.kind);
     const records = await referableRecords({
       state,
@@ -122,38 +167,16 @@ export async function rollback(context: Context, options: RollbackOptions): Prom
   });
 }
 
-interface Versioned {
-  readonly address: string;
-  readonly kind: string;
-  readonly id: string;
-  readonly versions: Versions;
-}
-
-function recordOf(address: string, state: State): Versioned {
-  const kind = kinds.get(parseAddress(address)?.kind ?? '');
-  if (kind?.versions === undefined) {
-    const having = [...kinds.values()].filter((each) => each.versions !== undefined).map(({ name }) => name);
-    throw misuse(`${address} has no versions: only ${having.join(', ')} resources do`);
-  }
-  const entry = state.resources.get(address);
-  if (entry === undefined) throw unknownInState(address, state.resources.keys());
-  return { address, kind: kind.name, id: entry.id, versions: kind.versions };
-}
-
 /** @throws ForeignRecord where the version is of a record of another workspace. */
 async function versionOf(
-  { address, kind, id, versions: of }: Versioned,
+  { address, kind, id, versions: of }: VersionedRecord,
   version: number,
   { client, workspaceId }: { readonly client: PlatformClient; readonly workspaceId: string },
 ): Promise<ShownRecord> {
   try {
     const shown = await of.get(client, id, version);
     const actual = shown.workspace_id ?? workspaceId;
-    if (actual !== workspaceId) {
-      throw new ForeignRecord(
-        `the ${kind} ${id} belongs to workspace ${actual}, but this run is for ${workspaceId}`,
-      );
-    }
+    if (actual !== workspaceId) throw foreignRecord(`${kind} ${id}`, { actual, workspaceId });
     return shown;
   } catch (cause) {
     if (!(cause instanceof PlatformError) || !cause.saysMissing) throw cause;

@@ -80,6 +80,17 @@ export const mainCommands = {
       );
     },
   },
+  show: {
+    summary: 'Show a saved plan',
+    define: (command, perform) =>
+      withFull(command)
+        .description(
+          'Show a plan saved with voxform plan --out FILE, in any format. Sends no request, and needs no project, no key and no secret.',
+        )
+        .argument('<plan-file>', 'Saved plan')
+        .addOption(outputOption(reportFormatNames))
+        .action(perform(async () => (await import('../actions/show.ts')).show, { withoutProject: true })),
+  },
   drift: {
     summary: 'Show what changed on the platform since the last apply',
     define: (command, perform) =>

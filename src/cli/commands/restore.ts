@@ -30,11 +30,21 @@ export const restoringCommands = {
     summary: 'Show published versions',
     define: (command, perform) =>
       withPlatform(command)
-        .description('List the published versions of a resource, show one, or compare two.')
+        .description(
+          'List the published versions of a resource, show one, or compare two. With --diff published, show what publishing the draft would change.',
+        )
         .argument('<address>', 'Address, e.g. Agent/support-line', address)
         .argument('[version]', 'Version to show', positiveInteger)
-        .option('--diff <version>', 'Compare with this version', positiveInteger)
-        .addOption(outputOption(['text', 'json']))
+        .option(
+          '--diff <version>',
+          'Compare with this version; published: the draft with the latest',
+          (text) => (text === 'published' ? text : positiveInteger(text)),
+        )
+        .addOption(outputOption(['text', 'json', 'markdown']))
+        .option(
+          '--detailed-exitcode',
+          'With --diff published, exit with 2 when publishing would change something',
+        )
         .action(perform(async () => (await import('../actions/versions.ts')).versions)),
   },
   rollback: {

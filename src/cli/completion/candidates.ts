@@ -66,8 +66,10 @@ function flagsOf(command: Command, given: ReadonlyMap<string, string>): Completi
     .map(({ long, short, description }) => ({ value: long ?? short ?? '', description }));
 }
 
+type ValuesOf = keyof CompletionSources | 'files' | 'folders' | readonly string[];
+
 /** What belongs to an argument or to a flag; by the name that help gives to a value where nothing more is known of it. */
-const valuesAt: Readonly<Record<string, keyof CompletionSources | 'files' | 'folders'>> = {
+const valuesAt: Readonly<Record<string, ValuesOf>> = {
   'state show address': 'managed',
   'state rm address': 'managed',
   'state mv from': 'managed',
@@ -80,6 +82,7 @@ const valuesAt: Readonly<Record<string, keyof CompletionSources | 'files' | 'fol
   'schema name': 'schemas',
   'explain topic': 'topics',
   '--agent': 'agents',
+  '--diff': ['published'],
   '--where': 'callFields',
   '--workspace': 'workspaces',
   address: 'addresses',
@@ -98,11 +101,10 @@ function valuesOf(
   { command, operands }: Pick<CompletionCursor, 'command' | 'operands'>,
   sources: CompletionSources,
 ): Candidates | Promise<Candidates> {
-  if (of.argChoices !== undefined) return of.argChoices.map((value) => ({ value, description: '' }));
   const slot = of instanceof Argument ? of.name() : (/[<[]([^>\].]+)/.exec(of.flags)?.[1] ?? '');
   const group = command.parent?.parent == null ? '' : `${command.parent.name()} `;
   const place = of instanceof Argument ? `${group}${command.name()} ${slot}` : `${of.long}`;
-  const values = valuesAt[place] ?? valuesAt[slot];
-  if (values === undefined) return [];
+  const values = of.argChoices ?? valuesAt[place] ?? valuesAt[slot] ?? [];
+  if (typeof values !== 'string') return values.map((value) => ({ value, description: '' }));
   return values === 'files' || values === 'folders' ? values : sources[values](operands);
 }

@@ -52,7 +52,8 @@ export function makePlan(input: PlanInput): Plan {
   const decisions = decideAll(inDependencyOrder(resources, dependencies), input);
   const names = namesOf(input.state, input.bindings, input.observed.lookups);
   const planned = [...decisions.values()].map(({ planned }) => ({
-    ...withNames(planned, kinds.get(planned.kind), names),
+    ...planned,
+    changes: withNames(planned.changes, kinds.get(planned.kind), names),
     depends_on: [...(dependencies.get(planned.address) ?? [])],
   }));
   const leaving = undeclared(input, planned);

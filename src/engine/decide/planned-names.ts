@@ -2,7 +2,7 @@ import type { Kind } from '../../kinds/kind.ts';
 import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
 import type { State } from '../../state/state.ts';
 import type { Json } from '../../values/json.ts';
-import type { PlannedChange, PlannedResource } from '../plan/plan-document.ts';
+import type { PlannedChange } from '../plan/plan-document.ts';
 import { ruleOf } from './field-rules.ts';
 import type { Observed } from './observed.ts';
 
@@ -26,10 +26,14 @@ export function namesOf(
   return names;
 }
 
-/** The resource with the names of the ids in its changes. */
-export function withNames(planned: PlannedResource, kind: Kind | undefined, names: Names): PlannedResource {
-  if (kind === undefined) return planned;
-  const named = (change: PlannedChange): PlannedChange => {
+/** The changes with the names of the ids in them. */
+export function withNames(
+  changes: readonly PlannedChange[],
+  kind: Kind | undefined,
+  names: Names,
+): readonly PlannedChange[] {
+  if (kind === undefined) return changes;
+  return changes.map((change) => {
     const { refersTo } = ruleOf(kind, change.path);
     const ids = refersTo === undefined ? [] : [...idsIn(change.before), ...idsIn(change.after)];
     const known = [...new Set(ids)].flatMap((id) => {
@@ -37,8 +41,7 @@ export function withNames(planned: PlannedResource, kind: Kind | undefined, name
       return name === undefined ? [] : [[id, name] as const];
     });
     return known.length === 0 ? change : { ...change, names: Object.fromEntries(known) };
-  };
-  return { ...planned, changes: planned.changes.map(named) };
+  });
 }
 
 function idsIn(value: PlannedChange['after']): string[] {

@@ -1,8 +1,10 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import type { NextStep } from '../../problems/next-step.ts';
+import { isMasked } from '../../state/fingerprint.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
-import { type LeafPath, rootOf } from '../../values/path.ts';
-import type { PlannedResource } from '../plan/plan-document.ts';
+import type { Json } from '../../values/json.ts';
+import type { LeafPath } from '../../values/path.ts';
+import type { PlannedChange, PlannedResource } from '../plan/plan-document.ts';
 import { sameValue } from './compare.ts';
 import { fieldsOf, isConfigObject, ruleOf, shownAt } from './field-rules.ts';
 import { baselineOf, plainOf, recordedOf } from './state-entry.ts';
@@ -41,24 +43,51 @@ interface DraftRecord {
   readonly entry: ResourceEntry | undefined;
 }
 
-/** The fields that publishing the draft would change, as far as anybody knows them. */
-export function unpublishedFields(
+/** What publishing a draft would change. */
+export interface DraftDifferences {
+  readonly changes: readonly PlannedChange[];
+  /** Fields, and whole config objects, of which one side is not known. */
+  readonly unknown: readonly LeafPath[];
+}
+
+/** From the published version to the draft. What the record does not show is taken from memory, as unverified. */
+export function draftDifferences(
   kind: Kind,
   { record, entry }: DraftRecord,
   version: ShownRecord,
-): LeafPath[] {
-  const isKnown = (path: LeafPath): boolean => !ruleOf(kind, path).writeOnly;
-  return Object.keys(kind.spec.shape)
-    .filter((root) => version[root] !== undefined)
-    .flatMap((root) => (isConfigObject(kind, root) ? fieldsOf(kind, root) : [root]))
-    .filter(isKnown)
-    .filter((path) => {
-      const isShown = record[rootOf(path)] !== undefined;
+): DraftDifferences {
+  const changes: PlannedChange[] = [];
+  const unknown: LeafPath[] = [];
+  for (const root of Object.keys(kind.spec.shape)) {
+    const fields = isConfigObject(kind, root) ? fieldsOf(kind, root) : [root];
+    const isVersionShown = version[root] !== undefined;
+    const isDraftShown = record[root] !== undefined;
+    const missed: LeafPath[] = [];
+    for (const path of fields) {
       const remembered = baselineOf(entry, path) ?? recordedOf(entry, path);
-      const draft = isShown ? (shownAt(kind, record, path) ?? null) : plainOf(remembered);
-      if (draft === undefined) return false;
-      return !sameValue(ruleOf(kind, path), draft, shownAt(kind, version, path) ?? null);
-    });
+      const shown = shownAt(kind, record, path) as Json | undefined;
+      const after = shown ?? plainOf(remembered);
+      const isRemembered = shown === undefined && after !== undefined;
+      const before = shownAt(kind, version, path) as Json | undefined;
+      if (ruleOf(kind, path).writeOnly || !isVersionShown) {
+        if (after !== undefined || remembered !== undefined) missed.push(path);
+      } else if (after === undefined && !isDraftShown) {
+        if ((before ?? null) !== null) missed.push(path);
+      } else if (!sameValue(ruleOf(kind, path), before ?? null, after ?? null)) {
+        const sensitive = isMasked(remembered) || isMasked(recordedOf(entry, path));
+        changes.push({
+          path,
+          ...(!sensitive && before !== undefined && { before }),
+          ...(!sensitive && after !== undefined && { after }),
+          cause: 'manifest',
+          verified: !isRemembered,
+          sensitive,
+        });
+      }
+    }
+    unknown.push(...(missed.length === fields.length ? [root] : missed));
+  }
+  return { changes, unknown };
 }
 
 interface PublicationGap {
@@ -67,7 +96,10 @@ interface PublicationGap {
 }
 
 /** The planned resource with what publishing its draft as it is now would change. */
-export function withGap(planned: PlannedResource, { unpublished }: PublicationGap): PlannedResource {
+export function withGap(
+  planned: PlannedResource,
+  { unpublished }: Pick<PublicationGap, 'unpublished'>,
+): PlannedResource {
   const { notices: _, ...rest } = planned;
   if (unpublished.length === 0) return rest;
   return { ...rest, notices: [`publishing would change ${listed(unpublished)}`] };

@@ -10,11 +10,15 @@ import type { Observed } from '../decide/observed.ts';
 import { recordsSecret, textsToMask } from '../decide/state-entry.ts';
 import { DecidingAhead } from './decide-ahead.ts';
 import type { ObserveOptions } from './observe-options.ts';
+import type { PublicationsRequest } from './plan-publications.ts';
 import type { ReadAhead } from './read-ahead.ts';
 import { readAll } from './read-all.ts';
 
 /** What a plan is made for, and with what. */
-export interface PlanRequest extends Omit<ObserveOptions, 'workspaceId'>, BindingRequest {
+export interface PlanRequest
+  extends Omit<ObserveOptions, 'workspaceId'>,
+    BindingRequest,
+    PublicationsRequest {
   readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
   readonly guards: Guards;
   /** Sends again what the platform did not apply. */
@@ -24,8 +28,6 @@ export interface PlanRequest extends Omit<ObserveOptions, 'workspaceId'>, Bindin
   readonly ahead?: ReadAhead | undefined;
   /** Says of each record that changes what leads to it; lists what that needs where something changes. */
   readonly routes?: boolean;
-  /** Compares drafts that may be newer than their published version with it: those that change, or all. */
-  readonly publications?: 'changes' | 'all' | undefined;
   now(): Date;
 }
 

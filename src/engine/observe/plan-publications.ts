@@ -1,23 +1,41 @@
+import { hash } from 'node:crypto';
 import { kindNamed } from '../../kinds/index.ts';
 import type { PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
+import type { ResourceEntry } from '../../state/state-document.ts';
+import type { LeafPath } from '../../values/path.ts';
 import type { Plan } from '../decide/make-plan.ts';
-import { unpublishedFields, withGap, withGapAfter } from '../decide/publication.ts';
+import { draftDifferences, withGap, withGapAfter } from '../decide/publication.ts';
 import type { PlannedResource } from '../plan/plan-document.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import type { ObserveOptions } from './observe-options.ts';
 
-/** How many unchanged records with an unclear draft a plan compares: one that changes nothing may cost no more reads than that. */
-const MOST_UNCLEAR = 10;
+/** How many unchanged records a plan compares of those with a draft that may be unpublished: one that changes nothing may cost no more reads than that. */
+const MOST_UNCHANGED = 10;
+
+/** By id of the record: what publishing it would change, and what that was found from. For loops, so that no draft is compared twice. */
+export type ComparedDrafts = Map<
+  string,
+  { readonly from: string; readonly unpublished: readonly LeafPath[] }
+>;
+
+export interface PublicationsRequest {
+  /** Compares drafts that may be newer than their published version with it: those that the plan updates and a few others, or all. */
+  readonly publications?: 'changes' | 'all' | undefined;
+  /**
+   * What earlier plans of the same process found; with it also drafts that were edited for certain are among the few others, so
+   * that all are compared after some plans.
+   */
+  readonly comparedDrafts?: ComparedDrafts | undefined;
+}
 
 /**
  * The plan after the drafts of which it is not certain that they are published were compared with the latest version: one read for
  * each of them. A version that cannot be read leaves what the plan says.
- * @param which `changes` for those that the plan updates and a few that are unclear, `all` for all that were looked at, undefined for none.
  */
 export async function planWithPublications(
   plan: Plan,
-  which: 'changes' | 'all' | undefined,
+  { publications: which, comparedDrafts: known }: PublicationsRequest,
   options: ObserveOptions,
 ): Promise<Plan> {
   if (which === undefined) return plan;
@@ -27,17 +45,28 @@ export async function planWithPublications(
     const seen = plan.observed.records.get(planned.address);
     if (seen?.status !== 'shown') return [];
     const status = kind.publishing?.draftStatus(seen.record);
-    return status === 'edited' || status === 'unclear' ? [{ planned, kind, seen, status }] : [];
+    if (status !== 'edited' && status !== 'unclear') return [];
+    const entry = options.state.resources.get(planned.previous_address ?? planned.address);
+    return [{ planned, kind, seen, status, entry }];
   });
   const isWanted = ({ planned }: (typeof drafts)[number]) => which === 'all' || planned.action === 'update';
-  const unclear = drafts.filter((draft) => draft.status === 'unclear' && !isWanted(draft));
-  const wanted = [...drafts.filter(isWanted), ...unclear.slice(0, MOST_UNCLEAR)];
-  await eachConcurrently(wanted, options.concurrency, async ({ planned, kind, seen }) => {
+  const others = drafts.filter((draft) => {
+    if (isWanted(draft)) return false;
+    const { planned, seen, status, entry } = draft;
+    const before = known?.get(seen.record.id);
+    if (before === undefined || before.from !== basisOf(seen.record, entry))
+      return known !== undefined || status === 'unclear';
+    compared.set(planned.address, withGap(planned, before));
+    return false;
+  });
+  const wanted = [...drafts.filter(isWanted), ...others.slice(0, MOST_UNCHANGED)];
+  await eachConcurrently(wanted, options.concurrency, async ({ planned, kind, seen, entry }) => {
     const { record } = seen;
     const version = seen.published?.record ?? (await latest(() => kind.published?.(options.client, record)));
     if (version === undefined) return;
-    const entry = options.state.resources.get(planned.previous_address ?? planned.address);
-    const unpublished = unpublishedFields(kind, { record, entry }, version);
+    const { changes } = draftDifferences(kind, { record, entry }, version);
+    const unpublished = changes.map(({ path }) => path);
+    known?.set(record.id, { from: basisOf(record, entry), unpublished });
     const gap = { unpublished, version };
     const isAfter = which === 'changes' && planned.action === 'update';
     compared.set(planned.address, isAfter ? withGapAfter(planned, kind, gap) : withGap(planned, gap));
@@ -45,6 +74,15 @@ export async function planWithPublications(
   if (compared.size === 0) return plan;
   const resources = plan.document.resources.map((each) => compared.get(each.address) ?? each);
   return { ...plan, document: { ...plan.document, resources } };
+}
+
+/** Changes with the draft, with what is published of it, and with what is remembered of it. */
+function basisOf(
+  { version, published_at, updated_at }: ShownRecord,
+  entry: ResourceEntry | undefined,
+): string {
+  const facts = [version, published_at, updated_at, entry?.recorded, entry?.observed];
+  return hash('sha256', JSON.stringify(facts), 'base64');
 }
 
 async function latest(

@@ -9,23 +9,30 @@ import { digestOfPlan } from './saved-plan.ts';
 /** Of a plan: manifests nest their values less than half as deep. */
 const DEEPEST = 250;
 
-const NEWER = 'Apply it with that version, or plan again with this one.';
+const NEWER = 'Use that version, or plan again with this one.';
+
+/** How files of the usual tools for it begin. */
+const ENCRYPTED =
+  /^(?:-----BEGIN (?:PGP MESSAGE|AGE ENCRYPTED FILE)|age-encryption\.org|\$ANSIBLE_VAULT|Salted__|U2FsdGVkX1)/;
 
 /**
  * Reads a saved plan back.
- * @throws UserError, a message of its own for each: not JSON, not a plan, of another format, of a newer version, edited.
+ * @throws UserError, a message of its own for each: encrypted, not JSON, not a plan, of another format, of a newer version, edited.
  */
 export function parseSavedPlan(
   text: string,
   { file, version }: { readonly file: string; readonly version: string },
 ): PlanDocument {
   const next: readonly NextStep[] = [{ action: 'save_plan' }];
+  const encrypted = () => new UserError(`${file} is encrypted`, { hint: 'Decrypt it first.' });
+  if (ENCRYPTED.test(text)) throw encrypted();
   let data: unknown;
   try {
     data = JSON.parse(text);
   } catch (cause) {
     throw new UserError(`${file} is not a saved plan: it is not JSON`, { next, cause });
   }
+  if (isObject(data) && isObject(data.sops)) throw encrypted();
   if (!isObject(data) || typeof data.format_version !== 'number' || !Array.isArray(data.resources)) {
     throw new UserError(`${file} is not a saved plan`, { next });
   }
@@ -43,11 +50,12 @@ export function parseSavedPlan(
     throw new UserError(`${file} is not a saved plan: its values are nested too deeply`, { next });
   }
   if (data.digest === undefined || data.digest !== digestOfPlan(data)) {
-    throw new UserError(`${file} was edited or damaged since it was made`, { next });
+    throw new UserError(`${file} was edited, redacted or damaged since it was made`, { next });
   }
   const parsed = planDocument.safeParse(data);
   if (!parsed.success) throw new UserError(`${file} is not a saved plan`, { next, cause: parsed.error });
-  return parsed.data;
+  // Its fields in the order of the file.
+  return data as unknown as PlanDocument;
 }
 
 /** Compares the three numbers of a version; what is no version is not newer. */

@@ -9,7 +9,8 @@ export interface Presentation {
   readonly verbose: boolean;
   /** Repeats what several resources share for each of them. */
   readonly full?: boolean | undefined;
-  readonly made: Date;
+  /** When its subject was made, where that is known. */
+  readonly made?: Date;
   /** Of the one workspace that is reported. */
   readonly workspaceFlag: WorkspaceFlag;
 }

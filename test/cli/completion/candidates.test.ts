@@ -106,6 +106,12 @@ describe('what can follow on a command line', () => {
     { words: ['plan', '--strict='], given: [], reason: 'a flag without a value' },
     { words: ['plan', '--concurrency', ''], given: [], reason: 'a value that nobody can know' },
     { words: ['plan', '--out', ''], given: 'files', reason: 'a file' },
+    { words: ['show', ''], given: 'files', reason: 'a saved plan' },
+    {
+      words: ['versions', 'Agent/day', '--diff', 'p'],
+      given: ['published'],
+      reason: 'what a version is compared with',
+    },
     { words: ['-C', ''], given: 'folders', reason: 'a folder' },
     { words: ['completion', ''], given: [...SHELLS], reason: 'a value of an argument' },
     { words: ['-w', 't'], given: ['two'], reason: 'a workspace' },

@@ -86,15 +86,17 @@ describe('the seal of a saved plan', () => {
 
   it.each([
     ['an empty file', '', /it is not JSON/],
+    ['an encrypted file', 'age-encryption.org/v1\n-> X25519', /^p\.json is encrypted$/],
+    ['an encrypted JSON', JSON.stringify({ ...document, sops: { mac: 'x' } }), /^p\.json is encrypted$/],
     ['half a file', JSON.stringify(document).slice(0, 300), /it is not JSON/],
     ['another JSON', '[]', /is not a saved plan$/],
     ['a null', 'null', /is not a saved plan$/],
     ['a state', JSON.stringify({ format_version: 1, resources: {} }), /is not a saved plan$/],
-    ['no digest', JSON.stringify(without(document)), /was edited or damaged/],
+    ['no digest', JSON.stringify(without(document)), /was edited, redacted or damaged/],
     [
       'an edited value',
       JSON.stringify(edited(document, ['resources', '0', 'reason'], 'x')),
-      /was edited or damaged/,
+      /was edited, redacted or damaged/,
     ],
     ['another shape', resealed({ resources: [{ address: 'x' }] }), /is not a saved plan$/],
     [

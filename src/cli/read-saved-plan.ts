@@ -1,0 +1,22 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { parseSavedPlan } from '../engine/plan/parse-saved-plan.ts';
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import { reasonOf } from '../manifests/read-file.ts';
+import { UserError } from '../problems/user-error.ts';
+import { VERSION } from '../version.ts';
+import type { Context } from './context.ts';
+
+/** @throws UserError where there is no such file, or it is no plan that this version reads. */
+export async function readSavedPlan({ cwd }: Pick<Context, 'cwd'>, file: string): Promise<PlanDocument> {
+  let text: string;
+  try {
+    text = await readFile(path.resolve(cwd, file), 'utf8');
+  } catch (cause) {
+    throw new UserError(`cannot read the plan ${file}: ${reasonOf(cause)}`, {
+      next: [{ action: 'save_plan' }],
+      cause,
+    });
+  }
+  return parseSavedPlan(text, { file, version: VERSION });
+}

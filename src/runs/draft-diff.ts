@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import { ruleOf } from '../engine/decide/field-rules.ts';
+import { idsByName } from '../engine/decide/lookups.ts';
+import { namesOf, withNames } from '../engine/decide/planned-names.ts';
+import { draftDifferences } from '../engine/decide/publication.ts';
+import { readList } from '../engine/observe/read-list.ts';
+import { getRecord } from '../engine/observe/read-record.ts';
+import type { PlannedChange } from '../engine/plan/plan-document.ts';
+import { plannedChange } from '../engine/plan/plan-schema.ts';
+import { kindNamed, lookups } from '../kinds/index.ts';
+import type { Kind, ShownRecord } from '../kinds/kind.ts';
+import { type Address, kindOf } from '../manifests/resource.ts';
+import type { PlatformClient } from '../platform/client.ts';
+import { PlatformError } from '../platform/platform-error.ts';
+import { foreignRecord } from '../platform/workspace-check.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { State } from '../state/state.ts';
+import { type Immutable, type Json, mapParts } from '../values/json.ts';
+import { VERSION } from '../version.ts';
+
+/*
+ * What is between the draft of a record and what is published of it: plain data, the same that is printed. It holds no secret.
+ */
+
+export const DRAFT_DIFF_FORMAT_VERSION = 1;
+
+export const draftDiffDocument = z
+  .strictObject({
+    format_version: z.literal(DRAFT_DIFF_FORMAT_VERSION),
+    voxform_version: z.string(),
+    workspace: z.string(),
+    workspace_id: z.string(),
+    address: z.string(),
+    kind: z.string(),
+    id: z.string(),
+    updated_at: z.string().nullable().describe('When the draft was changed last; null if not shown.'),
+    published: z
+      .strictObject({
+        version: z.int().nullable().describe('Null if the platform does not show it.'),
+        published_at: z.string().nullable(),
+      })
+      .nullable()
+      .describe('The latest published version; null if there is none.'),
+    changes: z
+      .array(plannedChange)
+      .describe(
+        'Fields that publishing would change, from the version to the draft; empty if nothing is published.',
+      ),
+    unknown: z
+      .array(z.string())
+      .describe('Fields that cannot be compared, because the platform does not show them on one side.'),
+  })
+  .describe('What publishing a draft would change');
+
+export type DraftDiffDocument = Immutable<z.infer<typeof draftDiffDocument>>;
+
+interface Drafted {
+  readonly address: Address;
+  readonly state: State;
+  readonly client: PlatformClient;
+  readonly workspace: { readonly name: string; readonly workspaceId: string };
+  /** Strikes out secrets while a text is whole: later its words are marked. */
+  redact(text: string): string;
+}
+
+/**
+ * What publishing the draft of a managed record would change: a read of the record and one of its latest version, and of the lists that
+ * have the names of what differs.
+ * @throws UserError where the record is missing or of another workspace.
+ */
+export async function diffDraft({
+  address,
+  state,
+  client,
+  workspace,
+  redact,
+}: Drafted): Promise<DraftDiffDocument> {
+  const { name, workspaceId } = workspace;
+  const kind = kindNamed(kindOf(address));
+  const entry = state.resources.get(address);
+  const id = entry?.id ?? '';
+  const seen = await getRecord(kind, { id, client, workspaceId });
+  if (seen.status === 'foreign')
+    throw foreignRecord(`${kind.name} ${id}`, { actual: seen.workspaceId, workspaceId });
+  if (seen.status !== 'shown') {
+    throw new UserError(`${address} is missing: the platform has no record ${id}`, {
+      hint: 'Run voxform plan to see what to do about it.',
+    });
+  }
+  const version = await latestOf(kind, { id, client });
+  const { changes, unknown } =
+    version === undefined
+      ? { changes: [], unknown: [] }
+      : draftDifferences(kind, { record: seen.record, entry }, version);
+  return {
+    format_version: DRAFT_DIFF_FORMAT_VERSION,
+    voxform_version: VERSION,
+    workspace: name,
+    workspace_id: workspaceId,
+    address,
+    kind: kind.name,
+    id,
+    updated_at: textOrNull(seen.record.updated_at),
+    published:
+      version === undefined
+        ? null
+        : {
+            version: Number.isInteger(version.version) ? (version.version as number) : null,
+            published_at: textOrNull(version.published_at),
+          },
+    changes: (await named(changes, kind, { state, client, workspaceId })).map((change) =>
+      withoutSecrets(change, redact),
+    ),
+    unknown,
+  };
+}
+
+/** Undefined where nothing was published. Asked whatever the record says: reads may leave out its version. */
+async function latestOf(
+  { versions }: Kind,
+  { id, client }: { readonly id: string; readonly client: PlatformClient },
+): Promise<ShownRecord | undefined> {
+  try {
+    return await versions?.get(client, id, 'latest');
+  } catch (error) {
+    if (error instanceof PlatformError && error.saysMissing) return undefined;
+    throw error;
+  }
+}
+
+async function named(
+  changes: readonly PlannedChange[],
+  kind: Kind,
+  { state, client, workspaceId }: Pick<Drafted, 'state' | 'client'> & { readonly workspaceId: string },
+): Promise<readonly PlannedChange[]> {
+  const found = new Map<string, ReadonlyMap<string, readonly string[]>>();
+  for (const { path } of changes) {
+    const lookup = lookups.get(ruleOf(kind, path).refersTo ?? '');
+    if (lookup === undefined || found.has(lookup.name)) continue;
+    found.set(lookup.name, idsByName(await readList(lookup, { client, workspaceId })));
+  }
+  const names = namesOf(state, new Map(), found);
+  return withNames(changes, kind, names);
+}
+
+function withoutSecrets({ before, after, ...rest }: PlannedChange, redact: Drafted['redact']): PlannedChange {
+  const struck = (value: Json): Json =>
+    typeof value === 'string' ? redact(value) : mapParts<Json, Json>(value, struck);
+  return {
+    ...rest,
+    ...(before !== undefined && { before: struck(before) }),
+    ...(after !== undefined && { after: struck(after) }),
+  };
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

@@ -1,0 +1,26 @@
+import { kinds } from '../kinds/index.ts';
+import type { Versions } from '../kinds/kind.ts';
+import { parseAddress } from '../manifests/resource.ts';
+import { misuse } from '../problems/user-error.ts';
+import type { State } from '../state/state.ts';
+import { unknownInState } from './unknown-in-state.ts';
+
+/** A managed record of a kind that has published versions. */
+export interface VersionedRecord {
+  readonly address: string;
+  readonly kind: string;
+  readonly id: string;
+  readonly versions: Versions;
+}
+
+/** @throws UserError for an address of another kind, and for one that the state does not have. */
+export function versionedRecord(address: string, state: State): VersionedRecord {
+  const kind = kinds.get(parseAddress(address)?.kind ?? '');
+  if (kind?.versions === undefined) {
+    const having = [...kinds.values()].filter((each) => each.versions !== undefined).map(({ name }) => name);
+    throw misuse(`${address} has no versions: only ${having.join(', ')} resources do`);
+  }
+  const entry = state.resources.get(address);
+  if (entry === undefined) throw unknownInState(address, state.resources.keys());
+  return { address, kind: kind.name, id: entry.id, versions: kind.versions };
+}
