@@ -21,7 +21,6 @@ export interface FullFlag {
   readonly full?: boolean | undefined;
 }
 
-/** The flags of plan and apply. */
 export interface PlanFlags extends PlanningOptions, FullFlag {
   readonly strict?: boolean;
 }
@@ -98,7 +97,6 @@ export function withApplying(command: Command): Command {
   );
 }
 
-/** For commands that write the state. */
 export function withOlderState(command: Command): Command {
   return command.option('--allow-older-state', 'Write even if a newer copy of the state is known');
 }
@@ -193,7 +191,6 @@ function collectAddressOrAll(text: string, earlier: readonly string[] | undefine
   return [...(earlier ?? []), ...itemsOf(text).map((each) => (each === 'all' ? each : address(each)))];
 }
 
-/** For flags with any text that may stand there several times. */
 export function collectText(text: string, earlier: readonly string[] | undefined): string[] {
   return [...(earlier ?? []), text];
 }
@@ -217,7 +214,6 @@ export function isRepeatable({ variadic, parseArg }: Option): boolean {
   return variadic || collectors.has(parseArg);
 }
 
-/** For a command that takes several workspaces. */
 export function withWorkspaces(command: Command): Command {
   return command.option('--all-workspaces', 'All workspaces of the project, in one report');
 }
@@ -234,7 +230,6 @@ function parseLabels(
   return { ...earlier, ...Object.fromEntries(pairs) };
 }
 
-/** A JSON object given on the command line. */
 export function jsonObject(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);

@@ -28,5 +28,4 @@ export type Level = 'error' | 'warning' | 'info' | 'debug';
 /** What a program wants to know beside the sentence. */
 export type Fields = Readonly<Record<string, Json>>;
 
-/** Writes one entry as a line of JSON. */
 export type JsonLines = (level: Level, message: string, fields: Fields) => void;

@@ -118,7 +118,6 @@ function aroundFor(flags: GlobalFlags, takes: Takes = {}): ProjectLookup | undef
 interface Performing {
   readonly host: Host;
   readonly context: Context;
-  /** The format of the result. */
   readonly format: string;
   /** Where its project is; undefined where it needs none. */
   readonly around: ProjectLookup | undefined;

@@ -1,7 +1,6 @@
 import type { RequestEvent } from '../platform/transport-options.ts';
 import type { Json } from '../values/json.ts';
 
-/** Attributes of a run's span. */
 export type SpanFacts = Readonly<Record<string, Json>>;
 
 /** Spans of runs and of their requests. One run at a time. */

@@ -10,7 +10,6 @@ import { knownElsewhere } from './other-tools.ts';
 /** Codes of what the parser throws once it has printed what was asked for. */
 const printed = new Set(['commander.help', 'commander.helpDisplayed', 'commander.version']);
 
-/** A command line as it was typed, and as it was given to the parser. */
 interface CommandLine {
   readonly typed: readonly string[];
   readonly args: readonly string[];
@@ -48,7 +47,6 @@ function helpOf(command: Command): string {
   return `Run ${['voxform', pathOf(command), '--help'].filter(Boolean).join(' ')}`;
 }
 
-/** The long flags of a command and of those around it. */
 function flagsOf(command: Command): string[] {
   const around = command.parent === null ? [] : flagsOf(command.parent);
   return [...command.options.flatMap(({ long }) => long ?? []), ...around];

@@ -24,7 +24,6 @@ interface WatchListening {
 /** Milliseconds between two looks for what an open page does not show yet. */
 const LOOK = 1000;
 
-/** Serves the page of a watch, its health and its figures. */
 export async function listenForWatch(
   context: Context,
   { address, watch, mode, source, metrics, pages }: WatchListening,

@@ -37,7 +37,6 @@ export const plannedFault = z.strictObject({
   match: z
     .strictObject({
       method: z.string().optional(),
-      /** Beginning of the path. */
       path: z.string().optional(),
       /** Regular expression that the path with its query must match. */
       pattern: z.string().refine(isPattern, { error: 'expected a regular expression' }).optional(),

@@ -77,7 +77,6 @@ export function writtenBody<T>(
   return checked(schema, trimmed(bodyOf(c), normalise));
 }
 
-/** Throws a 404 for a workspace that is not this one. */
 export function requireWorkspace({ world }: Emulated, id: string): void {
   if (id !== world.workspaceId) throw notFound('Workspace');
 }

@@ -140,7 +140,6 @@ export function isCollection(name: string): name is CollectionName {
   return Object.hasOwn(collections, name);
 }
 
-/** Something made of each collection, under its name. */
 export function eachCollection<Made>(make: (name: CollectionName) => unknown): Made {
   const names = Object.keys(collections) as CollectionName[];
   return Object.fromEntries(names.map((name) => [name, make(name)])) as Made;

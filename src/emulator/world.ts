@@ -1,7 +1,6 @@
 import { IdsAndClock, type Seed, type SequencePoint } from './ids-and-clock.ts';
 import { type CollectionName, eachCollection, type Stored, type StoredNumber } from './stored-records.ts';
 
-/** A world as plain data, as it is kept in the data file. */
 export interface WorldData {
   readonly workspace_id: string;
   readonly sequence: SequencePoint;

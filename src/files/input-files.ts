@@ -156,7 +156,6 @@ export function entriesOf(folder: string): Dirent[] {
 /** A pipe is not waited for. */
 const READING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** Does work with a file open. Throws as `openSync` does. */
 export function withOpen<T>(file: string, work: (descriptor: number) => T): T {
   const seen = current.getStore();
   let descriptor: number;

@@ -45,7 +45,6 @@ export type SourceSettings = GitSourceSettings | FolderSourceSettings;
 export interface FleetFile {
   /** Absolute path of the folder of the file, below which `.voxform/fleet` lies. */
   readonly folder: string;
-  /** Undefined for the embedded one. */
   readonly database: Secret | string | undefined;
   readonly sources: readonly SourceSettings[];
   readonly rules: readonly FleetRule[];

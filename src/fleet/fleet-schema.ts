@@ -142,7 +142,6 @@ export const fleetSchema = z
   })
   .describe('A fleet: many workspaces, reconciled by any number of processes over one database.');
 
-/** JSON Schema (draft 2020-12) of the fleet file. */
 export function fleetJsonSchema(): JsonObject {
   const { env, secret } = formDefinitions;
   return {

@@ -13,7 +13,6 @@ export interface ProjectVersion {
   readonly commit: string | undefined;
 }
 
-/** A workspace of the fleet. */
 export interface FleetMember extends ProjectVersion {
   /** `SOURCE/PROJECT:WORKSPACE`, and `SOURCE:WORKSPACE` for the project at the root of a source. */
   readonly address: string;

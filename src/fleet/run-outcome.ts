@@ -25,7 +25,6 @@ const MOST_NAMED = 50;
 interface Ended {
   readonly job: ClaimedJob;
   readonly row: RunRow;
-  /** Its process, for the list of runs. */
   readonly process: string;
   readonly now: Date;
   readonly pauses: Pick<Pauses, 'firstRetry' | 'longestRetry'>;

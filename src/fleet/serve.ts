@@ -44,7 +44,6 @@ const CLEAN_UP = 3_600_000;
 /** Between two looks for checkouts that no workspace needs. */
 const KEEP = 60_000;
 
-/** A process that serves a fleet, one of any number. */
 export class FleetServer {
   readonly #options: ServeOptions;
   readonly #timing: FleetTiming;

@@ -14,7 +14,6 @@ import { freeSlots } from './slots.ts';
 export interface WorkerOptions extends MemberRuns {
   readonly database: FleetDatabase;
   readonly queue: Queue;
-  /** Id of this process. */
   readonly process: string;
   /** Runs at once. */
   readonly slots: number;
@@ -69,7 +68,6 @@ export class Worker {
     this.#options = options;
   }
 
-  /** What runs now. */
   get runs(): readonly { readonly address: string; readonly since: string }[] {
     return [...this.#running].map(({ row, since }) => ({
       address: row.address,

@@ -1,7 +1,5 @@
-/** Of a process. */
 export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
 
-/** Name and value of a setting of git's. */
 export type GitSetting = readonly [string, string];
 
 export interface GitCall {

@@ -4,7 +4,6 @@ import type { Json, JsonObject } from '../values/json.ts';
 import type { LeafPath } from '../values/path.ts';
 import type { RecordTable } from './record-table.ts';
 
-/** A record as the platform shows it. */
 export interface ShownRecord {
   readonly id: string;
   readonly workspace_id?: string | null | undefined;

@@ -35,6 +35,5 @@ export type ColumnForm =
   | 'amount'
   | 'count';
 
-/** The columns that most tables begin with. */
 export const ID_COLUMN: RecordColumn = { title: 'ID', field: 'id', whole: true };
 export const ADDRESS_COLUMN: RecordColumn = { title: 'ADDRESS', field: 'id', as: 'address', whole: true };

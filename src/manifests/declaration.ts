@@ -25,7 +25,6 @@ export interface Checked extends Declaration, SpecSources {
   readonly naturalKey: { readonly path: DocumentPath; readonly key: string } | undefined;
 }
 
-/** A finding in the envelope. */
 export function findingAt(
   { home }: Declaration,
   path: DocumentPath,

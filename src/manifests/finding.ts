@@ -28,7 +28,6 @@ export interface Problem {
   readonly at: 'key' | 'value';
 }
 
-/** A problem in a document of a file, as an error. */
 export function findingOf({ code, message, path, at }: Problem, file: string, document = 0): Finding {
   return { severity: 'error', code, message, file, place: { document, path, at } };
 }

@@ -15,7 +15,6 @@ function form(key: string, description: string, argument: JsonObject, beside: Js
   };
 }
 
-/** `{ $ref: Kind/name }`, of one kind or of any. */
 export function referenceForm(kind?: string): JsonObject {
   const description = `Id of the record of another resource, as ${kind ?? 'Kind'}/name.`;
   return form('$ref', description, { type: 'string', pattern: `^${kind ?? '[A-Za-z]+'}/.+` });

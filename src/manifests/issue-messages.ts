@@ -139,7 +139,6 @@ export function fieldName(path: DocumentPath, whole: string): string {
   return formatPath(path.slice(Math.max(key, 0))) || whole;
 }
 
-/** A value as a message shows it. */
 function shown(value: unknown): string {
   if (typeof value === 'string') return quoted(value);
   if (Array.isArray(value)) return 'a list';

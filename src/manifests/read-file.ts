@@ -4,7 +4,6 @@ import { realPathOf, withOpen } from '../files/input-files.ts';
 import { attempt } from '../problems/attempt.ts';
 import { errorCode } from '../problems/error-code.ts';
 
-/** Largest file that is read, in bytes. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
 interface FileProblem {
@@ -154,7 +153,6 @@ function problem(code: string, message: string): Failed {
   return { problem: { code, message } };
 }
 
-/** Line and column of an offset, from 1. */
 export function lineAndColumn(
   text: string,
   offset: number,

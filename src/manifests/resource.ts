@@ -33,7 +33,6 @@ export function parseAddress(address: string): { kind: string; name: string } | 
   return { kind: address.slice(0, slash), name: address.slice(slash + 1) };
 }
 
-/** What `metadata.name` may be. */
 export const NAME_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/;
 export const NAME_RULE = 'expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen';
 

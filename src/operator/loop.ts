@@ -3,7 +3,6 @@ import type { Clock } from './clock.ts';
 /** What makes a run begin. */
 export type Trigger = 'start' | 'interval' | 'retry' | 'files' | 'hangup' | 'request' | 'window' | 'settled';
 
-/** What a run says about the next one. */
 export interface NextRun {
   /** False: the next run comes after a pause that grows with every failed one. */
   readonly healthy: boolean;

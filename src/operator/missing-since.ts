@@ -2,7 +2,6 @@ import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { State } from '../state/state.ts';
 import type { MissingResource } from './run-report.ts';
 
-/** The resources whose record is missing from the platform. */
 export function missingIn({ resources }: PlanDocument): MissingResource[] {
   return resources
     .filter(({ missing }) => missing === true)

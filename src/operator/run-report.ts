@@ -99,7 +99,6 @@ export interface RunObserver {
   paused?(isPaused: boolean): void;
 }
 
-/** The number of resources that an apply did write. */
 export function doneIn({ applied }: Pick<RunReport, 'applied'>): number {
   return applied.filter(({ result }) => result.status === 'done').length;
 }

@@ -1,4 +1,3 @@
-/** Where manifests come from. */
 export interface ManifestSource {
   /** What a person calls it; names no secret. */
   readonly name: string;

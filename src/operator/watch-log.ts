@@ -6,7 +6,6 @@ export type WatchLevel = 'error' | 'warning' | 'info' | 'debug';
 /** What a program that reads the log wants to know beside the sentence. */
 export type LogFields = Readonly<Record<string, Json>>;
 
-/** Where a watch logs what happens. */
 export interface WatchLog {
   entry(level: WatchLevel, message: string, fields?: LogFields): void;
 }

@@ -23,7 +23,6 @@ function isOpen(window: ApplyWindow, now: Date): boolean {
   return opened !== undefined && opened.getTime() <= now.getTime();
 }
 
-/** The first opening after a time. */
 function opening({ cron, timeZone }: ApplyWindow, after: Date): Date | undefined {
   return new Cron(cron, { mode: '5-part', timezone: timeZone, paused: true }).nextRun(after) ?? undefined;
 }

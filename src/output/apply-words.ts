@@ -3,7 +3,6 @@ import { isNotApplied, type PlannedResource } from '../engine/plan/plan-document
 import type { NextStep } from '../problems/next-step.ts';
 import { actionWords, appliedActions, byAction, counts, pendingActions } from './action-words.ts';
 
-/** A resource that the apply was to write, with what became of it. */
 export interface AppliedWrite {
   readonly resource: PlannedResource;
   readonly result: ResourceResult;

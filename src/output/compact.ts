@@ -222,7 +222,6 @@ function together(parts: readonly StatementPart[]): Said {
   };
 }
 
-/** The routes to any of them; undefined where they were not read. */
 function routesOf(members: readonly Statement[]): readonly PlannedRoute[] | undefined {
   const all = members.flatMap(({ routes = [] }) => routes);
   if (members.every(({ routes }) => routes === undefined)) return undefined;

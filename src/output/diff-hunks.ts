@@ -7,7 +7,6 @@ export interface Hunk {
   readonly lines: readonly DiffLine[];
 }
 
-/** The hunks of a diff; put together they are the diff. */
 export function hunksOf(lines: readonly DiffLine[]): Hunk[] {
   const starts = lines.flatMap(({ sign }, index) =>
     index === 0 || sign === '@' || sign === '~' ? [index] : [],

@@ -46,7 +46,6 @@ export function diffGroups(diff: DiffDocument): DiffGroup[] {
     .filter((group) => group.resources.length > 0);
 }
 
-/** Resources with fields that cannot be compared. */
 export function unknownFields({ resources }: DiffDocument): { address: string; paths: string[] }[] {
   return resources.flatMap(({ address, fields }) => {
     const paths = fields.filter(({ verdict }) => verdict === 'unknown').map(({ path }) => path);

@@ -65,7 +65,6 @@ const shownLines = 4;
 const shownCharacters = 200;
 const NOT_SHOWN = '(not shown)';
 
-/** The fields of a resource, in the plan's order. */
 export function fieldViews(resource: PlannedResource, options: FieldViewOptions): FieldView[] {
   const isNew = resource.action === 'create' || resource.id === null;
   const turns = options.towards === 'platform';

@@ -2,7 +2,6 @@ import { structuredPatch } from 'diff';
 import { escapeControls } from './escape-controls.ts';
 import type { Style } from './style.ts';
 
-/** A file as it is and as it is to be. */
 export interface ChangedFile {
   readonly file: string;
   readonly before: string;
@@ -20,7 +19,6 @@ export function renderFileDiffs(files: readonly ChangedFile[], style: Style): st
   return files.map((file) => fileDiff(file, style)).join('');
 }
 
-/** The diff of one file without colours. */
 export function unifiedDiff({ file, before, after, names }: ChangedFile): string {
   const heads = names ?? { before: `a/${file}`, after: `b/${file}` };
   const options = { context: contextLines, maxEditLength: maxEdits };

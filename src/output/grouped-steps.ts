@@ -89,7 +89,6 @@ export function sharedSteps(
   };
 }
 
-/** Whose step it is. */
 export type StepOwner = Pick<PlannedResource, 'address' | 'kind'>;
 
 interface Holder<O extends StepOwner> {

@@ -31,7 +31,6 @@ export function historyText(runs: readonly PastRun[], all: readonly PastRun[], s
   return renderTable(columns, rows, style);
 }
 
-/** Everything that the history has of one run. */
 export function runText(run: PastRun, style: Style): string {
   const { job, plan, resources = [], more = 0, approved_by, lifted = [], waived = [], error, ended } = run;
   const seconds = ended === undefined ? 0 : (Date.parse(ended) - Date.parse(run.began)) / 1000;

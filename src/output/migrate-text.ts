@@ -149,7 +149,6 @@ function closing(report: ApplyReport, to: string, style: Style): string {
   return sentences(texts, style, { format: (line) => style.bold(format(line)) });
 }
 
-/** An item of the checklist. */
 export function checklistText(matter: ChecklistContent, flag: WorkspaceFlag): string {
   if ('text' in matter) return matter.text;
   if ('step' in matter) return stepText(matter.step, flag);

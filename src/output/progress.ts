@@ -38,7 +38,6 @@ export function createProgress(options: ProgressOptions): Progress {
   return following(options, surface);
 }
 
-/** Where progress is shown. */
 interface Surface {
   /** `always` for what should be seen even if the last line is very fresh. The line is made only when it is shown. */
   show(line: () => string, always?: boolean): void;

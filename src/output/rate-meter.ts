@@ -1,6 +1,5 @@
 /** How fast something goes, and how long the rest of it will take. */
 interface RateMeter {
-  /** Takes note of how much is done. */
   note(done: number): void;
   /** What can be said so far, e.g. `, 34 a second, about 2 min left`; nothing where it would mean nothing. */
   words(left: number | undefined): string;

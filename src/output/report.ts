@@ -27,7 +27,6 @@ export interface Report {
   readonly groups: readonly ReportGroup[];
   /** Those with something to be done by hand. */
   readonly pending: readonly PlannedResource[];
-  /** Present for an apply. */
   readonly applied?: ApplyReport;
 }
 

@@ -8,7 +8,6 @@ import { displayWidth, pad } from './text-width.ts';
 export const symbolWidth = 3;
 export const detailIndent = 6;
 
-/** How a resource is marked. */
 export interface ResourceMark {
   readonly symbol: string;
   /** Whose colour the symbol has. */

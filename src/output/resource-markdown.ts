@@ -103,7 +103,6 @@ function folded({ resources, fields }: Statement, { action }: RowWords, content:
   return `<details>\n<summary>${summary}</summary>\n\n${content}\n\n</details>`;
 }
 
-/** A field as lines of a diff. */
 export function diffLines({ path, body, notes }: FieldView): string[] {
   const said = notes.map((note) => `# ${note}`);
   switch (body.form) {

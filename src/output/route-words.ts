@@ -48,7 +48,6 @@ function them(labels: readonly string[]): string {
   return labels.length === 1 ? 'it' : 'them';
 }
 
-/** A clause as a sentence of its own. */
 export function sentenceOf(clause: string): string {
   return `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
 }

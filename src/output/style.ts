@@ -112,7 +112,6 @@ export function sentences(texts: readonly string[], style: Style, layout: ProseL
   return texts.map((text) => style.prose(text, layout)).join('\n');
 }
 
-/** Lines under a heading; empty where there are none. */
 export function section(heading: string, lines: readonly string[]): string {
   return lines.length === 0 ? '' : [heading, ...lines].join('\n');
 }

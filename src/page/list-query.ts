@@ -1,6 +1,5 @@
 import { type ListQuery, listOrders, standings } from './page-data.ts';
 
-/** What the query of a list asks for. */
 export function listQuery(parameters: URLSearchParams): ListQuery {
   const text = (key: string) => parameters.get(key)?.trim().slice(0, 255) || undefined;
   return {

@@ -35,7 +35,6 @@ export function summaryOf(report: RunReport | undefined): string {
   ].join(', ');
 }
 
-/** Of a plan, what is left to do. */
 export function leftIn(plan: PlanDocument | undefined): readonly PlannedResource[] {
   return plan?.resources.filter(({ action }) => action !== 'noop') ?? [];
 }

@@ -1,6 +1,5 @@
 import { type ActionName, actionNames } from './page-data.ts';
 
-/** What a path below `/workspaces/` leads to. */
 export type WorkspacePath =
   | { readonly view: 'workspace'; readonly address: string }
   | { readonly view: 'run'; readonly address: string; readonly id: string }

@@ -31,7 +31,6 @@ export interface FailedCall {
   redact(text: string): string;
 }
 
-/** The error for a last attempt that did not succeed. */
 export function failureOf(call: FailedCall, result: AttemptResult): PlatformError {
   if (result.type === 'answer') return answered(call, result);
   const facts = {

@@ -27,7 +27,6 @@ import type { Transport } from './transport.ts';
 import { WorkspaceCheck } from './workspace-check.ts';
 
 interface ClientOptions {
-  /** Closed with the client. */
   readonly transport: Transport;
   readonly workspaceId: string;
   /** `hidden` by default: whatever acts on a record must find the forms that it expects. */

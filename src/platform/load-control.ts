@@ -12,7 +12,6 @@ interface LoadControlOptions {
   readonly onNotice: ((text: string) => void) | undefined;
 }
 
-/** A pause longer than this is announced. */
 const ANNOUNCED_PAUSE = 60_000;
 
 /** Turns what answers say of the platform's load into pauses and limits for everyone. */

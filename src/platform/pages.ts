@@ -5,7 +5,6 @@ export const PER_PAGE = 100;
 
 export interface RecordPage<T> {
   readonly items: readonly T[];
-  /** What to ask for next; undefined on the last page. */
   readonly next: string | undefined;
   /** Path of the request that gave it, for messages. */
   readonly path: string;

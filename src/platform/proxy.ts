@@ -12,7 +12,6 @@ export interface ProxySettings {
   readonly shown: string;
   /** `user:password`; undefined where the proxy asks for none. */
   readonly credentials: Secret | undefined;
-  /** The variable that names it. */
   readonly variable: string;
 }
 
@@ -87,7 +86,6 @@ export function secretsOf(proxy: ProxySettings | undefined): readonly string[] {
   return [both, password].filter((text) => text !== '');
 }
 
-/** Value of the `Proxy-Authorization` header. */
 export function proxyAuthorization({ credentials }: ProxySettings): Record<string, string> {
   if (credentials === undefined) return {};
   return { 'proxy-authorization': `Basic ${Buffer.from(credentials.reveal()).toString('base64')}` };

@@ -6,7 +6,6 @@ import type { PlatformError } from './platform-error.ts';
 import type { Method } from './retry.ts';
 import type { TransportAnswer } from './transport.ts';
 
-/** The request that an answer belongs to. */
 export interface RequestLine {
   readonly method: Method;
   readonly path: string;

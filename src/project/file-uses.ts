@@ -15,7 +15,6 @@ export interface FileUse {
   readonly name: string;
 }
 
-/** Where a form stands. */
 interface FormPlace {
   readonly file: string;
   readonly document: number;

@@ -3,10 +3,8 @@ import { statusOf } from '../files/input-files.ts';
 import { realPath } from '../manifests/read-file.ts';
 import { UserError } from '../problems/user-error.ts';
 
-/** The project file of new projects. */
 export const PROJECT_FILE = 'voxform.yaml';
 
-/** The names that a project file may have. */
 export const PROJECT_FILES: readonly string[] = [PROJECT_FILE, 'voxform.yml'];
 
 interface Searching {

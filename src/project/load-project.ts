@@ -18,7 +18,6 @@ import type { ProjectConfig } from './project.ts';
 import { STAND_INS } from './workspace-settings.ts';
 
 interface LoadProjectOptions {
-  /** The project folder. */
   readonly cwd: string;
   readonly env: Environment;
   /** Where `state.path` and `secrets_dir` may lie; anywhere, and relative to the project folder, where absent. */
@@ -85,7 +84,6 @@ interface ProjectPlace
     Pick<ProjectConfig, 'documents'> {
   /** The project folder, a real path. */
   readonly root: string;
-  /** Name of its project file. */
   readonly file: string | undefined;
 }
 

@@ -93,13 +93,11 @@ const webhookSchema = z
 
 export const notifySchema = z.array(webhookSchema).describe('Webhooks that watch notifies.');
 
-/** A webhook as the project file has it, with its events. */
 export type Webhook = z.infer<typeof webhookSchema> & { readonly on: NotifyEvent[] };
 
 /** Where to find a text that the project file does not hold. */
 export type Findable = Exclude<Webhook['url'], string>;
 
-/** The text with each placeholder replaced. */
 export function fillPlaceholders(text: string, textOf: (name: Placeholder) => string): string {
   return text.replace(PLACEHOLDER, (_, name: string) => textOf(name.trim() as Placeholder));
 }

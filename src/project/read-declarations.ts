@@ -125,7 +125,6 @@ function manifestFiles(project: ProjectConfig, findings: Finding[]): readonly st
   return files;
 }
 
-/** What one file declares. */
 interface Collected {
   readonly declarations: readonly Declaration[];
   readonly findings: readonly Finding[];

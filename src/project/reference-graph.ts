@@ -2,7 +2,6 @@ import type { Resource } from '../manifests/resource.ts';
 import { flatten } from '../values/path.ts';
 import { references } from '../values/value.ts';
 
-/** What refers to what. */
 export interface ReferenceGraph {
   readonly nodes: readonly ReferenceNode[];
   readonly edges: readonly ReferenceEdge[];
@@ -26,7 +25,6 @@ export interface ReferenceNode {
 export interface ReferenceEdge {
   readonly from: string;
   readonly to: string;
-  /** The fields that hold the reference. */
   readonly fields: readonly string[];
 }
 

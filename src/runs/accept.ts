@@ -65,7 +65,6 @@ interface Referring {
   readonly state: State;
   /** The resources that the plan is about, with their ids. */
   readonly planned: Pick<PlanDocument, 'resources'>;
-  /** Addresses of all manifests. */
   readonly declared: ReadonlySet<Address>;
   readonly wanted: readonly WantedValue[];
   readonly client: PlatformClient;

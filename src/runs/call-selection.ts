@@ -28,7 +28,6 @@ const operators = {
 } as const satisfies Readonly<Record<string, (order: number) => boolean>>;
 type Operator = keyof typeof operators;
 
-/** The fields of a call. */
 export const callFields: readonly string[] = Object.keys(callRecord.shape);
 
 /** Those with more than one value, which have no order. */

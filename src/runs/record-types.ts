@@ -77,7 +77,6 @@ export const recordTypes: ReadonlyMap<string, RecordType> = new Map(
   ].map((readable) => [readable.name, readable]),
 );
 
-/** The published versions of the records of the kind that has them. */
 function versionsOf(kind: Kind): RecordType[] {
   const { versions } = kind;
   if (versions === undefined) return [];

@@ -1,6 +1,5 @@
 import type { Concurrency } from '../platform/concurrency-limit.ts';
 
-/** What narrows a run. */
 export interface SelectionOptions {
   /** Addresses; with what they refer to. */
   readonly target?: readonly string[];
@@ -40,7 +39,6 @@ export interface LockOptions {
   readonly allowOlderState?: boolean;
 }
 
-/** The guards that are lifted. */
 export interface GuardOptions {
   readonly allowLargeChange?: boolean;
   readonly allowOwnerChange?: boolean;

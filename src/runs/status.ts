@@ -16,7 +16,6 @@ export interface ResourceStatus {
   readonly detail: string;
 }
 
-/** One for each planned resource, in their order. */
 export function statusOf(resources: readonly PlannedResource[]): ResourceStatus[] {
   return resources.map((resource) => ({
     address: resource.address,

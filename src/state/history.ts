@@ -161,7 +161,6 @@ export function newestLines(text: string): string {
     : text.slice(text.indexOf('\n', text.length - MOST_HISTORY / 2) + 1);
 }
 
-/** The text with a line more, within the bound. */
 export function withLine(text: string, line: string): string {
   const all = `${text}${line}\n`;
   return all.length <= MOST_HISTORY ? all : newestLines(all);

@@ -6,7 +6,6 @@ import type { State } from './state.ts';
 import type { StateDocument } from './state-document.ts';
 import type { StateLease, StateStore, StoredState } from './store.ts';
 
-/** How a run ends that this error ended. */
 export function endingAfter(
   error: unknown,
   { signal, changed }: { readonly signal: AbortSignal | undefined; readonly changed: boolean },

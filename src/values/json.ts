@@ -13,14 +13,12 @@ export type Immutable<T> = T extends readonly (infer Item)[]
     ? { readonly [Key in keyof T]: Immutable<T[Key]> }
     : T;
 
-/** Any JSON value, typed as this project types it. */
 export const jsonValue: z.ZodType<Json> = z.json();
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What a text says; undefined where it is not JSON. */
 export function parsedJson(text: string): unknown {
   return attempt((): unknown => JSON.parse(text));
 }

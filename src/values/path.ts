@@ -87,7 +87,6 @@ export function valueAt(root: unknown, path: LeafPath): unknown {
   return value;
 }
 
-/** True where `path` is `prefix` or lies under it. */
 export function isUnder(path: LeafPath, prefix: LeafPath): boolean {
   return path === prefix || path.startsWith(`${prefix}.`);
 }

@@ -34,7 +34,6 @@ export interface ServeFlags extends FleetFlags, PageFlags {
 /** Milliseconds: pauses after failed runs. */
 const PAUSES = { firstRetry: 5000, longestRetry: 300_000 };
 
-/** Serves a fleet until a signal ends it. */
 export async function serveFleet(context: Context, flags: ServeFlags): Promise<number> {
   const { cwd, env, log, redactor, terminal, interrupts, now, cacheFolder, failPoint } = context;
   const fleet = fleetFileOf(context, flags);

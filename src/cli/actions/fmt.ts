@@ -60,7 +60,6 @@ async function ofProject(cwd: string, env: Context['env']): Promise<FilesToForma
   return { root: project.root, files: projectFiles(project) };
 }
 
-/** Files, and those in folders, that a person names. */
 function named(folder: string, cwd: string, names: readonly string[]): FilesToFormat {
   const root = real(folder);
   const here = real(cwd);

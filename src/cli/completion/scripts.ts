@@ -96,5 +96,4 @@ Register-ArgumentCompleter -Native -CommandName voxform -ScriptBlock {
 }
 `;
 
-/** What a shell must read to complete the command. */
 export const scripts: Readonly<Record<Shell, string>> = { bash, zsh, fish, powershell };

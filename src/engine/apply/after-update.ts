@@ -11,12 +11,9 @@ import { getRecord } from '../observe/read-record.ts';
 import type { PlannedChange } from '../plan/plan-document.ts';
 import type { ResourceWrite } from './writing.ts';
 
-/** An update with its response. */
 interface Updated {
-  /** What the platform showed before. */
   readonly before: ShownRecord;
   readonly answer: ShownRecord;
-  /** The managed leaves. */
   readonly leaves: Leaves;
   /** Those whose values went out. */
   readonly sent: Leaves;

@@ -10,7 +10,6 @@ import { recordedKey } from '../decide/field-rules.ts';
 import type { Observation } from '../decide/observed.ts';
 import { createRecheck, type Recheck } from '../observe/recheck.ts';
 
-/** Which record an address is to be. */
 export interface Claim {
   readonly address: Address;
   readonly id: string;
@@ -93,7 +92,6 @@ export async function recordClaims(
   await Promise.all(claims.map((claim) => recordClaim(claim, into)));
 }
 
-/** The claim of an address whose kind is known. */
 export function claimOf(address: Address, id: string): Claim {
   return { address, id, kind: kindNamed(kindOf(address)) };
 }

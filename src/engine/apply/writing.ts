@@ -29,7 +29,6 @@ export interface ResourceWrite {
   readonly isTaken: ((naturalKey: string) => Promise<boolean>) | undefined;
   /** Whether a list showed the record before anything was created. */
   stoodBefore(id: string): boolean;
-  /** The records with that natural key, read now. */
   findByKey(naturalKey: string): Promise<readonly ShownRecord[]>;
   now(): Date;
   /** To be called once the outcome is handed to the session and nothing more is sent: what is next may share its write to the store. */

@@ -6,7 +6,6 @@ import { revealed } from '../../values/value.ts';
 import { isConfigObject, ruleOf, shownAt } from './field-rules.ts';
 import { plainOf, recordedOf } from './state-entry.ts';
 
-/** The leaves that a create sends. */
 export function sentAtCreate(kind: Kind, leaves: Leaves): Leaves {
   return new Map([...leaves].filter(([path]) => ruleOf(kind, path).notAtCreate !== true));
 }

@@ -45,7 +45,6 @@ export type Verdict =
   | { readonly inSync: false; readonly verified: boolean; readonly cause: 'kept' }
   | { readonly inSync: false; readonly verified: boolean; readonly cause: 'manifest' | 'drift' | 'both' };
 
-/** The three-way comparison of one leaf. */
 export function compareLeaf(leaf: LeafState): Verdict {
   if (leaf.observed === undefined) return compareHidden(leaf);
   if (sameAsShown(leaf, leaf.observed)) return { inSync: true, verified: true, because: 'equal' };

@@ -35,7 +35,6 @@ export interface FoundBy {
   readonly isOurs: boolean;
 }
 
-/** Decides by comparison, for a record that exists. */
 export function decideExisting(facts: Facts, { record, published, found }: Shown): Decision {
   const { binding, kind, leaves } = facts;
   const adopting = found !== undefined || isAdopting(binding);

@@ -116,7 +116,6 @@ export function plainLeaves(leaves: Leaves): JsonObject {
   );
 }
 
-/** What every decision of a run is made with. */
 export interface RunFacts extends Pick<Bound, 'allowReplace' | 'allowRecreate'> {
   readonly state: State;
   /** Prepared for every secret of the resources and for what `textsToMask` gives. */

@@ -27,7 +27,6 @@ export function ruleOf(kind: KindSchema, path: LeafPath): FieldRule {
   return rule;
 }
 
-/** The managed leaves of a spec. */
 export function leavesOf(kind: KindSchema, spec: { readonly [key: string]: Value }): Map<LeafPath, Value> {
   return flatten(spec, (path) => kind.fields[path]?.opaque === true);
 }

@@ -9,9 +9,7 @@ import type { Observed } from './observed.ts';
 
 /** What is known of records by their kind and id, from the state, the orphan list and this run's reads. */
 export interface KnownRecords {
-  /** The address that manages a record. */
   readonly holders: ReadonlyMap<string, Address>;
-  /** The address that a record has, or had. */
   readonly owners: ReadonlyMap<string, Address>;
   /** Records that are missing from the platform, with their addresses where they have one. */
   readonly missing: ReadonlyMap<string, Address | undefined>;

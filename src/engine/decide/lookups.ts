@@ -6,7 +6,6 @@ import { UserError } from '../../problems/user-error.ts';
 import { type Reference, references } from '../../values/value.ts';
 import type { Observed } from './observed.ts';
 
-/** The ids of each name, in order. */
 export function idsByName(records: readonly LookupRecord[]): ReadonlyMap<string, readonly string[]> {
   const byName = [...Map.groupBy(records, ({ name }) => name)];
   return new Map(byName.map(([name, each]) => [name, each.map(({ id }) => id).sort()]));

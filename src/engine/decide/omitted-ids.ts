@@ -13,7 +13,6 @@ interface OmittedIds {
   readonly unchecked: readonly NamedRecord[];
 }
 
-/** A record that another one names by its id. */
 export interface NamedRecord {
   readonly kind: string;
   readonly id: string;

@@ -1,7 +1,6 @@
 import type { Address, Resource } from '../../manifests/resource.ts';
 import { references } from '../../values/value.ts';
 
-/** The declared resources that a resource refers to, in code-unit order. */
 export function dependenciesOf(resource: Resource, declared: ReadonlySet<Address>): Address[] {
   const found = new Set<Address>();
   for (const reference of references(resource.spec)) {

@@ -15,12 +15,10 @@ export function shownBy(kind: Kind, record: ShownRecord): ShownAfter {
   };
 }
 
-/** What the platform shows right after a write. */
 export interface ShownAfter {
   /** Of the leaves, those of which the platform kept its own value. */
   readonly notApplied: ReadonlySet<LeafPath>;
   shown(path: LeafPath): unknown;
-  /** Whether it shows anything of a config object. */
   showsObject(root: string): boolean;
 }
 

@@ -30,7 +30,6 @@ export class DecidingAhead {
     this.#run = run;
   }
 
-  /** What was decided so far. */
   get decisions(): ReadonlyMap<Address, Decision> {
     return this.#decisions;
   }

@@ -64,7 +64,6 @@ export class ReadAhead {
     this.#begin();
   }
 
-  /** A manifest refers to a record of that kind. */
   refersTo(kind: string): void {
     const lookup = lookups.get(kind);
     if (lookup === undefined) return;

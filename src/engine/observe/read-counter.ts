@@ -11,7 +11,6 @@ export interface ReadProgress {
 
 export type OnReadProgress = ((progress: ReadProgress) => void) | undefined;
 
-/** Counts reads for the progress display. */
 export class ReadCounter {
   #done = 0;
   #total = 0;

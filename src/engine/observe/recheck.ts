@@ -6,7 +6,6 @@ import { getRecord, unlisted } from './read-record.ts';
 
 /** Looks at the platform again, some time after a plan did. */
 export interface Recheck {
-  /** One record of any kind. */
   at(kind: Kind, id: string): Promise<Observation>;
   /** Whether a list shows a record with this natural key. False for kinds that cannot be listed. */
   holdsKey(kind: Kind, key: string): Promise<boolean>;

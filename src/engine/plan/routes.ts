@@ -16,7 +16,6 @@ export function routingKinds({ resources }: Pick<PlanDocument, 'resources'>): Ro
 }
 
 interface RoutesKnown {
-  /** All records of the kinds that were listed. */
   readonly lists: ReadonlyMap<string, readonly ShownRecord[]>;
   /** The address that a record is managed under. */
   addressOf(kind: string, id: string): Address | undefined;

@@ -12,7 +12,6 @@ import { keepStatesIn } from '../fleet-state.ts';
 import { EmbeddedDatabase } from './embedded-database.ts';
 import type { DatabaseUse } from './process-lock.ts';
 
-/** What takes statements of the fleet. */
 export interface FleetStatements {
   /** The rows of one statement, or of several without values, which then are one transaction. */
   ask(text: string, ...values: unknown[]): Promise<readonly DatabaseRow[]>;

@@ -13,7 +13,6 @@ export interface FinishedRun {
   readonly status: RunStatus | undefined;
   /** True where it saw the platform. */
   readonly isChecked: boolean;
-  /** Failed runs in a row. */
   readonly failures: number;
   /** A turn of its own, in milliseconds from now; one that backs off comes even if its usual turn was sooner. */
   readonly again: { readonly milliseconds: number; readonly backsOff: boolean } | undefined;

@@ -108,7 +108,6 @@ WHERE name = $1 AND seq = $2::bigint`,
   );
 }
 
-/** The versions that rows of a source still name. */
 export async function versionsInUse({ ask }: FleetStatements, source: string): Promise<ReadonlySet<string>> {
   const rows = await ask(
     `SELECT DISTINCT unnest(ARRAY[version, good_version]) AS version FROM ${S}.workspaces WHERE source = $1`,
@@ -143,7 +142,6 @@ const IS_NEWS = `o.version <> excluded.version OR o.mode <> excluded.mode OR o.v
   OR o.refused IS DISTINCT FROM excluded.refused`;
 const CHANGED = `asked_at = now(), asked_why = 'changed', asked_by = NULL, due_at = now()`;
 
-/** The workspaces that were found. */
 const FOUND = `json_to_recordset($1::json) AS m (address text, project text, workspace text, "workspaceId" text, "baseUrl" text,
   mode text, interval bigint, version text, commit text, refused text)`;
 

@@ -138,7 +138,6 @@ export async function storedState(
   };
 }
 
-/** True where the fleet's database has that state. */
 export async function isStateKept({ ask }: FleetStatements, address: string): Promise<boolean> {
   return (await ask(`SELECT FROM ${S}.states WHERE name = $1`, address)).length > 0;
 }

@@ -1,7 +1,6 @@
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 
-/** A process that serves the fleet. */
 export interface ServingProcess {
   readonly id: string;
   readonly host: string;

@@ -8,7 +8,6 @@ import type { ClaimedJob } from '../queue.ts';
 /** How a workspace stood after its last run. What depends on the time, or on a person, is not in here. */
 export type RunStatus = 'in-sync' | 'drifted' | 'waiting' | 'pending' | 'failed' | 'invalid';
 
-/** Why a workspace runs before its turn. */
 export type AskedWhy = 'changed' | 'requested' | 'approved';
 
 /** A workspace as its run needs it. */

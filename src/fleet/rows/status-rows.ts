@@ -114,7 +114,6 @@ export interface WorkspaceFilter {
   readonly limit?: number | undefined;
 }
 
-/** The workspaces, by address. */
 export async function shownWorkspaces(
   { ask }: FleetStatements,
   {

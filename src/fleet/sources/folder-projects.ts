@@ -15,7 +15,6 @@ import type { CheckedOut, FoundProject, FoundProjects, SourceReader } from './so
 interface FolderProjectsOptions {
   /** Absolute path, which may be a symbolic link that moves on. */
   readonly folder: string;
-  /** Globs of project folders. */
   readonly projects: readonly string[];
   /** Absolute path of the folder for copies of the versions. */
   readonly home: string;

@@ -25,7 +25,6 @@ const KEPT = 'refs/voxform/kept/';
 /** Milliseconds. */
 const TIMEOUT = 120_000;
 
-/** An entry of a tree, by its path. */
 interface TreeEntry {
   readonly mode: string;
   readonly type: string;

@@ -9,7 +9,6 @@ import { TextSource } from '../write-back/text-source.ts';
 import { inOrder, type KeyOrder } from './key-order.ts';
 import { CannotLayOut, laidOut } from './laid-out-document.ts';
 
-/** The order of the keys in a document of this value. */
 type OrderOf = (document: Json) => KeyOrder | undefined;
 
 type Formatted = { readonly text: string } | { readonly problems: readonly ParseProblem[] };
@@ -95,7 +94,6 @@ function saysTheSame(before: string, after: string): boolean {
   return sameValues && jsonEqual(commentsIn(before), commentsIn(after));
 }
 
-/** All comments, sorted. */
 function commentsIn(text: string): string[] {
   return [...tokensOf(text)]
     .filter(({ type }) => type === 'comment')

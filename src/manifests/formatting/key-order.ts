@@ -38,7 +38,6 @@ export function sortedPositions(keys: readonly string[], order: KeyOrder | undef
   return positions.sort((a, b) => rank(keys[a] ?? '') - rank(keys[b] ?? '') || a - b);
 }
 
-/** The value with its keys in order. */
 export function inOrder(value: Json, order: KeyOrder | undefined): Json {
   if (Array.isArray(value)) return value.map((item: Json, index) => inOrder(item, order?.inner(index)));
   if (!isObject(value) || isForm(value)) return value;

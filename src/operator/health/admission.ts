@@ -29,7 +29,6 @@ export interface Listening {
 }
 
 export interface Admission extends Listening {
-  /** Undefined where there is none. */
   readonly token: string | undefined;
 }
 

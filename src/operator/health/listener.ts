@@ -11,7 +11,6 @@ import type { Json } from '../../values/json.ts';
 import { type Admission, refusal, WRONG_TOKEN } from './admission.ts';
 import { type Guesses, networkOf } from './guesses.ts';
 
-/** What the listener serves. */
 interface ListenerOptions extends Admission {
   /** Whether it does its work; always where absent. */
   isAlive?(): boolean;

@@ -9,7 +9,6 @@ interface StatusFacts {
   readonly mode: string;
 }
 
-/** What `/status` says. */
 export function statusJson({ status, source, mode }: StatusFacts): Json {
   const { last, lastOk, paused } = status;
   const known = last?.workspace ?? lastOk?.workspace;

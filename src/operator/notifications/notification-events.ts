@@ -18,7 +18,6 @@ import { doneIn, type RunReport } from '../run-report.ts';
 import { RepeatFilter, type SaidBefore } from '../watch-log.ts';
 import { withoutMentions } from './without-mentions.ts';
 
-/** An event that a webhook may be notified of. */
 interface NotificationEvent {
   readonly event: NotifyEvent;
   readonly values: Readonly<Record<Placeholder, Json>>;

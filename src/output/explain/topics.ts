@@ -55,7 +55,6 @@ function topicOf(
   return { ...topic, kind, rule: kind.fields[field] ?? kind.fields[root] ?? {} };
 }
 
-/** The topic of a schema, and those of what is in it. */
 function within(schema: JsonObject, place: TopicPlace, required: boolean): Topic[] {
   return [topicOf(schema, place, required), ...fieldsIn(schema, place)];
 }

@@ -16,7 +16,6 @@ const character = 7.3;
 interface GraphSvgOptions {
   /** With its own colours and namespace, as a file needs them. */
   readonly standalone: boolean;
-  /** Where a node leads to. */
   linkOf?(node: Pick<ReferenceNode, 'id'>): string | undefined;
 }
 

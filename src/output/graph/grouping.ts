@@ -6,7 +6,6 @@ import type { ReferenceGraph, ReferenceNode } from '../../project/reference-grap
 export type GroupBy = 'folder' | 'number' | 'none' | `label:${string}`;
 
 export interface NodeGroup {
-  /** `group-0`, in the order of the groups. */
   readonly id: string;
   readonly name: string;
   readonly nodes: readonly ReferenceNode[];

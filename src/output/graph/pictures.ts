@@ -11,7 +11,6 @@ export interface Picture extends ReferenceGraph {
   readonly note?: string;
 }
 
-/** More boxes than this are no picture. */
 const MOST_BOXES = 1000;
 /** So many neighbours in one other group are drawn by name. */
 const MOST_NAMED = 3;

@@ -50,7 +50,6 @@ export const kindColors: ReadonlyMap<string, Color> = new Map(
     .flatMap((kind, index) => kindPalette.slice(index, index + 1).map((color) => [kind, color] as const)),
 );
 
-/** The CSS class of a kind; empty for an unknown kind. */
 export function kindClass(kind: string): string {
   return kindColors.has(kind) ? `kind-${kind}` : '';
 }

@@ -25,7 +25,6 @@ import { listedInTable, tableHtml } from './resources-table.ts';
 
 /** What the caller knows, or wants, of a page. */
 interface PageOptions {
-  /** When it was made. */
   readonly made?: Date | undefined;
   /** Says of each resource what many share. */
   readonly full?: boolean | undefined;
@@ -35,7 +34,6 @@ interface PageOptions {
 /** Of what is unchanged: more of it would only make the file large. */
 const mostListed = 1000;
 
-/** The report as a page of its own. */
 export function htmlReport(report: Report, options: PageOptions = {}): string {
   const title = `voxform ${report.what}: ${report.document.workspace}`;
   const body = [

@@ -7,7 +7,6 @@ import { addressHtml } from './address-html.ts';
 import { recordsHtml } from './page.ts';
 import { contentHtml, rowMarks } from './resource-html.ts';
 
-/** From so many on they are a table. */
 const FEWEST_LISTED = 12;
 
 /** Those that are adopted or unchanged, if they are so many that a row of a table is enough for each. */

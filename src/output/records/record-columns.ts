@@ -39,7 +39,6 @@ interface ShownColumn extends Column {
   cell(record: Readonly<Record<string, unknown>>): string;
 }
 
-/** The columns of a table. */
 export function shownColumns(columns: readonly RecordColumn[], about: RecordContext): ShownColumn[] {
   return columns.map(({ as, field, ...column }) => {
     if (as === undefined) return { ...column, cell: (record) => plainText(record[field]) };

@@ -21,7 +21,6 @@ ${stale.length === 0 ? '' : html`<section><h2>Stale</h2>${rowsTable(stale, now)}
 ${known.length === 0 ? '' : html`<section><h2>Operation</h2>${facts(known, now)}</section>`}</div>`;
 }
 
-/** Workspaces as a table; on a phone each row is a block. */
 export function rowsTable(rows: readonly WorkspaceRow[], now: Date): Html {
   const row = ({ address, standing, since, checkedAt, summary, mode }: WorkspaceRow) => html`<tr>
 <td class="name"><a href="${pathOf(address)}">${name(address)}</a></td>

@@ -4,7 +4,6 @@ import { type Html, html, trusted } from './html.ts';
 import { facts, name, pathOf, type ViewContext, word } from './parts.ts';
 import { problemPanel } from './workspace-view.ts';
 
-/** All that is known of one run. */
 export function runView(workspace: string, run: RunDetail, { now }: ViewContext): Html {
   const { began, seconds, result, command, who, askedBy, problems, resources, more } = run;
   return html`<p class="crumbs"><a href="${pathOf(workspace)}">${name(workspace)}</a></p>

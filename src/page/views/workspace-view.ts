@@ -25,7 +25,6 @@ import {
 
 const RESOURCES_PER_PAGE = 50;
 
-/** Actions on the workspace as a whole. */
 const buttons: readonly (readonly [action: ActionName, text: string])[] = [
   ['run', 'Run now'],
   ['pause', 'Pause'],

@@ -19,7 +19,6 @@ import type { PlanEditsOptions, WantedValue } from './edit-plan.ts';
 /** Texts that files are to have, by real path. */
 export type DraftTexts = ReadonlyMap<string, string>;
 
-/** Why a field cannot have a value; undefined where it can. */
 export function fieldProblem(kind: KindSchema, leaf: string, value: Json): string | undefined {
   const spec = unflatten([[leaf, value]]);
   const parsed = kind.spec.safeParse(spec);

@@ -34,7 +34,6 @@ interface TextWrite {
   readonly key: string;
 }
 
-/** A file with the text that it is to have. */
 interface PendingFile extends EditableFile {
   readonly after: string;
 }

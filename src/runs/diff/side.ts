@@ -28,7 +28,6 @@ export interface Member {
   readonly resource: Resource;
   readonly planned: PlannedResource;
   readonly entry: ResourceEntry | undefined;
-  /** Undefined where the workspace has no such record. */
   readonly record: ShownRecord | undefined;
 }
 

@@ -1,7 +1,6 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import { nounOf } from '../../manifests/resource.ts';
 
-/** Longest name that a manifest may have, in characters. */
 const LONGEST = 63;
 
 /**

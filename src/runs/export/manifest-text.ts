@@ -58,7 +58,6 @@ function offersIn(spec: JsonObject, secrets: ManifestDraft['secrets']): Map<Leaf
   return offers;
 }
 
-/** The lines of an object. */
 function mapText(map: JsonObject, line: string, comments: Comments): string {
   const { path = '', before, after } = comments;
   let text = '';

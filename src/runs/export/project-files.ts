@@ -19,11 +19,9 @@ export interface ExportedWorkspace {
   readonly name: string;
   readonly baseUrl: string;
   readonly workspaceId: string;
-  /** Name of the secret that holds the API key. */
   readonly apiKeySecret: string;
 }
 
-/** The folder that the files of a kind's manifests are in. */
 function folderOf(kind: string): string {
   return `${slugOf(nounOf(kind))}s`;
 }
@@ -34,7 +32,6 @@ const SCHEMA = 'schemas/manifest.schema.json';
 interface ProjectParts {
   readonly workspace: ExportedWorkspace;
   readonly layout: FileLayout;
-  /** Name of the project file. */
   readonly file: string;
   /** What a project has beside its manifests. */
   readonly settings: readonly ProjectFile[];
@@ -127,7 +124,6 @@ function lastKey(path: string): string {
   return path.slice(path.lastIndexOf('.') + 1);
 }
 
-/** The project file for the workspace that was exported. */
 export function projectFile(
   { name, baseUrl, workspaceId, apiKeySecret }: ExportedWorkspace,
   file: string,
@@ -144,7 +140,6 @@ export function projectFile(
   };
 }
 
-/** A line for each secret that the project may need. */
 export function secretsFile(workspace: ExportedWorkspace, manifests: readonly ManifestHead[]): ProjectFile {
   const lines = [
     '# Copy this file to .env, fill in the secrets, and remove unused lines.',

@@ -87,7 +87,6 @@ const DEEPEST = 90;
 /** Half of the largest file that is read, in characters; a character may take several bytes. */
 const LONGEST = 250_000;
 
-/** Why no manifest can hold the value, or undefined. */
 function problemOf(value: unknown): string | undefined {
   if (isDeeperThan(value, DEEPEST)) return 'it is nested too deeply for a manifest';
   if (JSON.stringify(value).length > LONGEST) return 'it is too long for a manifest';

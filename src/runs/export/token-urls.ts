@@ -1,11 +1,9 @@
 import type { ProjectFile } from './project-files.ts';
 
-/** A URL in a manifest that seems to hold a token. */
 export interface TokenUrl {
   readonly file: string;
   readonly line: number;
   readonly key: string;
-  /** Where in the URL. */
   readonly part: string;
 }
 

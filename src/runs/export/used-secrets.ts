@@ -6,7 +6,6 @@ import type { LeafPath } from '../../values/path.ts';
 /** A field that takes a secret in. */
 export interface UsedName {
   readonly path: LeafPath;
-  /** Of the secret. */
   readonly name: string;
 }
 

@@ -39,10 +39,8 @@ export function parseNameMap(text: string, file: string): NameMap {
 const FORM =
   'Expected one line per knowledge base, such as `FAQ: Questions and answers`: its name or id in the source, then in the target.';
 
-/** What one workspace has of a lookup. */
 export interface LookupIndex {
   readonly byId: ReadonlyMap<string, string>;
-  /** Ids by name. */
   readonly byName: ReadonlyMap<string, readonly string[]>;
 }
 

@@ -18,7 +18,6 @@ import { withSession } from '../with-session.ts';
 export interface LiveExport {
   /** The folder that stands in for the project's while nothing is agreed upon. A real path. */
   readonly root: string;
-  /** The paths of the files in it. */
   readonly files: readonly string[];
   readonly drafts: ManifestDrafts;
   readonly missed: readonly Missed[];

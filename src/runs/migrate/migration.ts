@@ -153,7 +153,6 @@ function checkable(
   return { document, resources: selected, oldIds, from: ends.from.workspace.name };
 }
 
-/** Of the two workspaces. */
 function namesOf({ from, to }: MigrationWorkspaces): { readonly from: string; readonly to: string } {
   return { from: from.workspace.name, to: to.workspace.name };
 }

@@ -36,7 +36,6 @@ export interface StateBackend<Settings extends object = object, Place extends ob
   setUp?(place: Place): string;
 }
 
-/** Whose state it is. */
 export interface StateOwner {
   /** Name of the workspace in the project file. */
   readonly workspace: string;

@@ -40,7 +40,6 @@ export function settingText(value: Secret | string): string {
   return value instanceof Secret ? `{ $secret: ${value.name} }` : JSON.stringify(value);
 }
 
-/** The text with the workspace's name for `{workspace}`. */
 export function withWorkspace(text: string, workspace: string): string {
   return text.replaceAll('{workspace}', () => workspace);
 }

@@ -37,7 +37,6 @@ const settings = z.strictObject({
     .optional(),
 });
 
-/** A state in a ref of a Git repository. */
 export const git: StateBackend<z.infer<typeof settings>, GitPlace> = {
   settings,
   description: 'Backend of the state: git, a ref of a Git repository that machines share.',

@@ -34,7 +34,6 @@ export class ObjectCache {
     this.#base = base;
   }
 
-  /** Digits of an object's id. */
   get idDigits(): number {
     return this.#format === 'sha1' ? 40 : 64;
   }

@@ -25,13 +25,11 @@ export class RefAccess {
     this.#user = user;
   }
 
-  /** The commit that the ref is at; undefined where there is no such ref. */
   async tip(signal: AbortSignal): Promise<string | undefined> {
     const { ref } = this.#place;
     return (await this.list([ref], signal)).get(ref);
   }
 
-  /** Commits by the refs that the patterns match. */
   async list(patterns: readonly string[], signal: AbortSignal): Promise<Map<string, string>> {
     const remote = await this.#reach(signal);
     const { code, out, complaint } = await installed(

@@ -44,7 +44,6 @@ interface NewCommit extends Pick<RemoteChange, 'write' | 'summary'> {
   /** By name; null removes one. */
   readonly files: ReadonlyMap<string, Uint8Array | null>;
   readonly isBranch: boolean;
-  /** Digits of an object's id. */
   readonly idDigits: number;
 }
 
@@ -125,7 +124,6 @@ export function objectsIn(printed: Buffer): (GitObject | undefined)[] {
   return objects;
 }
 
-/** False for a name that no commit of a state has. */
 export function isOurs(name: string): boolean {
   return [STATE, LOCK, HISTORY].includes(name) || journalIndex(name) !== undefined;
 }

@@ -51,7 +51,6 @@ const settings = z.strictObject({
   }).optional(),
 });
 
-/** A state on a server of Terraform's http protocol, with Terraform's names for the settings. */
 export const http: StateBackend<z.infer<typeof settings>, HttpPlace> = {
   settings,
   description: "Backend of the state: http, a server of Terraform's http protocol, such as GitLab.",

@@ -10,7 +10,6 @@ type Holder = { readonly id: string; readonly who?: string };
 /** How often a server may refuse to end one lock before a person must. */
 const MOST_REFUSALS = 3;
 
-/** The lock that a state server keeps. */
 export class ServerLock implements Gate {
   readonly #server: StateServer;
   readonly #place: HttpPlace;

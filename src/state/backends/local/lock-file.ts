@@ -20,7 +20,6 @@ const lockFile = lockInfo.extend({
     .optional(),
 });
 
-/** The content of a lock file. */
 export type HeldLock = z.infer<typeof lockFile>;
 
 /** How often a lock file that cannot be understood is looked at, in case that it is just being written. */
@@ -63,7 +62,6 @@ export async function readLock(files: Files, path: string): Promise<HeldLock | u
   }
 }
 
-/** Undefined where the bytes are no whole lock. */
 export function parseLock(bytes: Buffer): HeldLock | undefined {
   return attempt(() => lockFile.parse(JSON.parse(bytes.toString('utf8'))));
 }

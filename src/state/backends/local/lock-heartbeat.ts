@@ -57,7 +57,6 @@ async function giveSign(files: Files, path: string, id: string): Promise<void> {
   }
 }
 
-/** What a lock is judged with. */
 export interface Judging {
   readonly files: Files;
   readonly host: string;

@@ -56,7 +56,6 @@ export function addressOf(url: Secret | string, setting = 'state.url'): Database
   };
 }
 
-/** True for an address that has its password in it. */
 export function hasPassword(text: string): boolean {
   const parsed = parse(text);
   return parsed !== undefined && (parsed.password !== '' || parsed.searchParams.has('password'));

@@ -40,7 +40,6 @@ const settings = z.strictObject({
     .optional(),
 });
 
-/** A state in a PostgreSQL database. */
 export const postgres: StateBackend<z.infer<typeof settings>, PostgresPlace> = {
   settings,
   description: 'Backend of the state: postgres, a PostgreSQL database.',
