@@ -1,5 +1,6 @@
-import { apply, type LostCreates } from '../engine/apply/apply.ts';
+import { apply } from '../engine/apply/apply.ts';
 import type { ApplyEvent, ApplyReport, ResourceResult } from '../engine/apply/apply-report.ts';
+import type { LostCreates } from '../engine/apply/failed-write.ts';
 import type { PlanResult } from '../engine/engine.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { verifyWorkspace } from '../kinds/verify-workspace.ts';
@@ -18,7 +19,7 @@ export interface ApplyPlanInput {
   readonly planned: PlanResult;
   readonly onError: 'continue' | 'stop';
   /** Given where the plan is one part of several. */
-  readonly lostCreates?: LostCreates;
+  readonly lostCreates?: LostCreates | undefined;
   /** Told of each resource; errors in it name no secret. */
   onEvent?(event: ApplyEvent): void;
 }
@@ -28,17 +29,12 @@ export async function applyPlan(
   { interrupts, now, redactor }: Pick<RunContext, 'interrupts' | 'now' | 'redactor'>,
   { opened, session, planned, onError, lostCreates, onEvent }: ApplyPlanInput,
 ): Promise<ApplyReport> {
-  const { client } = planned.observing;
   const report = await apply({
-    plan: planned.plan,
-    observedAt: planned.observedAt,
-    observing: planned.observing,
-    fingerprints: planned.fingerprints,
-    client,
+    ...planned,
     session,
     onError,
-    ...(lostCreates !== undefined && { lostCreates }),
-    verifyWorkspace: () => verifyWorkspace(client, opened.workspace.workspaceId),
+    lostCreates,
+    verifyWorkspace: () => verifyWorkspace(planned.observing.client, opened.workspace.workspaceId),
     stop: interrupts.stop,
     secret: opened.secretNamed(),
     now,

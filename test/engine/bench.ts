@@ -7,8 +7,9 @@ import type { BehaviourPatch } from '../../src/emulator/behaviour.ts';
 import type { ReceivedRequest } from '../../src/emulator/faults.ts';
 import type { RequestHook } from '../../src/emulator/request-pipeline.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
-import { type ApplyInput, apply } from '../../src/engine/apply/apply.ts';
+import { apply } from '../../src/engine/apply/apply.ts';
 import type { ApplyReport } from '../../src/engine/apply/apply-report.ts';
+import type { ApplyInput } from '../../src/engine/apply/apply-run.ts';
 import { importById } from '../../src/engine/apply/import-record.ts';
 import { driftOf } from '../../src/engine/decide/drift.ts';
 import { type PlanResult, planFor } from '../../src/engine/engine.ts';
@@ -23,7 +24,7 @@ import { kinds } from '../../src/kinds/index.ts';
 import type { Resource } from '../../src/manifests/resource.ts';
 import type { PlatformClient } from '../../src/platform/client.ts';
 import { createClient } from '../../src/platform/http-client.ts';
-import { createTransport, type TransportOptions } from '../../src/platform/transport.ts';
+import { Transport, type TransportOptions } from '../../src/platform/transport.ts';
 import type { LocalStoreOptions } from '../../src/state/backends/local/local-store.ts';
 import type { JournalEvent } from '../../src/state/journal-lines.ts';
 import { openSession, readState, type StateSession } from '../../src/state/session.ts';
@@ -126,7 +127,7 @@ export class Bench implements AsyncDisposable {
     apiKey = API_KEY,
     ...more
   }: { apiKey?: string } & Partial<Omit<TransportOptions, 'apiKey'>> = {}) {
-    const transport = createTransport({
+    const transport = new Transport({
       baseUrl: this.emulator.url,
       apiKey: new Secret('API_KEY', apiKey),
       concurrency: 8,
@@ -259,17 +260,13 @@ export class Bench implements AsyncDisposable {
   }
 
   async #carryOut(
-    { plan, observedAt, observing, fingerprints }: PlanResult,
+    planned: PlanResult,
     { session, client, options }: { session: StateSession; client: PlatformClient; options: ApplyOptions },
   ): Promise<ApplyReport> {
-    await options.between?.(plan.document);
+    await options.between?.(planned.plan.document);
     return apply({
+      ...planned,
       verifyWorkspace: async () => options.verifyWorkspace?.(client),
-      plan,
-      observedAt,
-      observing,
-      fingerprints,
-      client,
       session,
       onError: options.onError ?? 'continue',
       stop: options.stop ?? new AbortController().signal,

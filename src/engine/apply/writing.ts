@@ -9,11 +9,18 @@ import { references, type Secret, type Value } from '../../values/value.ts';
 import type { Observation } from '../decide/observed.ts';
 import type { PlannedResource, Remark } from '../plan/plan-document.ts';
 
-/** One planned resource, and all that is needed to carry it out. */
-export interface ResourceWrite {
-  readonly client: PlatformClient;
+/** What all writes of a run are done with. */
+export interface WriteTools {
+  /** Open, and with the state that the plan was made from. */
   readonly session: StateSession;
   readonly fingerprints: Fingerprints;
+  secret(name: string): Secret;
+  now(): Date;
+}
+
+/** One planned resource, and all that is needed to carry it out. */
+export interface ResourceWrite extends WriteTools {
+  readonly client: PlatformClient;
   readonly workspaceId: string;
   readonly kind: Kind;
   readonly planned: PlannedResource;
@@ -22,7 +29,6 @@ export interface ResourceWrite {
   readonly settled: ResourceEntry | undefined;
   /** The addresses of all managed records; a record that is created is added. */
   readonly holders: Map<string, Address>;
-  secret(name: string): Secret;
   /** Looks at the record again; undefined while what the plan saw is recent enough to be trusted. */
   readonly recheck: (() => Promise<Observation>) | undefined;
   /** Whether a record of that natural key has come since; undefined where the plan was made just before. */
@@ -30,7 +36,6 @@ export interface ResourceWrite {
   /** Whether a list showed the record before anything was created. */
   stoodBefore(id: string): boolean;
   findByKey(naturalKey: string): Promise<readonly ShownRecord[]>;
-  now(): Date;
   /** To be called once the outcome is handed to the session and nothing more is sent: what is next may share its write to the store. */
   handedOver(): void;
   warn(remark: Remark): void;

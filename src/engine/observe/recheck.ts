@@ -4,20 +4,16 @@ import type { ObserveOptions } from './observe-options.ts';
 import { readList } from './read-list.ts';
 import { getRecord, unlisted } from './read-record.ts';
 
-/** Looks at the platform again, some time after a plan did. */
-export interface Recheck {
-  at(kind: Kind, id: string): Promise<Observation>;
-  /** Whether a list shows a record with this natural key. False for kinds that cannot be listed. */
-  holdsKey(kind: Kind, key: string): Promise<boolean>;
-  /** The records with this natural key, as a list shows them now. None for kinds that cannot be listed. */
-  withKey(kind: Kind, key: string): Promise<readonly ShownRecord[]>;
-}
+export type Recheck = ReturnType<typeof createRecheck>;
 
-/** A kind that can only be listed is listed once for all that ask within `maxAgeMilliseconds`. */
+/**
+ * Looks at the platform again, some time after a plan did. A kind that can only be listed is listed once for all that ask within
+ * `maxAgeMilliseconds`.
+ */
 export function createRecheck(
   { client, workspaceId }: Pick<ObserveOptions, 'client' | 'workspaceId'>,
   { maxAgeMilliseconds, now }: { maxAgeMilliseconds: number; now(): Date },
-): Recheck {
+) {
   const lists = new Map<string, { readonly at: number; readonly listed: Promise<ListIndex> }>();
   const listOf = (kind: Kind): Promise<ListIndex> => {
     let recent = lists.get(kind.name);
@@ -28,14 +24,17 @@ export function createRecheck(
     return recent.listed;
   };
   return {
-    async at(kind, id) {
+    async at(kind: Kind, id: string): Promise<Observation> {
       if (kind.get !== undefined) return getRecord(kind, { id, client, workspaceId });
       if (kind.list === undefined) return { status: 'absent' };
       const record = (await listOf(kind)).byId.get(id);
       return record === undefined ? unlisted(id, client) : { status: 'shown', record };
     },
-    holdsKey: async (kind, key) => kind.list !== undefined && (await listOf(kind)).byKey.has(key),
-    async withKey(kind, key) {
+    /** Whether a list shows a record with this natural key. False for kinds that cannot be listed. */
+    holdsKey: async (kind: Kind, key: string): Promise<boolean> =>
+      kind.list !== undefined && (await listOf(kind)).byKey.has(key),
+    /** The records with this natural key, as a list shows them now. None for kinds that cannot be listed. */
+    async withKey(kind: Kind, key: string): Promise<readonly ShownRecord[]> {
       if (kind.list === undefined) return [];
       return (await listAll(kind, { client, workspaceId })).byKey.get(key) ?? [];
     },

@@ -1,0 +1,74 @@
+import type { Address } from '../../manifests/resource.ts';
+import { PlatformError } from '../../platform/platform-error.ts';
+import { ForeignRecord } from '../../platform/workspace-check.ts';
+import { UserError } from '../../problems/user-error.ts';
+import type { StateSession } from '../../state/session.ts';
+import { LostLock } from '../../state/state-errors.ts';
+import type { Action } from '../plan/plan-actions.ts';
+import type { PlannedResource } from '../plan/plan-document.ts';
+import type { Failure } from './apply-report.ts';
+import { UnrecordedIntent, UnsavedRecord } from './writing.ts';
+
+export const creates: ReadonlySet<Action> = new Set(['create', 'replace']);
+
+/** A platform that loses so many answers in a row loses the next ones too, and each of them is a question for a person. */
+const MOST_LOST_CREATES = 3;
+
+/** How many creates in a row are unknown, whatever their kind. Counted across the parts of a plan that is carried out in parts. */
+export class LostCreates {
+  #inARow = 0;
+
+  /** A create that was never sent says nothing about the platform. */
+  count(error: unknown, isUnknown: boolean): void {
+    if (isUnknown) this.#inARow += 1;
+    else if (error instanceof PlatformError && error.reason === 'status') this.reset();
+  }
+
+  reset(): void {
+    this.#inARow = 0;
+  }
+
+  /** Why no other create is sent, as a clause. */
+  get outage(): string | undefined {
+    return this.#inARow < MOST_LOST_CREATES ? undefined : `${this.#inARow} creates in a row are unknown`;
+  }
+}
+
+export function missingReason(address: Address, planned: PlannedResource | undefined): string {
+  if (planned === undefined) return `${address} has no record`;
+  return `${address} has no record yet (${planned.action})`;
+}
+
+/** Why nothing new is begun after this failure, as a clause. */
+export function haltReason(
+  error: unknown,
+  { onError, session }: { readonly onError: 'continue' | 'stop'; readonly session: StateSession },
+): string | undefined {
+  const isUnstored = error instanceof UnrecordedIntent || error instanceof UnsavedRecord;
+  const cause = isUnstored ? error.cause : error;
+  if (cause instanceof LostLock) return 'another run or `voxform state unlock` took the state lock';
+  if (isUnstored || session.broken) return 'the state could not be written';
+  if (error instanceof ForeignRecord) return 'the API key belongs to another workspace';
+  if (error instanceof PlatformError && (error.status === 401 || error.status === 403)) {
+    return 'the platform refuses the API key';
+  }
+  if (error instanceof PlatformError && error.reason === 'aborted') return 'the run was interrupted';
+  return onError === 'stop' ? 'another resource failed' : undefined;
+}
+
+export function failureOf(error: unknown, { action, address }: PlannedResource): Omit<Failure, 'status'> {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof UserError)
+    return {
+      error: message,
+      ...(error.hint !== undefined && { hint: error.hint }),
+      ...(error.next.length > 0 && { next: error.next }),
+    };
+  if (error instanceof PlatformError && error.outcome === 'lost' && creates.has(action)) {
+    return {
+      error: message,
+      hint: `${address} may or may not have been created. It stays unknown and is never resent automatically. Run plan to resolve it.`,
+    };
+  }
+  return { error: message };
+}
