@@ -3,7 +3,7 @@ import { type Address, idKey, kindOf, type Resource } from '../../manifests/reso
 import type { State } from '../../state/state.ts';
 import { type Binding, undeclaredHolders } from './bind.ts';
 import { decide } from './decide.ts';
-import type { Deciding, Decision, OwnFacts, RunFacts } from './decision.ts';
+import type { Deciding, Decision, Facts, OwnFacts, RunFacts } from './decision.ts';
 import { keyIn, recordedKey } from './field-rules.ts';
 import { contendersIn, knownRecords, namesakesIn } from './known-records.ts';
 import type { Observation } from './observed.ts';
@@ -12,56 +12,76 @@ import { resolveReferences } from './resolve-references.ts';
 /** Decides resource by resource, each after all that it refers to. Pure. */
 export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Address, Decision> {
   const decisions = new Map<Address, Decision>();
-  const records = knownRecords(input);
-  const { holders } = records;
-  const claimed = new Set([...input.bindings.values()].map((binding) => binding.previousAddress));
-  const leftBehind = new Map(
-    [...undeclaredHolders(input.state, input.declared)].filter(([, address]) => !claimed.has(address)),
-  );
-  const isReleased = (address: Address): boolean =>
-    !input.declared.has(address) && !claimed.has(address) && (input.scope?.has(address) ?? true);
-  const namesakes = namesakesIn(input);
-  const contenders = contendersIn(input);
-  for (const resource of ordered) {
-    const kind = kindNamed(resource.kind);
-    const bound = input.bindings.get(resource.address) as Binding;
-    const key = kind.naturalKey?.(resource.spec)?.key;
-    const observation = observedOf(bound, { key, leftBehind, input });
-    const shownId = idOf(observation);
-    const binding = rebound(bound, shownId, { leftBehind, state: input.state });
-    if (binding !== bound && shownId !== undefined) leftBehind.delete(idKey(resource.kind, shownId));
-    const holder = shownId === undefined ? undefined : holders.get(idKey(resource.kind, shownId));
-    const early = holder === resource.address ? input.decided?.get(resource.address) : undefined;
-    if (early !== undefined) {
-      decisions.set(resource.address, early);
-      continue;
-    }
-    const { leaves, missing, gone } = resolveReferences(resource, { kind, decisions, input });
-    const others = namesakes(resource, binding.entry?.id);
-    const namesakeHolder = others[0] && holders.get(idKey(resource.kind, others[0].id));
-    const contender = key === undefined ? undefined : contenders.get(keyIn(resource.kind, key));
-    decisions.set(
-      resource.address,
-      decide({
-        ...ownFacts(binding, input),
-        observation,
-        leaves,
-        missing,
-        gone,
-        records,
-        namesakes: others,
-        namesakeHolder: namesakeHolder && !isReleased(namesakeHolder) ? namesakeHolder : undefined,
-        contender: contender === binding.previousAddress ? undefined : contender,
-        holder: holder === resource.address || holder === binding.previousAddress ? undefined : holder,
-        candidates: input.observed.candidates.get(resource.address) ?? [],
-        returned: input.observed.returned.filter(
-          ({ kind, address }) =>
-            kind === resource.kind && (address === resource.address || address === binding.previousAddress),
-        ),
-      }),
-    );
+  const run = indexed(input);
+  for (const { address } of ordered) {
+    const sighted = sightedIn(run, input.bindings.get(address) as Binding);
+    const early = sighted.holder === address ? input.decided?.get(address) : undefined;
+    decisions.set(address, early ?? decide(factsOf(sighted, run, decisions)));
   }
   return decisions;
+}
+
+type Indexed = ReturnType<typeof indexed>;
+
+/** What the state, the orphan list and the reads of a run have, by what it is looked for by. */
+function indexed(input: Deciding) {
+  const claimed = new Set([...input.bindings.values()].map((binding) => binding.previousAddress));
+  return {
+    ...input,
+    records: knownRecords(input),
+    namesakes: namesakesIn(input),
+    contenders: contendersIn(input),
+    /** Records at addresses that nothing declares or claims any more. */
+    leftBehind: new Map(
+      [...undeclaredHolders(input.state, input.declared)].filter(([, address]) => !claimed.has(address)),
+    ),
+    isReleased: (address: Address): boolean =>
+      !input.declared.has(address) && !claimed.has(address) && (input.scope?.has(address) ?? true),
+  };
+}
+
+interface Sighted {
+  readonly binding: Binding;
+  readonly key: string | undefined;
+  readonly observation: ReturnType<typeof observedOf>;
+  /** The address that has the record in the state. */
+  readonly holder: Address | undefined;
+}
+
+/** A resource with its record, which it takes over where that is one left behind. */
+function sightedIn(run: Indexed, bound: Binding): Sighted {
+  const { kind, spec } = bound.resource;
+  const key = kindNamed(kind).naturalKey?.(spec)?.key;
+  const observation = observedOf(bound, { ...run, key });
+  const id = idOf(observation);
+  const binding = rebound(bound, id, run);
+  if (binding !== bound && id !== undefined) run.leftBehind.delete(idKey(kind, id));
+  return { binding, key, observation, holder: id && run.records.holders.get(idKey(kind, id)) };
+}
+
+function factsOf(
+  { binding, key, observation, holder }: Sighted,
+  run: Indexed,
+  decisions: ReadonlyMap<Address, Decision>,
+): Facts {
+  const { resource, previousAddress, entry } = binding;
+  const { address, kind } = resource;
+  const isOwn = (each: Address | undefined): boolean => each === address || each === previousAddress;
+  const namesakes = run.namesakes(resource, entry?.id);
+  const namesakeHolder = namesakes[0] && run.records.holders.get(idKey(kind, namesakes[0].id));
+  const contender = key === undefined ? undefined : run.contenders.get(keyIn(kind, key));
+  return {
+    ...ownFacts(binding, run),
+    ...resolveReferences(resource, decisions, run),
+    observation,
+    records: run.records,
+    namesakes,
+    namesakeHolder: namesakeHolder && !run.isReleased(namesakeHolder) ? namesakeHolder : undefined,
+    contender: contender === previousAddress ? undefined : contender,
+    holder: isOwn(holder) ? undefined : holder,
+    candidates: run.observed.candidates.get(address) ?? [],
+    returned: run.observed.returned.filter((orphan) => orphan.kind === kind && isOwn(orphan.address)),
+  };
 }
 
 /** What a decision takes from the resource and the run alone, whatever was observed. */
@@ -87,18 +107,17 @@ function observedOf(
   {
     key,
     leftBehind,
-    input,
-  }: { key: string | undefined; leftBehind: ReadonlyMap<string, Address>; input: Deciding },
+    observed,
+    state,
+  }: Pick<Indexed, 'leftBehind' | 'observed' | 'state'> & Pick<Sighted, 'key'>,
 ): Observation | { readonly status: 'missing'; readonly id: string } {
-  const observation = input.observed.records.get(resource.address) ?? { status: 'absent' as const };
+  const observation = observed.records.get(resource.address) ?? { status: 'absent' as const };
   const isNew = entry === undefined && pending === undefined && resource.id === undefined;
   if (observation.status === 'shown' || key === undefined || !isNew) return observation;
   const kind = kindNamed(resource.kind);
   for (const address of leftBehind.values()) {
-    const known = kindOf(address) === resource.kind ? input.state.resources.get(address) : undefined;
-    if (known !== undefined && recordedKey(kind, known) === key) {
-      return { status: 'missing', id: known.id };
-    }
+    const known = kindOf(address) === resource.kind ? state.resources.get(address) : undefined;
+    if (known !== undefined && recordedKey(kind, known) === key) return { status: 'missing', id: known.id };
   }
   return observation;
 }

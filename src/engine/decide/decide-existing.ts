@@ -84,46 +84,58 @@ interface ComparedFacts extends UpdateFacts {
 /** Fields that no update reaches differ: another record is needed, or nothing can be done. */
 function replaced(compared: ComparedFacts, fixed: readonly PlannedChange[]): Decision {
   const { facts, record, differences } = compared;
-  const { binding, kind, namesakes } = facts;
-  const fields = fixed.map((change) => change.path).join(', ');
   const { changes } = differences;
-  const id = record?.id ?? binding.entry?.id ?? null;
-  const [namesake, ...more] = namesakes.filter((each) => each.id !== record?.id);
-  if (kind.create === undefined && namesake === undefined) {
-    const steps = [creationStep(facts)];
+  const fields = fixed.map((change) => change.path).join(', ');
+  const id = idOf(compared);
+  const others = facts.namesakes.filter((each) => each.id !== record?.id);
+  const [namesake] = others;
+  if (facts.kind.create === undefined && namesake === undefined) {
     const reason = `${fields} names a record that is not in the workspace`;
-    return without(facts, 'manual', { id, reason, changes, steps });
+    return without(facts, 'manual', { id, reason, changes, steps: [creationStep(facts)] });
   }
-  const blocked = (reason: string, steps?: readonly NextStep[]): Decision =>
-    without(facts, 'blocked', { id, reason, changes, ...(steps !== undefined && { steps }) });
   if (!facts.mayReplace) {
-    return blocked(`${fields} cannot be updated`, [
-      { action: 'replace', address: binding.resource.address, id },
-    ]);
+    const { address } = facts.binding.resource;
+    const steps: NextStep[] = [{ action: 'replace', address, id }];
+    return without(facts, 'blocked', { id, reason: `${fields} cannot be updated`, changes, steps });
   }
-  if (namesake !== undefined && more.length > 0) {
-    const ids = [namesake, ...more].map((each) => each.id).sort();
-    const named = ids.map((each) => namedId(each, facts.records.owners.get(idKey(kind.name, each))));
-    return blocked(`${fields} matches ${ids.length} other records: ${named.join(', ')}`);
-  }
-  if (namesake !== undefined && facts.records.disowned.has(idKey(binding.resource.kind, namesake.id))) {
-    return blocked(`${fields} names the closed orphan ${namesake.id}: it is not adopted automatically`);
-  }
-  if (facts.namesakeHolder !== undefined) {
-    return blocked(`${fields} names the record of ${facts.namesakeHolder}, which must release it first`);
-  }
+  const obstacle = takeoverObstacle(facts, others);
+  if (obstacle !== undefined)
+    return without(facts, 'blocked', { id, reason: `${fields} ${obstacle}`, changes });
   if (namesake !== undefined) {
     const how = `${fields} now names this record instead of ${id}`;
     const decision = decideExisting(facts, { record: namesake, found: { how, isOurs: false } });
     return { ...decision, warnings: [...decision.warnings, remark(orphanWarning(id))] };
   }
+  return replacedByNew(compared, fields);
+}
+
+/** Why none of the records with the natural key can take the place of this one. */
+function takeoverObstacle(
+  { kind, records, namesakeHolder }: Facts,
+  others: readonly ShownRecord[],
+): string | undefined {
+  const [namesake] = others;
+  if (others.length > 1) {
+    const ids = others.map((each) => each.id).sort();
+    const named = ids.map((each) => namedId(each, records.owners.get(idKey(kind.name, each))));
+    return `matches ${ids.length} other records: ${named.join(', ')}`;
+  }
+  if (namesake !== undefined && records.disowned.has(idKey(kind.name, namesake.id)))
+    return `names the closed orphan ${namesake.id}: it is not adopted automatically`;
+  return namesakeHolder && `names the record of ${namesakeHolder}, which must release it first`;
+}
+
+function replacedByNew(compared: ComparedFacts, fields: string): Decision {
+  const { facts, record, differences } = compared;
+  const { kind, leaves } = facts;
+  const id = idOf(compared);
   const reason = `${fields} cannot be updated: a new record replaces ${id}, which stays on the platform until you delete it`;
   return {
     planned: plannedAs(facts, 'replace', {
       id,
       reason,
-      changes,
-      desired: formsOf(facts.leaves),
+      changes: differences.changes,
+      desired: formsOf(leaves),
       ...(kind.publishing !== undefined && { steps: publishSteps(kind, undefined, true) }),
       ...digest(facts, record),
     }),
@@ -133,6 +145,10 @@ function replaced(compared: ComparedFacts, fixed: readonly PlannedChange[]): Dec
   };
 }
 
+function idOf({ facts, record }: ComparedFacts): string | null {
+  return record?.id ?? facts.binding.entry?.id ?? null;
+}
+
 function orphanWarning(id: string | null): string {
   return `${id} stays active and becomes an orphan: delete it in the dashboard`;
 }
@@ -140,7 +156,7 @@ function orphanWarning(id: string | null): string {
 function updated(outcome: ComparedFacts): Decision {
   const { facts, record, differences, adopting, found, manual } = outcome;
   const { binding, kind, leaves } = facts;
-  const id = record?.id ?? binding.entry?.id ?? null;
+  const id = idOf(outcome);
   const changed = differences.changes.filter((change) => !change.manual).map((change) => change.path);
   const sending = { leaves, record, changed, ignoreDrift: binding.resource.ignoreDrift };
   const asObserved = fieldsAsObserved(kind, sending).map((field) => [field, valueAt(record, field)] as const);
@@ -172,23 +188,14 @@ function updated(outcome: ComparedFacts): Decision {
 function settledAs(outcome: ComparedFacts): Decision {
   const { facts, record, published, differences, adopting, found, manual } = outcome;
   const { binding, kind, leaves } = facts;
-  const id = record?.id ?? binding.entry?.id ?? null;
+  const id = idOf(outcome);
   const fresh = binding.entry === undefined || found !== undefined;
   const steps = manualSteps(facts, manual, record);
   const action: Action = fresh ? 'adopt' : steps.length > 0 ? 'manual' : 'noop';
-  const reason = fresh
-    ? (found?.how ?? takenUnder(binding, record))
-    : steps.length > 0
-      ? [referentsClause(differences.changes), 'the API cannot change this'].filter(Boolean).join('; ')
-      : binding.previousAddress !== undefined
-        ? `renamed from ${binding.previousAddress}`
-        : differences.notApplied.size > 0
-          ? 'the platform ignored part of the last update'
-          : 'in sync';
   return {
     planned: plannedAs(facts, action, {
       id,
-      reason,
+      reason: settledReason(outcome, action),
       changes: differences.changes,
       ...(fresh && { adopted: true as const, desired: formsOf(leaves), ...digest(facts, record) }),
       ...(steps.length > 0 && { steps }),
@@ -201,6 +208,15 @@ function settledAs(outcome: ComparedFacts): Decision {
       ...(adopting && published?.ahead ? [AHEAD_WARNING] : []),
     ].map(remark),
   };
+}
+
+function settledReason({ facts, record, differences, found }: ComparedFacts, action: Action): string {
+  const { binding } = facts;
+  if (action === 'adopt') return found?.how ?? takenUnder(binding, record);
+  if (action === 'manual')
+    return [referentsClause(differences.changes), 'the API cannot change this'].filter(Boolean).join('; ');
+  if (binding.previousAddress !== undefined) return `renamed from ${binding.previousAddress}`;
+  return differences.notApplied.size > 0 ? 'the platform ignored part of the last update' : 'in sync';
 }
 
 function takenUnder({ released }: Binding, record: ShownRecord | undefined): string {

@@ -47,56 +47,70 @@ export interface Differences {
 
 /** Compares every managed leaf of a record that exists. */
 export function differencesOf(facts: Comparing): Differences {
-  const changes: PlannedChange[] = [];
-  const notApplied = new Map<LeafPath, Json | undefined>();
-  const unclear: LeafPath[] = [];
-  const unverified: LeafPath[] = [];
-  const settled = new Map<LeafPath, Value>();
-  const leftToOthers = new Set<LeafPath>();
-  const open: LeafPath[] = [];
-  const fingerprintOf = (shown: unknown): string => facts.fingerprints.of(maskable(shown));
-  const formOf = (shown: unknown): Json => mask(shown as Json, facts.fingerprints);
+  const found = {
+    changes: [] as PlannedChange[],
+    notApplied: new Map<LeafPath, Json | undefined>(),
+    unclear: [] as LeafPath[],
+    unverified: [] as LeafPath[],
+    settled: new Map<LeafPath, Value>(),
+    leftToOthers: new Set<LeafPath>(),
+    open: [] as LeafPath[],
+  };
+  const compare = comparing(facts);
   for (const path of [...facts.leaves.keys()].sort()) {
     const desired = facts.leaves.get(path) as Value;
-    const observed = observedAt(facts, path);
-    const rule = ruleOf(facts.kind, path);
-    const recorded = recordedOf(facts.entry, path);
-    const referents = movedReferences(rule, { desired, recorded }, facts.owners);
+    const { verdict, referents } = compare(path, desired);
+    if (!verdict.inSync && (verdict.cause !== 'kept' || facts.retryIgnored)) {
+      const change = changeOf(facts, path, verdict);
+      found.changes.push(referents.length === 0 ? change : { ...change, referents });
+      continue;
+    }
+    if (!verdict.inSync) found.notApplied.set(path, keptValue(facts, path, desired));
+    else if (!verdict.verified) found.unverified.push(path);
+    if (!isComplete(desired)) {
+      found.open.push(path);
+      continue;
+    }
+    found.settled.set(path, desired);
+    if (verdict.inSync && verdict.because === 'ignored') found.leftToOthers.add(path);
+    if (verdict.inSync && verdict.because === 'first look') found.unclear.push(path);
+  }
+  const released = Object.keys(facts.entry?.recorded ?? {}).filter((path) => !facts.leaves.has(path));
+  return { ...found, released: released.sort() };
+}
+
+function comparing(facts: Comparing) {
+  const { kind, entry, fingerprints, published, owners, adopting } = facts;
+  const forms = {
+    fingerprintOf: (shown: unknown): string => fingerprints.of(maskable(shown)),
+    formOf: (shown: unknown): Json => mask(shown as Json, fingerprints),
+  };
+  return (path: LeafPath, desired: Value) => {
+    const rule = ruleOf(kind, path);
+    const recorded = recordedOf(entry, path);
+    const referents = movedReferences(rule, { desired, recorded }, owners);
     const verdict = compareLeaf({
+      ...forms,
       rule,
       referentMoved: referents.length > 0,
       desired,
-      masked: isComplete(desired) ? mask(desired, facts.fingerprints) : null,
+      masked: isComplete(desired) ? mask(desired, fingerprints) : null,
       recorded,
-      observed,
-      baseline: baselineOf(facts.entry, path),
+      observed: observedAt(facts, path),
+      baseline: baselineOf(entry, path),
       ignoreDrift: facts.ignoreDrift.some((prefix) => isUnder(path, prefix)),
-      adopting: facts.adopting,
-      kept: isKept(facts.entry, path),
-      published:
-        facts.published === undefined ? undefined : shownAt(facts.kind, facts.published.record, path),
-      fingerprintOf,
-      formOf,
+      adopting,
+      kept: isKept(entry, path),
+      published: published && shownAt(kind, published.record, path),
     });
-    if (!verdict.inSync && (verdict.cause !== 'kept' || facts.retryIgnored)) {
-      const change = changeOf(facts, path, verdict);
-      changes.push(referents.length === 0 ? change : { ...change, referents });
-    } else {
-      if (!verdict.inSync) {
-        const isSecret = isTainted(desired) || isMasked(recordedOf(facts.entry, path));
-        notApplied.set(path, isSecret ? undefined : (observedAt(facts, path) as Json | undefined));
-      } else if (!verdict.verified) unverified.push(path);
-      if (!isComplete(desired)) open.push(path);
-      else {
-        settled.set(path, desired);
-        if (!verdict.inSync) continue;
-        if (verdict.because === 'ignored') leftToOthers.add(path);
-        if (verdict.because === 'first look') unclear.push(path);
-      }
-    }
-  }
-  const released = Object.keys(facts.entry?.recorded ?? {}).filter((path) => !facts.leaves.has(path));
-  return { changes, notApplied, unclear, unverified, settled, leftToOthers, open, released: released.sort() };
+    return { verdict, referents };
+  };
+}
+
+/** What the platform shows in place of what was sent. */
+function keptValue(facts: Comparing, path: LeafPath, desired: Value): Json | undefined {
+  const isSecret = isTainted(desired) || isMasked(recordedOf(facts.entry, path));
+  return isSecret ? undefined : (observedAt(facts, path) as Json | undefined);
 }
 
 /** Without a fresh look, what the platform showed after the last apply stands for what it shows. */

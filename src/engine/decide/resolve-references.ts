@@ -1,5 +1,4 @@
-import { lookups } from '../../kinds/index.ts';
-import type { Kind } from '../../kinds/kind.ts';
+import { kindNamed, lookups } from '../../kinds/index.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import type { NextStep } from '../../problems/next-step.ts';
@@ -9,17 +8,13 @@ import type { Deciding, Decision, Facts } from './decision.ts';
 import { leavesOf, ruleOf } from './field-rules.ts';
 import { additionStep, lookUp } from './lookups.ts';
 
-interface Resolving {
-  readonly kind: Kind;
-  readonly decisions: ReadonlyMap<Address, Decision>;
-  readonly input: Deciding;
-}
-
 /** The leaves of a resource with ids for its references, as far as they are known, and what it waits for. */
 export function resolveReferences(
   resource: Resource,
-  { kind, decisions, input }: Resolving,
+  decisions: ReadonlyMap<Address, Decision>,
+  input: Deciding,
 ): Pick<Facts, 'leaves' | 'missing' | 'gone'> {
+  const kind = kindNamed(resource.kind);
   const gone = new Set<Address>();
   if (!hasReference(resource.spec)) return { leaves: leavesOf(kind, resource.spec), missing: [], gone };
   const missing = new Map<string, NextStep>();

@@ -77,12 +77,10 @@ export function refuseUnknown(
 ): void {
   for (const address of addresses) {
     if (known.has(address)) continue;
-    throw new UserError(
-      `${option === undefined ? '' : `${option} `}${address}: no such resource${didYouMean(address, known)}`,
-      {
-        next: [{ action: 'list_addresses' }],
-        exitCode: ExitCode.usage,
-      },
-    );
+    const given = option === undefined ? address : `${option} ${address}`;
+    throw new UserError(`${given}: no such resource${didYouMean(address, known)}`, {
+      next: [{ action: 'list_addresses' }],
+      exitCode: ExitCode.usage,
+    });
   }
 }

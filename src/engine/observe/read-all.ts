@@ -25,77 +25,91 @@ interface ReadingAll extends ObserveOptions {
   onObserved?(binding: Binding, observation: Observation): void;
 }
 
+interface Reading extends ReadingAll {
+  readonly progress: ReadCounter;
+  /** What was read so far. */
+  readonly records: Map<Address, Observation>;
+}
+
 /**
  * Reads what a plan of these resources needs, each thing once: listed kinds by their lists, the others record by record.
  * @throws PlatformError when a read fails for another reason than that the record is missing.
  * @throws UserError when everything that was read belongs to other workspaces, or everything that was recorded is missing.
  */
-export async function readAll(
-  bindings: readonly Binding[],
-  { ahead, ...options }: ReadingAll,
-): Promise<Observed> {
-  const progress = new ReadCounter(options.onProgress);
+export async function readAll(bindings: readonly Binding[], options: ReadingAll): Promise<Observed> {
   const records = new Map<Address, Observation>();
+  const reading = { ...options, progress: new ReadCounter(options.onProgress), records };
   const wanted: Binding[] = [];
   for (const binding of bindings) {
     if (options.refresh || binding.entry === undefined) wanted.push(binding);
     else records.set(binding.resource.address, REMEMBERED);
   }
-  const byKind = Map.groupBy(wanted, (binding) => binding.resource.kind);
-
-  const lists = new Map<string, readonly ShownRecord[]>();
-  const single: Binding[] = [];
-  const listing: Promise<void>[] = [];
-  for (const [name, members] of byKind) {
-    const kind = kindNamed(name);
-    if (kind.list === undefined) single.push(...members);
-    else {
-      listing.push(
-        (async () => {
-          const shown = await counted(progress, ahead?.list(name), () => readList(kind, options, progress));
-          lists.set(name, shown);
-          for (const [address, observation] of matchToList(kind, members, { shown, client: options.client }))
-            records.set(address, observation);
-        })(),
-      );
-    }
-  }
-  const named = new Map<string, ReadonlyMap<string, readonly string[]>>();
-  for (const lookup of lookupsNeeded(bindings)) {
-    listing.push(
-      (async () => {
-        const { name } = lookup;
-        const shown = await counted(progress, ahead?.lookup(name), () => readList(lookup, options, progress));
-        named.set(name, idsByName(shown));
-      })(),
-    );
-  }
-  const searching = searchAll(bindings, options);
-  progress.expect(single.length);
-  const reading = eachConcurrently(single, options.concurrency, (binding) =>
-    progress.single(async () => {
-      const observation = await readOne(binding, { ...options, ahead });
-      records.set(binding.resource.address, observation);
-      options.onObserved?.(binding, observation);
-    }),
-  );
-  const [candidates] = await Promise.all([searching, reading, ...listing]);
+  const [lists, lookups, candidates] = await Promise.all([
+    readListed(wanted, reading),
+    readLookups(bindings, reading),
+    searchAll(bindings, options),
+    readUnlisted(wanted, reading),
+  ]);
   options.client.workspaceCheck.refuseWrongWorkspace();
   if (options.refresh && !options.evenIfAll) refuseWhenAllMissing(bindings, records, options.state);
   const missing = bindings.filter(({ resource }) => records.get(resource.address)?.status === 'missing');
   const kindsMissing = new Set(missing.map(({ resource }) => resource.kind));
   const returned = await returnedOrphans(kindsMissing, lists, options);
-  return { records, lists, lookups: named, candidates, returned };
+  return { records, lists, lookups, candidates, returned };
+}
+
+/** Reads the lists of kinds that have one. */
+async function readListed(
+  bindings: readonly Binding[],
+  reading: Reading,
+): Promise<Map<string, readonly ShownRecord[]>> {
+  const lists = new Map<string, readonly ShownRecord[]>();
+  const { client, records, ahead } = reading;
+  const byKind = Map.groupBy(bindings, ({ resource }) => kindNamed(resource.kind));
+  await Promise.all(
+    [...byKind].map(async ([kind, members]) => {
+      if (kind.list === undefined) return;
+      const shown = await listOf(kind, ahead?.list(kind.name), reading);
+      lists.set(kind.name, shown);
+      for (const [address, seen] of matchToList(kind, members, { shown, client })) records.set(address, seen);
+    }),
+  );
+  return lists;
+}
+
+/** Reads what the references name that are no resources. */
+async function readLookups(bindings: readonly Binding[], reading: Reading): Promise<Observed['lookups']> {
+  const names = new Set(
+    bindings.flatMap(({ resource }) => [...references(resource.spec)].map(({ kind }) => kind)),
+  );
+  const needed = [...lookups.values()].filter(({ name }) => names.has(name));
+  const read = async (lookup: Lookup) =>
+    [lookup.name, idsByName(await listOf(lookup, reading.ahead?.lookup(lookup.name), reading))] as const;
+  return new Map(await Promise.all(needed.map(read)));
+}
+
+/** Reads the records that only their ids lead to. */
+async function readUnlisted(bindings: readonly Binding[], reading: Reading): Promise<void> {
+  const { progress, records, concurrency } = reading;
+  const single = bindings.filter(({ resource }) => kindNamed(resource.kind).list === undefined);
+  progress.expect(single.length);
+  await eachConcurrently(single, concurrency, (binding) =>
+    progress.single(async () => {
+      const observation = await readOne(binding, reading);
+      records.set(binding.resource.address, observation);
+      reading.onObserved?.(binding, observation);
+    }),
+  );
 }
 
 /** What was begun before, which nobody counted then, or else what is read now. */
-async function counted<T>(
-  progress: ReadCounter,
+async function listOf<T>(
+  source: Parameters<typeof readList<T>>[0],
   begun: Promise<readonly T[] | undefined> | undefined,
-  read: () => Promise<readonly T[]>,
+  { progress, ...options }: Reading,
 ): Promise<readonly T[]> {
   const shown = await begun;
-  if (shown === undefined) return read();
+  if (shown === undefined) return readList(source, options, progress);
   progress.expect(shown.length);
   progress.done(shown.length);
   return shown;
@@ -139,13 +153,6 @@ async function publishedOf(
     (path) => shownAt(kind, record, path) === undefined,
   );
   return hides ? kind.published(options.client, record) : undefined;
-}
-
-function* lookupsNeeded(bindings: readonly Binding[]): Generator<Lookup> {
-  const names = new Set<string>();
-  for (const { resource } of bindings)
-    for (const reference of references(resource.spec)) names.add(reference.kind);
-  for (const lookup of lookups.values()) if (names.has(lookup.name)) yield lookup;
 }
 
 /** Fewer may well have been deleted. */
