@@ -10,17 +10,21 @@ import { endProcesses, type Running } from './torture/processes.ts';
 /*
  * Serves a fleet of 30 workspaces, each with a platform of its own, and kills a process half-way: one of two over a PostgreSQL, and
  * the only one over the embedded database. The exit code is 1 where a workspace does not end as declared, or a record is there twice.
- *   npm run demo:fleet -- [--workspaces N] [--impatient]
+ *   npm run demo:fleet -- [--workspaces N] [--runs N] [--impatient] [--main FILE]
  * An impatient one sets the clock forward where processes wait until a dead one was silent for long enough.
  */
 
 const { values } = parseArgs({
-  options: { workspaces: { type: 'string', default: '30' }, impatient: { type: 'boolean', default: false } },
+  options: {
+    workspaces: { type: 'string', default: '30' },
+    runs: { type: 'string', default: '3' },
+    impatient: { type: 'boolean', default: false },
+    main: { type: 'string', default: path.resolve(import.meta.dirname, '..', 'src', 'main.ts') },
+  },
 });
 const COUNT = Number(values.workspaces);
-const RUNS = 3;
+const RUNS = Number(values.runs);
 const DEADLINE = 180_000;
-const main = path.resolve(import.meta.dirname, '..', 'src', 'main.ts');
 const projects = Array.from({ length: COUNT }, (_, index) => `client-${String(index + 1).padStart(2, '0')}`);
 const PER_WORKSPACE = { agents: 2, webhooks: 1, numbers: 1 };
 
@@ -71,7 +75,7 @@ try {
 
 function openGround(url?: string): Promise<FleetGround> {
   return FleetGround.open({
-    main,
+    main: values.main,
     projects,
     seed: 'demo',
     url,

@@ -4,16 +4,19 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { stripVTControlCharacters } from 'node:util';
+import { parseArgs, stripVTControlCharacters } from 'node:util';
 import { say, WIDTH, write } from './demo-text.ts';
 
 /*
  * Shows what voxform does, on the quickstart example and with the emulator as the platform. Every step is checked: the
  * exit code is 1 where one does not do what it should.
+ *   npm run demo -- [--main FILE]
+ * The command is run from source unless another script of it is given.
  */
 
 const root = path.resolve(import.meta.dirname, '..');
-const bin = path.join(root, 'src', 'main.ts');
+const { values } = parseArgs({ options: { main: { type: 'string' } } });
+const { main = path.join(root, 'src', 'main.ts') } = values;
 const project = mkdtempSync(path.join(tmpdir(), 'voxform-demo-'));
 
 interface Step {
@@ -84,7 +87,7 @@ async function demonstrate(url: string): Promise<void> {
 /** Runs the command in the project, shows what it prints, and throws where it does not do what the step says. */
 async function voxform(args: readonly string[], step: Step): Promise<void> {
   write(`\n$ voxform ${args.join(' ')}\n`);
-  const child = spawn(process.execPath, [bin, ...args], {
+  const child = spawn(process.execPath, [main, ...args], {
     cwd: project,
     env: environment(),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -121,7 +124,7 @@ function environment(): NodeJS.ProcessEnv {
 
 async function startPlatform(): Promise<Platform> {
   write(`$ voxform ${emulatorArguments.join(' ')} &\n`);
-  const child = spawn(process.execPath, [bin, ...emulatorArguments], {
+  const child = spawn(process.execPath, [main, ...emulatorArguments], {
     cwd: project,
     env: environment(),
     stdio: ['ignore', 'pipe', 'inherit'],

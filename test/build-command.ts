@@ -15,6 +15,8 @@ export default function provideCommand({ provide }: TestProject): () => void {
   const { folder, remove } = buildCommand();
   // Tests leave nothing in the home of whoever runs them.
   process.env.XDG_STATE_HOME = path.join(folder, 'states');
+  // What one process compiles, another need not.
+  process.env.NODE_COMPILE_CACHE = path.join(folder, 'compiled');
   provide('built', folder);
   return remove;
 }

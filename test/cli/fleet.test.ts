@@ -5,6 +5,7 @@ import { Interrupts } from '../../src/cli/interrupts.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { shownStatuses } from '../../src/fleet/shown-status.ts';
+import { putEmbedded } from '../fleet/embedded-folder.ts';
 import { step } from '../step.ts';
 import { command } from '../trust/in-process.ts';
 import { temporaryFolder } from './voxform-process.ts';
@@ -44,9 +45,8 @@ workspaces: { "*/acme:test": { mode: approve, interval: 1s }, "*": { mode: apply
     const { stderr, ...result } = await command(['fleet', ...args], { cwd: folder.root, env: KEY });
     return { ...result, stderr: stderr.replaceAll(/\s+/g, ' ') };
   };
-  const until = async (what: () => Promise<boolean>): Promise<void> => {
-    while (!(await what())) await new Promise((resolve) => setImmediate(resolve));
-  };
+  const until = (what: () => Promise<boolean>): Promise<void> =>
+    expect.poll(what, { interval: 50, timeout: 100_000 }).toBe(true);
   const json = async (...args: string[]) =>
     JSON.parse((await fleet('status', ...args, '--output', 'json')).stdout);
 
@@ -62,6 +62,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 1s }, "*": { mode: apply
     ]);
   });
 
+  await putEmbedded(path.join(folder.root, '.voxform/fleet'));
   const interrupts = new Interrupts(() => undefined);
   const serving = command(['fleet', 'serve'], { cwd: folder.root, env: KEY, interrupts });
   await until(async () => existsSync(path.join(folder.root, '.voxform/fleet/control.sock')));

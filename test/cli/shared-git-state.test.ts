@@ -129,6 +129,9 @@ it('lets machines that apply at once create everything one time', async () => {
   expect(Object.values(resources).map(({ id }) => id)).toHaveLength(6);
 }, 180_000);
 
+const creates = (emulator: Emulator): number =>
+  emulator.requests.filter(({ method }) => method === 'POST').length;
+
 it('writes little for many creates', async () => {
   const { machine, bare } = await scene(64);
   expect((await machine().run(...CREATE, '--concurrency', '16')).code).toBe(0);
@@ -138,9 +141,7 @@ it('writes little for many creates', async () => {
 it('keeps what a killed run knew, for another machine that takes over', async () => {
   const { machine, emulator, bare } = await scene(24);
   const killed = machine().start(...CREATE, '--concurrency', '4');
-  while (emulator.requests.filter(({ method }) => method === 'POST').length < 9) {
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+  await expect.poll(() => creates(emulator), { interval: 5, timeout: 100_000 }).toBeGreaterThanOrEqual(9);
   killed.child.kill('SIGKILL');
   await killed.ended;
   const there = machine();
@@ -166,9 +167,7 @@ it('ends in order when Ctrl-C reaches everything on the terminal', async () => {
     detached: true,
     stdio: 'ignore',
   });
-  while (emulator.requests.filter(({ method }) => method === 'POST').length < 3) {
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+  await expect.poll(() => creates(emulator), { interval: 5, timeout: 100_000 }).toBeGreaterThanOrEqual(3);
   process.kill(-(child.pid ?? 0), 'SIGINT');
   await once(child, 'exit');
   expect(git(bare, 'ls-tree', '--name-only', 'refs/voxform/test')).toBe('history.jsonl\nstate.json');

@@ -9,6 +9,7 @@ import { loadFleetFile } from '../../src/fleet/fleet-file.ts';
 import { openFleetDatabase } from '../../src/fleet/open-fleet.ts';
 import { temporaryFolder } from '../cli/voxform-process.ts';
 import { step } from '../step.ts';
+import { putEmbedded } from './embedded-folder.ts';
 import { testFleet } from './test-fleet.ts';
 
 it('serves a fleet and keeps its states in an embedded database, for one process', async () => {
@@ -18,6 +19,7 @@ it('serves a fleet and keeps its states in an embedded database, for one process
     rules: 'workspaces: { "*": { mode: apply } }',
     isEmbedded: true,
   });
+  await putEmbedded(folder);
   const database = await embeddedFleetDatabase(folder);
   const server = await fleet.server({ database });
   const control = fleetControl(database);
@@ -49,6 +51,7 @@ it('waits for a command that has the embedded database when it begins to serve, 
   await using home = await temporaryFolder({
     'fleet.yaml': 'version: 1\nsources: { voices: { path: . } }\n',
   });
+  await putEmbedded(path.join(home.root, '.voxform/fleet'));
   const fleet = loadFleetFile(path.join(home.root, 'fleet.yaml'), {});
   const command = await openFleetDatabase(fleet, home.root, 'command');
   let hasBegun = false;

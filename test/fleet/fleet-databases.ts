@@ -14,6 +14,7 @@ import type { FinishedRun } from '../../src/fleet/rows/finished-runs.ts';
 import { claimSources, enterContents, enterSources } from '../../src/fleet/rows/member-rows.ts';
 import { rowsToRun } from '../../src/fleet/rows/run-rows.ts';
 import { freshDatabase } from '../state/backends/postgres/databases.ts';
+import { putEmbedded } from './embedded-folder.ts';
 
 /** One of each kind, with nothing in it. */
 export const newDatabases: Readonly<Record<string, () => Promise<FleetDatabase>>> = {
@@ -30,11 +31,11 @@ export const newDatabases: Readonly<Record<string, () => Promise<FleetDatabase>>
   },
 };
 
-/** It takes seconds to begin one with nothing in it. */
 let embedded: Promise<FleetDatabase> | undefined;
 
 async function beginEmbedded(): Promise<FleetDatabase> {
   const folder = await mkdtemp(path.join(tmpdir(), 'voxform-fleet-'));
+  await putEmbedded(folder);
   const database = await embeddedFleetDatabase(folder);
   afterAll(async () => {
     embedded = undefined;

@@ -1,9 +1,11 @@
+import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it } from 'vitest';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { pathOf } from '../../src/page/views/parts.ts';
 import { start, temporaryFolder } from '../cli/voxform-process.ts';
 import { agentManifest, projectFile } from '../cli/workspace.ts';
+import { putEmbedded } from '../fleet/embedded-folder.ts';
 import { step } from '../step.ts';
 import { command } from '../trust/in-process.ts';
 import { asking } from './running-page.ts';
@@ -22,6 +24,7 @@ workspaces: { "*": { mode: approve, interval: 1h } }
     'voices/acme/voxform.yaml': projectFile(emulator).replace('VOXFORM_API_KEY', 'VOXFORM_TEST_KEY'),
     'voices/acme/manifests/a.yaml': agentManifest('answering', 'One.'),
   });
+  await putEmbedded(path.join(folder.root, '.voxform/fleet'));
   const fleet = (...args: string[]) => command(['fleet', ...args], { cwd: folder.root, env });
   const serving = start(['fleet', 'serve', '--listen', '127.0.0.1:0'], {
     cwd: folder.root,
@@ -48,10 +51,10 @@ workspaces: { "*": { mode: approve, interval: 1h } }
   const signIn = async (token: string) =>
     (await ask('/sign-in', { form: { token } })).headers['set-cookie']?.[0]?.split(';')[0] ?? '';
   const act = async (cookie: string, action: string, more: Record<string, string> = {}) => {
-    const path = pathOf(ADDRESS, 'actions', action);
-    const { text } = await ask(`${path}?of=${more.of ?? ''}`, { headers: { cookie } });
+    const to = pathOf(ADDRESS, 'actions', action);
+    const { text } = await ask(`${to}?of=${more.of ?? ''}`, { headers: { cookie } });
     const form = /action="\/workspaces[^>]*><input type="hidden" name="form" value="([^"]+)"/.exec(text)?.[1];
-    return (await ask(path, { headers: { cookie }, form: { form: form ?? '', ...more } })).status;
+    return (await ask(to, { headers: { cookie }, form: { form: form ?? '', ...more } })).status;
   };
   const workspace = async (cookie = '') => (await ask(pathOf(ADDRESS), { headers: { cookie } })).text;
   const until = async (pattern: RegExp, cookie = ''): Promise<RegExpExecArray | null> => {
