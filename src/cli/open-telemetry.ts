@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   type Attributes,
   type Context,
@@ -59,11 +60,7 @@ export function openTelemetry(env: Readonly<Record<string, string | undefined>>)
     },
     async close() {
       const late = AbortSignal.timeout(LONGEST_FLUSH);
-      const ended = provider.shutdown().catch(() => undefined);
-      await Promise.race([
-        ended,
-        new Promise((resolve) => late.addEventListener('abort', resolve, { once: true })),
-      ]);
+      await Promise.race([provider.shutdown().catch(() => undefined), once(late, 'abort')]);
     },
   };
 }

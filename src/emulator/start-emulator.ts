@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
@@ -105,20 +106,17 @@ async function openWorld({ dataFile, workspaceId, seed }: EmulatorOptions): Prom
 }
 
 async function listen(server: Server, host: string, port: number): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: Error & { readonly code?: string }) => {
-      const why = error.code === 'EADDRINUSE' ? 'already in use' : error.message;
-      const hint = 'Choose another with --port and --host; --port 0 picks a free one.';
-      reject(new UserError(`cannot listen on ${host}:${port}: ${why}`, { hint, cause: error }));
-    });
-    server.listen(port, host, resolve);
+  server.listen(port, host);
+  await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
+    const why = cause.code === 'EADDRINUSE' ? 'already in use' : cause.message;
+    const hint = 'Choose another with --port and --host; --port 0 picks a free one.';
+    throw new UserError(`cannot listen on ${host}:${port}: ${why}`, { hint, cause });
   });
   return (server.address() as AddressInfo).port;
 }
 
 async function stop(server: Server): Promise<void> {
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
+  const closed = server[Symbol.asyncDispose]();
+  server.closeAllConnections();
+  await closed;
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { chmod, rm } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import path from 'node:path';
@@ -39,17 +40,10 @@ export async function listenForControl(control: FleetControl, file: string): Pro
   });
   // Its lock says that nobody else serves this fleet: what lies there is of a process that died.
   await rm(file, { force: true });
-  const at = shortest(file);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(at, resolve);
-  });
+  server.listen(shortest(file));
+  await once(server, 'listening');
   await chmod(file, 0o600);
-  return {
-    async [Symbol.asyncDispose]() {
-      await new Promise<void>((resolve) => server.close(() => resolve()));
-    },
-  };
+  return server;
 }
 
 /** The control of the process that listens there; undefined where none does. */

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+
 export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
 
 export type GitSetting = readonly [string, string];
@@ -45,12 +47,9 @@ export async function runGit(
   for (const bytes of input ?? []) child.stdin.write(bytes);
   child.stdin.end();
   try {
-    const code = await new Promise<number>((resolve, reject) => {
-      child.once('error', reject);
-      child.once('close', (status) => resolve(status ?? 1));
-    });
+    const [status] = (await once(child, 'close')) as [number | null];
     signal.throwIfAborted();
-    return { code, out: Buffer.concat(out), complaint };
+    return { code: status ?? 1, out: Buffer.concat(out), complaint };
   } finally {
     signal.removeEventListener('abort', kill);
   }

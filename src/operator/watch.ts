@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { LocalPaths } from '../project/local-paths.ts';
 import type { OpenWorkspace } from '../runs/open-workspace.ts';
 import type { RunContext } from '../runs/run-context.ts';
@@ -106,9 +107,7 @@ export class Watch {
   async untilStopped(): Promise<boolean> {
     const { stop } = this.#shutdown;
     this.#loop.trigger('start');
-    if (!stop.aborted) {
-      await new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }));
-    }
+    if (!stop.aborted) await once(stop, 'abort');
     await this.#loop.stop();
     await this.#files.close();
     this.#shutdown.done();

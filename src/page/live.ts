@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 
@@ -74,7 +75,7 @@ export class LiveUpdates {
         said = version;
         heardAt = performance.now();
       }
-      await pause(this.#options.every, signal);
+      await delay(this.#options.every, undefined, { signal }).catch(() => undefined);
     }
   }
 
@@ -100,17 +101,4 @@ interface Following {
 interface Follower extends Pick<Following, 'isAllowed'> {
   readonly signal: AbortSignal;
   write(event: { readonly event: string; readonly data: string }): Promise<void>;
-}
-
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, milliseconds);
-    signal.addEventListener('abort', end, { once: true });
-    if (signal.aborted) end();
-  });
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import path from 'node:path';
 import { type BehaviourPatch, emulatorBehaviour } from '../../emulator/behaviour.ts';
 import { type Emulator, startEmulator } from '../../emulator/start-emulator.ts';
@@ -28,11 +29,7 @@ export async function emulator(context: Context, flags: EmulatorFlags): Promise<
     ].join('\n'),
   );
   log.info('Press Ctrl-C to stop.');
-  if (!interrupts.stop.aborted) {
-    await new Promise<void>((resolve) =>
-      interrupts.stop.addEventListener('abort', () => resolve(), { once: true }),
-    );
-  }
+  if (!interrupts.stop.aborted) await once(interrupts.stop, 'abort');
   await emulator.close();
   return ExitCode.ok;
 }

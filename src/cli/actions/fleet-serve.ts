@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { fleetControl } from '../../fleet/control.ts';
 import { listenForControl } from '../../fleet/control-socket.ts';
 import type { FleetFile } from '../../fleet/fleet-file.ts';
@@ -110,9 +111,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<n
     ...(listener !== undefined && { url: listener.url }),
   });
   const { stop } = interrupts;
-  if (!stop.aborted) {
-    await new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }));
-  }
+  if (!stop.aborted) await once(stop, 'abort');
   const message = 'stopping: finishing requests in flight; press Ctrl-C again to stop now';
   log.entry('info', message, { event: 'ending' });
   await server.stop(String(stop.reason));

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   createServer,
   type IncomingMessage,
@@ -93,13 +94,11 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   server.maxConnections = MOST_CONNECTIONS;
   server.timeout = IDLE;
   limitEach(server, options);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === 'EADDRINUSE' ? 'address already in use' : cause.message;
-      const hint = 'Choose another address with --listen; port 0 picks a free port.';
-      reject(new UserError(`cannot listen on ${host}:${port}: ${why}`, { hint, cause }));
-    });
-    server.listen(port, host, resolve);
+  server.listen(port, host);
+  await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
+    const why = cause.code === 'EADDRINUSE' ? 'address already in use' : cause.message;
+    const hint = 'Choose another address with --listen; port 0 picks a free port.';
+    throw new UserError(`cannot listen on ${host}:${port}: ${why}`, { hint, cause });
   });
   const shown = host.includes(':') ? `[${host}]` : host;
   return { url: `http://${shown}:${(server.address() as AddressInfo).port}`, close: () => close(server) };
@@ -192,8 +191,7 @@ function send(
 }
 
 async function close(server: Server): Promise<void> {
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
+  const closed = server[Symbol.asyncDispose]();
+  server.closeAllConnections();
+  await closed;
 }
