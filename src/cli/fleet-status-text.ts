@@ -4,16 +4,10 @@ import { shownStatuses } from '../fleet/shown-status.ts';
 import { escapeControls } from '../output/escape-controls.ts';
 import { plural } from '../output/plural.ts';
 import type { Style } from '../output/style.ts';
-import { type Column, renderTable } from '../output/table.ts';
+import { renderTable, whole } from '../output/table.ts';
 import { isObject } from '../values/json.ts';
 
-const columns: readonly Column[] = [
-  { title: 'WORKSPACE', whole: true },
-  { title: 'STATUS', whole: true },
-  { title: 'SINCE', whole: true },
-  { title: 'CHECKED', whole: true },
-  { title: 'NOTE' },
-];
+const columns = [...whole('WORKSPACE', 'STATUS', 'SINCE', 'CHECKED'), 'NOTE'];
 
 /** As many rows as a person reads; the rest is counted. */
 const MOST_ROWS = 50;

@@ -2,17 +2,10 @@ import type { PastRun } from '../runs/past-runs.ts';
 import { escapeControls } from './escape-controls.ts';
 import { plural } from './plural.ts';
 import type { Style } from './style.ts';
-import { type Column, renderTable } from './table.ts';
+import { renderTable, whole } from './table.ts';
 import { truncate } from './text-width.ts';
 
-const columns: readonly Column[] = [
-  { title: 'RUN', whole: true },
-  { title: 'WHEN (UTC)', whole: true },
-  { title: 'WHO' },
-  { title: 'COMMAND' },
-  { title: 'RESULT', whole: true },
-  { title: 'CHANGES' },
-];
+const columns = [...whole('RUN', 'WHEN (UTC)'), 'WHO', 'COMMAND', ...whole('RESULT'), 'CHANGES'];
 
 /** In columns; the whole error is in the one run. */
 const WIDEST_ERROR = 40;
@@ -75,13 +68,7 @@ export function runText(run: PastRun, style: Style): string {
   ].join('\n');
 }
 
-const resourceColumns: readonly Column[] = [
-  { title: 'ADDRESS', whole: true },
-  { title: 'ACTION' },
-  { title: 'RESULT' },
-  { title: 'ID', whole: true },
-  { title: 'CHANGED' },
-];
+const resourceColumns = [...whole('ADDRESS'), 'ACTION', 'RESULT', ...whole('ID'), 'CHANGED'];
 
 export function changesOf({ resources = [], more = 0, error, moved_from, moved_to }: PastRun): string {
   if (moved_from !== undefined)

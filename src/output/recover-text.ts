@@ -8,7 +8,7 @@ import { missedLines } from './export-text.ts';
 import { commandOf, type WorkspaceFlag, withSteps } from './next-steps.ts';
 import { plural } from './plural.ts';
 import { bullets, paragraphs, type Style, section } from './style.ts';
-import { renderTable } from './table.ts';
+import { renderTable, whole } from './table.ts';
 
 /** From so many on they are a table. */
 const FEWEST_LISTED = 12;
@@ -37,16 +37,13 @@ function group(title: string, matches: readonly Match[], style: Style): string {
 
 /** A row for each certain match, for each evidence what it is. */
 function table(title: string, matches: readonly Match[], style: Style): string {
-  const columns = [
-    { title: 'ADDRESS', whole: true },
-    { title: 'ID', whole: true },
-  ];
   const evidenceOf = ({ certain }: Match) => (certain === undefined ? '' : evidenceText(certain));
   const tables = [...Map.groupBy(matches, evidenceOf)].map(([evidence, same]) => {
     const rows = same.map(({ resource, certain }) => [resource.address, certain?.id ?? '']);
-    return [style.prose(`${evidence}:`, { indent: 2 }), renderTable(columns, rows, style).trimEnd()].join(
-      '\n',
-    );
+    return [
+      style.prose(`${evidence}:`, { indent: 2 }),
+      renderTable(whole('ADDRESS', 'ID'), rows, style).trimEnd(),
+    ].join('\n');
   });
   return section(style.bold(`${title} (${matches.length}):`), tables);
 }
@@ -130,7 +127,7 @@ export function recoveredText(
 /** Those whose candidates nobody imported or declined. */
 function offeredText(rows: readonly (readonly string[])[], flag: WorkspaceFlag, style: Style): string {
   if (rows.length === 0) return '';
-  const columns = [{ title: 'ADDRESS', whole: true }, { title: 'CANDIDATES' }];
+  const columns = [...whole('ADDRESS'), 'CANDIDATES'];
   const command = commandOf({ action: 'import', address: 'ADDRESS', id: null, reason: 'found' }, flag);
   return [
     style.bold(`Not answered (${rows.length}):`),

@@ -13,6 +13,11 @@ export interface Column {
   readonly spare?: number;
 }
 
+/** Columns of which no cell is broken. */
+export function whole(...titles: readonly string[]): Column[] {
+  return titles.map((title) => ({ title, whole: true }));
+}
+
 /** In columns: what parts two columns, and how far further lines of a row are in. */
 const gap = 2;
 const hang = 4;
@@ -30,10 +35,11 @@ const leastProse = 32;
  * widest other columns; where that is not enough, each row takes several lines. No cell is cut.
  */
 export function renderTable(
-  columns: readonly Column[],
+  titled: readonly (Column | string)[],
   rows: readonly (readonly string[])[],
   style: Style,
 ): string {
+  const columns = titled.map((column) => (typeof column === 'string' ? { title: column } : column));
   const cells = rows.map((row) => columns.map((_, index) => escapeControls(row[index] ?? '')));
   const { titles, line } = tableLayout(columns, cells, style);
   return `${[titles, ...cells.map(line)].join('\n')}\n`;

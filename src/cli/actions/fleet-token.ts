@@ -1,7 +1,7 @@
 import { withControl } from '../../fleet/open-fleet.ts';
 import type { ListedToken } from '../../fleet/rows/token-rows.ts';
 import { jsonText } from '../../output/json-text.ts';
-import { renderTable } from '../../output/table.ts';
+import { renderTable, whole } from '../../output/table.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { userName } from '../../runs/local-user.ts';
 import type { Context } from '../context.ts';
@@ -35,7 +35,7 @@ export async function tokenList(
   if (flags.output === 'json') terminal.out(jsonText(tokens));
   else if (tokens.length === 0) log.info('No tokens yet.');
   else {
-    const columns = [{ title: 'NAME', whole: true }, { title: 'ROLE' }, { title: 'MADE' }, { title: 'BY' }];
+    const columns = [...whole('NAME'), 'ROLE', 'MADE', 'BY'];
     const rows = tokens.map(({ name, role, madeAt, madeBy }) => [name, role, madeAt.slice(0, 10), madeBy]);
     terminal.out(renderTable(columns, rows, terminal.tableStyle));
   }

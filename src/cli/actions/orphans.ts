@@ -1,5 +1,5 @@
 import { jsonText } from '../../output/json-text.ts';
-import { renderTable } from '../../output/table.ts';
+import { renderTable, whole } from '../../output/table.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
@@ -131,14 +131,7 @@ function print(
     terminal.out(jsonText(known));
     return;
   }
-  const columns = [
-    { title: 'WAS', whole: true },
-    { title: 'ID', whole: true },
-    { title: 'REASON' },
-    { title: 'SINCE' },
-    { title: 'EXISTS' },
-    ...(all ? [{ title: 'CLOSED' }] : []),
-  ];
+  const columns = [...whole('WAS', 'ID'), 'REASON', 'SINCE', 'EXISTS', ...(all ? ['CLOSED'] : [])];
   const rows = known.map(({ address, id, reason, since, exists, closed }) => [
     address,
     id,

@@ -1,5 +1,5 @@
 import { plural } from '../../output/plural.ts';
-import { renderTable } from '../../output/table.ts';
+import { renderTable, whole } from '../../output/table.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
@@ -37,9 +37,7 @@ async function resolveIn(session: StateSession, context: Context, options: Resol
   }
   if (options.all) {
     const rows = chosen.map((address) => [address, pending.get(address)?.since ?? '']);
-    terminal.out(
-      renderTable([{ title: 'ADDRESS', whole: true }, { title: 'SENT' }], rows, terminal.tableStyle),
-    );
+    terminal.out(renderTable([...whole('ADDRESS'), 'SENT'], rows, terminal.tableStyle));
     if (!options.autoApprove && !(await approve(context, approvalOf(chosen.length)))) {
       context.log.warn('cancelled: nothing was written');
       session.note({ result: 'refused', error: 'not approved' });

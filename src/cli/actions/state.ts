@@ -5,7 +5,7 @@ import { kinds } from '../../kinds/index.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { kindOf, undeclarable } from '../../manifests/resource.ts';
 import { jsonText } from '../../output/json-text.ts';
-import { renderTable } from '../../output/table.ts';
+import { renderTable, whole } from '../../output/table.ts';
 import { shellWord } from '../../problems/shell-word.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
@@ -20,12 +20,6 @@ import { orphanOf } from '../../state/state-document.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag, LockFlags } from '../flags.ts';
 
-interface Row {
-  readonly address: string;
-  readonly id: string | null;
-  readonly status: 'managed' | 'adopted' | 'unknown';
-}
-
 export async function listState(context: Context, { output }: JsonFlag): Promise<number> {
   const state = await open(context);
   const rows = rowsOf(state);
@@ -33,14 +27,8 @@ export async function listState(context: Context, { output }: JsonFlag): Promise
   if (output === 'json') terminal.out(jsonText(rows));
   else if (rows.length === 0) context.log.info('No resources in the state.');
   else {
-    const columns = [{ title: 'ADDRESS', whole: true }, { title: 'ID', whole: true }, { title: 'STATUS' }];
-    terminal.out(
-      renderTable(
-        columns,
-        rows.map(({ address, id, status }) => [address, id ?? '-', status]),
-        terminal.tableStyle,
-      ),
-    );
+    const lines = rows.map(({ address, id, status }) => [address, id ?? '-', status]);
+    terminal.out(renderTable([...whole('ADDRESS', 'ID'), 'STATUS'], lines, terminal.tableStyle));
   }
   return ExitCode.ok;
 }
@@ -75,7 +63,7 @@ async function open(context: Context): Promise<State> {
   return (await openWorkspace(context, { requireKey: false })).state();
 }
 
-function rowsOf(state: State): Row[] {
+function rowsOf(state: State) {
   const addresses = new Set([...state.resources.keys(), ...state.pending.keys()]);
   return [...addresses].sort().map((address) => {
     const entry = state.resources.get(address);
@@ -96,9 +84,7 @@ export async function moveInState(
   const opened = await openWorkspace(context, { requireKey: false });
   await opened.inSession({ operation: 'state mv', options }, async (session) => {
     requireKnown(from, session.state);
-    if (kindOf(from) !== kindOf(to)) {
-      throw misuse(`cannot rename ${from} to ${to}: the kinds differ`);
-    }
+    if (kindOf(from) !== kindOf(to)) throw misuse(`cannot rename ${from} to ${to}: the kinds differ`);
     const refusal = undeclarable(to);
     if (refusal !== undefined) throw misuse(`${to}: ${refusal}`);
     if (from !== to && (session.state.resources.has(to) || session.state.pending.has(to))) {

@@ -3,7 +3,7 @@ import { kinds, lookups } from '../../kinds/index.ts';
 import { unknownKind } from '../../manifests/envelope.ts';
 import { failureText } from '../../output/failures.ts';
 import { jsonText } from '../../output/json-text.ts';
-import { type Column, renderTable } from '../../output/table.ts';
+import { renderTable, whole } from '../../output/table.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { type PlanSources, preparedToPlan } from '../../runs/planning.ts';
@@ -50,9 +50,7 @@ export async function status(context: Context, options: StatusOptions): Promise<
 }
 
 function refuseOdd({ kind = [], only, waitPublished }: StatusOptions): void {
-  for (const each of kind) {
-    if (!kinds.has(each)) throw misuse(unknownKind(each, { kinds, lookups }));
-  }
+  for (const each of kind) if (!kinds.has(each)) throw misuse(unknownKind(each, { kinds, lookups }));
   if (only !== undefined && waitPublished) throw misuse('--only and --wait-published are mutually exclusive');
 }
 
@@ -139,11 +137,7 @@ function table(
   );
   if (rows.length === 0 && (kind ?? only) !== undefined) return 'No resource matches.\n';
   if (rows.length === 0) return 'No resources in the manifests or the state.\n';
-  const columns: Column[] = [
-    ...(titled ? [{ title: 'WORKSPACE', whole: true }] : []),
-    { title: 'ADDRESS', whole: true },
-    { title: 'STATUS', whole: true },
-    { title: 'DETAIL', prose: true },
-  ];
+  const named = titled ? ['WORKSPACE', 'ADDRESS', 'STATUS'] : ['ADDRESS', 'STATUS'];
+  const columns = [...whole(...named), { title: 'DETAIL', prose: true }];
   return renderTable(columns, rows, terminal.tableStyle);
 }

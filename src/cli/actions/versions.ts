@@ -6,7 +6,7 @@ import { renderFileDiffs } from '../../output/file-diff.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { timeText } from '../../output/records/record-values.ts';
 import type { Style } from '../../output/style.ts';
-import { renderTable } from '../../output/table.ts';
+import { renderTable, whole } from '../../output/table.ts';
 import { yamlText } from '../../output/yaml-text.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
@@ -53,10 +53,7 @@ export async function versions(context: Context, options: VersionsOptions): Prom
       else if (all.length === 0) log.info(`${address} was never published.`);
       else {
         const rows = all.map((each) => [String(each.version), timeText(each.published_at, 'local')]);
-        const columns = [
-          { title: 'VERSION', align: 'right' as const },
-          { title: 'PUBLISHED', whole: true },
-        ];
+        const columns = [{ title: 'VERSION', align: 'right' as const }, ...whole('PUBLISHED')];
         terminal.out(renderTable(columns, rows, terminal.tableStyle));
       }
       return ExitCode.ok;

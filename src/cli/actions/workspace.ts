@@ -1,5 +1,5 @@
 import { jsonText } from '../../output/json-text.ts';
-import { renderTable } from '../../output/table.ts';
+import { renderTable, whole } from '../../output/table.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { overrides } from '../../project/overrides.ts';
 import { openProject } from '../../runs/open-workspace.ts';
@@ -26,13 +26,7 @@ export async function listWorkspaces(context: Context, { output }: JsonFlag): Pr
     terminal.out(jsonText(rows));
     return ExitCode.ok;
   }
-  const columns = [
-    { title: '', whole: true },
-    { title: 'NAME', whole: true },
-    { title: 'WORKSPACE ID', whole: true },
-    { title: 'BASE URL' },
-    { title: 'API KEY' },
-  ];
+  const columns = [...whole('', 'NAME', 'WORKSPACE ID'), 'BASE URL', 'API KEY'];
   const lines = rows.map((row) => [
     row.selected ? '*' : ' ',
     row.name,
