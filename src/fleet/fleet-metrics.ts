@@ -1,24 +1,13 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { DeliveryResult } from '../operator/health/metrics.ts';
+import { type DeliveryResult, instruments, RUN_DURATIONS } from '../operator/health/metrics.ts';
 import { type RunReport, runResults } from '../operator/run-report.ts';
 import type { FleetFigures } from './rows/status-rows.ts';
 
-/** The figures of a fleet, for Prometheus. None has a label for a workspace. */
-export interface FleetMetrics {
-  readonly contentType: string;
-  text(): Promise<string>;
-  /** @param lateness in seconds. */
-  run(report: RunReport | undefined, lateness: number): void;
-  notification(result: DeliveryResult): void;
-}
-
-/** @param figures of the whole fleet, asked for with each look. */
-export function createFleetMetrics(version: string, figures: () => Promise<FleetFigures>): FleetMetrics {
-  const registry = new Registry();
-  const registers = [registry];
-  const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
-    new Gauge<Label>({ name, help, labelNames, registers });
-
+/**
+ * The figures of a fleet, for Prometheus. None has a label for a workspace.
+ * @param figures of the whole fleet, asked for with each look.
+ */
+export function createFleetMetrics(version: string, figures: () => Promise<FleetFigures>) {
+  const { registry, gauge, counter, histogram } = instruments();
   const workspaces = gauge('voxform_fleet_workspaces', 'Workspaces of the fleet, by status.', ['status']);
   const processes = gauge('voxform_fleet_processes', 'Processes that serve the fleet, by status.', [
     'status',
@@ -30,31 +19,19 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
   const oldest = gauge('voxform_fleet_oldest_check_seconds', 'Age of the oldest check of a workspace.');
   const sources = gauge('voxform_fleet_source_age_seconds', 'Age of the last fetch of a source.', ['source']);
   const broken = gauge('voxform_fleet_source_failing', '1 while a source cannot be fetched.', ['source']);
-  const runs = new Counter({
-    name: 'voxform_fleet_runs_total',
-    help: 'Runs of this process, by result.',
-    labelNames: ['result'],
-    registers,
-  });
+  const runs = counter('voxform_fleet_runs_total', 'Runs of this process, by result.', ['result']);
   for (const result of runResults) runs.inc({ result }, 0);
-  const lateness = new Histogram({
-    name: 'voxform_fleet_run_lateness_seconds',
-    help: 'How late the runs of this process began.',
-    buckets: [1, 2, 5, 10, 30, 60, 300, 1800],
-    registers,
-  });
-  const durations = new Histogram({
-    name: 'voxform_fleet_run_duration_seconds',
-    help: 'Duration of the runs of this process.',
-    buckets: [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800],
-    registers,
-  });
-  const notifications = new Counter({
-    name: 'voxform_notifications_total',
-    help: 'Notifications, by result.',
-    labelNames: ['result'],
-    registers,
-  });
+  const lateness = histogram(
+    'voxform_fleet_run_lateness_seconds',
+    'How late the runs of this process began.',
+    [1, 2, 5, 10, 30, 60, 300, 1800],
+  );
+  const durations = histogram(
+    'voxform_fleet_run_duration_seconds',
+    'Duration of the runs of this process.',
+    RUN_DURATIONS,
+  );
+  const notifications = counter('voxform_notifications_total', 'Notifications, by result.', ['result']);
   gauge('voxform_build_info', 'The version of voxform.', ['version']).set({ version }, 1);
 
   return {
@@ -72,11 +49,12 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
       }
       return registry.metrics();
     },
-    run(report, late) {
+    /** @param late in seconds. */
+    run(report: RunReport | undefined, late: number) {
       runs.inc({ result: report?.result ?? 'failed' });
       lateness.observe(Math.max(0, late));
       if (report !== undefined) durations.observe(report.seconds);
     },
-    notification: (result) => notifications.inc({ result }),
+    notification: (result: DeliveryResult) => notifications.inc({ result }),
   };
 }

@@ -2,18 +2,31 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { actions, writes } from '../../engine/plan/plan-actions.ts';
 import { isNotApplied } from '../../engine/plan/plan-document.ts';
 import type { RequestEvent } from '../../platform/transport-options.ts';
-import { type RunObserver, type RunReport, runResults } from '../run-report.ts';
+import { type RunReport, runResults } from '../run-report.ts';
 
 /** What became of a notification. */
 export type DeliveryResult = 'delivered' | 'failed' | 'dropped';
 
 /** The figures of a watch, for Prometheus. */
-export interface Metrics extends RunObserver {
-  readonly contentType: string;
-  text(): Promise<string>;
-  request(event: RequestEvent): void;
-  notification(result: DeliveryResult): void;
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** A registry, and what makes figures in it. */
+export function instruments() {
+  const registry = new Registry();
+  const registers = [registry];
+  return {
+    registry,
+    gauge: <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
+      new Gauge<Label>({ name, help, labelNames, registers }),
+    counter: <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+      new Counter<Label>({ name, help, labelNames, registers }),
+    histogram: (name: string, help: string, buckets: readonly number[]) =>
+      new Histogram({ name, help, buckets: [...buckets], registers }),
+  };
 }
+
+/** Seconds. */
+export const RUN_DURATIONS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
 
 /** How a resource stands: what a plan would still do about it, or what became of an attempt. */
 const statuses = [
@@ -26,22 +39,11 @@ const statuses = [
 
 type Status = (typeof statuses)[number];
 
-export function createMetrics(version: string): Metrics {
-  const registry = new Registry();
-  const registers = [registry];
-  const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
-    new Gauge<Label>({ name, help, labelNames, registers });
-  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
-    new Counter<Label>({ name, help, labelNames, registers });
-
+export function createMetrics(version: string) {
+  const { registry, gauge, counter, histogram } = instruments();
   const runs = counter('voxform_runs_total', 'Runs, by result.', ['result']);
   for (const result of runResults) runs.inc({ result }, 0);
-  const durations = new Histogram({
-    name: 'voxform_run_duration_seconds',
-    help: 'Duration of runs.',
-    buckets: [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800],
-    registers,
-  });
+  const durations = histogram('voxform_run_duration_seconds', 'Duration of runs.', RUN_DURATIONS);
   const running = gauge('voxform_run_in_progress', '1 while a run is in progress.');
   const paused = gauge('voxform_paused', '1 while runs are paused.');
   const resources = gauge('voxform_resources', 'Resources after the last run, by status.', ['status']);
@@ -73,8 +75,8 @@ export function createMetrics(version: string): Metrics {
     contentType: registry.contentType,
     text: () => registry.metrics(),
     began: () => running.set(1),
-    paused: (isPaused) => paused.set(Number(isPaused)),
-    finished(report) {
+    paused: (isPaused: boolean) => paused.set(Number(isPaused)),
+    finished(report: RunReport) {
       running.set(0);
       runs.inc({ result: report.result });
       durations.observe(report.seconds);
@@ -99,11 +101,11 @@ export function createMetrics(version: string): Metrics {
       if (report.hold !== undefined) held.set({ why: report.hold.why }, open);
       for (const { action, result } of report.applied) changes.inc({ action, result: result.status });
     },
-    request({ method, status, error, attempt }) {
+    request({ method, status, error, attempt }: RequestEvent) {
       requests.inc({ method, status: String(status ?? error ?? 'none') });
       if (attempt > 1) retries.inc({ method });
     },
-    notification: (result) => notifications.inc({ result }),
+    notification: (result: DeliveryResult) => notifications.inc({ result }),
   };
 }
 
