@@ -25,11 +25,7 @@ interface Targets {
  * Notices changes of files with chokidar. What chokidar follows is the folder that was there when it began; so whenever a folder or
  * a link comes or goes (a volume that swaps its data, a checkout), it begins anew.
  */
-export function watchFiles(options: FileWatchOptions): FileWatch {
-  return new Watched(options);
-}
-
-class Watched implements FileWatch {
+export class WatchedFiles implements FileWatch {
   readonly #options: FileWatchOptions;
   #tree: TreeWatcher | undefined;
   #folders: readonly FSWatcher[] = [];

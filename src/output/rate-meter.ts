@@ -1,10 +1,3 @@
-/** How fast something goes, and how long the rest of it will take. */
-interface RateMeter {
-  note(done: number): void;
-  /** What can be said so far, e.g. `, 34 a second, about 2 min left`; nothing where it would mean nothing. */
-  words(left: number | undefined): string;
-}
-
 /** In milliseconds: what the rate is taken from, how far apart its samples are, and from when on it means something. */
 const windowOf = 10_000;
 const between = 500;
@@ -14,7 +7,7 @@ const enoughForTime = 3000;
 const enoughDone = 10;
 
 /** A rate over the last seconds: a run that is made to wait, or goes faster again, must not be judged by its beginning. */
-export function createRateMeter(now: () => number): RateMeter {
+export function createRateMeter(now: () => number) {
   const samples: { readonly at: number; readonly done: number }[] = [];
   let latest = 0;
   const rateAt = (time: number): { readonly rate: number; readonly for: number } => {
@@ -23,14 +16,15 @@ export function createRateMeter(now: () => number): RateMeter {
     return { rate: (latest - first.done) / (time - first.at), for: time - first.at };
   };
   return {
-    note(done) {
+    note(done: number) {
       const at = now();
       latest = done;
       const last = samples.at(-1);
       if (last === undefined || at - last.at >= between) samples.push({ at, done });
       while (samples.length > 1 && at - (samples[0]?.at ?? at) > windowOf) samples.shift();
     },
-    words(left) {
+    /** What can be said so far, e.g. `, 34 a second, about 2 min left`; nothing where it would mean nothing. */
+    words(left: number | undefined) {
       const { rate, for: measured } = rateAt(now());
       if (measured < enoughForRate || rate === 0) return '';
       const isKnown = left !== undefined && left > 0 && measured >= enoughForTime && latest >= enoughDone;

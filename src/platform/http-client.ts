@@ -26,8 +26,10 @@ import {
 import type { Transport } from './transport.ts';
 import { WorkspaceCheck } from './workspace-check.ts';
 
+type Sending = Pick<Transport, 'atOnce' | 'send' | 'close'>;
+
 interface ClientOptions {
-  readonly transport: Transport;
+  readonly transport: Sending;
   readonly workspaceId: string;
   /** `hidden` by default: whatever acts on a record must find the forms that it expects. */
   readonly odd?: OddFields | undefined;
@@ -36,7 +38,7 @@ interface ClientOptions {
 /** The platform's API over HTTP. Its methods throw `UserError` for an id that no path can hold. */
 export function createClient({ transport, workspaceId, odd = 'hidden' }: ClientOptions): PlatformClient {
   const workspaceCheck = new WorkspaceCheck(workspaceId);
-  const requests = requestsOver(transport, { odd, workspaceCheck });
+  const requests = requestsOver(transport, odd, workspaceCheck);
   const { get, write, list } = requests;
   const collection = <T extends IdentifiedRecord>(
     name: string,
@@ -99,12 +101,7 @@ function byId({ id }: { readonly id: string | number }): string | number {
 
 type CallRange = Omit<CallFilter, 'per_page' | 'cursor'>;
 
-interface Parsing {
-  readonly odd: OddFields;
-  readonly workspaceCheck: WorkspaceCheck;
-}
-
-function requestsOver(transport: Transport, { odd, workspaceCheck }: Parsing) {
+function requestsOver(transport: Sending, odd: OddFields, workspaceCheck: WorkspaceCheck) {
   const ask = async (path: string, query: Query) => {
     const asked: RequestLine = { method: 'GET', path: path + queryText(query) };
     return { asked, answer: await transport.send(asked) };

@@ -52,27 +52,13 @@ export interface TransportAnswer {
   readonly requestId: string | undefined;
 }
 
-export interface Transport {
-  /** How many requests may run at once, by the answers so far. */
-  readonly atOnce: number;
-  /** The parsed JSON of a 2xx answer. Throws `PlatformError` for everything else. */
-  send(request: TransportRequest): Promise<TransportAnswer>;
-  /** Ends the connections; requests under way and later ones fail as aborted. */
-  close(): Promise<void>;
-}
-
-/** Throws `UserError` for a base URL or a key that no request could carry. */
-export function createTransport(options: TransportOptions): Transport {
-  return new PoolTransport(options);
-}
-
 interface OpenCall {
   readonly method: Method;
   readonly path: string;
   readonly body: Buffer | undefined;
 }
 
-class PoolTransport implements Transport {
+export class Transport {
   readonly #options: TransportOptions;
   readonly #pool: Promise<Dispatcher>;
   readonly #redact: (text: string) => string;
@@ -93,6 +79,7 @@ class PoolTransport implements Transport {
   readonly #random: () => number;
   readonly #wait: Wait;
 
+  /** Throws `UserError` for a base URL or a key that no request could carry. */
   constructor(options: TransportOptions) {
     const base = parseBaseUrl(options.baseUrl);
     const redactor = new Redactor();
@@ -144,6 +131,7 @@ class PoolTransport implements Transport {
     else options.signal?.addEventListener('abort', this.#abort, { once: true });
   }
 
+  /** The parsed JSON of a 2xx answer. Throws `PlatformError` for everything else. */
   async send(request: TransportRequest): Promise<TransportAnswer> {
     const call: OpenCall = {
       method: request.method,
@@ -177,10 +165,12 @@ class PoolTransport implements Transport {
     }
   }
 
+  /** How many requests may run at once, by the answers so far. */
   get atOnce(): number {
     return this.#throttle.atOnce;
   }
 
+  /** Ends the connections; requests under way and later ones fail as aborted. */
   async close(): Promise<void> {
     this.#abort();
     this.#options.signal?.removeEventListener('abort', this.#abort);

@@ -6,7 +6,7 @@ import type { PlatformClient } from '../platform/client.ts';
 import { mostAtOnce } from '../platform/concurrency-limit.ts';
 import { createClient } from '../platform/http-client.ts';
 import type { OddFields } from '../platform/read-answer.ts';
-import { createTransport } from '../platform/transport.ts';
+import { Transport } from '../platform/transport.ts';
 import { UserError } from '../problems/user-error.ts';
 import { allDiagnostics } from '../project/all-diagnostics.ts';
 import { PROJECT_FILES } from '../project/find-project.ts';
@@ -122,7 +122,7 @@ export class OpenWorkspace extends StateAccess {
     const { limits } = this.project;
     const { proxy, ca } = this.network(this.workspace.baseUrl);
     if (proxy !== undefined) log.debug(`through the proxy ${proxy.shown} (${proxy.variable})`);
-    const transport = createTransport({
+    const transport = new Transport({
       proxy,
       ca,
       baseUrl: this.workspace.baseUrl,

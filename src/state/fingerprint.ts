@@ -7,12 +7,7 @@ import { isSpecial, Join, Secret, specials, type Value } from '../values/value.t
  * somebody else's hands does not give short secrets away.
  */
 
-export interface Fingerprints {
-  /** Computes those that are not known yet: about 50 ms and 16 MiB each, two at once. */
-  prepare(values: Iterable<string>): Promise<void>;
-  /** Throws for a value that was not prepared. */
-  of(value: string): string;
-}
+export type Fingerprints = ReturnType<typeof createFingerprints>;
 
 const cost = { N: 2 ** 14, r: 8, p: 1 } as const;
 const bytes = 24;
@@ -23,7 +18,7 @@ export function newSalt(): string {
   return randomBytes(24).toString('base64url');
 }
 
-export function createFingerprints(salt: string): Fingerprints {
+export function createFingerprints(salt: string) {
   const known = new Map<string, string>();
   const underWay = new Map<string, Promise<void>>();
   let free = atOnce;
@@ -43,7 +38,8 @@ export function createFingerprints(salt: string): Fingerprints {
   };
 
   return {
-    async prepare(values) {
+    /** Computes those that are not known yet: about 50 ms and 16 MiB each, two at once. */
+    async prepare(values: Iterable<string>): Promise<void> {
       const needed: Promise<void>[] = [];
       for (const value of new Set(values)) {
         if (known.has(value)) continue;
@@ -53,7 +49,8 @@ export function createFingerprints(salt: string): Fingerprints {
       }
       await Promise.all(needed);
     },
-    of(value) {
+    /** Throws for a value that was not prepared. */
+    of(value: string): string {
       const fingerprint = known.get(value);
       if (fingerprint === undefined) throw new Error('a fingerprint was asked for before it was prepared');
       return fingerprint;

@@ -10,30 +10,6 @@ import type { StateDocument } from './state-document.ts';
 import { olderState } from './state-errors.ts';
 import type { LockRequest, StateLease, StateStore, StoredState } from './store.ts';
 
-export interface StateSession {
-  /** Always the current state: what has been recorded shows in it at once. */
-  readonly state: State;
-  /** True once something was recorded. */
-  readonly changed: boolean;
-  /** True once an append or a commit failed: from then on nothing more may be written to the platform. */
-  readonly broken: boolean;
-  /**
-   * Resolves when the event would survive a loss of power; only then does `state` show it. When it rejects, the event may be
-   * lost and the session is broken: every later call rejects too, and the caller must write nothing more to the platform.
-   */
-  record(event: JournalEvent): Promise<void>;
-  /**
-   * Says how the run ends, for the history; what is said later adds to it. Where nothing is said of resources, those that were recorded
-   * are told.
-   */
-  note(outcome: Partial<RunEnding>): void;
-  /**
-   * Writes the document if anything was recorded, and gives the lock back in any case. A broken session leaves its journal
-   * as it is, for the next one to work in.
-   */
-  close(): Promise<void>;
-}
-
 export interface SessionOptions {
   readonly lock: LockRequest;
   readonly workspaceId: string;
@@ -88,11 +64,11 @@ export async function openSession(store: StateStore, options: SessionOptions): P
     // Above every serial that is known, so that what is written now is not taken for an older one.
     const next = Math.max(state.serial, stored.newer?.serial ?? 0) + 1;
     const isNew = stored.document === undefined;
-    if (stored.journal.length === 0) return new Session(lease, state, { ...options, isNew, next });
+    if (stored.journal.length === 0) return new StateSession(lease, state, { ...options, isNew, next });
     const died = await deadRunOf(store, lease, stored);
     await lease.commit(documentOf(state, next, options.version), state.serial, died);
     state.committed(next);
-    return new Session(lease, state, { ...options, isNew, next: next + 1 });
+    return new StateSession(lease, state, { ...options, isNew, next: next + 1 });
   } catch (error) {
     const outcome = endingAfter(error, { signal: options.lock.signal, changed: false });
     await lease.release({ outcome }).catch(() => undefined);
@@ -107,7 +83,7 @@ interface OpenedWith extends Pick<SessionOptions, 'version' | 'now'> {
   readonly next: number;
 }
 
-class Session implements StateSession {
+export class StateSession {
   readonly #lease: StateLease;
   readonly #state: FoldedState;
   readonly #options: OpenedWith;
@@ -128,18 +104,25 @@ class Session implements StateSession {
     this.#options = options;
   }
 
+  /** Always the current state: what has been recorded shows in it at once. */
   get state(): State {
     return this.#state;
   }
 
+  /** True once something was recorded. */
   get changed(): boolean {
     return this.#changed;
   }
 
+  /** True once an append or a commit failed: from then on nothing more may be written to the platform. */
   get broken(): boolean {
     return this.#failure !== undefined;
   }
 
+  /**
+   * Resolves when the event would survive a loss of power; only then does `state` show it. When it rejects, the event may be
+   * lost and the session is broken: every later call rejects too, and the caller must write nothing more to the platform.
+   */
   record(event: JournalEvent): Promise<void> {
     if (this.#closed !== undefined) return Promise.reject(new Error('the state session is closed'));
     if (this.#failure !== undefined) return this.#recordLost(event, this.#failure.error);
@@ -161,12 +144,20 @@ class Session implements StateSession {
     return done;
   }
 
+  /**
+   * Says how the run ends, for the history; what is said later adds to it. Where nothing is said of resources, those that were recorded
+   * are told.
+   */
   note(outcome: Partial<RunEnding>): void {
     const { resources: before = [], plan } = this.#outcome;
     const resources = outcome.resources && [...before, ...outcome.resources];
     this.#outcome = { ...this.#outcome, ...outcome, ...(resources && { resources }), ...(plan && { plan }) };
   }
 
+  /**
+   * Writes the document if anything was recorded, and gives the lock back in any case. A broken session leaves its journal
+   * as it is, for the next one to work in.
+   */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { watchFiles } from '../../src/operator/file-watch.ts';
+import { WatchedFiles } from '../../src/operator/file-watch.ts';
 import { LastLoad } from '../../src/operator/last-load.ts';
 import { loadVersion } from '../../src/operator/load-version.ts';
 import { PLAIN_PROJECT, TemporaryProject } from '../project/temporary-project.ts';
@@ -166,7 +166,7 @@ describe('changes that are noticed', () => {
     const root = path.join(project.root, folder);
     let noticed = Promise.withResolvers<void>();
     const errors: unknown[] = [];
-    const watch = watchFiles({
+    const watch = new WatchedFiles({
       folder: root,
       changed: () => noticed.resolve(),
       onError: (error) => errors.push(error),

@@ -96,7 +96,7 @@ async function bench(
 /** How long another run has held the state, as `/metrics` and `/status` tell it. */
 async function busySeconds({ metrics, watch }: Bench): Promise<unknown> {
   const gauge = /^voxform_busy_seconds (.*)$/m.exec(await metrics.text())?.[1];
-  const status = statusJson({ status: watch.status, source: 'x', mode: 'apply' });
+  const status = statusJson(watch.status, 'x', 'apply');
   return [gauge, (status as { busy_seconds: unknown }).busy_seconds];
 }
 
@@ -315,7 +315,7 @@ describe('a watch', () => {
     metrics.finished(report);
     const figures = await metrics.text();
     const figure = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(figures)?.[1]);
-    const status = statusJson({ status: watch.status, source: '', mode: report.mode });
+    const status = statusJson(watch.status, '', report.mode);
     return {
       blocked: figure('voxform_resources\\{status="blocked"\\}'),
       missing: figure('voxform_missing_resources'),

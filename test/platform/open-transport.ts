@@ -1,11 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { PlatformError } from '../../src/platform/platform-error.ts';
-import {
-  createTransport,
-  type RequestEvent,
-  type Transport,
-  type TransportOptions,
-} from '../../src/platform/transport.ts';
+import { type RequestEvent, Transport, type TransportOptions } from '../../src/platform/transport.ts';
 import { Secret } from '../../src/values/value.ts';
 import { TestClock } from './clock.ts';
 
@@ -24,7 +19,7 @@ export function openTransport(overrides: Partial<TransportOptions> = {}): OpenTr
   const clock = new TestClock();
   const events: RequestEvent[] = [];
   const notices: string[] = [];
-  const transport = createTransport({
+  const transport = new Transport({
     baseUrl: BASE_URL,
     apiKey: new Secret('PLATFORM_KEY', API_KEY),
     concurrency: 4,

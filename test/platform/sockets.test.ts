@@ -326,9 +326,9 @@ describe('stopping', () => {
   it('by closing lets the process end', async () => {
     const { url } = await listenHttp((_request, response) => response.end('{"data":1}'));
     const program = `
-      import { createTransport } from './src/platform/transport.ts';
+      import { Transport } from './src/platform/transport.ts';
       import { Secret } from './src/values/value.ts';
-      const transport = createTransport({
+      const transport = new Transport({
         baseUrl: ${JSON.stringify(url)}, apiKey: new Secret('KEY', 'key'), concurrency: 4,
         requestsPerSecond: null, timeoutSeconds: 600, signal: new AbortController().signal,
       });

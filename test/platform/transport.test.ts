@@ -1,6 +1,6 @@
 import nock from 'nock';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createTransport, type TransportRequest } from '../../src/platform/transport.ts';
+import { Transport, type TransportRequest } from '../../src/platform/transport.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { Secret } from '../../src/values/value.ts';
 import { API_KEY, BASE_URL, failureFrom, openTransport } from './open-transport.ts';
@@ -389,7 +389,7 @@ describe('what no request can carry', () => {
     },
   ])('$reason is refused', ({ baseUrl, key, message }) => {
     const open = () =>
-      createTransport({
+      new Transport({
         baseUrl,
         apiKey: new Secret('PLATFORM_KEY', key),
         concurrency: 1,

@@ -6,7 +6,7 @@ import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.
 import type { PlatformClient } from '../../src/platform/client.ts';
 import { createClient } from '../../src/platform/http-client.ts';
 import { webhookRecord } from '../../src/platform/records.ts';
-import { createTransport } from '../../src/platform/transport.ts';
+import { Transport } from '../../src/platform/transport.ts';
 import { type Discovery, discover } from '../../src/runs/discover.ts';
 import type { KnownId } from '../../src/runs/mentioned-ids.ts';
 import type { JsonObject } from '../../src/values/json.ts';
@@ -25,7 +25,7 @@ export class UnmanagedWorkspace implements AsyncDisposable {
   }
 
   connect(workspaceId = this.emulator.workspaceId): PlatformClient {
-    const transport = createTransport({
+    const transport = new Transport({
       baseUrl: this.emulator.url,
       apiKey: new Secret('KEY', 'the-api-key'),
       concurrency: 8,

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { systemClock } from '../../operator/clock.ts';
-import { watchFiles } from '../../operator/file-watch.ts';
+import { WatchedFiles } from '../../operator/file-watch.ts';
 import { gitSource } from '../../operator/git/git-source.ts';
 import type { Metrics } from '../../operator/health/metrics.ts';
 import type { InputFiles } from '../../operator/last-load.ts';
@@ -172,7 +172,7 @@ function filesOf(
   changed: () => void,
 ): FileWatch {
   const said = new Set<string>();
-  const files = watchFiles({
+  const files = new WatchedFiles({
     folder: projectFolder,
     changed,
     onError: (error) => {
@@ -225,9 +225,7 @@ function refuseContradictions({ mode, autoApprove, interval, git, ...ofGit }: Wa
   if (mode === 'apply' && autoApprove !== true) {
     throw misuse('--mode apply needs --auto-approve: watch does not ask', 'Try it with --mode report first.');
   }
-  if (interval <= 0) {
-    throw misuse('--interval must be more than 0');
-  }
+  if (interval <= 0) throw misuse('--interval must be more than 0');
   if (git === undefined && (ofGit.ref ?? ofGit.path ?? ofGit.allowDir) !== undefined) {
     throw misuse('--ref, --path and --allow-dir need --git', 'To watch another folder: voxform watch -C DIR');
   }
