@@ -1,16 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-interface PackageFile {
-  readonly version: string;
-}
-
 /** Absolute path of the folder that voxform is installed in. */
 export const PACKAGE_FOLDER = packageFolder();
 
-const packageFile = JSON.parse(
-  readFileSync(path.join(PACKAGE_FOLDER, 'package.json'), 'utf8'),
-) as PackageFile;
+const packageFile = JSON.parse(readFileSync(path.join(PACKAGE_FOLDER, 'package.json'), 'utf8')) as {
+  readonly version: string;
+};
 
 export const VERSION = packageFile.version;
 

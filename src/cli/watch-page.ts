@@ -47,7 +47,7 @@ export async function listenForWatch(
     ...address,
     token,
     isReady: () => isReady(watch.status),
-    status: () => statusJson({ status: watch.status, source, mode }),
+    status: () => statusJson(watch.status, source, mode),
     metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
     reconcile: () => watch.trigger('request'),
     redact,

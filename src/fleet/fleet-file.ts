@@ -80,15 +80,10 @@ export function loadFleetFile(at: string, env: Environment): FleetFile {
   throw new InvalidProject(locate(all, (each) => path.join(folder, each)));
 }
 
-interface CheckedFleet {
-  readonly fleet?: FleetFile | undefined;
-  readonly problems: readonly Problem[];
-}
-
 function check(
   raw: Json,
   { folder, env }: { readonly folder: string; readonly env: Environment },
-): CheckedFleet {
+): { readonly fleet?: FleetFile; readonly problems: readonly Problem[] } {
   const problems: Problem[] = [];
   const plain = withSecrets(raw, env, problems);
   const parsed = fleetSchema.safeParse(plain);

@@ -56,13 +56,7 @@ export function calling<T>(
   });
 }
 
-interface Frame {
-  readonly context: RunContext;
-  beginWriting(): void;
-  shielded<T>(work: () => Promise<T>): Promise<T>;
-}
-
-function contextOf({ cwd, env = {}, workspace, log }: LoadOptions, signal: AbortSignal | undefined): Frame {
+function contextOf({ cwd, env = {}, workspace, log }: LoadOptions, signal: AbortSignal | undefined) {
   const redactor = new Redactor();
   const requests = new AbortController();
   const giveUp = (): void => requests.abort(signal?.reason);
@@ -78,9 +72,9 @@ function contextOf({ cwd, env = {}, workspace, log }: LoadOptions, signal: Abort
       redactor,
       now: () => new Date(),
       failPoint: undefined,
-    },
+    } satisfies RunContext,
     beginWriting: () => signal?.removeEventListener('abort', giveUp),
-    async shielded(work) {
+    async shielded<T>(work: () => Promise<T>): Promise<T> {
       signal?.throwIfAborted();
       signal?.addEventListener('abort', giveUp, { once: true });
       try {

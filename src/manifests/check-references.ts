@@ -37,9 +37,7 @@ export function referenceFindings({ resources, skipped, workspace, lookups }: Re
       }
     }
   }
-  for (const resource of resources) {
-    for (const finding of namesForIds(resource, live)) findings.push(finding);
-  }
+  for (const resource of resources) for (const finding of namesForIds(resource, live)) findings.push(finding);
   return [...findings, ...circles(live)];
 }
 

@@ -95,9 +95,7 @@ class PatternSearch {
     if (isWhole || isFolder(path.join(this.#root, this.#base)))
       this.#walk(this.#base, this.#real(this.#base));
     else if (this.#matches(this.#base)) this.#add(this.#base, this.#real(this.#base));
-    while (this.#links.length > 0) {
-      for (const link of this.#links.splice(0).sort()) this.#follow(link);
-    }
+    while (this.#links.length > 0) for (const link of this.#links.splice(0).sort()) this.#follow(link);
   }
 
   /** The real path of what may be reached through a link; undefined where that is told to lead out, or to nothing. */

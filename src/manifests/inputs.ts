@@ -61,9 +61,7 @@ export class Inputs {
       const name = path.relative(root, file).replaceAll(path.sep, '/');
       const outside = { code: 'outside-project', message: `$file: ${name} is outside the project folder` };
       if (!isInside(file, root)) return outside;
-      if (name === '') {
-        return { code: 'not-a-file', message: '$file is the project folder, expected a file' };
-      }
+      if (name === '') return { code: 'not-a-file', message: '$file is the project folder, expected a file' };
       try {
         const real = realPathOf(file);
         if (!isInside(real, root)) return outside;

@@ -212,9 +212,7 @@ export class Reconciler {
       resources.filter(({ action }) => action === 'forget').map(({ address }) => address),
       clock.now(),
     );
-    if (policy.mode === 'report') {
-      return { why: 'report' };
-    }
+    if (policy.mode === 'report') return { why: 'report' };
     const tripped = trippedIn(guards, policy);
     const isGuarded = tripped.length > 0;
     if (policy.mode === 'approve' && !isGuarded && changesIn(document) > 0) {

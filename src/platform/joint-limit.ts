@@ -1,13 +1,8 @@
-interface Waiting {
-  readonly key: string;
-  grant(): void;
-}
-
 /** Requests in flight that several clients share. Where their platforms are several, no one ever has more than half. */
 export class JointLimit {
   readonly #most: number;
   readonly #held = new Map<string, number>();
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: { readonly key: string; grant(): void }[] = [];
   #inFlight = 0;
   #isMixed = false;
 

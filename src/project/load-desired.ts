@@ -3,7 +3,6 @@ import { duplicateAddresses, identityFindings } from '../manifests/check-identit
 import { referenceFindings } from '../manifests/check-references.ts';
 import { checkSpec } from '../manifests/check-spec.ts';
 import type { Checked, Declaration } from '../manifests/declaration.ts';
-import type { Finding } from '../manifests/finding.ts';
 import { type Environment, Inputs } from '../manifests/inputs.ts';
 import type { KindSchema, LookupName } from '../manifests/kind-schema.ts';
 import { findingIn } from '../manifests/layers.ts';
@@ -114,13 +113,7 @@ function formsContexts(
   });
 }
 
-interface Made {
-  readonly resource: Resource;
-  readonly checked: Checked;
-  readonly findings: readonly Finding[];
-}
-
-function makeResource(declaration: Declaration, overlays: Overlays, context: FormsContext): Made {
+function makeResource(declaration: Declaration, overlays: Overlays, context: FormsContext) {
   const { address, kind, metadata, source, home } = declaration;
   const { sources, value } = overlays.lay(declaration);
   const { value: spec, hasSpecials, problems: inForms } = evaluateForms(value, context);

@@ -47,7 +47,7 @@ export async function readDeclarations(
     if (problem !== undefined && hasUnread(parsed)) {
       unread.push({ file: files[at] ?? '', line: problem.line, column: problem.column, text });
     }
-    const found = collectedFrom({ file: files[at] ?? '', ...parsed }, known);
+    const found = collectedFrom(files[at] ?? '', parsed, known);
     collected[at] = found;
     for (const declaration of found.declarations) known.onDeclaration?.(declaration);
   };
@@ -130,11 +130,7 @@ interface Collected {
   readonly findings: readonly Finding[];
 }
 
-interface ManifestFile extends ParsedFile {
-  readonly file: string;
-}
-
-function collectedFrom({ file, documents, problems }: ManifestFile, known: KnownNames): Collected {
+function collectedFrom(file: string, { documents, problems }: ParsedFile, known: KnownNames): Collected {
   const declarations: Declaration[] = [];
   const findings: Finding[] = problems.map((problem) => ({ severity: 'error', file, ...problem }));
   if (documents.length === 0 && problems.length === 0) {

@@ -24,16 +24,11 @@ export interface DraftSources {
   readonly onProgress?: OnReadProgress;
 }
 
-interface DraftedWorkspace {
-  readonly drafts: ManifestDrafts;
-  readonly missed: readonly Missed[];
-}
-
 /** Reads a workspace, and does work with a manifest of each record that it has. The values in them can be had until the work is done. */
 export async function withDrafts<T>(
   opened: OpenWorkspace,
   { given, since, options, secrets, inManifests, ownSecrets, onProgress }: DraftSources,
-  work: (drafted: DraftedWorkspace) => Promise<T>,
+  work: (drafted: { drafts: ManifestDrafts; missed: readonly Missed[] }) => Promise<T>,
 ): Promise<T> {
   const { inState, ids } = await rememberState(opened);
   const spool = new Spool();

@@ -30,11 +30,6 @@ export class InvalidRows extends UserError {
   }
 }
 
-interface ReadRows {
-  readonly rows: readonly ImportRow[];
-  readonly problems: readonly RowProblem[];
-}
-
 export interface RowProblem {
   readonly line: number;
   readonly message: string;
@@ -43,7 +38,7 @@ export interface RowProblem {
 const HEADER = 'address,id';
 
 /** The rows of a CSV text with the header `address,id`, and what is wrong with them by themselves. */
-export function readRows(text: string): ReadRows {
+export function readRows(text: string) {
   const rows: ImportRow[] = [];
   const problems: RowProblem[] = [];
   const lines = text.split(/\r\n|\r|\n/);

@@ -16,16 +16,11 @@ export interface SessionWanted {
   readonly client?: PlatformClient | undefined;
 }
 
-interface Writable {
-  readonly session: StateSession;
-  readonly client: PlatformClient;
-}
-
 /** Does work that changes the state and reaches the platform. Both are closed whatever comes of it, the state first; a client that was given is not. */
 export async function withSession<T>(
   opened: OpenWorkspace,
   { operation, options, fresh, client: given }: SessionWanted,
-  work: (writable: Writable) => Promise<T>,
+  work: (writable: { session: StateSession; client: PlatformClient }) => Promise<T>,
 ): Promise<T> {
   // Before the lock: where no request could be sent, none is taken.
   const client = given ?? opened.connect(options);

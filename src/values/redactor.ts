@@ -17,9 +17,7 @@ export class Redactor {
   /** Texts shorter than four characters are ignored. */
   add(secret: string): void {
     const before = this.#forms.size;
-    for (const part of partsOf(secret)) {
-      for (const form of spellings(part)) this.#forms.add(form);
-    }
+    for (const part of partsOf(secret)) for (const form of spellings(part)) this.#forms.add(form);
     if (this.#forms.size !== before) this.#pattern = undefined;
   }
 

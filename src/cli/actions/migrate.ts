@@ -4,7 +4,7 @@ import type { ApplyReport } from '../../engine/apply/apply-report.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { migrateJson } from '../../output/migrate-json.ts';
 import { type MigrationView, migratedText, migrationText } from '../../output/migrate-text.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { InvalidManifests } from '../../project/invalid-manifests.ts';
 import type { Desired } from '../../project/project.ts';
 import { selectWorkspace } from '../../project/select-workspace.ts';
@@ -73,12 +73,8 @@ export async function migrate(context: Context, options: MigrateOptions): Promis
 }
 
 function refuseOdd({ workspaces }: Context, { batch, maxFailures }: MigrateOptions): void {
-  const usage = { exitCode: ExitCode.usage };
-  if (workspaces.length > 0) {
-    throw new UserError('migrate takes two workspaces: use --from and --to, not -w', usage);
-  }
-  if (batch === undefined && maxFailures !== undefined)
-    throw new UserError('--max-failures needs --batch', usage);
+  if (workspaces.length > 0) throw misuse('migrate takes two workspaces: use --from and --to, not -w');
+  if (batch === undefined && maxFailures !== undefined) throw misuse('--max-failures needs --batch');
 }
 
 async function namesIn({ cwd }: Context, file: string | undefined): Promise<NameMap> {

@@ -187,9 +187,7 @@ interface ValueLayout {
 /** A scalar, an alias or brackets, with the comment behind it. */
 function valueLines(name: string, node: Node | null, layout: ValueLayout): string[] {
   const { source, lead, end, shift, indent, order } = layout;
-  if (isBlockScalar(node)) {
-    return blockScalarLines(name, node, layout);
-  }
+  if (isBlockScalar(node)) return blockScalarLines(name, node, layout);
   const [start] = node === null ? [lead] : rangeOf(node);
   const own = node === null ? '' : flowText(node, source, order);
   const before = source.text.slice(lead, Math.max(start, lead));

@@ -40,9 +40,7 @@ export function removeFromFlow(node: Collection, index: number, { source }: Node
   const own = extents[index] ?? { start: start + 1, end: end - 1 };
   const previous = extents[index - 1];
   const next = extents[index + 1];
-  if (previous === undefined && next === undefined) {
-    return [{ start: start + 1, end: end - 1, text: '' }];
-  }
+  if (previous === undefined && next === undefined) return [{ start: start + 1, end: end - 1, text: '' }];
   if (standsAlone(source, own)) {
     const lines = { start: source.lineStart(own.start), end: source.nextLine(own.end), text: '' };
     if (next !== undefined || previous === undefined || hasComma(source, own.end)) return [lines];

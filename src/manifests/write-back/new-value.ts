@@ -10,9 +10,7 @@ export function blockValue(value: Json, column: number, source: TextSource): New
     const block = blockText(value, { folded: false, column, indent: column + source.step });
     if (block !== undefined) return block;
   }
-  if (source.compact || !isCollection(value) || isOneLine(value)) {
-    return oneLine(value);
-  }
+  if (source.compact || !isCollection(value) || isOneLine(value)) return oneLine(value);
   if (isList(value)) {
     const at = column + source.listStep;
     return { head: '', lines: value.flatMap((item) => blockItem(item, at, source)) };

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { type GitAddress, isRefName, parseGitAddress } from '../../git/git-address.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { misuse, UserError } from '../../problems/user-error.ts';
 import { CHECKOUTS } from '../../project/local-paths.ts';
 import type { Fetched, ManifestSource, Version } from '../source.ts';
 import { type FetchOptions, fetchGit } from './fetch-git.ts';
@@ -49,9 +49,7 @@ export function secretsOf({ credentials }: GitAddress): string[] {
 /** Throws `UserError` unless git can take it for nothing but the name of a branch, a tag or a commit. */
 function checkRef(ref: string): void {
   if (isRefName(ref)) return;
-  throw new UserError(`--ref: ${JSON.stringify(ref)} is not a valid branch or tag name`, {
-    exitCode: ExitCode.usage,
-  });
+  throw misuse(`--ref: ${JSON.stringify(ref)} is not a valid branch or tag name`);
 }
 
 /** The folder of the project inside a checkout, as a relative path. Throws `UserError` for one that leads out of it. */
@@ -59,7 +57,7 @@ function checkSubfolder(folder: string): string {
   const normal = path.posix.normalize(folder.replaceAll('\\', '/'));
   const leadsOut = path.posix.isAbsolute(normal) || normal === '..' || normal.startsWith('../');
   if (!leadsOut && !normal.split('/').includes('.git')) return normal;
-  throw new UserError('--path must be a folder inside the repository', { exitCode: ExitCode.usage });
+  throw misuse('--path must be a folder inside the repository');
 }
 
 class GitSource implements ManifestSource {

@@ -3,13 +3,7 @@ import { VERSION } from '../../version.ts';
 import { runSummary } from '../run-summary.ts';
 import type { WatchStatus } from '../watch.ts';
 
-interface StatusFacts {
-  readonly status: WatchStatus;
-  readonly source: string;
-  readonly mode: string;
-}
-
-export function statusJson({ status, source, mode }: StatusFacts): Json {
+export function statusJson(status: WatchStatus, source: string, mode: string): Json {
   const { last, lastOk, paused } = status;
   const known = last?.workspace ?? lastOk?.workspace;
   return {

@@ -69,9 +69,7 @@ async function refuseMoved({ edit, target }: FileDraft): Promise<void> {
 }
 
 async function restore(replaced: readonly FileDraft[]): Promise<void> {
-  for (const { edit, target, mode } of replaced) {
-    await replaceFile(target, edit.before, { mode });
-  }
+  for (const { edit, target, mode } of replaced) await replaceFile(target, edit.before, { mode });
 }
 
 function unwritable(file: string, cause: unknown): UserError {

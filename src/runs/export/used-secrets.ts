@@ -10,20 +10,8 @@ export interface UsedName {
 }
 
 /** A secret that the manifests name, and every place that takes it. */
-interface UsedSecret {
-  readonly name: string;
-  readonly places: readonly { readonly path: LeafPath; readonly address: string }[];
-}
-
-/** A manifest, as far as the secrets in it go. */
-interface Using {
-  readonly kind: string;
-  readonly name: string;
-  readonly uses: readonly UsedName[];
-}
-
 /** The secrets without which the manifests cannot be planned, by name. */
-export function usedSecrets(manifests: readonly Using[]): UsedSecret[] {
+export function usedSecrets(manifests: readonly { kind: string; name: string; uses: readonly UsedName[] }[]) {
   const uses = manifests.flatMap(({ kind, name: resource, uses }) =>
     uses.map(({ path, name }) => ({ name, place: { path, address: `${kind}/${resource}` } })),
   );

@@ -23,9 +23,7 @@ export async function openMigrationWorkspaces(
   context: RunContext,
   { from: fromName, to: toName }: { readonly from: string; readonly to: string },
 ): Promise<MigrationWorkspaces> {
-  if (fromName === toName) {
-    throw misuse(`--from and --to name the same workspace, ${fromName}`);
-  }
+  if (fromName === toName) throw misuse(`--from and --to name the same workspace, ${fromName}`);
   const { env } = context;
   const project = await openProject(context);
   refuseOverrides(env);

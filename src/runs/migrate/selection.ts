@@ -21,9 +21,7 @@ export function selectedBy(resources: readonly Resource[], { include, exclude }:
   const selected = resources.filter(
     ({ address }) => (include.length === 0 || included.has(address)) && !excluded.has(address),
   );
-  if (selected.length === 0) {
-    throw misuse('--include and --exclude leave nothing to migrate');
-  }
+  if (selected.length === 0) throw misuse('--include and --exclude leave nothing to migrate');
   return selected;
 }
 

@@ -13,7 +13,7 @@ export class JournalWriter {
   readonly #guards: WriterGuards;
   #handle: FileHandle | undefined;
   #length = 0;
-  #queue: Waiting[] = [];
+  #queue: { readonly line: string; resolve(): void; reject(error: unknown): void }[] = [];
   #running: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 
@@ -101,10 +101,4 @@ interface WriterGuards {
   /** Rejects where the lock is no longer ours. */
   assertHeld(): Promise<void>;
   failPoint(name: FailPoint): void;
-}
-
-interface Waiting {
-  readonly line: string;
-  resolve(): void;
-  reject(error: unknown): void;
 }

@@ -105,9 +105,7 @@ export class LocalLease implements StateLease {
   async #commit(document: StateDocument, expectedSerial: number | undefined): Promise<void> {
     const { files, path, location, failPoint } = this.#parts;
     await this.#writer?.close();
-    if (this.#writer?.failed) {
-      throw new Error('a journal that could not be written stays for the next run');
-    }
+    if (this.#writer?.failed) throw new Error('a journal that could not be written stays for the next run');
     await this.#assertHeld();
     failPoint('before-fold');
     const stored = await readDocument(files, path).catch((error: unknown) => {

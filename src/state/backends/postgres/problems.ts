@@ -42,15 +42,10 @@ export function problemOf(error: unknown, about: Situation): Error {
   return new Error(hint === undefined ? message : `${message}. ${hint}`, { cause: error });
 }
 
-interface Told {
-  readonly message: string;
-  readonly hint: string;
-}
-
 function refusalOf(
   error: unknown,
   { setting, setUp, server, wasReached, wasWritten }: Situation,
-): Told | undefined {
+): { readonly message: string; readonly hint: string } | undefined {
   const [code, message] = [codeOf(error), messageOf(error)];
   switch (code) {
     case '28P01':

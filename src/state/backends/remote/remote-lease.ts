@@ -20,12 +20,6 @@ import {
 } from './remote-place.ts';
 import { persistently, writeSurely } from './write-surely.ts';
 
-interface Waiting {
-  readonly entry: JournalEntry;
-  resolve(): void;
-  reject(error: unknown): void;
-}
-
 /** Of gathering, each with something new. */
 const MOST_PAUSES = 5;
 
@@ -40,7 +34,7 @@ export class RemoteLease implements StateLease {
   readonly #request: LockRequest;
   #lock: RemoteLock;
   #held: RemoteContent;
-  #waiting: Waiting[] = [];
+  #waiting: { readonly entry: JournalEntry; resolve(): void; reject(error: unknown): void }[] = [];
   #gathering: Promise<void> | undefined;
   /** One write after the other; never rejects. */
   #writes: Promise<unknown> = Promise.resolve();
