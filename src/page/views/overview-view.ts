@@ -16,7 +16,7 @@ export function overviewView(
   return html`<h1>Overview</h1>
 <div id="overview" data-live><p class="where">${grouped(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
 <ul class="tiles">${standings.map(tile)}</ul>
-<section><h2>Needs a person</h2>${attention.length === 0 ? html`<p class="empty">Nothing needs a person.</p>` : rowsTable(attention, now)}</section>
+<section><h2>Needs a person</h2>${attention.length === 0 ? html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'Nothing needs a person.'}</p>` : rowsTable(attention, now)}</section>
 ${stale.length === 0 ? '' : html`<section><h2>Stale</h2>${rowsTable(stale, now)}</section>`}
 ${known.length === 0 ? '' : html`<section><h2>Operation</h2>${facts(known, now)}</section>`}</div>`;
 }
@@ -27,8 +27,8 @@ export function rowsTable(rows: readonly WorkspaceRow[], now: Date): Html {
 <td data-title="Status">${badge(standing)}</td>
 <td data-title="Since">${moment(since, now)}</td>
 <td data-title="Checked">${moment(checkedAt, now)}</td>
-<td data-title="Mode">${mode}</td>
+<td class="mode" data-title="Mode">${mode}</td>
 <td class="text" data-title="Summary">${name(summary)}</td></tr>`;
-  return html`<table class="rows"><thead><tr><th scope="col">Workspace</th><th scope="col">Status</th><th scope="col">Since</th><th scope="col">Checked</th><th scope="col">Mode</th><th scope="col">Summary</th></tr></thead>
+  return html`<table class="rows"><thead><tr><th scope="col">Workspace</th><th scope="col">Status</th><th scope="col">Since</th><th scope="col">Checked</th><th scope="col" class="mode">Mode</th><th scope="col">Summary</th></tr></thead>
 <tbody>${rows.map(row)}</tbody></table>`;
 }

@@ -6,6 +6,7 @@ export const siteStyle = `${pageStyle}${graphStyle}
 body{min-height:100vh}
 main{max-width:1180px;padding:20px 16px 48px}
 main:focus{outline:0}
+h1 code{font-size:inherit}
 a{text-decoration-thickness:1px;text-underline-offset:2px}
 .skip{position:absolute;left:-999px;top:4px;background:var(--paper);padding:6px 10px;z-index:3}
 .skip:focus{left:8px}
@@ -41,7 +42,7 @@ time span{white-space:nowrap;font-variant-numeric:tabular-nums}
 .scripted .facts .at,.scripted .standing .at{display:inline}
 .scripted .facts .age,.scripted .standing .age{color:var(--faint)}
 .tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,150px),1fr));gap:10px;padding:0;margin:16px 0;list-style:none}
-@media (min-width:900px){.tiles{grid-template-columns:repeat(5,1fr)}}
+@media (min-width:720px){.tiles{grid-template-columns:repeat(5,1fr)}}
 .tiles a{display:block;height:100%;padding:12px 14px;border:1px solid var(--line);border-radius:8px;color:var(--ink);text-decoration:none;background:var(--paper)}
 .tiles a:hover{border-color:var(--wire);background:var(--box)}
 .tiles strong{display:block;font-size:26px;line-height:1.2;font-weight:600;font-variant-numeric:tabular-nums}
@@ -51,12 +52,13 @@ time span{white-space:nowrap;font-variant-numeric:tabular-nums}
 .facts div{min-width:0}
 dt{color:var(--faint);font-size:13px}
 dd{margin:0;overflow-wrap:anywhere}
-.rows{border-collapse:collapse;width:100%;margin:4px 0 12px}
+.rows{border-collapse:collapse;width:100%;margin:4px 0 12px;font-size:14px}
 .rows th,.rows td{text-align:left;padding:8px 14px 8px 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere;vertical-align:top}
 .rows th{font-size:13px;font-weight:600;color:var(--faint);white-space:nowrap}
 .rows tbody tr:hover{background:var(--box)}
-@media (min-width:720px){.rows .name{width:40%}.rows .text{width:32%}.rows td:not(.name,.text){white-space:nowrap}}
-@media (max-width:719px){.facts{gap:4px}.facts div{display:grid;grid-template-columns:84px minmax(0,1fr);gap:8px}.wide{display:none}.rows thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}.rows tr{display:block;padding:8px 0;border-bottom:1px solid var(--line)}.rows td{display:flex;gap:8px;padding:1px 0;border:0}.rows td:empty{display:none}.rows td[data-title]::before{content:attr(data-title);flex:0 0 84px;color:var(--faint);font-size:13px}.rows td>*{min-width:0}.rows td:first-child{font-weight:600}}
+@media (min-width:720px){.rows .name{width:40%}.rows .text{width:26%}.rows td:not(.name,.text){white-space:nowrap}}
+@media (max-width:719px){.facts{gap:4px}.facts div{display:grid;grid-template-columns:84px minmax(0,1fr);gap:8px}.wide{display:none}.rows thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}.rows tr{display:flex;flex-wrap:wrap;gap:2px 10px;padding:8px 0;border-bottom:1px solid var(--line)}.rows td{padding:0;border:0;min-width:0}.rows td:empty{display:none}.rows td[data-title]:not(.text,:has(.badge))::before{content:attr(data-title) " ";color:var(--faint);font-size:13px}.rows td:first-child,.rows .text{flex-basis:100%}.rows td:first-child{font-weight:600}}
+@media (max-width:999px){.rows .mode{display:none}}
 .panel{border:1px solid var(--line);border-radius:8px;padding:12px 14px;margin:12px 0;overflow-wrap:anywhere}
 .panel.bad{border-left:4px solid var(--bad);color:inherit}
 .panel.change{border-left:4px solid var(--change);color:inherit}
@@ -73,7 +75,7 @@ dd{margin:0;overflow-wrap:anywhere}
 .filter label{display:flex;flex-direction:column;font-size:13px;color:var(--faint);min-width:0;flex:1 1 150px}
 input[type=text],input[type=search],input[type=password],select,textarea{font:inherit;width:100%;padding:6px 10px;border:1px solid var(--wire);border-radius:6px;background:var(--paper);color:var(--ink);min-width:0;min-height:36px}
 .narrow{max-width:460px;margin:24px auto}
-.narrow form label,.confirm label{display:block;margin:12px 0}
+.narrow form label,.confirm label{display:block;margin:12px 0;max-width:460px}
 .confirm .actions{margin-top:16px}
 .pager{display:flex;gap:16px;align-items:center;margin:12px 0;color:var(--faint)}
 .empty{color:var(--faint);padding:20px;text-align:center;border:1px dashed var(--line);border-radius:8px}
