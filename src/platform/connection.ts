@@ -37,7 +37,7 @@ export function bearer(apiKey: Secret): string {
   return `Bearer ${key}`;
 }
 
-interface Connecting {
+export interface Connecting {
   readonly connections: number;
   readonly connectMilliseconds: number;
   readonly proxy?: ProxySettings | undefined;

@@ -1,8 +1,12 @@
-/** Requests in flight that several clients share. Where their platforms are several, no one ever has more than half. */
+import type { Dispatcher } from 'undici';
+import { type Connecting, poolFor } from './connection.ts';
+
+/** Requests in flight, and connections, that several clients share. Where their platforms are several, no one ever has more than half. */
 export class JointLimit {
   readonly #most: number;
   readonly #held = new Map<string, number>();
   readonly #waiting: { readonly key: string; grant(): void }[] = [];
+  readonly #pools = new Map<string, Promise<Dispatcher>>();
   #inFlight = 0;
   #isMixed = false;
 
@@ -43,6 +47,29 @@ export class JointLimit {
     if (left > 0) this.#held.set(key, left);
     else this.#held.delete(key);
     this.#hand();
+  }
+
+  /**
+   * Connections for reads, which last from one client to the next. A write never finds its connection closed by the other side: nobody
+   * could say then whether it was carried out.
+   */
+  reads(origin: string, connecting: Omit<Connecting, 'connections'>): Promise<Dispatcher> {
+    const { ca, proxy, connectMilliseconds } = connecting;
+    const key = JSON.stringify([
+      origin,
+      ca,
+      connectMilliseconds,
+      proxy?.origin,
+      proxy?.credentials?.reveal(),
+    ]);
+    const pool = this.#pools.get(key) ?? poolFor(origin, { ...connecting, connections: this.#most });
+    this.#pools.set(key, pool);
+    return pool;
+  }
+
+  /** Ends the connections. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#pools.values()].map(async (pool) => (await pool).destroy()));
   }
 
   #isFree(key: string): boolean {

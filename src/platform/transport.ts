@@ -6,7 +6,8 @@ import { VERSION } from '../version.ts';
 import type { AttemptResult } from './attempt-result.ts';
 import { limitFor } from './choose-limit.ts';
 import { mostAtOnce } from './concurrency-limit.ts';
-import { bearer, parseBaseUrl, poolFor } from './connection.ts';
+import { bearer, parseBaseUrl } from './connection.ts';
+import { Connections } from './connections.ts';
 import { decodeJson } from './decode-json.ts';
 import { Exchange, isSuccess } from './exchange.ts';
 import {
@@ -60,7 +61,7 @@ interface OpenCall {
 
 export class Transport {
   readonly #options: TransportOptions;
-  readonly #pool: Promise<Dispatcher>;
+  readonly #connections: Connections;
   readonly #redact: (text: string) => string;
   readonly #throttle: Throttle;
   readonly #loadControl: LoadControl;
@@ -121,12 +122,10 @@ export class Transport {
       random: this.#random,
       onNotice: options.onNotice,
     });
-    this.#pool = poolFor(base.origin, {
-      connections: mostAtOnce(options.concurrency),
-      connectMilliseconds: this.#limits.timeoutMilliseconds,
-      proxy: options.proxy,
-      ca: options.ca,
-    });
+    const { concurrency, proxy, ca, shared } = options;
+    const connectMilliseconds = this.#limits.timeoutMilliseconds;
+    const connecting = { connections: mostAtOnce(concurrency), connectMilliseconds, proxy, ca };
+    this.#connections = new Connections(base.origin, connecting, shared);
     if (options.signal?.aborted === true) this.#abort();
     else options.signal?.addEventListener('abort', this.#abort, { once: true });
   }
@@ -174,7 +173,7 @@ export class Transport {
   async close(): Promise<void> {
     this.#abort();
     this.#options.signal?.removeEventListener('abort', this.#abort);
-    await (await this.#pool).destroy();
+    await this.#connections.close();
   }
 
   readonly #abort = (): void => {
@@ -214,7 +213,7 @@ export class Transport {
   }
 
   async #attempt(call: OpenCall, attempt: number, turn: Turn): Promise<AttemptResult> {
-    const pool = await this.#pool;
+    const pool = await this.#connections.for(call.method);
     const startedAt = this.#now();
     const exchange = new Exchange(this.#limits);
     const free = this.#underWay.indexOf(undefined);

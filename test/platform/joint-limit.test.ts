@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { JointLimit } from '../../src/platform/joint-limit.ts';
 import { listenHttp } from './listen.ts';
 import { openTransport } from './open-transport.ts';
@@ -59,4 +59,22 @@ it('holds for all transports together', async () => {
     ),
   );
   expect(most).toBe(5);
+});
+
+it('has reads of one client after another on the same connections, and no write on one that was used before', async () => {
+  const connections: string[] = [];
+  const { url } = await listenHttp(({ method }, response) => {
+    connections.push(`${method} ${response.socket?.remotePort}`);
+    response.setHeader('content-type', 'application/json').end('{}');
+  });
+  const shared = new JointLimit(4);
+  onTestFinished(() => shared.close());
+  for (const method of ['GET', 'GET', 'POST', 'GET', 'GET', 'GET', 'POST'] as const) {
+    const { transport } = openTransport({ baseUrl: url, shared });
+    await transport.send({ method, path: '/api/v1/agents' });
+    await transport.close();
+  }
+  const used = (method: string) => connections.filter((each) => each.startsWith(method));
+  expect(new Set(used('GET')).size).toBeLessThan(used('GET').length);
+  expect(new Set(used('POST')).size).toBe(2);
 });
