@@ -322,7 +322,7 @@ describe('projects that overlap', () => {
     };
     remote.push(files);
     const sources = fleet(remote.watched, `{ git: ${remote.bare}, projects: ["clients/**"] }`);
-    const why = 'the manifests of voices/clients/acme include those of voices/clients/acme/eu';
+    const why = 'the manifests of voices/clients/acme include those of voices/clients/acme/eu; neither runs';
     const expected = {
       'voices/clients/acme:test': why,
       'voices/clients/acme/eu:test': why,
@@ -336,6 +336,28 @@ describe('projects that overlap', () => {
     expect(Object.values(refusals(await sources.discover('voices', never)))).toEqual(
       Array(4).fill(undefined),
     );
+  });
+
+  it('are refused where the manifests of one include those of one of another source, which runs', async () => {
+    using remote = new Remote();
+    remote.push({
+      'clients/acme/voxform.yaml': projectText('acme', 'manifests: ["**/*.yaml"]'),
+      'clients/acme/eu/voxform.yaml': projectText('eu'),
+      'clients/acme/eu/manifests/a.yaml': '# none',
+    });
+    const work = path.join(remote.root, 'work');
+    const both = [
+      [`{ git: ${remote.bare}, projects: ["clients/*"] }`, `{ git: ${remote.bare}, projects: ["**/eu"] }`],
+      [`{ path: ${work}, projects: ["clients/*"] }`, `{ path: ${work}/clients/acme, projects: ["eu"] }`],
+    ];
+    for (const [index, [outer, inner]] of both.entries()) {
+      const sources = fleet(remote.watched, `${outer}\n  other: ${inner}`);
+      const eu = index === 0 ? 'other/clients/acme/eu' : 'other/eu';
+      expect(refusals(await sources.discover('voices', never))).toEqual({
+        'voices/clients/acme:test': `the manifests of voices/clients/acme include those of ${eu}`,
+      });
+      expect(refusals(await sources.discover('other', never))).toEqual({ [`${eu}:test`]: undefined });
+    }
   });
 
   it('are refused where two sources have the same project, and named as each has it', async () => {
@@ -353,11 +375,11 @@ describe('projects that overlap', () => {
       const sources = fleet(remote.watched, `${one}\n  other: ${other}`);
       const [ours, theirs] = ['voices/clients/acme', index === 0 ? 'other/clients/acme' : 'other/acme'];
       expect(refusals(await sources.discover('voices', never))).toEqual({
-        'voices/clients/acme:test': `${ours} and ${theirs} are the same project`,
+        'voices/clients/acme:test': `${ours} and ${theirs} are the same project; neither runs`,
         'voices/clients/beta:test': undefined,
       });
       expect(refusals(await sources.discover('other', never))).toEqual({
-        [`${theirs}:test`]: `${theirs} and ${ours} are the same project`,
+        [`${theirs}:test`]: `${theirs} and ${ours} are the same project; neither runs`,
       });
     }
   });

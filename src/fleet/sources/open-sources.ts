@@ -10,10 +10,10 @@ import { projectAddress } from '../addresses.ts';
 import type { FleetFile, GitSourceSettings, SourceSettings } from '../fleet-file.ts';
 import { fleetStatePlace } from '../fleet-state.ts';
 import type { DiscoveredProject, ProjectWanted, SourceContents, Sources } from '../member.ts';
-import { membersOf } from '../members.ts';
+import { type MembersOptions, membersOf } from '../members.ts';
 import { FolderProjects } from './folder-projects.ts';
 import { GitProjects } from './git-projects.ts';
-import { projectsInside, projectsTaken, sameProject } from './overlaps.ts';
+import { mayHoldOthers, projectsInside, projectsTaken, sameProject } from './overlaps.ts';
 import { unmatchedPatterns } from './project-patterns.ts';
 import type { FoundProject, SourceReader } from './source-reader.ts';
 
@@ -37,9 +37,9 @@ interface OpenSource {
 interface KnownProject {
   readonly found: FoundProject;
   readonly made: DiscoveredProject;
-  /** Projects in its folder, and those of them whose files its manifests take in. */
+  /** Projects of its source in its folder, and those of all sources whose files its manifests take in. */
   readonly inside: readonly string[];
-  readonly taken: readonly string[];
+  readonly taken: Awaited<ReturnType<typeof projectsTaken>>;
 }
 
 /** The sources of a fleet file. Touches nothing yet. */
@@ -71,6 +71,11 @@ export function openSources(options: SourcesOptions): Sources {
     const folders = all.map(({ project }) => project);
     const insides = projectsInside(folders);
     const refused = new Map<string, string>();
+    const takenBy = async (project: string, inside: readonly string[], options: MembersOptions) => {
+      const all = fleet.sources;
+      if (inside.length === 0 && !mayHoldOthers(settings, project, all)) return [];
+      return projectsTaken(settings, project, { ...options, all });
+    };
     for (const found of all) {
       const before = known.get(found.project);
       const isSame = before?.found.version === found.version;
@@ -86,15 +91,18 @@ export function openSources(options: SourcesOptions): Sources {
         : await membersOf(found, options);
       const inside = insides.get(found.project) ?? [];
       const isTold = isSame && inside.join() === before.inside.join();
-      const taken = isTold ? before.taken : await projectsTaken(found.project, inside, options);
+      const taken = isTold ? before.taken : await takenBy(found.project, inside, options);
       known.set(found.project, { found, made, inside, taken });
       projects.push(made);
       const own = projectAddress(source, found.project);
       const same = sameProject(settings, found.project, fleet.sources);
-      if (same !== undefined) refused.set(found.project, `${own} and ${same} are the same project`);
+      if (same !== undefined)
+        refused.set(found.project, `${own} and ${same} are the same project; neither runs`);
       for (const inner of taken) {
-        const why = `the manifests of ${own} include those of ${projectAddress(source, inner)}`;
-        for (const each of [found.project, inner]) refused.set(each, why);
+        const why = `the manifests of ${own} include those of ${projectAddress(inner.source, inner.project)}`;
+        const isOwn = inner.source === source;
+        refused.set(found.project, isOwn ? `${why}; neither runs` : why);
+        if (isOwn) refused.set(inner.project, `${why}; neither runs`);
       }
     }
     const stays = new Set(folders);

@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { findFiles } from '../../manifests/find-files.ts';
 import { isInside, realPath } from '../../manifests/read-file.ts';
 import { UserError } from '../../problems/user-error.ts';
+import { PROJECT_FILES } from '../../project/find-project.ts';
 import { loadProject } from '../../project/load-project.ts';
 import { projectAddress } from '../addresses.ts';
 import { placeOf, type SourceSettings } from '../fleet-file.ts';
@@ -19,13 +21,37 @@ export function projectsInside(projects: readonly string[]): ReadonlyMap<string,
   return inside;
 }
 
-/** Those of the projects inside of one whose files its manifests take in. */
+/** A project as a source has it. */
+interface NamedProject {
+  readonly source: string;
+  readonly project: string;
+}
+
+/** Whether projects of another source may lie in the folder of a project. */
+export function mayHoldOthers(
+  settings: SourceSettings,
+  project: string,
+  all: readonly SourceSettings[],
+): boolean {
+  return all.some((other) => {
+    if (other.name === settings.name) return false;
+    if ('git' in settings || 'git' in other) return placeOf(settings) === placeOf(other);
+    const [folder, root] = [realPath(path.join(settings.path, project)), realPath(other.path)];
+    return isInside(folder, root) || isInside(root, folder);
+  });
+}
+
+/** The projects inside of one, of all sources, whose files its manifests take in. */
 export async function projectsTaken(
+  settings: SourceSettings,
   outer: string,
-  inside: readonly string[],
-  { env, local, checkout }: Pick<MembersOptions, 'env' | 'local' | 'checkout'>,
-): Promise<string[]> {
-  if (inside.length === 0) return [];
+  {
+    all,
+    env,
+    local,
+    checkout,
+  }: Pick<MembersOptions, 'env' | 'local' | 'checkout'> & { readonly all: readonly SourceSettings[] },
+): Promise<NamedProject[]> {
   const project = await loadProject({ cwd: await checkout(), env, local }).catch((error: unknown) => {
     // Whoever runs it is told.
     if (error instanceof UserError) return undefined;
@@ -33,10 +59,22 @@ export async function projectsTaken(
   });
   if (project === undefined) return [];
   const { files } = findFiles(project.root, project.manifests);
-  return inside.filter((each) => {
-    const folder = outer === '.' ? each : each.slice(outer.length + 1);
-    return files.some((file) => file.startsWith(`${folder}/`));
+  const folders = new Set(files.flatMap(foldersAround));
+  return [...folders].flatMap((folder) => {
+    if (!PROJECT_FILES.some((name) => existsSync(path.join(project.root, folder, name)))) return [];
+    const inner = outer === '.' ? folder : `${outer}/${folder}`;
+    return all.flatMap((other) => {
+      const there = other.name === settings.name ? inner : folderIn(settings, inner, other);
+      const isProject = there !== undefined && projectMatcher(other.projects)(there);
+      return isProject ? [{ source: other.name, project: there }] : [];
+    });
   });
+}
+
+/** Of `a/b/c.yaml`: `a/b` and `a`. */
+function foldersAround(file: string): string[] {
+  const parts = file.split('/').slice(0, -1);
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
 }
 
 /** The same project under the name that another source has for it; undefined where there is none. */
