@@ -1,4 +1,4 @@
-import { type Db, getConstructionPlans, PgBoss } from 'pg-boss';
+import { type Db, getConstructionPlans, getMigrationPlans, PgBoss } from 'pg-boss';
 import { UserError } from '../problems/user-error.ts';
 import { isAlready } from '../state/backends/postgres/problems.ts';
 import type { FleetDatabase, FleetStatements } from './database/fleet-database.ts';
@@ -66,7 +66,7 @@ export class Queue {
       flowIntervalSeconds: 3600,
     });
     boss.on('error', onError);
-    await refuseOthers(database);
+    await queueVersion(database);
     // Another process may make the same tables at this moment.
     await boss.start().catch((error: unknown) => {
       if (!(error instanceof Error) || !isAlready(error.cause)) throw error;
@@ -140,16 +140,22 @@ export class Queue {
   }
 }
 
-/** What somebody does who has more rights than `role`. */
-export function queueScript(role: string): string {
-  return `${getConstructionPlans(QUEUE_SCHEMA)}\n${grants(QUEUE_SCHEMA, role)}`;
+/** What somebody does who has more rights than `role`. @param version of the tables that are there; 0 without any. */
+export function queueScript(role: string, version: number): string {
+  const isOld = version > 0 && version < ownVersion();
+  const plans = isOld
+    ? getMigrationPlans(QUEUE_SCHEMA, version)
+    : version > 0
+      ? ''
+      : getConstructionPlans(QUEUE_SCHEMA);
+  return `${plans}\n${grants(QUEUE_SCHEMA, role)}`;
 }
 
 function attemptOf({ id, retryCount }: ClaimedJob): { readonly id: string; readonly retryCount: number } {
   return { id, retryCount };
 }
 
-/** Types of pg-boss keep quiet about what its answers have. */
+/** Types of pg-boss keep quiet about what its answers have, which is why its minor version is pinned. */
 function settledOf(answer: object, jobs: readonly ClaimedJob[]): ReadonlySet<string> {
   const { settled } = answer as { readonly settled?: readonly string[] };
   if (settled === undefined) throw new Error('pg-boss does not say which jobs it settled');
@@ -167,18 +173,19 @@ function ownVersion(): number {
   return Number(/version\(version\) VALUES \('(\d+)'\)/.exec(getConstructionPlans(QUEUE_SCHEMA))?.[1]);
 }
 
-async function refuseOthers({ ask, location }: FleetDatabase): Promise<void> {
+/** The version of the tables; 0 where there are none. @throws UserError where they are not of this pg-boss or one before it. */
+export async function queueVersion({ ask, location }: FleetDatabase): Promise<number> {
   const [found] = await ask(
     `SELECT to_regclass('${QUEUE_SCHEMA}.version') IS NOT NULL AS has_version, to_regclass('${QUEUE_SCHEMA}.job') IS NOT NULL AS has_job`,
   );
   if (found?.has_version !== true) {
-    if (found?.has_job !== true) return;
+    if (found?.has_job !== true) return 0;
     throw new UserError(`the schema ${QUEUE_SCHEMA} of ${location} has tables that are not of a queue: job`, {
       hint: 'Use another database, or drop the schema if nothing needs it. Nothing was changed.',
     });
   }
   const [row] = await ask(`SELECT version FROM ${QUEUE_SCHEMA}.version`);
-  if (Number(row?.version) <= ownVersion()) return;
+  if (Number(row?.version) <= ownVersion()) return Number(row?.version);
   throw new UserError(
     `the schema ${QUEUE_SCHEMA} of ${location} has version ${row?.version}; this voxform knows ${ownVersion()}`,
     { hint: 'Upgrade voxform.' },

@@ -60,9 +60,8 @@ export function createMarks({ folder, baseUrl, debug }: MarksOptions): Marks {
     read,
     async of(workspaceId) {
       const names = await readdir(folder).catch(() => []);
-      const own = names.filter(
-        (name) => name.startsWith(`${partOf(workspaceId)}-`) && name.endsWith('.json'),
-      );
+      const beginning = `${partOf(workspaceId)}-`;
+      const own = names.filter((name) => name.startsWith(beginning) && name.endsWith('.json'));
       const marks = await Promise.all(own.sort().map((name) => readFrom(path.join(folder, name))));
       const isOther = (base_url: string | undefined): boolean =>
         base_url !== undefined && platform !== undefined && base_url !== platform;

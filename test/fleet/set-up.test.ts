@@ -1,9 +1,10 @@
+import { getRollbackPlans } from 'pg-boss';
 import { expect, it } from 'vitest';
 import { type FleetDatabase, fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
 import { schemaSteps } from '../../src/fleet/database/fleet-tables.ts';
 import { setUpTables, tablesScript } from '../../src/fleet/database/set-up-tables.ts';
 import { scheduleDue } from '../../src/fleet/due.ts';
-import { Queue, queueScript } from '../../src/fleet/queue.ts';
+import { Queue, queueScript, queueVersion } from '../../src/fleet/queue.ts';
 import { enterFinished } from '../../src/fleet/rows/finished-runs.ts';
 import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
 import { type Database, freshDatabase } from '../state/backends/postgres/databases.ts';
@@ -55,14 +56,58 @@ it('refuses what a newer version made that this one cannot use, and works with w
     await beginAt(database);
   });
   await step('but not over tables that it would misread', async () => {
-    const next = { compatibleFrom: 3, statements: 'ALTER TABLE workspaces ADD COLUMN colour text' };
+    const next = { compatibleFrom: 4, statements: 'ALTER TABLE workspaces ADD COLUMN colour text' };
     await setUpTables(database, [...schemaSteps, { compatibleFrom: 1, statements: '' }, next]);
-    await expect(beginAt(database)).rejects.toThrow(/has version 3; this voxform knows 1/);
+    await expect(beginAt(database)).rejects.toThrow(/has version 4; this voxform knows 2/);
   });
   await sql(
-    `UPDATE voxform_fleet.schema_version SET version = 1 WHERE part LIKE 'fleet%'; UPDATE voxform_queue.version SET version = 999`,
+    `UPDATE voxform_fleet.schema_version SET version = 2 WHERE part LIKE 'fleet%'; UPDATE voxform_queue.version SET version = 999`,
   );
   await expect(beginAt(database)).rejects.toThrow(/voxform_queue .* has version 999; this voxform knows \d+/);
+});
+
+it('brings tables of the first version to the newest under a process that uses them, and loses nothing', async () => {
+  const { url, sql } = await freshDatabase();
+  const database = fleetDatabaseAt(url);
+  await setUpTables(database, schemaSteps.slice(0, 1));
+  await sql('DROP INDEX voxform_fleet.states_workspace');
+  const queue = await Queue.open(database, TIMING, () => undefined);
+  await runOnce(database, queue, 'a');
+  await sql(`INSERT INTO voxform_fleet.states (name, write, generation) VALUES ('voices/a:test', 'w', 'w')`);
+  const before = await sql('SELECT * FROM voxform_fleet.workspaces, voxform_fleet.states');
+  await beginAt(database);
+  expect(await sql('SELECT * FROM voxform_fleet.workspaces, voxform_fleet.states')).toEqual(before);
+  const [{ version } = {}] = await sql(
+    `SELECT version FROM voxform_fleet.schema_version WHERE part = 'fleet'`,
+  );
+  expect(version).toBe(schemaSteps.length);
+  expect(await sql(`SELECT to_regclass('voxform_fleet.states_workspace') AS found`)).not.toEqual([
+    { found: null },
+  ]);
+  await sql('UPDATE voxform_fleet.workspaces SET due_at = now()');
+  await runOnce(database, queue, 'a');
+  await queue.close();
+});
+
+it('brings the tables of the queue to the newest version with the jobs in them, also by the script', async () => {
+  for (const isByScript of [false, true]) {
+    const pg = await freshDatabase();
+    const database = fleetDatabaseAt(pg.url);
+    const queue = await openQueue(database);
+    await discover(database, contentsOf([memberNamed('a')]));
+    await scheduleDue(database, queue);
+    const newest = await queueVersion(database);
+    await pg.sql(getRollbackPlans('voxform_queue', newest));
+    const old = await queueVersion(database);
+    expect(old).toBe(newest - 1);
+    // As psql does, statement by statement after the transaction.
+    const script = isByScript ? queueScript(await pg.role(), old) : '';
+    const [inTransaction = '', after = ''] = script.split(/(?<=^\s*COMMIT;)/m);
+    for (const each of [inTransaction, ...after.split(';')]) await pg.sql(each);
+    const again = await openQueue(database);
+    expect(await queueVersion(database)).toBe(newest);
+    expect((await again.take(9, [])).map(({ address }) => address)).toEqual([memberNamed('a').address]);
+  }
 });
 
 it('sets up once where many processes begin at the same time', async () => {
@@ -79,7 +124,7 @@ it('needs no more rights than an administrator gave it, and says what to run bef
     message: expect.stringMatching(/permission denied/),
     hint: expect.stringContaining('voxform fleet init --sql'),
   });
-  await pg.sql(`BEGIN;\n${tablesScript(role)}\nCOMMIT;\n${queueScript(role)}`);
+  await pg.sql(`BEGIN;\n${tablesScript(role, 0)}\nCOMMIT;\n${queueScript(role, 0)}`);
   const queue = await openQueue(database);
   await runOnce(database, queue, 'a');
   await queue.look();

@@ -1,4 +1,4 @@
-import { setUpStatements as stateTables } from '../../state/backends/postgres/schema.ts';
+import { setUpStatements as stateTables, workspaceIndex } from '../../state/backends/postgres/schema.ts';
 
 /** Holds the fleet's tables and the states of its workspaces. */
 export const FLEET_SCHEMA = 'voxform_fleet';
@@ -144,4 +144,5 @@ CREATE TABLE sessions (
 COMMENT ON COLUMN sessions.digest IS 'Of the id, which only the browser has.';
 CREATE INDEX sessions_name ON sessions (name, until);`,
   },
+  { compatibleFrom: 1, statements: workspaceIndex(FLEET_SCHEMA) },
 ];

@@ -21,9 +21,14 @@ export async function setUpTables(database: FleetDatabase, steps = schemaSteps):
   });
 }
 
-/** What somebody does who has more rights than `role`. */
-export function tablesScript(role: string): string {
-  return `CREATE SCHEMA IF NOT EXISTS ${FLEET_SCHEMA};\n${stepsAfter(0, schemaSteps)}\n${grants(FLEET_SCHEMA, role)}`;
+/** What somebody does who has more rights than `role`. @param version of the tables that are there. */
+export function tablesScript(role: string, version: number): string {
+  return `CREATE SCHEMA IF NOT EXISTS ${FLEET_SCHEMA};\n${stepsAfter(version, schemaSteps)}\n${grants(FLEET_SCHEMA, role)}`;
+}
+
+/** The version of the tables; 0 where there are none. */
+export async function tablesVersion(database: FleetDatabase): Promise<number> {
+  return (await versionIn(database, database, schemaSteps)).version;
 }
 
 /** @param schema that needs no quotes. */

@@ -9,6 +9,16 @@ export const OLDEST_SERVER = { version: 130_000, name: '13' };
 /** All that lies in the schema, `schema_version` first. */
 export const TABLES = ['schema_version', 'states', 'journal', 'history', 'earlier'] as const;
 
+/** The id of the workspace, which a document has in its last lines, of a row of `states` or of a text in its place. */
+export function workspaceIn(document: string): string {
+  return `substring(right(${document}, 400) from '"workspace_id": "([^"]*)"')`;
+}
+
+/** Of a schema: finds the other states of a workspace. */
+export function workspaceIndex(schema: string): string {
+  return `CREATE INDEX IF NOT EXISTS states_workspace ON ${schema}.states ((${workspaceIn('state')}));`;
+}
+
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
@@ -67,5 +77,6 @@ CREATE TABLE ${schema}.earlier (
   state text NOT NULL,
   PRIMARY KEY (name, revision)
 );
+${workspaceIndex(schema)}
 INSERT INTO ${schema}.schema_version VALUES ('state', ${SCHEMA_VERSION});`;
 }

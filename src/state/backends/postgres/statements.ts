@@ -1,4 +1,5 @@
 import type { RemoteChange, RemoteContent } from '../remote/remote-place.ts';
+import { workspaceIn } from './schema.ts';
 
 export interface SqlStatement {
   readonly text: string;
@@ -44,8 +45,8 @@ export function othersStatement(schema: string, name: string, workspaceId: strin
   return {
     text: `SELECT s.name, s.state, (SELECT string_agg(j.line || E'\\n', '' ORDER BY j.revision, j.nth)
   FROM ${schema}.journal j WHERE j.name = s.name) AS journal
-FROM ${schema}.states s WHERE s.name <> $1 AND position($2::text in s.state) > 0 ORDER BY s.name`,
-    values: [name, JSON.stringify(workspaceId)],
+FROM ${schema}.states s WHERE s.name <> $1 AND ${workspaceIn('s.state')} = ${workspaceIn('$2::text')} ORDER BY s.name`,
+    values: [name, `"workspace_id": ${JSON.stringify(workspaceId)}`],
   };
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { postgres } from '../../../../src/state/backends/postgres/postgres-backend.ts';
+import { othersStatement } from '../../../../src/state/backends/postgres/statements.ts';
 import { openSession, readState } from '../../../../src/state/session.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 import { creating, failureOf, lockRequest, saved, sessionOptions } from '../../temporary-state.ts';
@@ -61,6 +62,17 @@ describe('the schema', () => {
     expect(await fresh.elsewhere?.('W2')).toBeUndefined();
     await sql("UPDATE voxform.states SET state = state || 'x'");
     expect(await fresh.elsewhere?.('W1')).toEqual({ ...found, records: undefined });
+  });
+
+  it('finds that state by an index', async () => {
+    const { url, sql } = await freshDatabase();
+    await recordedIn(await storeIn(url));
+    const { text, values } = othersStatement('voxform', 'new', 'W1');
+    const given = values.map((value) => `'${value}'`).join(', ');
+    const plan = await sql(
+      `SET enable_seqscan = off; PREPARE others (text, text) AS ${text}; EXPLAIN EXECUTE others (${given})`,
+    );
+    expect(JSON.stringify(plan)).toContain('states_workspace');
   });
 
   it('may be there and empty', async () => {
