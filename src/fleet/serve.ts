@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { messageOf } from '../operator/messages.ts';
 import type { WatchLog } from '../operator/watch-log.ts';
+import { UserError } from '../problems/user-error.ts';
 import { VERSION } from '../version.ts';
 import { setUpTables } from './database/set-up-tables.ts';
 import { scheduleDue } from './due.ts';
@@ -238,6 +239,7 @@ export class FleetServer {
     const trouble = messageOf(error);
     if (trouble === this.#trouble) return;
     this.#trouble = trouble;
-    this.#options.log.entry('error', `cannot use the database: ${trouble}`, { event: 'database' });
+    const message = error instanceof UserError ? trouble : `cannot use the database: ${trouble}`;
+    this.#options.log.entry('error', message, { event: 'database' });
   }
 }

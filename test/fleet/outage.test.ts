@@ -1,46 +1,64 @@
-import { connect, type Socket } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { listenTcp } from '../platform/listen.ts';
+import { createFleetMetrics } from '../../src/fleet/fleet-metrics.ts';
+import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
+import { systemClock } from '../../src/operator/clock.ts';
+import { Guesses } from '../../src/operator/health/guesses.ts';
+import { listen } from '../../src/operator/health/listener.ts';
+import { startPostgres } from '../state/backends/postgres/postgres-server.ts';
+import { step } from '../step.ts';
 import { testFleet } from './test-fleet.ts';
 
 const APPLY = 'workspaces: { "*": { mode: apply, interval: 1h } }';
 
-it('is not ready while the database cannot be reached, says so, and goes on when it is back', async () => {
-  let target = 0;
-  let isDown = false;
-  const sockets = new Set<Socket>();
-  const { port } = await listenTcp((socket) => {
-    if (isDown) {
-      socket.destroy();
-      return;
-    }
-    const there = connect(target, '127.0.0.1');
-    there.on('error', () => socket.destroy());
-    there.on('close', () => socket.destroy());
-    socket.on('close', () => there.destroy());
-    socket.pipe(there).pipe(socket);
-    sockets.add(socket);
-  });
-  const cut = (): void => {
-    isDown = true;
-    for (const socket of sockets) socket.destroy();
-  };
-  onTestFinished(cut);
+it('says over HTTP that PostgreSQL is away, and goes on when it is back', { timeout: 180_000 }, async () => {
+  await using postgres = await startPostgres();
   const fleet = await testFleet({
     projects: ['acme'],
     rules: APPLY,
-    url(pg) {
-      target = Number(new URL(pg.url).port);
-      return pg.urlWith({ port });
-    },
+    url: () => postgres.url('postgres'),
   });
-  const server = await fleet.server({ timing: { tick: 50, beat: 100, heartbeat: 10_000 } });
+  let later = 0;
+  const now = () => systemClock.now() + later;
+  const server = await fleet.server({ clock: { ...systemClock, now } });
+  const metrics = createFleetMetrics('1', () => fleetFigures(fleet.database));
+  const listener = await listen({
+    listen: { host: '127.0.0.1', port: 0 },
+    names: [],
+    token: undefined,
+    isAlive: () => server.isAlive,
+    isReady: () => server.isReady,
+    status: async () => JSON.parse(JSON.stringify(await fleet.control.status({ limit: 0 }))),
+    metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
+    redact: String,
+    guesses: new Guesses({ now: () => 0 }),
+    longest: 500,
+  });
+  onTestFinished(() => listener.close());
+  const codes = async (): Promise<number[]> => {
+    const paths = ['healthz', 'readyz', 'status', 'metrics'];
+    const answers = await Promise.all(paths.map((path) => fetch(`${listener.url}/${path}`)));
+    return answers.map(({ status }) => status);
+  };
   await fleet.until(async () => (await fleet.status('voices/acme:test')) === 'in-sync');
-  cut();
-  await fleet.until(() => !server.isReady);
-  expect(server.isAlive).toBe(true);
-  isDown = false;
-  await fleet.until(() => server.isReady);
+  expect(await codes()).toEqual([200, 200, 200, 200]);
+  await step('crashed', async () => {
+    await postgres.stop('QUIT');
+    expect((await codes()).slice(2)).toEqual([503, 503]);
+    await postgres.start();
+    await fleet.until(async () => (await codes()).every((code) => code === 200));
+  });
+  await step('stopped', async () => {
+    await postgres.stop();
+    later = 31_000;
+    await fleet.until(async () => (await codes()).join() === '200,503,503,503');
+    const { error } = (await (await fetch(`${listener.url}/metrics`)).json()) as { readonly error: string };
+    expect(error).toMatch(/^cannot use the database of the fleet, postgres:\S+: connection refused \(Start/);
+  });
+  await step('started again', async () => {
+    await postgres.start();
+    await fleet.until(() => server.isReady);
+    expect(await codes()).toEqual([200, 200, 200, 200]);
+  });
   await fleet.write('acme', 'Two.');
   await fleet.until(() => fleet.told.some(({ report }) => report?.applied[0]?.action === 'update'));
   const said = fleet.log.filter((line) => line.includes('database'));

@@ -17,7 +17,7 @@ export interface FleetStatements {
   ask(text: string, ...values: unknown[]): Promise<readonly DatabaseRow[]>;
 }
 
-/** The one database of a fleet. What fails is a `UserError` where it will not pass by itself. */
+/** The one database of a fleet. What fails is a `UserError`, also where it may pass by itself. */
 export interface FleetDatabase extends FleetStatements {
   /** For messages: no user, no password. */
   readonly location: string;
@@ -76,11 +76,11 @@ function fleetDatabase(database: Database, facts: DatabaseFacts): FleetDatabase 
     try {
       return await work();
     } catch (error) {
-      throw error instanceof UserError ? error : problemIn(database, facts.location, error);
+      throw error instanceof UserError ? error : problemIn(facts.location, error);
     }
   };
   const askOn = (on: Statements): FleetStatements => ({
-    ask: (text, ...values) => on.query(text, values, signal),
+    ask: (text, ...values) => told(() => on.query(text, values, signal)),
   });
   return {
     ...facts,
@@ -89,14 +89,16 @@ function fleetDatabase(database: Database, facts: DatabaseFacts): FleetDatabase 
   };
 }
 
-function problemIn({ wasReached }: Database, location: string, error: unknown): Error {
-  return problemOf(error, {
-    subject: `the database of the fleet, ${location}`,
+function problemIn(location: string, error: unknown): UserError {
+  const subject = `the database of the fleet, ${location}`;
+  const problem = problemOf(error, {
+    subject,
     setting: SETTING,
     setUp: SET_UP_COMMAND,
     server: location,
-    wasReached,
-    // A server that takes no writes may be about to hand over to another.
-    wasWritten: wasReached,
+    wasReached: false,
+    wasWritten: false,
   });
+  if (problem instanceof UserError) return problem;
+  return new UserError(`cannot use ${subject}: ${problem.message}`, { cause: error });
 }

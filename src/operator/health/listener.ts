@@ -9,6 +9,7 @@ import {
 import type { AddressInfo } from 'node:net';
 import { UserError } from '../../problems/user-error.ts';
 import type { Json } from '../../values/json.ts';
+import { messageOf } from '../messages.ts';
 import { type Admission, refusal, WRONG_TOKEN } from './admission.ts';
 import { type Guesses, networkOf } from './guesses.ts';
 
@@ -28,9 +29,14 @@ interface ListenerOptions extends Admission {
   readonly proxy?: { includes(address: string | undefined): boolean } | undefined;
   /** Counts wrong bearer tokens. */
   readonly guesses: Guesses;
+  /** Milliseconds that status and metrics may take. */
+  readonly longest?: number | undefined;
   /** Answers for every other path; a 404 does where absent. */
   readonly page?: RequestListener | undefined;
 }
+
+/** Milliseconds: less than what asks for them waits, as a database that they are in may not answer. */
+const LONGEST = 5000;
 
 /** Slow and many connections must not keep others out. */
 const limits = {
@@ -88,7 +94,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     // What is sent with a request is of no interest, but must not pile up.
     request.resume();
     void answer(request, options)
-      .catch((error: unknown) => ({ status: 503, body: { error: String(error) } }))
+      .catch((error: unknown) => ({ status: 503, body: { error: messageOf(error) } }))
       .then((given) => send(request, response, { ...given, redact: options.redact }));
   });
   server.maxConnections = MOST_CONNECTIONS;
@@ -147,8 +153,17 @@ async function answer(request: IncomingMessage, options: ListenerOptions): Promi
   if (Object.hasOwn(probes, path)) return route(options);
   const refused = refusing(request, options, { writes: false });
   const isProven = refused === undefined && options.token !== undefined;
-  if (path !== '/status' || options.mayRead === undefined || isProven) return refused ?? route(options);
-  return (await options.mayRead(request)) ? route(options) : (refused ?? unread);
+  const isOpen = path !== '/status' || options.mayRead === undefined || isProven;
+  return inTime(options.longest, async () => {
+    if (isOpen) return refused ?? route(options);
+    return (await options.mayRead?.(request)) ? route(options) : (refused ?? unread);
+  });
+}
+
+async function inTime<T>(longest = LONGEST, work: () => Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`no answer within ${longest / 1000} s`)), longest);
+  return Promise.race([work(), late]).finally(() => clearTimeout(timer));
 }
 
 function pathOf({ url }: IncomingMessage): string {

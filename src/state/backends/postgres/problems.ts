@@ -44,7 +44,7 @@ export function problemOf(error: unknown, about: Situation): Error {
 
 function refusalOf(
   error: unknown,
-  { setting, setUp, server, wasReached, wasWritten }: Situation,
+  { setting, setUp, wasReached, wasWritten }: Situation,
 ): { readonly message: string; readonly hint: string } | undefined {
   const [code, message] = [codeOf(error), messageOf(error)];
   switch (code) {
@@ -57,14 +57,14 @@ function refusalOf(
       return { message, hint: `Have an administrator of the database run the output of: ${setUp}.` };
     case '25006':
       if (wasWritten) return undefined;
-      return { message: `${server} is read-only`, hint: `Point ${setting} to the primary server.` };
+      return { message: 'it is read-only', hint: `Point ${setting} to the primary server.` };
     case 'ENOTFOUND':
       if (wasReached) return undefined;
-      return { message: `no such host: ${server}`, hint: `Correct the host in ${setting}.` };
+      return { message: 'no such host', hint: `Correct the host in ${setting}.` };
     case 'ECONNREFUSED':
       if (wasReached) return undefined;
       return {
-        message: `${server} refused the connection`,
+        message: 'connection refused',
         hint: `Start PostgreSQL, or correct the host and the port in ${setting}.`,
       };
   }
@@ -73,13 +73,13 @@ function refusalOf(
     return { message, hint: `Correct the user and the password in ${setting}.` };
   if (message === 'The server does not support SSL connections') {
     return {
-      message: `${server} has no TLS`,
+      message: 'it has no TLS',
       hint: `Turn TLS on there, or use sslmode=prefer in ${setting}.`,
     };
   }
   if (isCertificate(code)) {
     return {
-      message: `the certificate of ${server} is not trusted: ${message}`,
+      message: `its certificate is not trusted: ${message}`,
       hint: `Name the file of its certificate authority in ${setting}: sslrootcert=FILE.`,
     };
   }

@@ -34,13 +34,13 @@ const failures: readonly Failure[] = [
   {
     reason: 'an unknown host',
     url: () => 'postgres://ann:not-this-one@db.invalid/voxform',
-    message: 'no such host: postgres://db.invalid:5432/voxform',
+    message: 'postgres://db.invalid:5432/voxform voices/staging: no such host',
     hint: 'Correct the host in state.url.',
   },
   {
     reason: 'a port where nobody listens',
     url: (database) => database.urlWith({ port: 1 }),
-    message: 'refused the connection',
+    message: ': connection refused',
     hint: 'Start PostgreSQL, or correct the host and the port in state.url.',
   },
   {

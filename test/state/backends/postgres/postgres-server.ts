@@ -13,6 +13,10 @@ export interface PostgresServer extends AsyncDisposable {
   readonly password: string;
   /** An address of a database on it, as its superuser. */
   url(database: string): string;
+  /** Ends its process, in order or, with SIGQUIT, as a crash does. */
+  stop(signal?: 'INT' | 'QUIT'): Promise<void>;
+  /** Starts it again, with what it had. */
+  start(): Promise<void>;
 }
 
 /** PostgreSQL takes no orders from root; this one may still read what only root may, such as a clone in root's home. */
@@ -28,19 +32,25 @@ const asNobody =
       ]
     : [];
 
-/** Ends with the process that has the other end of its input, however that one ends. */
+/** Takes orders from its input, and ends with the process that has the other end of that, however that one ends. */
 const SCRIPT = `
 "$1/initdb" --pgdata="$2/data" --username=postgres --pwfile="$2/password" --auth=scram-sha-256 \\
   --encoding=UTF8 --locale=C --no-sync >"$2/initdb.log" 2>&1 || { cat "$2/initdb.log" >&2; exit 1; }
-"$1/postgres" -D "$2/data" -p "$3" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \\
-  -c shared_buffers=16MB -c max_connections=60 -c wal_writer_delay=10s $4 </dev/null >"$2/server.log" 2>&1 &
-until "$1/pg_ctl" status -D "$2/data" >/dev/null 2>&1 && grep -q 'ready to accept' "$2/server.log"; do
-  kill -0 $! || { cat "$2/server.log" >&2; exit 1; }
-  sleep 0.05
-done
+start() {
+  "$1/postgres" -D "$2/data" -p "$3" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \\
+    -c shared_buffers=16MB -c max_connections=60 -c wal_writer_delay=10s $4 </dev/null >"$2/server.log" 2>&1 &
+  until "$1/pg_ctl" status -D "$2/data" >/dev/null 2>&1 && grep -q 'ready to accept' "$2/server.log"; do
+    kill -0 $! || { cat "$2/server.log" >&2; exit 1; }
+    sleep 0.05
+  done
+}
+start "$@"
 echo ready
 trap '' INT TERM
-cat >/dev/null
+while read -r order; do
+  if [ "$order" = start ]; then start "$@"; else kill -"$order" $!; wait $!; fi
+  echo "done"
+done
 kill -INT $!
 wait $!
 rm -rf "$2" 2>/dev/null
@@ -88,11 +98,17 @@ export async function startPostgres(options = '-F'): Promise<PostgresServer> {
   if (String(said) === '') throw new Error('PostgreSQL did not start');
   // The process may end while the server runs.
   for (const each of [child, stdin as Socket, stdout as Socket]) each.unref();
+  const giveOrder = async (order: string): Promise<void> => {
+    stdin.write(`${order}\n`);
+    await once(stdout, 'data');
+  };
   const login = `postgres:${encodeURIComponent(PASSWORD)}`;
   return {
     port,
     password: PASSWORD,
     url: (database) => `postgres://${login}@127.0.0.1:${port}/${database}`,
+    stop: (signal = 'INT') => giveOrder(signal),
+    start: () => giveOrder('start'),
     async [Symbol.asyncDispose]() {
       child.ref();
       stdin.end();
