@@ -46,6 +46,11 @@ export class Deliveries {
     this.#options = options;
   }
 
+  /** True once what is not delivered is given up. */
+  get hasEnded(): boolean {
+    return this.#end.signal.aborted;
+  }
+
   add(delivery: Delivery): void {
     const receiver = delivery.url.reveal();
     const waiting = this.#waiting.get(receiver);
@@ -82,7 +87,7 @@ export class Deliveries {
   async #send(delivery: Delivery): Promise<string | undefined> {
     const { signal } = this.#end;
     for (let tries = 1; ; tries++) {
-      if (signal.aborted) return 'watch stopped';
+      if (signal.aborted) return 'voxform stopped';
       const { problem, isFinal } = await this.#try(delivery);
       if (problem === undefined || isFinal) return problem;
       if (tries === MOST_TRIES) return `${problem} (after ${MOST_TRIES} attempts)`;

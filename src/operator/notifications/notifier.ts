@@ -7,7 +7,7 @@ import type { NotifiedDriftStore } from './notified-drift.ts';
 
 interface NotifierOptions {
   readonly log: WatchLog;
-  readonly deliveries: Deliveries;
+  readonly deliveries: Pick<Deliveries, 'add'>;
   /** Strikes out secrets. */
   redact(text: string): string;
   onResult(result: DeliveryResult): void;

@@ -1,0 +1,131 @@
+import type { DeliveryResult } from '../operator/health/metrics.ts';
+import type { Deliveries } from '../operator/notifications/deliveries.ts';
+import { Notifier, type RememberedNotifications } from '../operator/notifications/notifier.ts';
+import type { RunReport } from '../operator/run-report.ts';
+import type { WatchLog } from '../operator/watch-log.ts';
+import type { FleetStatements } from './database/fleet-database.ts';
+import { FLEET_SCHEMA } from './database/fleet-tables.ts';
+import { storableJson } from './database/storable-json.ts';
+
+interface NotificationsOptions {
+  readonly database: FleetStatements;
+  readonly deliveries: Deliveries;
+  onResult(result: DeliveryResult): void;
+}
+
+interface Finished {
+  readonly report: RunReport;
+  readonly log: WatchLog;
+  redact(text: string): string;
+}
+
+/** Of one run: what its workspace will have been told, and when that is stored. */
+interface Telling {
+  readonly told: Promise<RememberedNotifications | undefined>;
+  readonly stored: Promise<void>;
+}
+
+const TABLE = `${FLEET_SCHEMA}.notified`;
+/** Of what a workspace was told; the column was made for more than one. */
+const KEY = 'told';
+
+/**
+ * Tells the webhooks of projects what runs found, and nothing that another process told before. What was told is stored once it was
+ * delivered or given up, so that a process that dies before has others tell it again.
+ */
+export class FleetNotifications {
+  readonly #options: NotificationsOptions;
+  /** The last of each workspace. */
+  readonly #tellings = new Map<string, Telling>();
+
+  constructor(options: NotificationsOptions) {
+    this.#options = options;
+  }
+
+  /** Never throws. */
+  finished(address: string, run: Finished): void {
+    const { notify } = run.report;
+    if (notify === undefined || notify.receivers.length + notify.problems.length === 0) return;
+    const last = this.#tellings.get(address);
+    const before = last?.told ?? this.#stored(address);
+    const results: Promise<boolean>[] = [];
+    const told = before.then((remembered) => this.#tell(run, { remembered, results }));
+    const stored = this.#store(address, { before, told, results, last }).catch((error: unknown) =>
+      run.log.entry('warning', `notifications not sent: ${String(error)}`, { event: 'not-notified' }),
+    );
+    const telling = { told, stored };
+    this.#tellings.set(address, telling);
+    void stored.then(() => {
+      if (this.#tellings.get(address) === telling) this.#tellings.delete(address);
+    });
+  }
+
+  /** Waits for deliveries, but no longer than that many milliseconds. */
+  async end(milliseconds: number): Promise<void> {
+    const tellings = [...this.#tellings.values()];
+    await Promise.allSettled(tellings.map(({ told }) => told));
+    await this.#options.deliveries.flush(milliseconds);
+    await Promise.all(tellings.map(({ stored }) => stored));
+  }
+
+  /** @param results gets, for each delivery, whether it was made or given up before the process ended. */
+  #tell(
+    { report, log, redact }: Finished,
+    {
+      remembered,
+      results,
+    }: { readonly remembered: RememberedNotifications | undefined; readonly results: Promise<boolean>[] },
+  ): RememberedNotifications {
+    const { deliveries, onResult } = this.#options;
+    const add: Deliveries['add'] = (delivery) => {
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      results.push(promise);
+      deliveries.add({
+        ...delivery,
+        onResult(...result) {
+          delivery.onResult(...result);
+          resolve(!deliveries.hasEnded);
+        },
+      });
+    };
+    const notifier = new Notifier({ log, redact, onResult, remembered, deliveries: { add } });
+    notifier.finished(report);
+    return notifier.remembered;
+  }
+
+  async #stored(address: string): Promise<RememberedNotifications | undefined> {
+    const [row] = await this.#options.database.ask(
+      `SELECT digest FROM ${TABLE} WHERE address = $1 AND key = $2`,
+      address,
+      KEY,
+    );
+    return row === undefined ? undefined : (JSON.parse(String(row.digest)) as RememberedNotifications);
+  }
+
+  async #store(
+    address: string,
+    {
+      before,
+      told,
+      results,
+      last,
+    }: {
+      readonly before: Telling['told'];
+      readonly told: Telling['told'];
+      readonly results: Promise<boolean>[];
+      readonly last: Telling | undefined;
+    },
+  ): Promise<void> {
+    const [was, is] = (await Promise.all([before, told])).map((each) => each && storableJson(each));
+    const areOver = await Promise.all(results);
+    await last?.stored;
+    if (is === was || areOver.includes(false)) return;
+    await this.#options.database.ask(
+      `INSERT INTO ${TABLE} (address, key, digest) SELECT address, $2, $3 FROM ${FLEET_SCHEMA}.workspaces WHERE address = $1
+ON CONFLICT (address, key) DO UPDATE SET digest = excluded.digest`,
+      address,
+      KEY,
+      is,
+    );
+  }
+}
