@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -45,10 +45,9 @@ interface Starting {
   readonly longest?: number;
   /** Options of node. */
   readonly node?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
 }
 
-type PlatformHook = (project: string, request: ReceivedRequest) => Promise<Fault | undefined>;
+export type PlatformHook = (project: string, request: ReceivedRequest) => Promise<Fault | undefined>;
 
 /** Projects with a platform each, which stay whatever happens to the processes that serve them as a fleet. */
 export class FleetGround implements AsyncDisposable {
@@ -156,18 +155,6 @@ UPDATE voxform_fleet.sources SET next_fetch = next_fetch - interval '61 s'`);
       .map(({ parentPath, name }) => readFileSync(path.join(parentPath, name), 'latin1'));
   }
 
-  /** A copy of a project, with more in its project file, to give commands in. */
-  copy(project: string, more: string) {
-    const copy = `.copies/${project}`;
-    cpSync(path.join(this.folder, project), path.join(this.folder, copy), { recursive: true });
-    this.write(
-      `${copy}/voxform.yaml`,
-      readFileSync(path.join(this.folder, project, 'voxform.yaml'), 'utf8') + more,
-    );
-    return (env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Ended> =>
-      this.#start(['-C', copy, ...args], { env }).ended;
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     for (const { child } of this.#started) child.kill('SIGKILL');
     await Promise.allSettled(this.#started.map(({ ended }) => ended));
@@ -175,7 +162,7 @@ UPDATE voxform_fleet.sources SET next_fetch = next_fetch - interval '61 s'`);
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  #start(args: readonly string[], { longest, node = [], env }: Starting): Running {
+  #start(args: readonly string[], { longest, node = [] }: Starting): Running {
     const { main, url, caches = path.join(this.folder, '.caches') } = this.#options;
     const running = startProcess([process.execPath, ...node, main, ...args], {
       cwd: this.folder,
@@ -185,7 +172,6 @@ UPDATE voxform_fleet.sources SET next_fetch = next_fetch - interval '61 s'`);
         PLATFORM_KEY,
         ...(url !== undefined && { FLEET_DATABASE_URL: url }),
         NODE_COMPILE_CACHE: caches,
-        ...env,
         TMPDIR: this.folder,
       },
       ...(longest !== undefined && { longest }),

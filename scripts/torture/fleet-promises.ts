@@ -26,6 +26,28 @@ export interface Fleet {
   /** Processes by the names of their machines. */
   readonly running: Map<string, Running>;
   readonly figures: Figures;
+  /** Where plans need approval: by project, the editions whose plans a person approved. */
+  readonly approved?: Map<string, Set<number>> | undefined;
+}
+
+/** Shows each plan that waits to a person, who approves it or not. */
+export async function decideOnPlans({ ground, approved }: Fleet, random?: Random): Promise<void> {
+  if (approved === undefined) return;
+  const { workspaces } = await ground.status();
+  for (const { address, plan } of workspaces) {
+    if (plan?.state !== 'waiting') continue;
+    const shown = await ground.run('fleet', 'approve', address);
+    // Another plan may wait by now, or none.
+    if (!shown.stdout.includes(plan.id)) continue;
+    const isRejected = random?.chance(0.2) ?? false;
+    const [, project = ''] = /^\w+\/(\w+):/.exec(address) ?? [];
+    if (!isRejected) for (const edition of editionsIn(shown.stdout)) approved.get(project)?.add(edition);
+    await ground.run('fleet', 'approve', address, plan.id, ...(isRejected ? ['--reject'] : []));
+  }
+}
+
+export function editionsIn(text: string): number[] {
+  return [...text.matchAll(/Edition (\d+)\./g)].map(([, edition]) => Number(edition));
 }
 
 /** One process on each machine that has none. */
@@ -63,7 +85,7 @@ export async function allAsDeclared(fleet: Fleet): Promise<void> {
   await allChecked(fleet);
   await stopAll(fleet);
   const open = (await statesOf(fleet)).filter(({ state }) => state.pending.size > 0);
-  if (database !== undefined) for (const { project } of open) await answerFor(fleet, project);
+  for (const { project } of open) await answerFor(fleet, project);
   startAll(fleet);
   const { workspaces } = await allChecked(fleet);
   await stopAll(fleet);
@@ -90,16 +112,19 @@ export async function allAsDeclared(fleet: Fleet): Promise<void> {
 }
 
 /** Waits for a run of every workspace that begins after now; a person asks once more for those that have failed. */
-async function allChecked({ ground, editions, running }: Fleet): Promise<FleetStatus> {
+async function allChecked(fleet: Fleet): Promise<FleetStatus> {
+  const { ground, editions, running } = fleet;
   await Promise.all([...running.values()].map(({ said }) => said('serving the fleet')));
   const { at: since } = await ground.status();
   const until = performance.now() + LONGEST_WAIT;
   const asked = new Set<string>();
   for (;;) {
+    await decideOnPlans(fleet);
     const status = await ground.status();
     const { workspaces } = status;
     const open = workspaces.filter(
-      (each) => each.failures > 0 || each.asked !== null || (each.checkedAt ?? '') <= since,
+      (each) =>
+        each.failures > 0 || each.asked !== null || each.plan !== null || (each.checkedAt ?? '') <= since,
     );
     if (open.length === 0 && workspaces.length === editions.size) return status;
     if (performance.now() > until) {
@@ -137,17 +162,15 @@ function statesOf({ ground, database, editions }: Fleet) {
   );
 }
 
-/** Answers what a workspace asks, as a person does with a copy of the project that names the state of the fleet. */
+/** Answers what a workspace asks, as a person does. */
 async function answerFor(fleet: Fleet, project: string): Promise<void> {
-  const { ground, database, figures } = fleet;
+  const { ground, figures } = fleet;
   const emulator = ground.platforms.get(project) ?? assert.fail(project);
-  const state = `state: { backend: postgres, url: { $secret: STATE_URL }, schema: voxform_fleet, name: ${JSON.stringify(addressOf(project))} }\n`;
-  const run = ground.copy(project, state);
   await settleUnknowns(
     {
       emulator,
       figures,
-      run: (...args) => run({ STATE_URL: database?.direct ?? '' }, ...args),
+      run: (...args) => ground.run('fleet', 'exec', addressOf(project), '--', ...args),
       runAndDie: () => assert.fail('nobody dies here'),
       check: async () => undefined,
       async state() {

@@ -1,16 +1,16 @@
 import { renameSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Fault } from '../../src/emulator/faults.ts';
+import type { Fault, ReceivedRequest } from '../../src/emulator/faults.ts';
 import type { Fate } from '../../test/state/backends/tcp-proxy.ts';
 import type { Case } from './cases.ts';
 import { FleetGround, type Machine } from './fleet-ground.ts';
-import { allAsDeclared, type Fleet, startAll } from './fleet-promises.ts';
+import { allAsDeclared, decideOnPlans, editionsIn, type Fleet, startAll } from './fleet-promises.ts';
 import type { Bench } from './lab.ts';
 import { agent, documents, number, webhook } from './manifests.ts';
 import type { Running } from './processes.ts';
 import type { Random } from './random.ts';
-import { ownDatabase } from './shared-places.ts';
+import { type OwnDatabase, ownDatabase } from './shared-places.ts';
 
 /** Troubles of one trial, any number of them at once. */
 interface Troubles {
@@ -21,6 +21,10 @@ interface Troubles {
   readonly cuts?: boolean;
   /** The database is away for a while. */
   readonly outages?: boolean;
+  /** PostgreSQL is stopped, or crashes, and is started again. */
+  readonly restarts?: boolean;
+  /** Processes that stand still with a transaction open. */
+  readonly transactions?: boolean;
   /** Of answers of platforms. */
   readonly swallows?: boolean;
   /** Platforms that are down. */
@@ -34,6 +38,8 @@ interface Trial extends Troubles {
   readonly short?: boolean;
   /** The embedded database, which one process has. */
   readonly isEmbedded?: boolean;
+  /** Plans need the approval of a person. */
+  readonly approves?: boolean;
   /** Troubles one after the other. */
   readonly steps?: number;
 }
@@ -54,7 +60,16 @@ const trials: readonly Trial[] = [
   { name: 'connections to the database break, and it is away for a while', cuts: true, outages: true },
   { name: 'answers of platforms are lost, and some are down', swallows: true, down: true },
   { name: 'projects change, break and vanish while processes are killed', kills: true, sources: true },
-  { name: 'everything at once', ...ALL },
+  { name: 'PostgreSQL is stopped and crashes while processes are killed', restarts: true, kills: true },
+  { name: 'a process freezes with a transaction open', transactions: true },
+  {
+    name: 'plans are approved while processes are killed and answers lost',
+    approves: true,
+    kills: true,
+    swallows: true,
+    sources: true,
+  },
+  { name: 'everything at once', ...ALL, restarts: true, transactions: true },
   { name: 'everything at once, for a moment', ...ALL, short: true, steps: 2 },
   { name: 'the process of an embedded database is killed', isEmbedded: true, kills: true, swallows: true },
 ];
@@ -72,7 +87,9 @@ const DOWN: Fault = { status: 503, headers: { 'content-type': 'text/html' }, bod
 
 async function serveUnder(trial: Trial, bench: Bench, random: Random): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const database = trial.isEmbedded ? undefined : stack.use(await ownDatabase());
+  const database = trial.isEmbedded
+    ? undefined
+    : stack.use(await ownDatabase({ isAlone: trial.restarts ?? false }));
   const projects = Array.from({ length: trial.short ? 5 : random.int(6, 14) }, (_, index) => `p${index}`);
   const editions = new Map(projects.map((project) => [project, 1]));
   const ground = stack.use(
@@ -84,7 +101,7 @@ async function serveUnder(trial: Trial, bench: Bench, random: Random): Promise<v
       manifests: (project) => manifestsOf(project, 1),
       url: database?.url,
       direct: database?.direct,
-      fleet: `workspaces: { "*": { mode: apply, interval: ${random.int(1, 3)}s } }\nlimits: { runs: ${random.int(2, 6)} }\n`,
+      fleet: `workspaces: { "*": { mode: ${trial.approves ? 'approve' : 'apply'}, interval: ${random.int(1, 3)}s } }\nlimits: { runs: ${random.int(2, 6)} }\n`,
     }),
   );
   const count = trial.isEmbedded ? 1 : random.int(2, trial.short ? 2 : 4);
@@ -92,11 +109,23 @@ async function serveUnder(trial: Trial, bench: Bench, random: Random): Promise<v
     { length: count },
     (_, index): Machine => ({ host: `machine-${index + 1}`, ahead: random.int(-SKEW, SKEW) }),
   );
-  const fleet: Fleet = { ground, database, editions, machines, running: new Map(), figures: bench.figures };
+  const approved = new Map(projects.map((project) => [project, new Set<number>()]));
+  const fleet: Fleet = {
+    ground,
+    database,
+    editions,
+    machines,
+    running: new Map(),
+    figures: bench.figures,
+    approved: trial.approves ? approved : undefined,
+  };
   startAll(fleet);
   for (let step = trial.steps ?? random.int(3, 6); step > 0; step--) await trouble(trial, fleet, random);
-  ground.hook = async () => undefined;
+  ground.hook = async (project, request) => noteUnapproved(fleet, project, request);
+  // A plan that was rejected waits no more.
+  if (trial.approves) for (const project of projects) change(fleet, project);
   if (database !== undefined) {
+    database.proxy.latency = 0;
     database.proxy.fate = () => undefined;
     database.proxy.letGo();
     await ground.passTime();
@@ -104,7 +133,7 @@ async function serveUnder(trial: Trial, bench: Bench, random: Random): Promise<v
   await allAsDeclared(fleet);
 }
 
-function manifestsOf(project: string, edition: number): string {
+export function manifestsOf(project: string, edition: number): string {
   return documents(
     ...['a', 'b', 'c'].map((name) => agent(`${project}-${name}`, `Edition ${edition}.`)),
     webhook(project),
@@ -117,7 +146,9 @@ async function trouble(trial: Trial, fleet: Fleet, random: Random): Promise<void
   const { ground, database, editions } = fleet;
   const isDown = new Set([...editions.keys()].filter(() => trial.down && random.chance(0.2)));
   let posts = random.int(1, 12);
-  ground.hook = async (project, { method }) => {
+  ground.hook = async (project, request) => {
+    const { method } = request;
+    noteUnapproved(fleet, project, request);
     if (isDown.has(project)) return random.chance(0.5) ? DOWN : { cut: 'before' };
     if (method === 'GET') return undefined;
     posts -= 1;
@@ -133,14 +164,11 @@ async function trouble(trial: Trial, fleet: Fleet, random: Random): Promise<void
       return trial.cuts && random.chance(0.01) ? random.pick<Fate>(['lost', 'passed']) : undefined;
     };
   }
-  for (const [project, edition] of editions) {
-    if (trial.sources && random.chance(0.3)) {
-      editions.set(project, edition + 1);
-      ground.write(`${project}/manifests/all.yaml`, manifestsOf(project, edition + 1));
-    }
-  }
+  for (const project of editions.keys()) if (trial.sources && random.chance(0.3)) change(fleet, project);
   const restore = trial.sources ? breakOne(fleet, random) : undefined;
   await delay(random.int(500, 2_500));
+  if (trial.approves) await decideOnPlans(fleet, random).catch(() => undefined);
+  if (trial.restarts && database !== undefined) await restart(database, fleet, random);
   if (trial.outages && database !== undefined && random.chance(0.6)) {
     const fate = random.pick<Fate>(['lost', 'held']);
     database.proxy.fate = () => fate;
@@ -148,7 +176,8 @@ async function trouble(trial: Trial, fleet: Fleet, random: Random): Promise<void
     database.proxy.fate = () => undefined;
     database.proxy.letGo();
   }
-  if (trial.freezes) await freezeOne(fleet, random);
+  if (trial.transactions && random.chance(0.5)) await freezeInTransaction(fleet, random);
+  else if (trial.freezes) await freezeOne(fleet, random);
   else if (!trial.isEmbedded && random.chance(0.5)) await ground.passTime();
   restore?.();
   startAll(fleet);
@@ -173,6 +202,66 @@ async function freezeOne({ ground, running, figures }: Fleet, random: Random): P
   await delay(random.int(1_000, 5_000));
   victim.child.kill('SIGCONT');
   figures.count('kills of processes of a fleet', 'SIGSTOP and SIGCONT');
+}
+
+/** A process of its own, which may be gone for longer than its clients wait. */
+async function restart({ server }: OwnDatabase, { figures }: Fleet, random: Random): Promise<void> {
+  const signal = random.pick(['INT', 'QUIT'] as const);
+  await server.stop(signal);
+  await delay(random.int(0, 5_000));
+  await server.start();
+  figures.count('stops of PostgreSQL', `SIG${signal}`);
+}
+
+const OPEN = `SELECT count(*)::integer AS open FROM pg_stat_activity WHERE datname = current_database()
+AND state LIKE 'idle in transaction%' AND state_change < now() - interval '300 ms'`;
+const MOST_TRIES = 50;
+
+/** Until the server has ended its transaction and others have taken over. */
+async function freezeInTransaction(fleet: Fleet, random: Random): Promise<void> {
+  const { ground, running, figures, database } = fleet;
+  if (database === undefined) return;
+  // What a transaction has of statements takes as many times as long.
+  database.proxy.latency = 20;
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const [first, ...others] = running.values();
+    if (first === undefined) return;
+    const victim = random.pick([first, ...others]);
+    victim.child.kill('SIGSTOP');
+    await delay(400);
+    const [row] = await ground.inDatabase(({ ask }) => ask(OPEN));
+    if (Number(row?.open) > 0) {
+      figures.count('kills of processes of a fleet', 'SIGSTOP in a transaction, and SIGCONT');
+      await ground.passTime();
+      await delay(random.int(1_000, 5_000));
+      victim.child.kill('SIGCONT');
+      return;
+    }
+    victim.child.kill('SIGCONT');
+    await delay(random.int(1, 100));
+  }
+}
+
+function change({ ground, editions }: Fleet, project: string): void {
+  const edition = (editions.get(project) ?? 0) + 1;
+  editions.set(project, edition);
+  ground.write(`${project}/manifests/all.yaml`, manifestsOf(project, edition));
+}
+
+/** Nothing is written but what a person approved. */
+function noteUnapproved(
+  { approved, figures }: Fleet,
+  project: string,
+  { method, path: place, body }: ReceivedRequest,
+): undefined {
+  const editions = approved?.get(project);
+  if (editions === undefined || method === 'GET') return;
+  const written = editionsIn(JSON.stringify(body));
+  if (editions.size > 0 && written.every((edition) => editions.has(edition))) return;
+  figures.failed(
+    'fleets: plans are approved',
+    `${method} ${place} of ${project} writes what nobody approved`,
+  );
 }
 
 /** A project whose manifests are wrong, or that is away; undone by what is returned. */

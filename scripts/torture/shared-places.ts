@@ -139,13 +139,15 @@ export interface OwnDatabase extends AsyncDisposable {
   readonly direct: string;
   readonly url: string;
   readonly proxy: TcpProxy;
+  readonly server: Pick<PostgresServer, 'stop' | 'start'>;
   /** All that is in it. */
   contents(): Promise<string>;
 }
 
-export async function ownDatabase(): Promise<OwnDatabase> {
-  databases ??= { server: startPostgres(), users: 0 };
-  const shared = databases;
+/** @param isAlone on a server that no other case has, which may be stopped. */
+export async function ownDatabase({ isAlone = false } = {}): Promise<OwnDatabase> {
+  if (!isAlone) databases ??= { server: startPostgres(), users: 0 };
+  const shared = isAlone || databases === undefined ? { server: startPostgres(), users: 0 } : databases;
   shared.users += 1;
   const server = await shared.server.catch((error: Error) => {
     throw new Skipped(error.message);
@@ -160,6 +162,7 @@ export async function ownDatabase(): Promise<OwnDatabase> {
     direct,
     url: direct.replace(`:${server.port}/`, `:${proxy.port}/`),
     proxy,
+    server,
     async contents() {
       const [{ all } = {}] = await sql(direct, `SELECT database_to_xml(true, true, '') AS all`);
       return String(all);
@@ -169,7 +172,7 @@ export async function ownDatabase(): Promise<OwnDatabase> {
       await sql(root, `DROP DATABASE ${name} WITH (FORCE)`);
       shared.users -= 1;
       if (shared.users > 0) return;
-      databases = undefined;
+      if (shared === databases) databases = undefined;
       await server[Symbol.asyncDispose]();
     },
   };
