@@ -13,6 +13,8 @@ export interface Context extends RunContext {
   readonly terminal: Terminal;
   readonly log: Log;
   readonly interrupts: Interrupts;
+  /** Runs another command line in this process, with a part of the context given. */
+  readonly run: (args: readonly string[], given: Partial<Context>) => Promise<number>;
   /** Undefined where nobody asked for it. */
   readonly tracing?: Tracing | undefined;
 }

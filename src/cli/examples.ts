@@ -70,9 +70,9 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
   'fleet token add': ['fleet token add ann --role approver', 'fleet token add wall --role viewer'],
   'fleet token list': ['fleet token list', 'fleet token list --output json'],
   'fleet token remove': ['fleet token remove ann', 'fleet token remove wall'],
-  'fleet state-setting': [
-    'fleet state-setting voices/clients/acme:production',
-    'fleet state-setting voices:production --file fleets/voices.yaml',
+  'fleet exec': [
+    'fleet exec voices/clients/acme:production plan',
+    'fleet exec voices/clients/acme:production -- state resolve Agent/night --not-created',
   ],
   'fleet init': ['fleet init', 'fleet init --sql > setup.sql'],
   fmt: ['fmt', 'fmt --check'],

@@ -1,6 +1,9 @@
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { FleetStatus } from '../fleet/control.ts';
 import type { ShownWorkspace } from '../fleet/rows/status-rows.ts';
 import { shownStatuses } from '../fleet/shown-status.ts';
+import type { Hold } from '../operator/run-report.ts';
+import { counts, shownActions } from '../output/action-words.ts';
 import { escapeControls } from '../output/escape-controls.ts';
 import { plural } from '../output/plural.ts';
 import type { Style } from '../output/style.ts';
@@ -24,12 +27,21 @@ interface Shown {
 
 /** What needs a person first, then how old all of it is. */
 export function fleetStatusText(status: FleetOverview, style: Style, { address }: Shown): string {
-  const { counts, workspaces, sources, processes, lateness, oldestCheckAge, at } = status;
+  const {
+    counts: standing,
+    workspaces,
+    sources,
+    processes,
+    lateness,
+    oldestCheckAge,
+    neverChecked,
+    at,
+  } = status;
   const now = Date.parse(at);
   const [only] = workspaces;
   if (address !== undefined && only !== undefined) return workspaceText(only, now);
-  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  const named = shownStatuses.filter((name) => counts[name] > 0).map((name) => `${counts[name]} ${name}`);
+  const total = Object.values(standing).reduce((sum, count) => sum + count, 0);
+  const named = shownStatuses.filter((name) => standing[name] > 0).map((name) => `${standing[name]} ${name}`);
   const open = workspaces
     .filter((each) => each.status !== 'in-sync' || noteOn(each) !== '')
     .sort((a, b) => shownStatuses.indexOf(a.status) - shownStatuses.indexOf(b.status));
@@ -44,10 +56,15 @@ export function fleetStatusText(status: FleetOverview, style: Style, { address }
     ]);
   const more = open.length - rows.length;
   const late = processes.length === 0 || lateness < 1 ? '' : `; the next run is ${span(lateness)} late`;
-  const checked = oldestCheckAge === null ? '' : `; oldest check ${span(oldestCheckAge)} ago`;
+  const oldest = oldestCheckAge === null ? '' : `; oldest check ${span(oldestCheckAge)} ago`;
+  const checked =
+    neverChecked > 0 ? `; ${neverChecked === total ? '' : `${neverChecked} `}never checked` : oldest;
   return [
     `${plural(total, 'workspace')}${named.length === 0 ? '' : `: ${named.join(', ')}`}${checked}${late}`,
     ...(rows.length === 0 ? [] : ['', renderTable(columns, rows, style).trimEnd()]),
+    ...(rows.some((_, place) => open[place]?.plan?.state === 'waiting')
+      ? ['', 'To show or approve a plan: voxform fleet approve WORKSPACE [PLAN]']
+      : []),
     ...(more > 0 ? [`and ${more} more; to see all: voxform fleet status --output json`] : []),
     '',
     ...sources.flatMap(({ name, shown, commit, fetchedAge, problem, warnings }) => [
@@ -88,6 +105,7 @@ function workspaceText(workspace: ShownWorkspace, now: number): string {
       plan && `${plan.id}, ${plan.state}${plan.by === null ? '' : ` by ${plan.by}`}, made ${plan.madeAt}`,
     ],
     ['Note', noteOn(workspace) || null],
+    ['Approve', plan?.state === 'waiting' ? `voxform fleet approve ${workspace.address} ${plan.id}` : null],
   ];
   const known = facts.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]));
   const width = Math.max(...known.map(([name]) => name.length));
@@ -95,16 +113,32 @@ function workspaceText(workspace: ShownWorkspace, now: number): string {
 }
 
 /** What a person must know, in a clause. */
-function noteOn({ address, status, plan, paused, problem, last, vanishedAt }: ShownWorkspace): string {
-  if (plan?.state === 'waiting') return `voxform fleet approve ${address} ${plan.id}`;
+function noteOn({ status, plan, paused, problem, last, vanishedAt }: ShownWorkspace): string {
+  if (status === 'waiting' && plan !== null) return `plan ${plan.id}`;
   if (paused !== null) return `by ${paused.by}${paused.because === null ? '' : `: ${paused.because}`}`;
   if (vanishedAt !== null) return 'its project left the source, and its state has records';
   if (problem !== null) return escapeControls(problem);
+  if (status === 'pending' && isObject(last)) return pendingNote(last);
   const text = isObject(last) ? (last.error ?? firstOf(last.problems) ?? firstOf(last.drift)) : undefined;
   if (status !== 'never-run' && status !== 'in-sync' && typeof text === 'string') return escapeControls(text);
   const person = isObject(last) ? Number(last.person ?? 0) : 0;
   return person === 0 ? '' : `${plural(person, 'resource')} with a step for a person`;
 }
+
+/** `1 to create, 1 to update; the mode is report` */
+function pendingNote({ counts: found, hold }: Readonly<Record<string, unknown>>): string {
+  const none = Object.fromEntries(shownActions.map((action) => [action, 0]));
+  const words = counts({ ...none, ...(isObject(found) && found) } as PlanDocument['summary'], shownActions);
+  const why = Object.hasOwn(holdWords, String(hold)) ? holdWords[hold as keyof typeof holdWords] : undefined;
+  return [words, why].filter((part) => part !== undefined && part !== '').join('; ');
+}
+
+const holdWords = {
+  report: 'the mode is report',
+  window: 'no window is open',
+  guard: 'a guard holds them',
+  approval: 'the plan was rejected',
+} as const satisfies Partial<Record<Hold['why'], string>>;
 
 function firstOf(list: unknown): unknown {
   const first: unknown = Array.isArray(list) ? list[0] : undefined;

@@ -39,8 +39,8 @@ export interface Host {
   readonly failPoint?: ((name: FailPoint) => void) | undefined;
 }
 
-/** Runs one command line and gives the exit code. Never throws. */
-export async function run(host: Host): Promise<number> {
+/** Runs one command line and gives the exit code. Never throws. @param given part of its context, for one that another has run. */
+export async function run(host: Host, given: Partial<Context> = {}): Promise<number> {
   let exitCode: number = ExitCode.ok;
   const redactor = host.redactor ?? new Redactor();
   const early = contextFor(host, { color: !host.args.includes('--no-color'), logFormat: 'text' }, redactor);
@@ -50,6 +50,7 @@ export async function run(host: Host): Promise<number> {
       ...contextFor(host, program.optsWithGlobals<GlobalFlags>(), redactor),
       tracing,
       onRequest: tracing?.request,
+      ...given,
     };
     if (takes?.ownRuns !== true) tracing?.begin(`voxform ${command}`);
     const performed = takes?.severalWorkspaces ? action : forOneWorkspace(action);
@@ -139,7 +140,7 @@ async function perform(
   let failure: unknown;
   await log.begin('text');
   try {
-    if (around !== undefined) context = inProject(context, around);
+    if (around !== undefined && context.projectFolder === undefined) context = inProject(context, around);
     exitCode = await action(context);
     const lost = await terminal.flush();
     if (lost !== undefined) {
@@ -203,6 +204,7 @@ function contextFor(host: Host, flags: GlobalFlags, redactor: Redactor): Context
     redactor,
     now: host.now,
     failPoint: host.failPoint,
+    run: (args, given) => run({ ...host, args, redactor }, given),
   };
 }
 

@@ -6,7 +6,9 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { errorCode } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
+import type { Database, DatabaseRow } from '../state/backends/postgres/database.ts';
 import type { FleetControl } from './control.ts';
+import type { FleetStatements } from './database/fleet-database.ts';
 
 /* One request a connection: a line of JSON there, a line of JSON back. Who may open the socket may do everything. */
 
@@ -19,12 +21,16 @@ const methods = [
   'approve',
   'reject',
   'plan',
+  'project',
   'addToken',
   'tokens',
   'removeToken',
 ] as const satisfies readonly (keyof FleetControl)[];
 
-const request = z.object({ method: z.enum(methods), args: z.array(z.json()) });
+/** Statements over the states, which only the process that has the database open can do. */
+const QUERY = 'query';
+
+const request = z.object({ method: z.enum([...methods, QUERY]), args: z.array(z.json()) });
 const answer = z.union([
   z.object({ result: z.json().optional() }).strict(),
   z.object({ error: z.object({ message: z.string(), hint: z.string().optional() }) }),
@@ -32,11 +38,16 @@ const answer = z.union([
 
 type ControlMethod = (...args: unknown[]) => Promise<unknown>;
 
-/** Lets other processes of this user control the fleet through a socket of the file system. */
-export async function listenForControl(control: FleetControl, file: string): Promise<AsyncDisposable> {
+/** Lets other processes of this user control the fleet through a socket of the file system, and use its states. */
+export async function listenForControl(
+  { ask }: FleetStatements,
+  control: FleetControl,
+  file: string,
+): Promise<AsyncDisposable> {
+  const query = (text: string, values: readonly unknown[]) => ask(text, ...values);
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => undefined);
-    void respond(control, socket);
+    void respond({ ...control, [QUERY]: query } as Readonly<Record<string, unknown>>, socket);
   });
   // Its lock says that nobody else serves this fleet: what lies there is of a process that died.
   await rm(file, { force: true });
@@ -51,19 +62,31 @@ export async function controlThrough(file: string): Promise<FleetControl | undef
   const first = await connected(file);
   if (first === undefined) return undefined;
   first.destroy();
-  const call =
-    (method: (typeof methods)[number]): ControlMethod =>
-    async (...args) => {
-      const socket = await connected(file);
-      if (socket === undefined) throw ended();
-      socket.end(JSON.stringify({ method, args }));
-      const given = await text(socket).catch(() => '');
-      if (given === '') throw ended();
-      const found = answer.parse(JSON.parse(given));
-      if ('error' in found) throw new UserError(found.error.message, hintOf(found.error));
-      return found.result;
-    };
-  return Object.fromEntries(methods.map((method) => [method, call(method)])) as unknown as FleetControl;
+  const entries = methods.map((method) => [method, calling(file, method)]);
+  return Object.fromEntries(entries) as unknown as FleetControl;
+}
+
+/** The database of the process that listens there, as far as states need it. */
+export function statesThrough(file: string): Database {
+  const query = calling(file, QUERY);
+  return {
+    wasReached: true,
+    query: async (...[text, values]) => (await query(text, values)) as readonly DatabaseRow[],
+    transaction: () => Promise.reject(new Error('no transactions through a socket')),
+  };
+}
+
+function calling(file: string, method: string): ControlMethod {
+  return async (...args) => {
+    const socket = await connected(file);
+    if (socket === undefined) throw ended();
+    socket.end(JSON.stringify({ method, args }));
+    const given = await text(socket).catch(() => '');
+    if (given === '') throw ended();
+    const found = answer.parse(JSON.parse(given));
+    if ('error' in found) throw new UserError(found.error.message, hintOf(found.error));
+    return found.result;
+  };
 }
 
 function hintOf({ hint }: { readonly hint?: string | undefined }): { readonly hint?: string } {
@@ -76,7 +99,7 @@ function ended(): UserError {
   });
 }
 
-async function respond(control: FleetControl, socket: Socket): Promise<void> {
+async function respond(control: Readonly<Record<string, unknown>>, socket: Socket): Promise<void> {
   let given: object;
   try {
     const { method, args } = request.parse(JSON.parse(await text(socket)));

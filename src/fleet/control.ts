@@ -4,6 +4,7 @@ import type { DatabaseRow } from '../state/backends/postgres/database.ts';
 import type { Json } from '../values/json.ts';
 import type { FleetDatabase, FleetStatements } from './database/fleet-database.ts';
 import { FLEET_SCHEMA } from './database/fleet-tables.ts';
+import type { ProjectWanted } from './member.ts';
 import { unusedPatterns } from './rows/member-rows.ts';
 import { lockRows } from './rows/run-rows.ts';
 import {
@@ -40,6 +41,8 @@ export interface FleetControl {
   reject(address: string, plan: string, by: string): Promise<void>;
   /** The plan that waits or is approved, as `plan --out` writes it; undefined where there is none. */
   plan(address: string): Promise<Json | undefined>;
+  /** Of which project the workspace is, at the version that is to run. */
+  project(address: string): Promise<ProjectWanted & { readonly workspace: string }>;
   /** Lets somebody sign in to the page. The token, which cannot be shown again. */
   addToken(token: NewToken): Promise<string>;
   tokens(): Promise<readonly ListedToken[]>;
@@ -179,6 +182,14 @@ WHERE address IN (${LOCKED}) AND paused_at IS NOT NULL RETURNING address`,
         address,
       );
       return row?.plan as Json | undefined;
+    },
+    async project(address) {
+      await known([address]);
+      const [row] = await ask(
+        `SELECT source, project, workspace, version, commit FROM ${S}.workspaces WHERE address = $1`,
+        address,
+      );
+      return { ...row, commit: row?.commit ?? undefined } as Awaited<ReturnType<FleetControl['project']>>;
     },
     addToken: (token) => addToken(database, token),
     tokens: () => listTokens(database),

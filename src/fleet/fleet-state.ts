@@ -1,8 +1,6 @@
 import { addressOf } from '../state/backends/postgres/address.ts';
 import { type Database, provideDatabase } from '../state/backends/postgres/database.ts';
-import { settingText } from '../state/backends/settings.ts';
 import type { StatePlace } from '../state/state-place.ts';
-import type { Secret } from '../values/value.ts';
 import { fleetAddress } from './addresses.ts';
 import { FLEET_SCHEMA } from './database/fleet-tables.ts';
 import type { FleetFile } from './fleet-file.ts';
@@ -26,12 +24,7 @@ export function fleetStateAt({ database = EMBEDDED }: Pick<FleetFile, 'database'
   return { backend: 'postgres', url: database, schema: FLEET_SCHEMA, name };
 }
 
-/** `state` of a project file that means the same place. */
-export function stateSetting(url: Secret | string, address: string): string {
-  return `{ backend: postgres, url: ${settingText(url)}, schema: ${FLEET_SCHEMA}, name: ${JSON.stringify(address)} }`;
-}
-
-/** Keeps states in the database that runs in this process, until it is disposed of. */
+/** Has states of the embedded database kept in this one, until it is disposed of. */
 export function keepStatesIn(database: Database): Disposable {
   return provideDatabase(addressOf(EMBEDDED), database);
 }

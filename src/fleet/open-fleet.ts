@@ -3,11 +3,12 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { UserError } from '../problems/user-error.ts';
 import { type FleetControl, fleetControl } from './control.ts';
-import { controlThrough } from './control-socket.ts';
+import { controlThrough, statesThrough } from './control-socket.ts';
 import { embeddedFleetDatabase, type FleetDatabase, fleetDatabaseAt } from './database/fleet-database.ts';
 import { DatabaseInUse, type DatabaseUse } from './database/process-lock.ts';
 import { setUpTables } from './database/set-up-tables.ts';
 import type { FleetFile } from './fleet-file.ts';
+import { keepStatesIn } from './fleet-state.ts';
 
 /** Below the folder where a fleet is served: the embedded database, and how other processes reach it. */
 const HOME = path.join('.voxform', 'fleet');
@@ -41,7 +42,7 @@ async function patiently<T>(work: () => Promise<T>, isShort: (inUse: DatabaseInU
   }
 }
 
-/** Does what a person asked of a fleet: in its database, or where that is another process, through that one. */
+/** Does what a person asked of a fleet: in its database, or where another process has that, through that one. States can be used meanwhile. */
 export async function withControl<T>(
   fleet: FleetFile,
   home: string,
@@ -57,7 +58,10 @@ export async function withControl<T>(
   };
   // A process that has just begun to serve will listen soon.
   const reached = await patiently(reach, () => true);
-  if (!('close' in reached)) return work(reached);
+  if (!('close' in reached)) {
+    using _ = keepStatesIn(statesThrough(controlSocket(home)));
+    return await work(reached);
+  }
   try {
     await setUpTables(reached);
     return await work(fleetControl(reached));

@@ -9,8 +9,7 @@ import type { JointLimit } from '../platform/joint-limit.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import { Redactor } from '../values/redactor.ts';
-import { Secret } from '../values/value.ts';
-import { stateSetting } from './fleet-state.ts';
+import { execPrefix } from './addresses.ts';
 import type { KeptLoads } from './kept-loads.ts';
 import type { ProjectCheckout, ProjectVersion, Sources } from './member.ts';
 import type { AskedWhy, RunRow } from './rows/run-rows.ts';
@@ -49,7 +48,7 @@ export async function runMember(
   shutdown: GracefulShutdown,
 ): Promise<MemberRun> {
   if (row.refused !== undefined) {
-    throw new UserError(`${row.refused}; neither runs`, {
+    throw new UserError(row.refused, {
       hint: 'Have each manifest belong to one project: narrow manifests in voxform.yaml, or projects in fleet.yaml.',
     });
   }
@@ -81,7 +80,7 @@ export async function runMember(
   const ofWorkspace = {
     ...context,
     shared,
-    moveHint: moveHint(row),
+    reachedBy: execPrefix(row.address),
     projectFolder: newest.folder,
     workspace: row.workspace,
     redactor,
@@ -118,11 +117,6 @@ export async function runMember(
   });
   loads.keep(row.address, last);
   return { report, version: inForce, redact: (text) => redactor.redact(text) };
-}
-
-function moveHint({ address, workspace }: RunRow): string {
-  const settings = stateSetting(new Secret('FLEET_DATABASE_URL', undefined), address);
-  return `To keep it there, name its place in voxform.yaml (state: { backend: local }). To move it to the database of the fleet, set state: ${settings}, then run voxform state move --from PLACE -w ${workspace}`;
 }
 
 function versionOf({ folder, commit }: ProjectCheckout): Version {

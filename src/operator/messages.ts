@@ -8,6 +8,7 @@ import { plural } from '../output/plural.ts';
 import { routeRemarks } from '../output/route-words.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 import { UserError } from '../problems/user-error.ts';
+import { commandFor } from '../problems/workspace-command.ts';
 import type {
   AppliedChange,
   DriftedResource,
@@ -115,7 +116,7 @@ export function failureMessage({ address, result }: AppliedChange, flag: Workspa
 export function holdMessage(hold: Hold, words: string, flag: WorkspaceFlag): string {
   switch (hold.why) {
     case 'report':
-      return `changes: ${words}; to apply them: voxform apply${flag}`;
+      return `changes: ${words}; to apply them: ${commandFor('voxform apply', flag)}`;
     case 'window':
       return hold.opensAt === undefined
         ? `changes pending, but no window ever opens: ${words}`

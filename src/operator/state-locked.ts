@@ -1,3 +1,4 @@
+import { commandFor } from '../problems/workspace-command.ts';
 import type { LockHolder } from '../state/lock-info.ts';
 
 /** Another run holds the lock of the state. */
@@ -12,7 +13,7 @@ export class StateLocked extends Error {
     const where = job === undefined ? '' : ` (${job.name} ${job.url})`;
     const age = silent === undefined ? '' : `, last seen ${silent} s ago`;
     super(
-      `the state is locked by ${operation} of ${who}${where} since ${since}${age} (if that run is gone for sure: voxform state unlock ${id}${workspaceFlag})`,
+      `the state is locked by ${operation} of ${who}${where} since ${since}${age} (if that run is gone for sure: ${commandFor(`voxform state unlock ${id}`, workspaceFlag)})`,
     );
     this.lock = id;
     this.silentSeconds = silent;

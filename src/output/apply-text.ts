@@ -1,5 +1,6 @@
 import type { ApplyReport } from '../engine/apply/apply-report.ts';
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
+import { commandFor } from '../problems/workspace-command.ts';
 import { actionWords, pendingActions } from './action-words.ts';
 import { addressList } from './address-list.ts';
 import {
@@ -97,7 +98,7 @@ function renderLines(done: readonly AppliedWrite[], style: Style): string {
 /** A paragraph for each reason. */
 function renderSkipped(applied: readonly AppliedWrite[], { style, full, workspaceFlag }: Wording): string[] {
   return skippedIn(applied).flatMap(({ because, addresses }) => {
-    const lists = `voxform plan${workspaceFlag}`;
+    const lists = commandFor('voxform plan', workspaceFlag);
     const said = full ? addresses : [addressList(addresses, false, { lists })];
     return said.map((who) => style.prose(`${who}: ${because}`, { indent: 2, lead: '- ' }));
   });

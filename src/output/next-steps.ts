@@ -1,9 +1,13 @@
 import { resendMessage } from '../engine/decide/resend-message.ts';
 import type { PlanWarning, Remark } from '../engine/plan/plan-document.ts';
 import type { Guard, NextStep } from '../problems/next-step.ts';
+import { commandFor } from '../problems/workspace-command.ts';
 import { listed } from './address-list.ts';
 
-/** What a command line needs to mean the workspace, such as ` -w staging`; empty where there is only one. */
+/**
+ * What a command line needs to mean the workspace: ` -w staging`, words before the command such as `fleet exec ADDRESS --`, or nothing where
+ * there is only one.
+ */
 export type WorkspaceFlag = string;
 
 /** What a person reads of a step: a sentence, or what leads up to a command without its colon. */
@@ -18,36 +22,36 @@ type StepOf<A extends StepAction> = Extract<NextStep, { readonly action: A }>;
 const words = {
   dashboard: ({ instruction }) => ({ said: instruction }),
   publish: ({ instruction }) => ({ said: instruction }),
-  import: (step, flag) => ({
+  import: (step) => ({
     said: importWords[step.reason](step),
-    command: `voxform import ${step.address} ${step.id ?? 'ID'}${flag}`,
+    command: `voxform import ${step.address} ${step.id ?? 'ID'}`,
   }),
-  resolve_not_created: ({ address }, flag) => ({
+  resolve_not_created: ({ address }) => ({
     said: 'If it is not there',
-    command: `voxform state resolve ${address} --not-created${flag}`,
+    command: `voxform state resolve ${address} --not-created`,
   }),
-  recreate: ({ address, remove_id }, flag) => ({
+  recreate: ({ address, remove_id }) => ({
     said:
       address === 'all'
         ? 'If the records were deleted'
         : remove_id
           ? 'If it was deleted: remove metadata.id from the manifest, then recreate it'
           : 'If it was deleted, recreate it',
-    command: `voxform apply --allow-recreate ${address}${address === 'all' ? ' --even-if-all' : ''}${flag}`,
+    command: `voxform apply --allow-recreate ${address}${address === 'all' ? ' --even-if-all' : ''}`,
   }),
   replace: ({ address, id }) => ({
     said: `To replace it, set metadata.replace: allow, or apply with --allow-replace ${address}. ${id} stays active until you delete it.`,
   }),
-  release: ({ address, id, or }, flag) => ({
+  release: ({ address, id, or }) => ({
     said:
       or === 'remove_id'
         ? `Remove metadata.id, or release ${id}`
         : 'If this workspace is the right one, release the record',
-    command: `voxform state rm ${address}${flag}`,
+    command: `voxform state rm ${address}`,
   }),
-  close_orphan: ({ id, because }, flag) => ({
+  close_orphan: ({ id, because }) => ({
     said: 'If it was deleted',
-    command: `voxform orphans close ${id} --because ${because}${flag}`,
+    command: `voxform orphans close ${id} --because ${because}`,
   }),
   wait: () => ({
     said: 'If the platform lags or has a fault: wait. Once it shows the record again, the plan is clean.',
@@ -67,26 +71,26 @@ const words = {
   keep_record: ({ id, previous_name }) => ({
     said: `To keep its record ${id}, add to metadata: previous_names: [${previous_name}]`,
   }),
-  save_plan: (_, flag) => ({ said: 'Make a new one', command: `voxform plan --out FILE${flag}` }),
+  save_plan: () => ({ said: 'Make a new one', command: 'voxform plan --out FILE' }),
   select_workspace: ({ workspace }) => ({
     said: 'Select its workspace',
     command: `voxform apply --workspace ${workspace} FILE`,
   }),
-  unlock: ({ id }, flag) => ({
+  unlock: ({ id }) => ({
     said: 'If that run is gone for sure',
-    command: `voxform state unlock ${id}${flag}`,
+    command: `voxform state unlock ${id}`,
   }),
-  push_newer: ({ file }, flag) => ({
+  push_newer: ({ file }) => ({
     said: 'Push the newer one',
-    command: `voxform state push ${file}${flag}`,
+    command: `voxform state push ${file}`,
   }),
   allow_older_state: () => ({ said: 'To use this one: --allow-older-state' }),
-  move_state: ({ from }, flag) => ({
+  move_state: ({ from }) => ({
     said: 'Or move it back',
-    command: `voxform state move --from ${from}${flag}`,
+    command: `voxform state move --from ${from}`,
   }),
   list_addresses: () => ({ said: 'Addresses have the form Kind/name; `voxform state list` shows them.' }),
-} satisfies { readonly [A in StepAction]: (step: StepOf<A>, flag: WorkspaceFlag) => Worded };
+} satisfies { readonly [A in StepAction]: (step: StepOf<A>) => Worded };
 
 type Import = StepOf<'import'>;
 
@@ -119,8 +123,11 @@ const waitWords = {
 } satisfies Record<StepOf<'wait_for'>['because'], string>;
 
 function worded(step: NextStep, flag: WorkspaceFlag): Worded {
-  const wordsOf: (step: never, flag: WorkspaceFlag) => Worded = words[step.action];
-  return wordsOf(step as never, flag);
+  const wordsOf: (step: never) => Worded = words[step.action];
+  const { said, command } = wordsOf(step as never);
+  return command === undefined
+    ? { said }
+    : { said, command: commandFor(command, step.action === 'select_workspace' ? '' : flag) };
 }
 
 /** A sentence; where it ends in a command, without a full stop, so that the command can be copied as it is. */

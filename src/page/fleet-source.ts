@@ -1,4 +1,5 @@
 import { planDocument } from '../engine/plan/plan-schema.ts';
+import { execPrefix } from '../fleet/addresses.ts';
 import type { FleetControl } from '../fleet/control.ts';
 import type { FleetDatabase } from '../fleet/database/fleet-database.ts';
 import {
@@ -128,7 +129,7 @@ export class FleetSource implements PageSource {
       resources: resourcesOfState(state.document, plan, shown),
       plan,
       waiting: waiting && { id: waiting.id, madeAt: new Date(waiting.madeAt) },
-      workspaceFlag: ` -w ${address.slice(address.lastIndexOf(':') + 1)}`,
+      workspaceFlag: execPrefix(address),
       orphans: state.document?.orphans.filter(({ closed }) => closed === undefined) ?? [],
       runs: [
         ...kept.map((run) => detailOfKeptRun(run)),
@@ -232,11 +233,21 @@ function actionsFor({ plan, paused, vanishedAt }: ShownWorkspace): ActionName[] 
   ];
 }
 
-function factsOf({ lateness, oldestCheckAge, processes, sources }: FleetFigures, now: Date): Fact[] {
+function factsOf(
+  { lateness, oldestCheckAge, neverChecked, processes, sources }: FleetFigures,
+  now: Date,
+): Fact[] {
   const count = (wanted: string) => processes.filter(({ status }) => status === wanted).length;
   const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000);
   return [
-    ['Oldest check', oldestCheckAge === null ? 'none' : ago(oldestCheckAge)],
+    [
+      'Oldest check',
+      neverChecked > 0
+        ? `${neverChecked} never checked`
+        : oldestCheckAge === null
+          ? 'none'
+          : ago(oldestCheckAge),
+    ],
     ['Lateness', lasting(Math.round(lateness))],
     ['Processes', `${count('alive')} alive${count('dead') === 0 ? '' : `, ${count('dead')} dead`}`],
     ...sources.map(({ name, problem, fetchedAge }): Fact => {

@@ -193,8 +193,8 @@ function noteOtherKey({ log }: RunContext, own: Secret | undefined, { name, apiK
  * @throws InvalidProject with all that is wrong in its file.
  */
 export function openProject(context: RunContext): Promise<ProjectConfig> {
-  const { cwd, projectFolder = cwd, env, cacheFolder } = context;
-  return loadProject({ cwd: projectFolder, env, cacheFolder }).catch(async (error: unknown) => {
+  const { cwd, projectFolder = cwd, env, cacheFolder, local } = context;
+  return loadProject({ cwd: projectFolder, env, cacheFolder, local }).catch(async (error: unknown) => {
     throw error instanceof InvalidProject ? await withTheRest(error, context) : error;
   });
 }

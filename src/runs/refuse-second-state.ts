@@ -2,6 +2,7 @@ import path from 'node:path';
 import { isInside } from '../manifests/read-file.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
+import { commandFor } from '../problems/workspace-command.ts';
 import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import { findOtherState, type OtherState } from '../state/backends/local/find-other-state.ts';
 import { local } from '../state/backends/local/local-backend.ts';
@@ -18,13 +19,11 @@ interface NewState {
   readonly location: string;
   /** Folder of the person who reads the message. */
   readonly cwd: string;
-  /** Names the workspace in a command, with a space before it. */
+  /** Names the workspace in a command, as `commandFor` takes it. */
   readonly workspaceFlag: string;
   /** What this machine has written before. */
   readonly marks: Marks | undefined;
   readonly elsewhere?: StateStore['elsewhere'];
-  /** How a state comes here, where its project does not say that it belongs here. */
-  readonly moveHint?: string | undefined;
 }
 
 /**
@@ -81,9 +80,7 @@ function lying({ location: shown, from, records }: StateElsewhere, beginning: Ne
   return new UserError(
     `no state at ${location} yet, but ${shown}, ${holds} belongs to the same workspace ${workspace.workspaceId}`,
     {
-      hint:
-        beginning.moveHint ??
-        hintFor(beginning, { text: 'Move it here: ', command: `state move --from ${from}` }),
+      hint: hintFor(beginning, { text: 'Move it here: ', command: `state move --from ${from}` }),
     },
   );
 }
@@ -93,14 +90,16 @@ function hintFor(
   { project, workspaceFlag }: NewState,
   { text, command, or = '' }: { readonly text: string; readonly command: string; readonly or?: string },
 ): string {
-  const voxform = commandFor(project);
-  return `${text}${voxform} ${command}${workspaceFlag}.${or} To start with an empty state: ${voxform} state init${workspaceFlag}`;
+  const given = (words: string): string =>
+    inFolder(project, commandFor(`voxform ${words}`, workspaceFlag), workspaceFlag);
+  return `${text}${given(command)}.${or} To start with an empty state: ${given('state init')}`;
 }
 
 /** Paths of a repository's project count from the operator's folder, so that its project file is needed there. */
-function commandFor({ root, localRoot, file }: ProjectConfig): string {
-  if (localRoot === undefined || file === undefined) return 'voxform';
-  return `cp ${shellWord(path.join(root, file))} ${shellWord(localRoot)} && cd ${shellWord(localRoot)} && voxform`;
+function inFolder({ root, localRoot, file }: ProjectConfig, command: string, flag: string): string {
+  const isReached = flag !== '' && !flag.startsWith(' ');
+  if (isReached || localRoot === undefined || file === undefined) return command;
+  return `cp ${shellWord(path.join(root, file))} ${shellWord(localRoot)} && cd ${shellWord(localRoot)} && ${command}`;
 }
 
 /** The state that this machine wrote is in another store: nobody looks there before it is asked for. */
@@ -110,9 +109,7 @@ function elsewhere({ path: store, serial }: StateMark, beginning: NewState): Use
   return new UserError(
     `no state at ${location} yet: this machine wrote the state of the workspace ${workspace.workspaceId} to ${store} (serial ${serial})`,
     {
-      hint:
-        beginning.moveHint ??
-        hintFor(beginning, { text: 'Move it here, with its settings as in voxform.yaml: ', command }),
+      hint: hintFor(beginning, { text: 'Move it here, with its settings as in voxform.yaml: ', command }),
     },
   );
 }

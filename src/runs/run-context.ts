@@ -1,6 +1,7 @@
 import type { ComparedDrafts } from '../engine/observe/plan-publications.ts';
 import type { JointLimit } from '../platform/joint-limit.ts';
 import type { RequestEvent } from '../platform/transport-options.ts';
+import type { LocalPaths } from '../project/local-paths.ts';
 import type { FailPoint, StoreUser } from '../state/backends/backend.ts';
 import type { Redactor } from '../values/redactor.ts';
 
@@ -34,8 +35,10 @@ export interface RunContext {
   readonly shared?: JointLimit | undefined;
   /** Absolute path of the folder where parsed manifests are kept for the next run; none are where absent. */
   readonly cacheFolder?: string | undefined;
-  /** How a state is moved to where this run looks for it, where its project does not name that place. */
-  readonly moveHint?: string | undefined;
+  /** Where the state and secrets of the project lie, where that is not beside its files. */
+  readonly local?: LocalPaths | undefined;
+  /** Words between `voxform` and a command with which a person means this workspace, where `-w NAME` is not enough. */
+  readonly reachedBy?: string | undefined;
   /** Learns every secret that the run reads. */
   readonly redactor: Redactor;
   now(): Date;

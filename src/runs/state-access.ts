@@ -54,7 +54,8 @@ export class StateAccess {
 
   /** What a command that a person is told to run needs to mean this workspace; nothing where it is the only one. */
   get workspaceFlag(): string {
-    return Object.keys(this.project.workspaces).length > 1 ? ` -w ${this.workspace.name}` : '';
+    const flag = Object.keys(this.project.workspaces).length > 1 ? ` -w ${this.workspace.name}` : '';
+    return this.#context.reachedBy ?? flag;
   }
 
   /** The folder for what belongs to the state. */
@@ -149,7 +150,7 @@ export class StateAccess {
     const { project, workspace, workspaceFlag } = this;
     const { location, elsewhere } = this.store;
     const marks = marksOf(this.#context, this.workspace.baseUrl);
-    const { cwd, moveHint } = this.#context;
+    const { cwd } = this.#context;
     return refuseSecondState({
       project,
       workspace,
@@ -158,7 +159,6 @@ export class StateAccess {
       marks,
       cwd,
       elsewhere,
-      moveHint,
     });
   }
 

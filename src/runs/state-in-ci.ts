@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type GitCall, gitEnvironment, runGit } from '../git/run-git.ts';
 import { UserError } from '../problems/user-error.ts';
+import { commandFor } from '../problems/workspace-command.ts';
 import { backendOf } from '../state/state-place.ts';
 import { isLoopback } from '../values/loopback.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
@@ -28,13 +29,13 @@ export async function checkStateInCi(
     throw new UserError(
       `no state at ${location} yet, and no other job would see the one that this job creates`,
       {
-        hint: `${SHARED}. To start with an empty state in this checkout: voxform state init${workspaceFlag}`,
+        hint: `${SHARED}. To start with an empty state in this checkout: ${commandFor('voxform state init', workspaceFlag)}`,
       },
     );
   }
   if (tracking !== 'tracked') return;
   log.warn(
-    `the state ${location} is in Git, and other jobs do not see its lock. ${SHARED}, then run: voxform state move --from ${location}${workspaceFlag}`,
+    `the state ${location} is in Git, and other jobs do not see its lock. ${SHARED}, then run: ${commandFor(`voxform state move --from ${location}`, workspaceFlag)}`,
   );
 }
 

@@ -123,8 +123,8 @@ function refuseStepBack(document: StateDocument, current: StateDocument): void {
 
 export interface PushOptions {
   readonly document: StateDocument;
-  /** Where it was read, as a shell writes it. */
-  readonly file: string;
+  /** The command that pushes it by force. */
+  readonly forced: string;
   /** Also when it is older than the state, or of another lineage, or forgets what the state knows, or the state is damaged. Never when it is of another workspace. */
   readonly force: boolean;
   readonly session: SessionOptions;
@@ -161,7 +161,7 @@ export async function quarantineDamaged(
   store: StateStore,
   options: PushOptions,
 ): Promise<QuarantinedState | undefined> {
-  const { document, file, force, session } = options;
+  const { document, forced, force, session } = options;
   const lease = await store.lock({ ...session.lock, isStep: true });
   try {
     await lease.read();
@@ -169,7 +169,7 @@ export async function quarantineDamaged(
   } catch (error) {
     if (!(error instanceof LostState)) throw error;
     if (!force) {
-      const replace = `To replace it and keep the damaged one aside: voxform state push --force ${file}`;
+      const replace = `To replace it and keep the damaged one aside: ${forced}`;
       throw new LostState(error.message, { hint: `${replace}. ${error.hint ?? ''}`, cause: error });
     }
     const backups = (await store.backups()).filter(

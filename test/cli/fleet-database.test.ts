@@ -1,8 +1,9 @@
-import path from 'node:path';
 import { expect, it } from 'vitest';
 import { Interrupts } from '../../src/cli/interrupts.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { type Database, freshDatabase } from '../state/backends/postgres/databases.ts';
+import { postgresServer } from '../state/backends/postgres/postgres-server.ts';
+import { TcpProxy } from '../state/backends/tcp-proxy.ts';
 import { step } from '../step.ts';
 import { command } from '../trust/in-process.ts';
 import { temporaryFolder } from './voxform-process.ts';
@@ -56,17 +57,17 @@ it('is set up by an administrator, and served with rights on its two schemas alo
     expect(emulator.world.agents.size).toBe(1);
     expect((await fleet('init')).code).toBe(0);
   });
-  await step('and says how other commands mean its states', async () => {
-    const { stdout } = await fleet('state-setting', 'voices/acme:test');
-    await folder.write('copy/voxform.yaml', project.replace('test:\n', `test:\n    ${stdout}`));
-    await folder.write('copy/manifests/a.yaml', agentManifest('a', 'One.'));
-    const cwd = path.join(folder.root, 'copy');
-    expect((await command(['state', 'list'], { cwd, env })).stdout).toContain('Agent/a');
-    await pg.sql('TRUNCATE voxform_fleet.states CASCADE');
-    expect((await fleet('state-setting', 'voices/acme:test')).stderr).toContain(
-      'has no state of voices/acme',
-    );
-    expect((await fleet('state-setting', 'voices/acne:test')).stderr).toContain('did you mean');
+  await step('and runs other commands over its states, for a project of another name too', async () => {
+    expect((await fleet('exec', 'voices/acme:test', '--', 'state', 'list')).stdout).toContain('Agent/a');
+    const from = `{ backend: postgres, url: { $secret: FLEET_DATABASE_URL }, schema: voxform_fleet, name: "voices/acme:test" }`;
+    await folder.write('voices/renamed/voxform.yaml', project);
+    await folder.write('voices/renamed/manifests/a.yaml', agentManifest('a', 'One.'));
+    await pg.sql(`INSERT INTO voxform_fleet.workspaces (address, source, project, workspace, mode, interval_ms, version, due_at)
+SELECT 'voices/renamed:test', source, 'renamed', workspace, mode, interval_ms, 'none', due_at FROM voxform_fleet.workspaces`);
+    const moved = await fleet('exec', 'voices/renamed:test', '--', 'state', 'move', '--from', from);
+    expect([moved.code, moved.stdout]).toEqual([0, expect.stringContaining('1 resource, serial')]);
+    const planned = await fleet('exec', 'voices/renamed:test', 'plan');
+    expect([planned.code, planned.stdout]).toEqual([0, expect.stringContaining('No changes')]);
   });
 });
 
@@ -96,7 +97,7 @@ const refusals: readonly Refusal[] = [
   {
     reason: 'a server that is down',
     url: (pg) => pg.urlWith({ port: 1 }),
-    message: /refused the connection .* Start PostgreSQL, or correct the host and the port in database/,
+    message: /: connection refused .* Start PostgreSQL, or correct the host and the port in database/,
   },
   {
     reason: 'tables of somebody else',
@@ -115,6 +116,31 @@ INSERT INTO voxform_fleet.schema_version VALUES ('fleet', 99), ('fleet, compatib
     message: /has the encoding LATIN1, not UTF8/,
   },
 ];
+
+it('is not served over a server that is too old, and says so', async () => {
+  const { port } = await postgresServer();
+  await using proxy = await TcpProxy.start(port);
+  const pg = await freshDatabase();
+  const [{ server } = {}] = await pg.sql(
+    `SELECT ARRAY[current_setting('server_version_num'), current_setting('server_version')] AS server`,
+  );
+  const [number = '', name = ''] = server as string[];
+  proxy.answer = (bytes) =>
+    Buffer.from(
+      bytes.toString('latin1').replaceAll(number, '120022').replaceAll(name, '12.9'.padEnd(name.length)),
+      'latin1',
+    );
+  await using folder = await temporaryFolder({ 'fleet.yaml': FLEET, 'voices/none.txt': '' });
+  const env = { FLEET_DATABASE_URL: pg.urlWith({ port: proxy.port }) };
+  for (const name of ['serve', 'status', 'init']) {
+    const { code, stdout, stderr } = await command(['fleet', name], { cwd: folder.root, env });
+    expect([code, stdout, said(stderr)]).toEqual([
+      1,
+      '',
+      expect.stringMatching(/is PostgreSQL 12.9 *; voxform needs 13 or later .*Upgrade the server/),
+    ]);
+  }
+});
 
 it.each(refusals)(
   'is not served over $reason, and says so',

@@ -71,11 +71,6 @@ workspaces: { "*/acme:test": { mode: approve, interval: 1s }, "*": { mode: apply
     return workspaces.find((each: { address: string }) => each.address === address)?.status;
   };
 
-  await step('and says why other commands cannot mean its states', async () => {
-    const { code, stderr } = await fleet('state-setting', acme);
-    expect([code, stderr]).toEqual([1, expect.stringContaining('can use its embedded database')]);
-  });
-
   await step('by one process, which another one hears', async () => {
     const { code, stderr } = await fleet('serve');
     expect([code, stderr]).toEqual([1, expect.stringContaining('is in use by process')]);
@@ -110,8 +105,35 @@ workspaces: { "*/acme:test": { mode: approve, interval: 1s }, "*": { mode: apply
     expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining(`did you mean "${acme}"?`)]);
   });
 
-  await step('and applies what was approved', async () => {
+  await step('and shows plans, and never a check that was not made', async () => {
+    const { stdout } = await fleet('status');
+    expect(stdout).toMatch(/^3 workspaces: .*; 2 never checked$/m);
+    expect(stdout).toMatch(new RegExp(`${acme} +waiting .* plan ${plan}$`, 'm'));
+    expect(stdout).toContain('\nTo show or approve a plan: voxform fleet approve WORKSPACE [PLAN]\n');
+    expect((await fleet('status', acme)).stdout).toContain(`voxform fleet approve ${acme} ${plan}\n`);
+  });
+
+  await step('and applies what was approved, whose answer is lost', async () => {
+    first.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });
     expect((await fleet('approve', acme, plan)).stdout).toBe(`Approved plan ${plan} of ${acme}.\n`);
+    await until(async () => (await statusOf(acme)) === 'pending');
+    expect((await fleet('status')).stdout).toMatch(new RegExp(`${acme} +pending .* 1 unknown$`, 'm'));
+  });
+
+  await step('and runs the command that a person answers with, while it is served', async () => {
+    const shown = await fleet('exec', acme, 'plan');
+    expect(shown.stdout.replaceAll(/\s+/g, ' ')).toContain(
+      `voxform fleet exec ${acme} -- state resolve Agent/a --not-created`,
+    );
+    const [id = ''] = first.world.agents.keys();
+    const imported = await fleet('exec', acme, '--', 'import', 'Agent/a', id, '--lock-timeout', '30s');
+    expect([imported.code, imported.stdout]).toEqual([0, expect.stringContaining('Imported Agent/a')]);
+    for (const words of [['watch'], ['--', 'plan', '-w', 'test']])
+      expect((await fleet('exec', acme, ...words)).code).toBe(64);
+    expect((await fleet('exec', 'voices/acne:test', 'plan')).stderr).toContain('the fleet has no workspace');
+  });
+
+  await step('which it then has', async () => {
     await until(async () => (await statusOf(acme)) === 'in-sync');
     expect((await fleet('status', acme)).stdout).toContain('1 resource with a step for a person');
     expect(first.world.agents.size).toBe(1);
@@ -124,5 +146,6 @@ workspaces: { "*/acme:test": { mode: approve, interval: 1s }, "*": { mode: apply
     expect([code, stderr]).toEqual([0, expect.stringContaining('stopped')]);
     expect(stderr).not.toContain(KEY.VOXFORM_TEST_KEY);
     expect((await fleet('status')).stdout).toContain('No process serves the fleet: voxform fleet serve');
+    expect((await fleet('exec', acme, '--', 'state', 'list')).stdout).toContain('Agent/a');
   });
 });

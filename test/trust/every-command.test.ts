@@ -15,7 +15,7 @@ const calls: readonly string[] = [
   'fleet resume here:test',
   'fleet token list',
   'fleet approve here:test',
-  'fleet state-setting here:test',
+  'fleet exec here:test plan',
   'fleet serve',
   'fleet init',
   'validate --secrets',

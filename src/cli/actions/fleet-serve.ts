@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import { fleetControl } from '../../fleet/control.ts';
 import { listenForControl } from '../../fleet/control-socket.ts';
-import type { FleetFile } from '../../fleet/fleet-file.ts';
 import { createFleetMetrics } from '../../fleet/fleet-metrics.ts';
+import { FleetNotifications } from '../../fleet/notifications.ts';
 import { controlSocket, openFleetDatabase } from '../../fleet/open-fleet.ts';
 import { fleetFigures } from '../../fleet/rows/status-rows.ts';
 import { FleetServer } from '../../fleet/serve.ts';
 import { openSources } from '../../fleet/sources/open-sources.ts';
-import { tellReceivers } from '../../fleet/tell-receivers.ts';
 import { systemClock } from '../../operator/clock.ts';
 import { Guesses } from '../../operator/health/guesses.ts';
 import { listen } from '../../operator/health/listener.ts';
@@ -17,15 +16,13 @@ import { RunLogger } from '../../operator/run-logger.ts';
 import type { WatchLog } from '../../operator/watch-log.ts';
 import { JointLimit } from '../../platform/joint-limit.ts';
 import { ExitCode } from '../../problems/user-error.ts';
-import { refuseOverrides } from '../../project/select-workspace.ts';
 import type { RunContext } from '../../runs/run-context.ts';
-import { Secret } from '../../values/value.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import { fleetPage } from '../fleet-page.ts';
-import { LISTEN_TOKEN, listenToken, pageAddress } from '../page-address.ts';
+import { listenToken, pageAddress } from '../page-address.ts';
 import type { PageFlags } from '../page-flags.ts';
-import { type FleetFlags, fleetFileOf } from './fleet.ts';
+import { type FleetFlags, fleetFileOf, projectEnvironment } from './fleet.ts';
 
 export interface ServeFlags extends FleetFlags, PageFlags {
   /** Seconds. */
@@ -38,7 +35,6 @@ const PAUSES = { firstRetry: 5000, longestRetry: 300_000 };
 export async function serveFleet(context: Context, flags: ServeFlags): Promise<number> {
   const { cwd, env, log, redactor, terminal, interrupts, now, cacheFolder, failPoint } = context;
   const fleet = fleetFileOf(context, flags);
-  refuseOverrides(env);
   const address = pageAddress(flags);
   const ofProjects = projectEnvironment(env, fleet);
   const sources = openSources({ fleet, home: cwd, env: ofProjects, redactor });
@@ -46,10 +42,15 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<n
   await using stack = new AsyncDisposableStack();
   const database = stack.adopt(await openFleetDatabase(fleet, cwd, 'serve'), (each) => each.close());
   const metrics = createFleetMetrics(VERSION, () => fleetFigures(database));
-  const deliveries = new Deliveries({ clock: systemClock, random: Math.random });
+  const notifications = new FleetNotifications({
+    database,
+    deliveries: new Deliveries({ clock: systemClock, random: Math.random }),
+    onResult: metrics.notification,
+  });
   const loggers = new Map<string, RunLogger>();
   const grace = flags.grace * 1000;
 
+  const shared = stack.adopt(new JointLimit(fleet.limits.concurrency), (each) => each.close());
   const server = await FleetServer.begin({
     database,
     sources,
@@ -58,7 +59,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<n
     clock: systemClock,
     random: Math.random,
     slots: fleet.limits.runs,
-    shared: new JointLimit(fleet.limits.concurrency),
+    shared,
     pauses: PAUSES,
     timeout: fleet.timeout,
     retention: fleet.retention,
@@ -71,10 +72,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<n
       const logger = loggers.get(workspace) ?? new RunLogger();
       loggers.set(workspace, logger);
       logger.finished(report, own);
-      const telling = { database, deliveries, log: own, redact, onResult: metrics.notification };
-      tellReceivers(workspace, report, telling).catch((error: unknown) =>
-        own.entry('warning', `notifications not sent: ${String(error)}`, { event: 'not-notified' }),
-      );
+      notifications.finished(workspace, { report, log: own, redact });
     },
   });
   const guesses = new Guesses({ now: () => performance.now() });
@@ -82,7 +80,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<n
   const page =
     address &&
     stack.adopt(fleetPage(context, { address, fleet, database, control, guesses }), (each) => each.close());
-  if (database.isEmbedded) stack.use(await listenForControl(control, controlSocket(cwd)));
+  if (database.isEmbedded) stack.use(await listenForControl(database, control, controlSocket(cwd)));
   const listener =
     address &&
     stack.adopt(
@@ -115,19 +113,9 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<n
   const message = 'stopping: finishing requests in flight; press Ctrl-C again to stop now';
   log.entry('info', message, { event: 'ending' });
   await server.stop(String(stop.reason));
-  await deliveries.flush(grace);
+  await notifications.end(grace);
   log.entry('info', 'stopped', { event: 'ended' });
   return ExitCode.ok;
-}
-
-/** What projects may know of the environment: not what the fleet itself keeps secret. */
-function projectEnvironment(env: Context['env'], { database, sources }: FleetFile): Context['env'] {
-  const own = [database, ...sources.map((source) => ('git' in source ? source.git : undefined))];
-  const names = new Set([
-    LISTEN_TOKEN,
-    ...own.flatMap((each) => (each instanceof Secret ? [each.name] : [])),
-  ]);
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !names.has(name)));
 }
 
 /** What runs say is in their reports. */

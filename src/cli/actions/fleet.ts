@@ -1,19 +1,19 @@
 import path from 'node:path';
 import type { FleetControl, FleetStatus } from '../../fleet/control.ts';
 import type { FleetDatabase } from '../../fleet/database/fleet-database.ts';
-import { setUpTables, tablesScript } from '../../fleet/database/set-up-tables.ts';
+import { setUpTables, tablesScript, tablesVersion } from '../../fleet/database/set-up-tables.ts';
 import { FLEET_FILE, type FleetFile, loadFleetFile } from '../../fleet/fleet-file.ts';
-import { stateSetting } from '../../fleet/fleet-state.ts';
 import { openFleetDatabase, withControl } from '../../fleet/open-fleet.ts';
-import { isStateKept } from '../../fleet/rows/page-rows.ts';
 import type { ShownStatus } from '../../fleet/shown-status.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { refuseOverrides } from '../../project/select-workspace.ts';
 import { userName } from '../../runs/local-user.ts';
 import { Secret } from '../../values/value.ts';
 import type { Context } from '../context.ts';
 import { fleetStatusText } from '../fleet-status-text.ts';
+import { LISTEN_TOKEN } from '../page-address.ts';
 
 export interface FleetFlags {
   readonly file?: string;
@@ -28,6 +28,17 @@ export function fleetFileOf({ cwd, env, redactor }: Context, { file = FLEET_FILE
   const fleet = loadFleetFile(path.resolve(cwd, file), env);
   if (fleet.database instanceof Secret && fleet.database.isSet) redactor.add(fleet.database.reveal());
   return fleet;
+}
+
+/** What projects may know of the environment: not what the fleet itself keeps secret. @throws UserError for what would mean all of them. */
+export function projectEnvironment(env: Context['env'], { database, sources }: FleetFile): Context['env'] {
+  refuseOverrides(env);
+  const own = [database, ...sources.map((source) => ('git' in source ? source.git : undefined))];
+  const names = new Set([
+    LISTEN_TOKEN,
+    ...own.flatMap((each) => (each instanceof Secret ? [each.name] : [])),
+  ]);
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !names.has(name)));
 }
 
 interface StatusFlags extends FleetFlags {
@@ -111,35 +122,6 @@ async function showPlan(context: Context, flags: FleetFlags & { readonly address
   return ExitCode.ok;
 }
 
-/** For commands that change the state of a workspace in another way than a run does. */
-export async function fleetStateSetting(
-  context: Context,
-  flags: FleetFlags & { readonly address: string },
-): Promise<number> {
-  const { address } = flags;
-  const fleet = fleetFileOf(context, flags);
-  const { database } = fleet;
-  if (database === undefined) {
-    throw new UserError('only the process that serves the fleet can use its embedded database', {
-      hint: 'Set database in the fleet file to the address of a PostgreSQL.',
-    });
-  }
-  await asked(context, flags, (control) => control.status({ address }));
-  const opened = await openFleetDatabase(fleet, context.cwd, 'command');
-  try {
-    // Another place than that of its runs would begin a second state.
-    if (!(await isStateKept(opened, address))) {
-      throw new UserError(`the database of the fleet has no state of ${address}`, {
-        hint: 'It has not run yet, or its project names the place of its state: use that one.',
-      });
-    }
-  } finally {
-    await opened.close();
-  }
-  context.terminal.out(`state: ${stateSetting(database, address)}\n`);
-  return ExitCode.ok;
-}
-
 /** Makes the tables, or prints what somebody with more rights runs. */
 export async function fleetInit(
   context: Context,
@@ -156,9 +138,13 @@ export async function fleetInit(
   const database = await openFleetDatabase(fleet, cwd, 'command');
   try {
     if (flags.sql) {
-      const { queueScript } = await import('../../fleet/queue.ts');
+      const { queueScript, queueVersion } = await import('../../fleet/queue.ts');
       const role = roleOf(database);
-      terminal.out(`BEGIN;\n${tablesScript(role)}\nCOMMIT;\n${queueScript(role)}\n`);
+      // A database that cannot be used yet has none.
+      const [tables, queue] = await Promise.all([tablesVersion(database), queueVersion(database)]).catch(
+        () => [0, 0],
+      );
+      terminal.out(`BEGIN;\n${tablesScript(role, tables)}\nCOMMIT;\n${queueScript(role, queue)}\n`);
     } else {
       await setUp(database);
       terminal.out(`The tables of the fleet are in ${database.location}.\n`);

@@ -8,6 +8,7 @@ import { jsonText } from '../../output/json-text.ts';
 import { renderTable, whole } from '../../output/table.ts';
 import { shellWord } from '../../problems/shell-word.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
+import { commandFor } from '../../problems/workspace-command.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import { takeInFile } from '../../runs/rescues.ts';
 import { unknownInState } from '../../runs/unknown-in-state.ts';
@@ -156,7 +157,7 @@ export async function pushStateFile(context: Context, { file, ...flags }: PushFl
   const document = parseEdited(bytes, file, 'Use another copy. The state was not changed.');
   const pushed = await pushState(opened.store, {
     document,
-    file: `${shellWord(file)}${opened.workspaceFlag}`,
+    forced: commandFor(`voxform state push --force ${shellWord(file)}`, opened.workspaceFlag),
     force: flags.force ?? false,
     session: opened.sessionOptions('state push', flags),
     naturalKey: (address, entry) => recordedKey(kinds.get(kindOf(address)), entry),

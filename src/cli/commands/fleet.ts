@@ -109,13 +109,19 @@ export const fleetCommands = {
         .argument('<name>', 'Name of its owner')
         .action(perform(async () => (await tokens()).tokenRemove, withoutProject));
       fleet
-        .command('state-setting')
-        .summary('Show where the state of a workspace is')
+        .command('exec')
+        .summary('Run a command on one workspace')
         .description(
-          'Show the state setting with which other commands mean the state of a workspace that the fleet keeps. Set it for the workspace in a copy of the project, and run import, state resolve or orphans close there.',
+          'Run a command on one workspace, with its project and the state that the fleet keeps: plan, import, state resolve and others. The lock of the state keeps other runs away meanwhile. Put flags of the command behind --.',
         )
         .argument('<address>', ADDRESS)
-        .action(perform(async () => (await actions()).fleetStateSetting, withoutProject));
+        .argument('<command...>', 'Command without voxform')
+        .action(
+          perform(async () => (await import('../actions/fleet-exec.ts')).fleetExec, {
+            ...withoutProject,
+            ownRuns: true,
+          }),
+        );
       fleet
         .command('init')
         .summary('Set up the database of the fleet')

@@ -138,10 +138,6 @@ export async function storedState(
   };
 }
 
-export async function isStateKept({ ask }: FleetStatements, address: string): Promise<boolean> {
-  return (await ask(`SELECT FROM ${S}.states WHERE name = $1`, address)).length > 0;
-}
-
 /** Another text whenever a list of workspaces would look different; that workspaces were checked again shows each ten seconds. */
 export async function fleetVersion({ ask }: FleetStatements): Promise<string> {
   const [row] = await ask(

@@ -29,6 +29,8 @@ export interface FleetFigures {
   readonly lateness: number;
   /** Of the oldest check of a workspace that is not paused and has not vanished, where one was never checked since it is known; null without any. */
   readonly oldestCheckAge: number | null;
+  /** Workspaces that are neither paused nor vanished, and that no run has checked yet. */
+  readonly neverChecked: number;
   readonly sources: readonly {
     readonly name: string;
     readonly shown: string;
@@ -56,6 +58,7 @@ export async function fleetFigures({ ask }: FleetStatements): Promise<FleetFigur
     WHERE paused_at IS NULL AND vanished_at IS NULL) AS lateness,
   (SELECT extract(epoch FROM now() - min(coalesce(checked_at, status_since)))::float8
     FROM ${S}.workspaces WHERE paused_at IS NULL AND vanished_at IS NULL) AS oldest,
+  (SELECT count(*)::integer FROM ${S}.workspaces WHERE paused_at IS NULL AND vanished_at IS NULL AND checked_at IS NULL) AS unchecked,
   (SELECT coalesce(json_agg(json_build_object('name', name, 'shown', shown, 'commit', commit, 'fetchedAge',
     extract(epoch FROM now() - fetched_at)::float8, 'problem', problem, 'warnings', coalesce(warnings, '[]')) ORDER BY name), '[]')
     FROM ${S}.sources) AS sources,
@@ -69,6 +72,7 @@ export async function fleetFigures({ ask }: FleetStatements): Promise<FleetFigur
     counts: { ...counts, ...(row.counts as object | null) } as FleetFigures['counts'],
     lateness: Number(row.lateness),
     oldestCheckAge: row.oldest === null ? null : Number(row.oldest),
+    neverChecked: Number(row.unchecked),
     sources: row.sources as FleetFigures['sources'],
     processes: row.processes as FleetFigures['processes'],
   };

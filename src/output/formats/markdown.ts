@@ -1,4 +1,5 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
+import { commandFor } from '../../problems/workspace-command.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import { actionWords } from '../action-words.ts';
 import { addressList } from '../address-list.ts';
@@ -90,7 +91,7 @@ export function reportMarkdown(
     share: bounds.standing,
     rest: moreSteps,
   });
-  const lists = applied ? `voxform status${workspaceFlag}` : '--full';
+  const lists = applied ? commandFor('voxform status', workspaceFlag) : '--full';
   const notes = groupedRemarks(noopNotes(document), full, { ...FORMATS, lists }).map((text) => `- ${text}`);
   page.addList('#### Notes', notes, { share: bounds.notes, rest: moreItems });
   for (const { forms } of blocks) {
@@ -119,7 +120,7 @@ function urgentIn({ applied }: Report, { full, workspaceFlag }: Wording): string
     return [`- **Failed:** ${markdownCode(address)}: ${markdownText(result.error)}${hint}`];
   });
   const skipped = skippedIn(writes).map(({ because, addresses }) => {
-    const lists = `voxform plan${workspaceFlag}`;
+    const lists = commandFor('voxform plan', workspaceFlag);
     const names = addressList(addresses.map(markdownCode), full, { lists });
     return `- **Skipped:** ${names}: ${markdownText(because)}`;
   });

@@ -14,6 +14,7 @@ const figuresOfNothing = {
   counts: Object.fromEntries(shownStatuses.map((status) => [status, 0])) as never,
   lateness: 0,
   oldestCheckAge: null,
+  neverChecked: 0,
   sources: [],
   processes: [],
 };

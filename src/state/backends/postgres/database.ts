@@ -42,8 +42,14 @@ export function databaseAt(address: DatabaseAddress): Database {
 /** From now on `databaseAt` gives this database for the address, such as one that runs in this process. */
 export function provideDatabase(address: DatabaseAddress, database: Database): Disposable {
   const key = keyOf(address);
+  const before = databases.get(key);
   databases.set(key, database);
-  return { [Symbol.dispose]: () => databases.delete(key) };
+  return {
+    [Symbol.dispose]() {
+      if (before === undefined) databases.delete(key);
+      else databases.set(key, before);
+    },
+  };
 }
 
 function keyOf({ connectionString, tls }: DatabaseAddress): string {

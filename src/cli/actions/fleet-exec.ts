@@ -1,0 +1,58 @@
+import { execPrefix } from '../../fleet/addresses.ts';
+import { withControl } from '../../fleet/open-fleet.ts';
+import { openSources } from '../../fleet/sources/open-sources.ts';
+import { misuse } from '../../problems/user-error.ts';
+import type { Context } from '../context.ts';
+import { type FleetFlags, fleetFileOf, projectEnvironment } from './fleet.ts';
+
+/** They mean one workspace, and write to no manifest. */
+const COMMANDS = [
+  'plan',
+  'apply',
+  'drift',
+  'status',
+  'import',
+  'recover',
+  'state',
+  'orphans',
+  'history',
+  'get',
+];
+
+interface ExecFlags extends FleetFlags {
+  readonly address: string;
+  readonly command: readonly string[];
+}
+
+/** Runs a command as if its project named the state that the fleet keeps. */
+export async function fleetExec(context: Context, flags: ExecFlags): Promise<number> {
+  const { address, command } = flags;
+  const { env, cwd, redactor, interrupts } = context;
+  const [name = ''] = command;
+  if (!COMMANDS.includes(name)) {
+    throw misuse(`fleet exec cannot run ${JSON.stringify(name)}`, `Commands: ${COMMANDS.join(', ')}.`);
+  }
+  if (command.some((word) => /^(-[wC]|--(workspace|chdir)(=|$))/.test(word))) {
+    throw misuse(
+      'fleet exec chooses the workspace and the folder itself',
+      'Leave out -w and -C behind the address.',
+    );
+  }
+  const fleet = fleetFileOf(context, flags);
+  const ofProjects = projectEnvironment(env, fleet);
+  const sources = openSources({ fleet, home: cwd, env: ofProjects, redactor });
+  return withControl(fleet, cwd, async (control) => {
+    const wanted = await control.project(address);
+    const { folder } = await sources.checkout(wanted, interrupts.requests);
+    return context.run(command, {
+      cwd,
+      projectFolder: folder,
+      local: sources.local(wanted.source, wanted.project),
+      workspace: wanted.workspace,
+      workspaces: [wanted.workspace],
+      reachedBy: execPrefix(address),
+      // A state may be moved within the database of the fleet, and no such command sends anything to a platform.
+      env: name === 'state' ? env : ofProjects,
+    });
+  });
+}
