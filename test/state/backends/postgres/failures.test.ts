@@ -34,7 +34,7 @@ const failures: readonly Failure[] = [
   {
     reason: 'an unknown host',
     url: () => 'postgres://ann:not-this-one@db.invalid/voxform',
-    message: 'postgres://db.invalid:5432/voxform voices/staging: no such host',
+    message: 'cannot use the state postgres://db.invalid:5432/voxform staging: no such host',
     hint: 'Correct the host in state.url.',
   },
   {
