@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Immutable } from '../values/json.ts';
+import { madeCalls } from './made-calls.ts';
 
 /** The config objects that an answer may show. `knowledge_base_config` is taken and never shown. */
 export const shownConfigs = [
@@ -34,6 +35,8 @@ export const emulatorBehaviour = z.strictObject({
     .prefault({}),
   /** How many seconds `updated_at` of an agent stands after its `published_at` once it was published. */
   updatedAfterPublishing: z.int().min(0).default(0),
+  /** Calls that are made when an agent is published, as if days went by. */
+  calls: madeCalls.nullable().default(null),
   agentCreateStatus: z.union([z.literal(200), z.literal(201)]).default(201),
   /** Shows phone numbers as JSON numbers, which loses the plus and leading zeros. */
   numericNumbers: z.boolean().default(false),

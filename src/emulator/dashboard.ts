@@ -5,6 +5,7 @@ import { publishAgent } from './agents.ts';
 import type { Emulated } from './emulated.ts';
 import { microsecondTime, offsetTime } from './ids-and-clock.ts';
 import { isMarkedKey, type KeyMarker, markKey } from './key-marker.ts';
+import { makeCalls } from './made-calls.ts';
 import { mergePatch } from './merge-patch.ts';
 import { found, notFound } from './refusal.ts';
 import { checkedStrictly } from './request-checks.ts';
@@ -46,7 +47,10 @@ export class Dashboard {
 
   publishAgent(id: string): Stored<'agents'> {
     const agent = found(this.#world.agents.get(id), 'Agent');
-    return publishAgent(this.#world, agent, this.#emulated.behaviour.updatedAfterPublishing);
+    const { updatedAfterPublishing, calls } = this.#emulated.behaviour;
+    const published = publishAgent(this.#world, agent, updatedAfterPublishing);
+    if (calls !== null) makeCalls(this.#world, published, calls);
+    return published;
   }
 
   /** Whether the agent holds this key for its model's provider. */

@@ -23,6 +23,8 @@ export class IdsAndClock {
   readonly #seed: Seed;
   readonly #isSeeded: boolean;
   #time: number;
+  /** Milliseconds by which it is ahead of the machine's. */
+  #ahead = 0;
   #idTime = 0;
   #drawn: number;
 
@@ -31,6 +33,7 @@ export class IdsAndClock {
     this.#seed = seed ?? randomUUID();
     this.#time = from?.time ?? (this.#isSeeded ? SEEDED_START : Date.now());
     this.#drawn = from?.drawn ?? 0;
+    this.skip(0);
   }
 
   get point(): SequencePoint {
@@ -39,8 +42,14 @@ export class IdsAndClock {
 
   /** Milliseconds since 1970 of the next write. */
   advance(): number {
-    this.#time = this.#isSeeded ? this.#time + 1000 : Math.max(this.#time, Date.now());
+    this.#time = this.#isSeeded ? this.#time + 1000 : Math.max(this.#time, Date.now() + this.#ahead);
     return this.#time;
+  }
+
+  /** Lets so many milliseconds go by. */
+  skip(milliseconds: number): void {
+    this.#time += milliseconds;
+    if (!this.#isSeeded) this.#ahead = Math.max(0, this.#time - Date.now());
   }
 
   /** A fresh 26-character id of the ULID form; ids sort in the order in which they were given. */
