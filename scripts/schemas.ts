@@ -10,6 +10,7 @@ import { errorDocument } from '../src/output/error-json-schema.ts';
 import { projectJsonSchema } from '../src/project/project-json-schema.ts';
 import { diffDocument } from '../src/runs/diff/document.ts';
 import { draftDiffDocument } from '../src/runs/draft-diff.ts';
+import { impactDocument } from '../src/runs/impact/impact-document.ts';
 import { historyDocument } from '../src/runs/past-runs.ts';
 import { plansDocument } from '../src/runs/plans-document.ts';
 import { stateDocument } from '../src/state/state-document.ts';
@@ -40,6 +41,7 @@ function schemaFiles(): ReadonlyMap<string, string> {
     ['diff', { title: 'voxform diff', ...z.toJSONSchema(diffDocument) }],
     ['draft-diff', { title: 'voxform versions --diff published', ...z.toJSONSchema(draftDiffDocument) }],
     ['history', { title: 'voxform history', ...z.toJSONSchema(historyDocument) }],
+    ['impact', { title: 'voxform impact', ...z.toJSONSchema(impactDocument) }],
     ['error', { title: 'voxform error', ...z.toJSONSchema(errorDocument) }],
     ['state', { title: 'voxform state', ...z.toJSONSchema(stateDocument) }],
   ];

@@ -12,6 +12,7 @@ export type {
   PlanWarning,
 } from './engine/plan/plan-document.ts';
 export { loadProject } from './library/calls.ts';
+export { type ImpactOptions, impact } from './library/impact-call.ts';
 export type { CallOptions, LoadOptions, LogEntry, Project } from './library/options.ts';
 export type { Applied, ApplyOptions, Drift, Planned, PlanOptions, ReadOptions } from './library/runs.ts';
 export { apply, drift, plan, readPlan } from './library/runs.ts';
@@ -22,4 +23,5 @@ export type { NextStep } from './problems/next-step.ts';
 export { UserError } from './problems/user-error.ts';
 export { InvalidManifests } from './project/invalid-manifests.ts';
 export { InvalidProject } from './project/invalid-project.ts';
+export type { ImpactDocument } from './runs/impact/impact-document.ts';
 export { VERSION } from './version.ts';

@@ -38,6 +38,7 @@ export const GROUPS = [
   'watch',
   'page',
   'growth',
+  'impact',
   'fleet',
 ] as const;
 export type Group = (typeof GROUPS)[number];

@@ -11,6 +11,10 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
   diff: ['diff staging production', 'diff staging production --output json'],
   accept: ['accept --dry-run', 'accept Agent/support-line'],
   versions: ['versions Agent/support-line', 'versions Agent/support-line --diff published'],
+  impact: [
+    'impact Agent/support-line --since 2026-01-31',
+    'impact Agent/support-line --fail-if "session_outcome=escalated>+5%"',
+  ],
   rollback: ['rollback Agent/support-line --to 3 --dry-run', 'rollback Agent/support-line --to 3'],
   import: ['import Agent/support-line 01JEMV1AT0RAGENT0000000001', 'import --from records.csv'],
   export: ['export --out voices', 'export --out voices --agents-from agent-ids.txt'],

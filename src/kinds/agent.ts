@@ -50,6 +50,7 @@ export const agent: Kind = {
   },
 
   versions: {
+    inCalls: 'agent_id',
     list: (client, id) => client.agents.versions(id),
     get: ({ agents }, id, version) =>
       version === 'latest' ? agents.latestVersion(id) : agents.version(id, version),

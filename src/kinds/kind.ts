@@ -103,6 +103,8 @@ interface Ownership {
 
 /** How published versions are read. Neither may write. */
 export interface Versions {
+  /** The field of a call that holds the id of the record. */
+  readonly inCalls: string;
   list(client: PlatformClient, id: string): AsyncIterable<VersionShown>;
   /** The record as it was published under this number, or at last. */
   get(client: PlatformClient, id: string, version: number | 'latest'): Promise<ShownRecord>;

@@ -42,7 +42,7 @@ function dayOf(text: string): string {
 }
 
 /** Milliseconds since 1970. A moment without a zone is one of UTC, as all times of the platform are. */
-function momentOf(text: string): number {
+export function momentOf(text: string): number {
   const hasZone = isDay(text) || /(Z|[+-]\d{2}:?\d{2})$/i.test(text);
   return Date.parse(hasZone ? text : `${text}Z`);
 }

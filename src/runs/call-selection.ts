@@ -9,7 +9,9 @@ type CallRow = Readonly<Record<string, unknown>>;
 export interface CallSelection extends DateRange {
   readonly where?: readonly CallCondition[] | undefined;
   /** Told at the end of calls that the platform gave although they lie outside the range that it was asked for; they are not shown. */
-  onOutside?(count: number): void;
+  readonly onOutside?: ((count: number) => void) | undefined;
+  /** Told of every call that is read. */
+  onRead?(): void;
 }
 
 export interface CallCondition {
@@ -50,13 +52,14 @@ export function callCondition(text: string): CallCondition | { readonly problem:
 /** The calls of a selection. The range narrows the request; what the API has no filter for is looked at here. */
 export async function* selectedCalls(
   client: PlatformClient,
-  { where = [], onOutside, ...range }: CallSelection,
+  { where = [], onOutside, onRead, ...range }: CallSelection,
 ): AsyncGenerator<CallRow> {
   let outside = 0;
   try {
     const filter = asFilter(range);
     const asked = { from: filter.date_from, to: filter.date_to };
     for await (const call of client.calls.list(filter)) {
+      onRead?.();
       if (!isInRange(call, asked)) outside += 1;
       else if (isInRange(call, range) && where.every((condition) => meets(call, condition))) yield call;
     }

@@ -6,7 +6,9 @@ import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.
 import {
   apply,
   drift,
+  type ImpactDocument,
   InvalidManifests,
+  impact,
   type LogEntry,
   loadProject,
   PlatformError,
@@ -135,6 +137,24 @@ describe('a program that uses voxform', () => {
       message: expect.stringContaining('the plan is stale'),
     });
     expect(given.writes()).toBe(2);
+  });
+
+  it('tells what the published versions of an agent did to its calls', async () => {
+    await using made = await setting();
+    const { project, emulator } = made;
+    await apply(await plan(project));
+    const agent = emulator.world.agents.values().find(({ name }) => name === 'day')?.id ?? '';
+    await expect(impact(project, 'Agent/day')).rejects.toThrow('Agent/day was never published');
+    emulator.setBehaviour({ calls: { perDay: 20, days: 2 } });
+    emulator.dashboard.publishAgent(agent);
+    const read: number[] = [];
+    const document: ImpactDocument = await impact(project, 'Agent/day', {
+      onProgress: (calls) => read.push(calls),
+    });
+    expect(document).toMatchObject({ address: 'Agent/day', id: agent, compared: null });
+    expect(document.versions.map(({ calls }) => calls)).toEqual([40 - document.left_out.near_publication]);
+    expect(read.at(-1)).toBe(40);
+    await expect(impact(project, 'Agent/day', { since: 'monday' })).rejects.toThrow('monday is not a date');
   });
 
   it('resends fields that the platform ignored only with --retry-ignored', async () => {

@@ -1,5 +1,14 @@
-import type { Command } from 'commander';
-import { address, collectAddress, outputOption, positiveInteger, withFull, withPlatform } from '../flags.ts';
+import { type Command, InvalidArgumentError } from 'commander';
+import {
+  address,
+  collectAddress,
+  collectText,
+  dateOrMoment,
+  outputOption,
+  positiveInteger,
+  withFull,
+  withPlatform,
+} from '../flags.ts';
 import type { CommandTable } from '../perform.ts';
 
 /** What compares, and what brings values back. */
@@ -47,6 +56,28 @@ export const restoringCommands = {
         )
         .action(perform(async () => (await import('../actions/versions.ts')).versions)),
   },
+  impact: {
+    summary: 'Compare the calls of published versions',
+    define: (command, perform) =>
+      withPlatform(command)
+        .description(
+          'Show what each published version of an agent did to its calls: shares of outcomes, medians, and the difference between two versions with its 95% interval. Reads all calls once.',
+        )
+        .argument('<address>', 'Address, e.g. Agent/support-line', address)
+        .option('--since <date>', 'Only calls that began at this date or time or later, in UTC', dateOrMoment)
+        .option(
+          '--compare <versions>',
+          'Versions to compare, e.g. 3..5 (default: the two newest)',
+          versionPair,
+        )
+        .option(
+          '--fail-if <condition>',
+          'Exit with 2 when the interval of a difference lies beyond a limit, e.g. "session_outcome=escalated>+5%" (repeatable)',
+          collectText,
+        )
+        .addOption(outputOption(['text', 'json', 'html']))
+        .action(perform(async () => (await import('../actions/impact.ts')).impact)),
+  },
   rollback: {
     summary: 'Write a published version into the manifests',
     define: (command, perform) => {
@@ -60,6 +91,13 @@ export const restoringCommands = {
     },
   },
 } satisfies CommandTable;
+
+function versionPair(text: string): readonly [number, number] {
+  const [, from, to] = /^(\d+)\.\.(\d+)$/.exec(text) ?? [];
+  if (from === undefined || to === undefined || Number(from) === Number(to))
+    throw new InvalidArgumentError('Expected two versions, such as 3..5.');
+  return [positiveInteger(from), positiveInteger(to)];
+}
 
 /** The flags of commands that write values of the platform into the manifests. */
 function withWriteBack(command: Command): Command {

@@ -73,7 +73,7 @@ ul.addresses li{overflow-wrap:anywhere}
 .records th,.records td{text-align:left;padding:6px 12px 6px 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere;vertical-align:top}
 @media (min-width:720px){.records td:not(:has(.more),:last-child)>code{white-space:nowrap}}
 .records .field.short{display:block}
-@media (max-width:719px){.records thead{display:none}.records tr{display:block;padding:6px 0;border-bottom:1px solid var(--line)}.records td{display:block;padding:0;border:0}}
+@media (max-width:719px){.records thead{display:none}.records tr{display:block;padding:6px 0;border-bottom:1px solid var(--line)}.records td{display:block;padding:0;border:0}.records td[data-title]:not(:first-child)::before{content:attr(data-title) ": ";color:var(--faint)}}
 main>section[id]{scroll-margin-top:64px}
 main>section>h1{margin-top:24px}
 ul.plain{list-style:none;padding:0;margin:8px 0}
@@ -84,6 +84,17 @@ ul.plain p{margin:0}
 .legend .kind::before{content:"";display:inline-block;width:10px;height:10px;margin-right:6px;border-radius:3px;background:currentColor}
 a{color:var(--ask)}
 li:target{outline:2px solid var(--ask);outline-offset:4px;border-radius:4px}
+h3{font-size:14px;margin:16px 0 4px}
+.plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,320px),1fr));gap:8px 16px}
+.plots figure{margin:0;min-width:0;max-width:420px}
+.plots figcaption{font-size:13px;overflow-wrap:anywhere}
+.plots svg{display:block;width:100%;height:auto;font:11px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+.plots text{fill:var(--faint)}
+.plots .grid{stroke:var(--line)}
+.plots .publication{stroke:var(--odd);stroke-dasharray:3 3}
+.plots .band{fill:var(--ask);opacity:.16}
+.plots .share{fill:none;stroke:var(--ask);stroke-width:1.5}
+.plots .point{fill:var(--ask)}
 footer{color:var(--faint);font-size:13px;padding-top:24px;padding-bottom:32px;overflow-wrap:anywhere}
 @media print{.tools{display:none!important}.picture{max-height:none;overflow:visible}.picture svg{max-width:100%;height:auto}details.resource{break-inside:avoid-page}body{font-size:11px}del,ins,pre .line{print-color-adjust:exact}}
 `;

@@ -59,12 +59,16 @@ interface RecordRow {
   readonly item?: string | undefined;
 }
 
-/** A table of records, without columns that are empty in every row. */
-export function recordsHtml(titles: readonly string[], rows: readonly RecordRow[]): string {
+/** A table of records, without columns that are empty in every row. @param isTitled each cell says its title where rows are blocks. */
+export function recordsHtml(titles: readonly string[], rows: readonly RecordRow[], isTitled = false): string {
   const line = (tag: 'th' | 'td', { cells, item }: RecordRow) => {
-    const filled = cells.filter((_, column) => rows.some((row) => row.cells[column] !== ''));
+    const filled = cells.flatMap((cell, column) => {
+      if (rows.every((row) => row.cells[column] === '')) return [];
+      const title = isTitled && tag === 'td' ? ` data-title="${titles[column]}"` : '';
+      return [`<${tag}${title}>${cell}</${tag}>`];
+    });
     const attribute = item === undefined ? '' : ` data-item="${escapeMarkup(item)}"`;
-    return `<tr${attribute}>${filled.map((cell) => `<${tag}>${cell}</${tag}>`).join('')}</tr>`;
+    return `<tr${attribute}>${filled.join('')}</tr>`;
   };
   return [
     `<div class="listed"><table class="records"><thead>${line('th', { cells: titles })}</thead><tbody>`,

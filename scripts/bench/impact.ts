@@ -1,0 +1,52 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { runNode } from './processes.ts';
+import type { Bench } from './rows.ts';
+import { writeProject } from './workload.ts';
+
+const SERVER = path.join(import.meta.dirname, 'call-server.ts');
+
+/** `impact` over few calls, and over a hundred times as many: memory must not grow with them. */
+export async function impactOfCalls({ bin, folder, emit }: Bench, calls: number): Promise<void> {
+  const few = await measured(bin, path.join(folder, 'few-calls'), calls / 100);
+  const many = await measured(bin, path.join(folder, 'many-calls'), calls);
+  const row = { what: `impact ${calls} calls`, floor: `${calls / 100} calls` };
+  emit({
+    ...row,
+    what: `${row.what}: memory`,
+    floorValue: few.mebibytes,
+    value: many.mebibytes,
+    unit: 'MiB',
+    budget: 1.3,
+  });
+  emit({
+    ...row,
+    floor: '',
+    floorValue: undefined,
+    value: (many.processor / calls) * 1e6,
+    unit: 'µs each',
+    budget: undefined,
+  });
+}
+
+async function measured(bin: string, project: string, calls: number) {
+  const server = fork(SERVER, [String(calls)]);
+  const [{ port }] = (await once(server, 'message')) as [{ port: number }];
+  try {
+    writeProject(project, 1, `http://127.0.0.1:${port}`);
+    const options = { cwd: project, env: { BENCH_API_KEY: 'key-of-the-bench' } };
+    await runNode([bin, 'apply', '--auto-approve', '--quiet'], options);
+    const [address = ''] = (await runNode([bin, 'state', 'list'], options)).stdout.match(/Agent\/\S+/) ?? [];
+    const run = await runNode([bin, 'impact', address, '--output', 'json', '--quiet'], {
+      ...options,
+      memory: true,
+    });
+    const { versions } = JSON.parse(run.stdout) as { versions: { calls: number }[] };
+    const counted = versions.reduce((sum, each) => sum + each.calls, 0);
+    if (counted < calls * 0.99) throw new Error(`impact counted ${counted} of ${calls} calls`);
+    return { mebibytes: run.mebibytes ?? Number.NaN, processor: run.processor ?? Number.NaN };
+  } finally {
+    server.disconnect();
+  }
+}

@@ -1,0 +1,85 @@
+import { impactHtml } from '../../output/html/impact-html.ts';
+import { impactText } from '../../output/impact-text.ts';
+import { jsonText } from '../../output/json-text.ts';
+import { didYouMean } from '../../problems/suggest.ts';
+import { ExitCode, misuse } from '../../problems/user-error.ts';
+import { type FailCondition, failCondition, isMet, shareIn } from '../../runs/impact/conditions.ts';
+import type { Compared, ImpactDocument } from '../../runs/impact/impact-document.ts';
+import { type Impact, measureImpact } from '../../runs/impact/measure-impact.ts';
+import type { ShareField } from '../../runs/impact/tally.ts';
+import { openWorkspace } from '../../runs/open-workspace.ts';
+import { stateToRead } from '../../runs/planning.ts';
+import { versionedRecord } from '../../runs/versioned-record.ts';
+import type { Context } from '../context.ts';
+import type { PlatformFlags } from '../flags.ts';
+import { progressFor } from './planning.ts';
+
+export interface ImpactFlags extends PlatformFlags {
+  readonly address: string;
+  readonly since?: string;
+  readonly compare?: readonly [number, number];
+  readonly failIf?: readonly string[];
+  readonly output: 'text' | 'json' | 'html';
+}
+
+export async function impact(context: Context, options: ImpactFlags): Promise<number> {
+  const { address, since, compare, output, failIf = [] } = options;
+  const conditions = failIf.map(conditionOf);
+  const opened = await openWorkspace(context, { requireKey: true });
+  const state = await stateToRead(context, opened);
+  const { id, versions } = versionedRecord(address, state);
+  const { workspace } = opened;
+  const { log, terminal } = context;
+  const progress = progressFor(context);
+  const measured = await opened.withClient(options, (client) =>
+    measureImpact({
+      ...{ address, id, versions, client, workspace, since, compare },
+      onOutside: (count) =>
+        log.warn(`The platform ignored the date range: ${count} earlier calls are left out.`),
+      onProgress: (calls) => progress.read({ done: calls, total: calls, inFlight: 0, growing: true }),
+    }),
+  );
+  progress.clear();
+  terminal.out(rendered(measured, output, context));
+  return codeFor(context, measured.document, conditions);
+}
+
+function conditionOf(text: string): FailCondition {
+  const condition = failCondition(text);
+  if ('problem' in condition) throw misuse(`--fail-if ${text}: ${condition.problem}`);
+  return condition;
+}
+
+function rendered(measured: Impact, output: ImpactFlags['output'], { terminal, now }: Context): string {
+  switch (output) {
+    case 'text':
+      return impactText(measured.document, terminal.style);
+    case 'json':
+      return jsonText(measured.document);
+    case 'html':
+      return impactHtml(measured, now());
+    default:
+      return output satisfies never;
+  }
+}
+
+function codeFor(
+  { log }: Context,
+  { compared }: ImpactDocument,
+  conditions: readonly FailCondition[],
+): number {
+  if (conditions.length > 0 && compared === null)
+    log.warn('--fail-if has nothing to compare: there is only one version');
+  if (compared === null) return ExitCode.ok;
+  for (const condition of conditions) warnOfUnknown(condition, compared, log);
+  const met = conditions.filter((condition) => isMet(condition, compared));
+  for (const { text } of met) log.warn(`--fail-if ${text} is met`);
+  return met.length > 0 ? ExitCode.changes : ExitCode.ok;
+}
+
+/** A misspelt value would pass for ever. */
+function warnOfUnknown({ text, field, value }: FailCondition, compared: Compared, log: Context['log']): void {
+  if (value === undefined || shareIn(compared, field as ShareField, value) !== undefined) return;
+  const known = Object.keys(compared.shares[field as ShareField]);
+  log.warn(`--fail-if ${text}: no call has ${field}=${value}${didYouMean(value, known)}`);
+}

@@ -1,0 +1,86 @@
+import type { ImpactDocument } from '../../runs/impact/impact-document.ts';
+import type { Impact } from '../../runs/impact/measure-impact.ts';
+import { measures, shareFields } from '../../runs/impact/tally.ts';
+import { comparedRows, quantilesText, shareText, valuesOf } from '../impact-words.ts';
+import { escapeMarkup } from '../markup.ts';
+import { htmlPage, recordsHtml, timeHtml } from './page.ts';
+import { sharePlot } from './share-plot.ts';
+
+/** Values of a field that have a plot: rare ones would be flat lines. */
+const MOST_PLOTS = 6;
+
+/** What the versions did to the calls, with a plot of each share over time, as a page of its own. */
+export function impactHtml({ document, overTime }: Impact, made: Date): string {
+  const { address, id, since, versions, notes } = document;
+  const where = [
+    escapeMarkup(id),
+    since === null ? '' : `calls since ${escapeMarkup(since)}`,
+    timeHtml(made),
+  ];
+  const plots = shareFields.flatMap((field) => {
+    const values = valuesOf(field, versions).slice(0, MOST_PLOTS);
+    if (values.length === 0) return [];
+    const drawn = values.map(
+      (value) =>
+        `<figure><figcaption>${escapeMarkup(value)}</figcaption>${sharePlot({ field, value, versions, ...overTime })}</figure>`,
+    );
+    return [`<h3><code>${field}</code></h3><div class="plots">${drawn.join('')}</div>`];
+  });
+  const body = [
+    `<header><h1>voxform impact: ${escapeMarkup(address)}</h1>`,
+    `<p class="where">${where.filter(Boolean).join(' · ')}</p></header><main>`,
+    comparedHtml(document),
+    '<section><h2>Versions</h2>',
+    versionsHtml(document),
+    '</section>',
+    plots.length === 0
+      ? ''
+      : `<section><h2>Shares over time <small>with their 95% intervals; a dashed line is a publication</small></h2>${plots.join('\n')}</section>`,
+    `<section><h2>Notes</h2><ul>${notes.map((note) => `<li>${escapeMarkup(note)}</li>`).join('')}</ul></section>`,
+    `</main><footer>voxform ${escapeMarkup(document.voxform_version)}</footer>`,
+  ];
+  return htmlPage({ title: `voxform impact: ${address}`, body: body.join('\n') });
+}
+
+function comparedHtml({ compared, versions }: ImpactDocument): string {
+  if (compared === null)
+    return '<p class="summary">Only one published version: there is nothing to compare.</p>';
+  const rows = comparedRows(compared, versions).map(({ title, before, after, said, difference }) => ({
+    cells: [
+      `<code>${escapeMarkup(title)}</code>`,
+      escapeMarkup(before),
+      escapeMarkup(after),
+      difference.verdict === 'too_few_calls'
+        ? `<span class="faint">${escapeMarkup(said)}</span>`
+        : `<strong>${escapeMarkup(said)}</strong>`,
+    ],
+  }));
+  const titles = [
+    'Figure',
+    `Version ${compared.from}`,
+    `Version ${compared.to}`,
+    'Difference (95% interval)',
+  ];
+  return `<section><h2>Version ${compared.from} to version ${compared.to}</h2>${recordsHtml(titles, rows, true)}</section>`;
+}
+
+function versionsHtml({ versions }: ImpactDocument): string {
+  const figures = versions.map((each) => ({
+    cells: [
+      `v${each.version}`,
+      escapeMarkup(each.published_at.slice(0, 19).replace('T', ' ')),
+      each.calls.toLocaleString('en'),
+      ...measures.map((measure) => quantilesText(each, measure)),
+    ],
+  }));
+  const shares = shareFields.flatMap((field) =>
+    valuesOf(field, versions).map((value) => ({
+      cells: [
+        `<code>${escapeMarkup(`${field}=${value}`)}</code>`,
+        ...versions.map((each) => shareText(each, field, value)),
+      ],
+    })),
+  );
+  const titles = ['Share', ...versions.map(({ version }) => `Version ${version}`)];
+  return `${recordsHtml(['Version', 'Published', 'Calls', ...measures], figures, true)}${recordsHtml(titles, shares, true)}`;
+}

@@ -1,0 +1,110 @@
+import type { ImpactVersion } from '../../runs/impact/impact-document.ts';
+import { wilson } from '../../runs/impact/intervals.ts';
+import type { Period, ShareField } from '../../runs/impact/tally.ts';
+import { escapeMarkup } from '../markup.ts';
+
+interface SharePlot {
+  readonly field: ShareField;
+  readonly value: string;
+  readonly periods: readonly Period[];
+  /** Milliseconds. */
+  readonly width: number;
+  readonly versions: readonly ImpactVersion[];
+}
+
+/** In pixels: as wide as a phone has room for, so that its texts are never scaled down. */
+const size = { width: 320, height: 150, left: 42, right: 8, top: 16, bottom: 22 } as const;
+const plot = { width: size.width - size.left - size.right, height: size.height - size.top - size.bottom };
+/** Points of a line: more would be a band of noise. */
+const MOST_POINTS = 40;
+const SCALES = [0.05, 0.1, 0.2, 0.25, 0.5, 1] as const;
+
+/** The share of a value over time, with its interval as a band and the publications as dashed lines. */
+export function sharePlot({ field, value, periods, width, versions }: SharePlot): string {
+  const points = gathered(periods).map(({ start, end, calls, count }) => ({
+    at: (start + end) / 2,
+    ...wilson(count(field, value), calls),
+  }));
+  const [first, last] = [periods[0]?.start ?? 0, (periods.at(-1)?.start ?? 0) + width];
+  const most = SCALES.find((scale) => points.every((point) => point.value <= scale)) ?? 1;
+  const x = (at: number): number => size.left + ((at - first) / Math.max(1, last - first)) * plot.width;
+  const y = (share: number): number => size.top + (1 - Math.min(1, share / most)) * plot.height;
+  const place = (at: number, share: number): string => `${x(at).toFixed(1)},${y(share).toFixed(1)}`;
+  const band = [
+    ...points.map(({ at, high }) => place(at, high)),
+    ...points.toReversed().map(({ at, low }) => place(at, low)),
+  ];
+  const grid = [0, most / 2, most].map(
+    (share) =>
+      `<line class="grid" x1="${size.left}" x2="${size.width - size.right}" y1="${y(share).toFixed(1)}" y2="${y(share).toFixed(1)}"/>` +
+      `<text x="${size.left - 5}" y="${(y(share) + 4).toFixed(1)}" text-anchor="end">${Number((share * 100).toFixed(1))}%</text>`,
+  );
+  return [
+    `<svg viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${escapeMarkup(labelOf(value, points, versions))}">`,
+    ...grid,
+    ...publications(versions, { first, last, x }),
+    `<polygon class="band" points="${band.join(' ')}"/>`,
+    `<polyline class="share" points="${points.map(({ at, value: share }) => place(at, share)).join(' ')}"/>`,
+    ...(points.length > MOST_POINTS
+      ? []
+      : points.map(
+          ({ at, value: share }) =>
+            `<circle class="point" cx="${x(at).toFixed(1)}" cy="${y(share).toFixed(1)}" r="2"/>`,
+        )),
+    `<text x="${size.left}" y="${size.height - 6}">${dayOf(first)}</text>`,
+    `<text x="${size.width - size.right}" y="${size.height - 6}" text-anchor="end">${dayOf(last)}</text>`,
+    '</svg>',
+  ].join('');
+}
+
+/** Periods put together until they are few enough to be told apart. */
+function gathered(periods: readonly Period[]) {
+  const each = Math.ceil(periods.length / MOST_POINTS);
+  return Array.from({ length: Math.ceil(periods.length / Math.max(1, each)) }, (_, index) => {
+    const part = periods.slice(index * each, (index + 1) * each);
+    return {
+      start: part[0]?.start ?? 0,
+      end: part.at(-1)?.start ?? 0,
+      calls: part.reduce((sum, { shares }) => sum + shares.calls, 0),
+      count: (field: ShareField, value: string) =>
+        part.reduce((sum, { shares }) => sum + (shares.of(field).get(value) ?? 0), 0),
+    };
+  });
+}
+
+interface Axis {
+  readonly first: number;
+  readonly last: number;
+  x(at: number): number;
+}
+
+/** A label that would stand in the one before is left out. */
+function publications(versions: readonly ImpactVersion[], { first, last, x }: Axis): string[] {
+  let free = 0;
+  return versions.flatMap(({ version, published_at }) => {
+    const at = Date.parse(published_at);
+    if (at < first || at > last) return [];
+    const left = x(at);
+    const line = `<line class="publication" x1="${left.toFixed(1)}" x2="${left.toFixed(1)}" y1="${size.top}" y2="${size.height - size.bottom}"/>`;
+    if (left < free) return [line];
+    const label = `v${version}`;
+    free = left + 7 * label.length + 4;
+    const anchor = left > size.width - 30 ? ' text-anchor="end"' : '';
+    return [`${line}<text x="${left.toFixed(1)}" y="${size.top - 5}"${anchor}>${label}</text>`];
+  });
+}
+
+function labelOf(
+  value: string,
+  points: readonly { readonly value: number }[],
+  versions: readonly ImpactVersion[],
+): string {
+  const [first, last] = [points[0], points.at(-1)].map(
+    (point) => `${((point?.value ?? 0) * 100).toFixed(1)}%`,
+  );
+  return `Share of ${value} over time, from ${first} to ${last}, with ${versions.length} publications`;
+}
+
+function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}

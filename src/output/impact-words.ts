@@ -1,0 +1,100 @@
+import type { Compared, Difference, ImpactVersion } from '../runs/impact/impact-document.ts';
+import { type Measure, measures, type ShareField, shareFields } from '../runs/impact/tally.ts';
+
+/** `12.3% (10.1 to 14.7)`, with its 95 % interval; a dash where the version has no calls. */
+export function shareText(version: ImpactVersion, field: ShareField, value: string): string {
+  if (version.calls === 0) return '-';
+  const share = shareOf(version, field, value);
+  const percent = (part: number): string => (part * 100).toFixed(1);
+  return share === undefined
+    ? '0'
+    : `${percent(share.share)}% (${percent(share.low)} to ${percent(share.high)})`;
+}
+
+/** Undefined where no call of the version has the value. */
+function shareOf({ shares }: ImpactVersion, field: ShareField, value: string) {
+  return Object.hasOwn(shares[field], value) ? shares[field][value] : undefined;
+}
+
+/** Median and 95th percentile, e.g. `2:59, p95 7:07`. */
+export function quantilesText(version: ImpactVersion, measure: Measure): string {
+  const { median, p95 } = version[measure];
+  return median === null ? '-' : `${measureText(measure, median)}, p95 ${measureText(measure, p95)}`;
+}
+
+/** `3:05` or `0.42`; a dash where no call shows the field. */
+function measureText(measure: Measure, value: number | null): string {
+  if (value === null) return '-';
+  if (measure !== 'duration') return String(Number(value.toPrecision(4)));
+  const seconds = Math.round(value);
+  const minutes = Math.floor(seconds / 60);
+  const two = (part: number): string => String(part).padStart(2, '0');
+  if (minutes < 60) return `${minutes}:${two(seconds % 60)}`;
+  return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`;
+}
+
+/** What a row of the comparison is about. */
+export interface ComparedRow {
+  readonly title: string;
+  readonly before: string;
+  readonly after: string;
+  readonly difference: Difference;
+  /** `-4.1 points (-6.2 to -2.0)`, or that there are too few calls. */
+  readonly said: string;
+}
+
+const TOO_FEW = 'too few calls to tell';
+
+/** All differences, shares before medians. @param versions those of the document */
+export function comparedRows(compared: Compared, versions: readonly ImpactVersion[]): ComparedRow[] {
+  const sides = [compared.from, compared.to].map((wanted) =>
+    versions.find(({ version }) => version === wanted),
+  );
+  const row = (title: string, difference: Difference, said: string, of: (side: ImpactVersion) => string) => {
+    const [before = '-', after = '-'] = sides.map((side) => (side === undefined ? '-' : of(side)));
+    return { title, before, after, difference, said };
+  };
+  const shares = shareFields.flatMap((field) =>
+    Object.entries(compared.shares[field]).map(([value, difference]) => {
+      const said = differenceText(difference, (each) => signed(each * 100, 1), ' points');
+      return row(`${field}=${value}`, difference, said, (side) =>
+        shareText(side, field, value).replace(/ .*/, ''),
+      );
+    }),
+  );
+  const medians = measures.map((measure) => {
+    const isDuration = measure === 'duration';
+    const text = (each: number) => (isDuration ? signed(each, 0) : signed(Number(each.toPrecision(3))));
+    const said = differenceText(compared[measure], text, isDuration ? ' s' : '');
+    return row(`median ${measure}`, compared[measure], said, (side) =>
+      measureText(measure, side[measure].median),
+    );
+  });
+  return [...shares, ...medians];
+}
+
+function differenceText(
+  { difference, low, high, verdict }: Difference,
+  text: (value: number) => string,
+  unit: string,
+): string {
+  if (difference === null || low === null || high === null) return TOO_FEW;
+  const interval = `${text(low)} to ${text(high)}`;
+  return verdict === 'too_few_calls'
+    ? `${TOO_FEW} (${interval})`
+    : `${text(difference)}${unit} (${interval})`;
+}
+
+function signed(value: number, digits?: number): string {
+  const text = digits === undefined ? String(value) : value.toFixed(digits).replace(/^-(?=0(\.0+)?$)/, '');
+  return Number(text) > 0 ? `+${text}` : text;
+}
+
+/** The values of a field over all versions, the most frequent first. */
+export function valuesOf(field: ShareField, versions: readonly ImpactVersion[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { shares } of versions)
+    for (const [value, { count }] of Object.entries(shares[field]))
+      counts.set(value, (counts.get(value) ?? 0) + count);
+  return [...counts].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1)).map(([value]) => value);
+}

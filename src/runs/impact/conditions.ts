@@ -1,0 +1,48 @@
+import { didYouMean } from '../../problems/suggest.ts';
+import type { Compared, Difference } from './impact-document.ts';
+import { measures, type ShareField, shareFields } from './tally.ts';
+
+/** A change that is not acceptable, e.g. `session_outcome=escalated>+5%`. */
+export interface FailCondition {
+  readonly text: string;
+  readonly field: string;
+  /** Of a field that is counted. */
+  readonly value: string | undefined;
+  readonly operator: '>' | '<';
+  /** A part of one, or in the unit of the field. */
+  readonly limit: number;
+}
+
+/** The condition, or what is wrong with the text. */
+export function failCondition(text: string): FailCondition | { readonly problem: string } {
+  const [, field = '', value, operator, number, percent] =
+    /^\s*(\w+)\s*(?:=\s*(.+?))?\s*([<>])\s*([+-]?\d+(?:\.\d+)?)\s*(%)?\s*$/.exec(text) ?? [];
+  if (operator === undefined)
+    return { problem: 'expected a condition such as session_outcome=escalated>+5% or duration>+30' };
+  const isShare = shareFields.some((each) => each === field);
+  if (!isShare && !measures.some((each) => each === field)) {
+    return { problem: `no figure for ${field}${didYouMean(field, [...shareFields, ...measures])}` };
+  }
+  if (isShare && (value === undefined || percent === undefined)) {
+    return { problem: `${field} is counted by value: expected ${field}=VALUE${operator}${number}%` };
+  }
+  if (!isShare && (value !== undefined || percent !== undefined)) {
+    return { problem: `${field} has a median: expected ${field}${operator}${number}` };
+  }
+  const limit = Number(number) / (isShare ? 100 : 1);
+  return { text: text.trim(), field, value, operator: operator as '>' | '<', limit };
+}
+
+/** True where the interval of the difference lies beyond the limit. */
+export function isMet({ field, value, operator, limit }: FailCondition, compared: Compared): boolean {
+  const found =
+    value === undefined ? compared[field as 'duration'] : shareIn(compared, field as ShareField, value);
+  const { low, high } = found ?? {};
+  if (low == null || high == null) return false;
+  return operator === '>' ? low > limit : high < limit;
+}
+
+/** Undefined where no call of the two versions has the value. */
+export function shareIn({ shares }: Compared, field: ShareField, value: string): Difference | undefined {
+  return Object.hasOwn(shares[field], value) ? shares[field][value] : undefined;
+}

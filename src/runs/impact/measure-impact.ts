@@ -1,0 +1,187 @@
+import type { VersionShown, Versions } from '../../kinds/kind.ts';
+import type { PlatformClient } from '../../platform/client.ts';
+import { isWithin, momentOf } from '../../platform/date-range.ts';
+import { UserError } from '../../problems/user-error.ts';
+import { VERSION } from '../../version.ts';
+import { selectedCalls } from '../call-selection.ts';
+import { compareVersions } from './compare-versions.ts';
+import { IMPACT_FORMAT_VERSION, type ImpactDocument, type ImpactVersion } from './impact-document.ts';
+import { wilson } from './intervals.ts';
+import { type PublishedVersion, PublishedVersions } from './published-versions.ts';
+import { measures, OTHERS, type Period, SharesOverTime, shareFields, VersionTally } from './tally.ts';
+
+export interface ImpactSelection {
+  /** A date or a moment: calls that began before do not count. */
+  readonly since?: string | undefined;
+  /** The versions to compare; the two newest where absent. */
+  readonly compare?: readonly [from: number, to: number] | undefined;
+}
+
+interface Measuring extends ImpactSelection {
+  readonly address: string;
+  readonly id: string;
+  readonly versions: Versions;
+  readonly client: PlatformClient;
+  readonly workspace: { readonly name: string; readonly workspaceId: string };
+  /** Told of calls that the platform gave although they lie outside the range that it was asked for. */
+  onOutside?(count: number): void;
+  /** Told how many calls were read. */
+  onProgress?: ((calls: number) => void) | undefined;
+}
+
+export interface Impact {
+  readonly document: ImpactDocument;
+  /** The shares of all versions, in periods of `width` milliseconds. */
+  readonly overTime: { readonly periods: readonly Period[]; readonly width: number };
+}
+
+/**
+ * What the published versions of a record did to its calls. Reads the versions, and once all calls from the first version or from `since` on;
+ * memory grows with the number of versions alone.
+ * @throws UserError where nothing was published, or a version to compare is not there.
+ */
+export async function measureImpact(measuring: Measuring): Promise<Impact> {
+  const { address, id, versions: kind, client, workspace, since, compare, onOutside, onProgress } = measuring;
+  if (since !== undefined && Number.isNaN(momentOf(since))) throw new UserError(`${since} is not a date`);
+  const published = new PublishedVersions(await shownVersions(measuring));
+  const [first] = published.all;
+  if (first === undefined) throw new UserError(`${address} was never published`);
+  const shown = published.all.filter(
+    ({ version, until }) =>
+      since === undefined || until === null || isWithin(until, { from: since }) || compare?.includes(version),
+  );
+  const from =
+    since === undefined || isWithin(first.published_at, { from: since }) ? first.published_at : since;
+  const begin = momentOf(from);
+  const tallies = new Map(shown.map(({ version }) => [version, new VersionTally()]));
+  const [before, after] = sidesOf(shown, compare, address);
+  const overTime = new SharesOverTime();
+  let [read, near, withoutStart] = [0, 0, 0];
+  const where = [{ field: kind.inCalls, operator: '=' as const, value: id }];
+  for await (const call of selectedCalls(client, {
+    from,
+    where,
+    onOutside,
+    onRead: () => onProgress?.(++read),
+  })) {
+    const start = typeof call.start_time === 'string' ? momentOf(call.start_time) : Number.NaN;
+    if (Number.isNaN(start)) withoutStart += 1;
+    else if (start < begin) continue;
+    else if (published.isNearPublication(start)) near += 1;
+    else {
+      tallies.get(published.at(start)?.version ?? 0)?.add(call);
+      overTime.add(start, call);
+    }
+  }
+  const sides = [before, after].flatMap((version) => {
+    const tally = tallies.get(version ?? 0);
+    return version === undefined || tally === undefined ? [] : [{ version, tally }];
+  });
+  const [one, other] = sides;
+  const document: ImpactDocument = {
+    format_version: IMPACT_FORMAT_VERSION,
+    voxform_version: VERSION,
+    workspace: workspace.name,
+    workspace_id: workspace.workspaceId,
+    address,
+    id,
+    since: since ?? null,
+    versions: shown.map((version) =>
+      versionFigures(version, tallies.get(version.version) ?? new VersionTally()),
+    ),
+    compared: one === undefined || other === undefined ? null : compareVersions(one, other),
+    left_out: { near_publication: near, without_start: withoutStart },
+    notes: notesOf({ published, tallies, near, withoutStart }),
+  };
+  return { document, overTime: { periods: overTime.periods, width: overTime.width } };
+}
+
+/** The list, with the time of publication read one by one where the list does not show it. */
+async function shownVersions({ versions, client, id }: Measuring): Promise<VersionShown[]> {
+  const all: VersionShown[] = [];
+  for await (const each of versions.list(client, id)) {
+    const { version, published_at } = each;
+    if (published_at != null) all.push(each);
+    else
+      all.push({
+        version,
+        published_at: (await versions.get(client, id, version)).published_at as string | null,
+      });
+  }
+  return all;
+}
+
+/** The versions to compare, as far as there are two. */
+function sidesOf(
+  shown: readonly PublishedVersion[],
+  compare: ImpactSelection['compare'],
+  address: string,
+): readonly (number | undefined)[] {
+  if (compare === undefined) return shown.length < 2 ? [] : shown.slice(-2).map(({ version }) => version);
+  for (const version of compare) {
+    if (shown.some((each) => each.version === version)) continue;
+    throw new UserError(`${address} has no published version ${version}`, {
+      hint: `Run voxform versions ${address} to list its versions.`,
+    });
+  }
+  return compare;
+}
+
+export function versionFigures(
+  { version, published_at, until }: PublishedVersion,
+  tally: VersionTally,
+): ImpactVersion {
+  const { calls } = tally.shares;
+  const shares = shareFields.map((field) => {
+    const counts = [...tally.shares.of(field)].sort(([a], [b]) => (a < b ? -1 : 1));
+    const each = counts.map(([value, count]) => {
+      const { value: share, low, high } = wilson(count, calls);
+      return [value, { count, share, low, high }];
+    });
+    return [field, Object.fromEntries(each)];
+  });
+  const quantiles = measures.map((measure) => {
+    const counts = tally.measured[measure];
+    return [measure, { median: counts.quantile(0.5) ?? null, p95: counts.quantile(0.95) ?? null }];
+  });
+  return {
+    version,
+    published_at,
+    until,
+    calls,
+    shares: Object.fromEntries(shares),
+    ...Object.fromEntries(quantiles),
+  } as ImpactVersion;
+}
+
+interface NoteFacts {
+  readonly published: PublishedVersions;
+  readonly tallies: ReadonlyMap<number, VersionTally>;
+  readonly near: number;
+  readonly withoutStart: number;
+}
+
+function notesOf({ published, tallies, near, withoutStart }: NoteFacts): string[] {
+  const all = [...tallies.values()];
+  const rounded = measures.flatMap((measure) => {
+    const digits = all.flatMap(({ measured }) => measured[measure].digits ?? []);
+    return digits.length === 0
+      ? []
+      : [`Values of ${measure} are rounded to ${Math.min(...digits)} significant digits.`];
+  });
+  const others = shareFields.filter((field) => all.some(({ shares }) => shares.of(field).has(OTHERS)));
+  return [
+    'The platform does not show which version a call used: each call counts for the version that was the latest when it began.',
+    `Calls within a minute of a publication are left out: ${near}.`,
+    ...(withoutStart === 0 ? [] : [`Calls without a start time are left out: ${withoutStart}.`]),
+    ...published.undated.map(
+      (version) =>
+        `The platform does not show when version ${version} was published: its calls count for the version before it.`,
+    ),
+    ...others.map(
+      (field) => `${field} has too many values: the rarer ones are counted together as ${OTHERS}.`,
+    ),
+    ...rounded,
+    'The units of e2e_latency and of cost are not documented.',
+  ];
+}

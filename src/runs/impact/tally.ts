@@ -1,0 +1,122 @@
+import { ValueCounts } from './value-counts.ts';
+
+/** Fields of a call whose values are counted. */
+export const shareFields = ['session_outcome', 'end_reason', 'session_status'] as const;
+/** Those that are measured: seconds, and whatever the platform means by a latency and a cost. */
+export const measures = ['duration', 'e2e_latency', 'cost'] as const;
+
+export type ShareField = (typeof shareFields)[number];
+export type Measure = (typeof measures)[number];
+
+export type Call = Readonly<Record<string, unknown>>;
+
+/** Stands for the value of calls that show none. */
+export const NOT_SHOWN = '(not shown)';
+/** Stands for the values that are too many to be counted apart. */
+export const OTHERS = '(others)';
+
+/** Values of a field that are counted apart. Real ones are few; what holds an id or a text must not fill the memory. */
+const MOST_VALUES = 100;
+
+/** Calls by the values of their fields. */
+export class Shares {
+  readonly #counts = new Map(shareFields.map((field) => [field, new Map<string, number>()]));
+  #calls = 0;
+
+  get calls(): number {
+    return this.#calls;
+  }
+
+  of(field: ShareField): ReadonlyMap<string, number> {
+    return this.#counts.get(field) ?? new Map();
+  }
+
+  add(call: Call): void {
+    this.#calls += 1;
+    for (const [field, counts] of this.#counts) {
+      const value = call[field];
+      count(counts, typeof value === 'string' && value !== '' ? value : NOT_SHOWN, 1);
+    }
+  }
+
+  merge(other: Shares): void {
+    this.#calls += other.calls;
+    for (const [field, counts] of this.#counts)
+      for (const [value, times] of other.of(field)) count(counts, value, times);
+  }
+}
+
+function count(counts: Map<string, number>, value: string, times: number): void {
+  const counted = counts.has(value) || counts.size < MOST_VALUES ? value : OTHERS;
+  counts.set(counted, (counts.get(counted) ?? 0) + times);
+}
+
+/** The calls of one version. */
+export class VersionTally {
+  readonly shares = new Shares();
+  readonly measured: Readonly<Record<Measure, ValueCounts>> = {
+    duration: new ValueCounts(),
+    e2e_latency: new ValueCounts(),
+    cost: new ValueCounts(),
+  };
+
+  add(call: Call): void {
+    this.shares.add(call);
+    for (const measure of measures) {
+      const value = measure === 'duration' ? secondsOf(call.duration) : call[measure];
+      if (typeof value === 'number' && Number.isFinite(value)) this.measured[measure].add(value);
+    }
+  }
+}
+
+/** Seconds of `HH:MM:SS`. */
+function secondsOf(duration: unknown): number | undefined {
+  const [, hours, minutes, seconds] = /^(\d+):(\d\d):(\d\d)(?:\.\d+)?$/.exec(String(duration)) ?? [];
+  return seconds === undefined ? undefined : Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
+}
+
+/** Milliseconds of the first width of a period. */
+const HOUR = 3_600_000;
+const MOST_PERIODS = 240;
+
+export interface Period {
+  /** Milliseconds since 1970. */
+  readonly start: number;
+  readonly shares: Shares;
+}
+
+/** Shares of the calls that began in each of some periods of equal length, which grows so that they stay few. */
+export class SharesOverTime {
+  #width = HOUR;
+  #periods = new Map<number, Shares>();
+
+  /** Milliseconds. */
+  get width(): number {
+    return this.#width;
+  }
+
+  /** In order. */
+  get periods(): Period[] {
+    const rising = [...this.#periods].sort(([a], [b]) => a - b);
+    return rising.map(([index, shares]) => ({ start: index * this.#width, shares }));
+  }
+
+  /** @param start milliseconds since 1970 */
+  add(start: number, call: Call): void {
+    this.#at(this.#periods, Math.floor(start / this.#width)).add(call);
+    while (this.#periods.size > MOST_PERIODS) this.#widen();
+  }
+
+  #widen(): void {
+    const wider = new Map<number, Shares>();
+    for (const [index, shares] of this.#periods) this.#at(wider, Math.floor(index / 2)).merge(shares);
+    this.#periods = wider;
+    this.#width *= 2;
+  }
+
+  #at(periods: Map<number, Shares>, index: number): Shares {
+    const found = periods.get(index) ?? new Shares();
+    periods.set(index, found);
+    return found;
+  }
+}

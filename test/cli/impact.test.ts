@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import type { ImpactDocument } from '../../src/runs/impact/impact-document.ts';
+import { schemaProblems } from '../schema-problems.ts';
+import { agentManifest, testWorkspace } from './workspace.ts';
+
+const FILE = 'manifests/day.yaml';
+const calls = {
+  perDay: 50,
+  days: 10,
+  session_outcome: { resolved: 0.7, escalated: 0.3 },
+  versions: { '2': { session_outcome: { resolved: 0.95, escalated: 0.05 }, duration: 120 } },
+};
+
+/** An agent with two published versions, and the calls of ten days after each. */
+async function twoVersions() {
+  const workspace = await testWorkspace({ [FILE]: agentManifest('day') }, { behaviour: { calls } });
+  for (const prompt of ['Be kind.', 'Be brief.']) {
+    await workspace.folder.write(FILE, agentManifest('day', prompt));
+    await workspace.run('apply', '--auto-approve');
+    workspace.emulator.dashboard.publishAgent([...workspace.emulator.world.agents.keys()][0] ?? '');
+  }
+  return workspace;
+}
+
+describe('voxform impact', () => {
+  it('tells versions apart in every format, and reads each call once', async () => {
+    await using workspace = await twoVersions();
+    workspace.emulator.clearRequests();
+    const { stdout } = await workspace.run('impact', 'Agent/day', '--output', 'json');
+    const document = JSON.parse(stdout) as ImpactDocument;
+    expect(schemaProblems('impact', document)).toEqual([]);
+    expect(document.versions.map(({ version }) => version)).toEqual([1, 2]);
+    const { near_publication: near } = document.left_out;
+    expect(document.versions.reduce((sum, each) => sum + each.calls, near)).toBe(1000);
+    expect(document.compared).toMatchObject({
+      ...{ from: 1, to: 2, duration: { verdict: 'lower' } },
+      shares: { session_outcome: { escalated: { verdict: 'lower' }, resolved: { verdict: 'higher' } } },
+    });
+    const asked = workspace.emulator.requests.map(({ path }) => path.replace(/\?.*|\/01\w+/g, ''));
+    expect(asked).toEqual(['/api/v1/agents/versions', ...Array(10).fill('/api/v1/call-histories')]);
+
+    const text = (await workspace.run('impact', 'Agent/day')).stdout;
+    expect(text).toMatch(
+      /session_outcome=escalated +\d+\.\d% +\d+\.\d% +-\d+(\.\d)? points \(-[\d.]+ to -[\d.]+\)/,
+    );
+    expect(text.replace(/\s+/g, ' ')).toContain('does not show which version a call used');
+    const html = (await workspace.run('impact', 'Agent/day', '--output', 'html')).stdout;
+    expect(html).toMatch(/^<!doctype html>/);
+    expect(html.match(/<svg /g)).toHaveLength(7);
+    expect(html).toContain('class="publication"');
+  });
+
+  it('fails where a difference lies beyond a limit, and only then', async () => {
+    await using workspace = await twoVersions();
+    const code = async (...conditions: string[]) => {
+      const flags = conditions.flatMap((condition) => ['--fail-if', condition]);
+      return workspace.run('impact', 'Agent/day', ...flags);
+    };
+    expect((await code('session_outcome=resolved>+10%')).code).toBe(2);
+    expect((await code('session_outcome=resolved>+90%')).code).toBe(0);
+    expect((await code('session_outcome=escalated>+5%', 'session_outcome=escalated<-10%')).code).toBe(2);
+    expect((await code('duration<-20')).code).toBe(2);
+    expect((await code('session_outcome=escalated>+5%')).code).toBe(0);
+    const misspelt = await code('session_outcome=escalatd>+5%');
+    expect(misspelt.code).toBe(0);
+    expect(misspelt.stderr.replace(/\s+/g, ' ')).toContain('did you mean "escalated"?');
+    expect(
+      (await workspace.run('impact', 'Agent/day', '--since', '2026-01-12', '--fail-if', 'duration>+1')).code,
+    ).toBe(0);
+  });
+
+  it('says what is wrong', async () => {
+    await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
+    await workspace.run('apply', '--auto-approve');
+    const cases: readonly (readonly [readonly string[], number, string])[] = [
+      [['impact', 'Agent/day'], 1, 'Agent/day was never published'],
+      [['impact', 'Agent/dya'], 64, 'did you mean "Agent/day"?'],
+      [['impact', 'Webhook/x'], 64, 'has no versions'],
+      [['impact', 'Agent/day', '--compare', '2'], 64, 'Expected two versions'],
+      [['impact', 'Agent/day', '--since', 'monday'], 64, 'Expected a date'],
+      [['impact', 'Agent/day', '--fail-if', 'cost'], 64, 'expected a condition'],
+      [['impact', 'Agent/day', '--fail-if', 'costs>1'], 64, 'did you mean "cost"?'],
+      [['impact', 'Agent/day', '--fail-if', 'session_outcome>5%'], 64, 'expected session_outcome=VALUE>5%'],
+      [['impact', 'Agent/day', '--fail-if', 'cost=1>5%'], 64, 'expected cost>5'],
+    ];
+    for (const [args, expected, message] of cases) {
+      const { code, stderr } = await workspace.run(...args);
+      expect(stderr.replace(/\s+/g, ' '), args.join(' ')).toContain(message);
+      expect(code, args.join(' ')).toBe(expected);
+    }
+    workspace.emulator.dashboard.publishAgent([...workspace.emulator.world.agents.keys()][0] ?? '');
+    const first = await workspace.run('impact', 'Agent/day', '--fail-if', 'cost>1');
+    expect(first.code).toBe(0);
+    expect(first.stderr.replace(/\s+/g, ' ')).toContain('there is only one version');
+  });
+});
