@@ -12,6 +12,7 @@ const layers = [
   'git',
   'values',
   'platform',
+  'hosting',
   'emulator',
   'manifests',
   'state',

@@ -9,7 +9,7 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
   status: ['status --only drifted', 'status --wait-published --timeout 5m'],
   watch: ['watch', 'watch --mode apply --auto-approve --interval 1m'],
   diff: ['diff staging production', 'diff staging production --output json'],
-  accept: ['accept --dry-run', 'accept Agent/support-line'],
+  accept: ['accept --dry-run', 'accept --pull-request --auto-approve'],
   versions: ['versions Agent/support-line', 'versions Agent/support-line --diff published'],
   impact: [
     'impact Agent/support-line --since 2026-01-31',

@@ -1,27 +1,7 @@
-import type { Json } from '../values/json.ts';
-import { type ChangedFile, renderFileDiffs, unifiedDiff } from './file-diff.ts';
+import type { Acceptance } from '../runs/accept.ts';
+import { renderFileDiffs, unifiedDiff } from './file-diff.ts';
 import { plural } from './plural.ts';
 import { paragraphs, type Style, section } from './style.ts';
-
-/** A value that goes from the platform into the manifests. */
-interface AcceptedValue {
-  readonly address: string;
-  readonly path: string;
-  readonly value: Json | undefined;
-}
-
-/** What an accept writes, and what it leaves. */
-export interface Acceptance {
-  readonly files: readonly ChangedFile[];
-  readonly accepted: readonly AcceptedValue[];
-  readonly refused: readonly {
-    readonly address: string;
-    readonly path: string | null;
-    readonly why: string;
-  }[];
-  /** Asked for by address, and as applied. */
-  readonly unmoved: readonly string[];
-}
 
 /** What is said of values that go into the manifests, by where they come from. */
 export interface AcceptanceWords {

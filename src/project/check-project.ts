@@ -215,6 +215,7 @@ function projectFrom(document: ProjectDocument, settings: Settings, context: Pro
       minResources: guards.min_resources ?? defaultGuards.minResources,
     },
     windows: windowsFrom(document.watch),
+    pullRequests: document.pull_requests ?? {},
     webhooks: (document.notify ?? []).map((webhook) => ({ ...webhook, on: webhook.on ?? [...notifyEvents] })),
   };
 }

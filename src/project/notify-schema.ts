@@ -35,8 +35,8 @@ const secretName = z
 const variableName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'expected the name of a variable' });
-const secretForm = z.strictObject({ $secret: secretName.describe('Name of the secret.') });
-const envForm = z.strictObject({ $env: variableName.describe('Name of the environment variable.') });
+export const secretForm = z.strictObject({ $secret: secretName.describe('Name of the secret.') });
+export const envForm = z.strictObject({ $env: variableName.describe('Name of the environment variable.') });
 
 const NOT_A_URL = 'expected an http or https URL, { $env: NAME } or { $secret: NAME }';
 

@@ -3,6 +3,7 @@ import { settingForms } from '../manifests/setting-forms.ts';
 import { MOST_GIVEN } from '../platform/concurrency-limit.ts';
 import { stateSchema } from '../state/state-place.ts';
 import { notifySchema } from './notify-schema.ts';
+import { pullRequestsSchema } from './pull-requests-schema.ts';
 import { watchSchema } from './watch-schema.ts';
 
 const baseUrl = z
@@ -167,6 +168,7 @@ export const projectSchema = z.strictObject({
   guards: guardsSchema.optional(),
   watch: watchSchema.optional(),
   notify: notifySchema.optional(),
+  pull_requests: pullRequestsSchema.optional(),
 });
 
 export type ProjectDocument = z.infer<typeof projectSchema>;

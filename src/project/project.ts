@@ -6,6 +6,7 @@ import type { StatePlace } from '../state/state-place.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { Secret, Value } from '../values/value.ts';
 import type { Webhook } from './notify-schema.ts';
+import type { PullRequestSettings } from './pull-requests-schema.ts';
 import type { ApplyWindow } from './watch-schema.ts';
 
 /** A `voxform.yaml`, checked. What it takes from the environment is read in, as far as it is set. */
@@ -27,6 +28,7 @@ export interface ProjectConfig {
   readonly windows: readonly ApplyWindow[];
   /** The webhooks that watch notifies. */
   readonly webhooks: readonly Webhook[];
+  readonly pullRequests: PullRequestSettings;
   /** Asked before a manifest is parsed. */
   readonly documents?: DocumentCache | undefined;
 }

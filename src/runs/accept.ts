@@ -8,10 +8,12 @@ import { kinds, lookups } from '../kinds/index.ts';
 import type { Kind, Lookup, ShownRecord } from '../kinds/kind.ts';
 import { type Address, kindOf, type Resource } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
-import type { WantedValue } from '../project/write-back/edit-plan.ts';
+import type { FileEdit, WantedValue } from '../project/write-back/edit-plan.ts';
+import { planEdits } from '../project/write-back/plan-edits.ts';
 import type { State } from '../state/state.ts';
 import type { Json } from '../values/json.ts';
 import { isTainted, references, revealed, withReferences } from '../values/value.ts';
+import type { OpenWorkspace } from './open-workspace.ts';
 
 /** Something that somebody changed on the platform and that no manifest can take over. */
 export interface NotAcceptable {
@@ -98,6 +100,57 @@ function lookupsOf({ wanted }: Referring): Set<Lookup> {
     if (lookup !== undefined) needed.add(lookup);
   }
   return needed;
+}
+
+/** Values for the manifests, and what cannot go into them. */
+export interface ValuesFound extends Acceptable {
+  /** Ids of what a `$ref` can name. */
+  readonly records: ReadonlyMap<Address, string>;
+}
+
+/** A drift, and what its values are looked up in. */
+export interface DriftFacts {
+  readonly opened: OpenWorkspace;
+  readonly state: State;
+  /** That the manifests declare. */
+  readonly resources: readonly Resource[];
+  readonly drift: PlanDocument;
+  readonly client: PlatformClient;
+}
+
+/** @param addresses those asked for; none for all. */
+export async function driftValues(
+  { opened, state, resources, drift, client }: DriftFacts,
+  addresses: readonly Address[] = [],
+): Promise<ValuesFound> {
+  const found = acceptable(drift, addresses);
+  const declared = new Set(resources.map(({ address }) => address));
+  const { workspaceId } = opened.workspace;
+  const { wanted } = found;
+  const records = await referableRecords({ state, planned: drift, declared, wanted, client, workspaceId });
+  return { ...found, records };
+}
+
+/** What an accept writes, and what it leaves. */
+export interface Acceptance extends Pick<Acceptable, 'refused' | 'unmoved'> {
+  readonly files: readonly FileEdit[];
+  readonly accepted: readonly WantedValue[];
+}
+
+/** How the project's files are to change so that they have these values. Reads files, writes none. */
+export async function acceptanceOf(
+  { project, workspace }: OpenWorkspace,
+  { wanted, records, refused, unmoved }: ValuesFound,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Acceptance> {
+  const edits = await planEdits({ project, workspace, kinds, lookups, env, wanted, records });
+  const left = new Set(edits.refused.map(({ address, path }) => `${address} ${path}`));
+  return {
+    files: edits.files,
+    accepted: wanted.filter(({ address, path }) => !left.has(`${address} ${path}`)),
+    refused: [...refused, ...edits.refused],
+    unmoved,
+  };
 }
 
 interface RollingBack {

@@ -1,27 +1,51 @@
 import { driftOf } from '../../engine/decide/drift.ts';
 import { refuseUnknown } from '../../engine/decide/scope.ts';
-import { acceptable, referableRecords } from '../../runs/accept.ts';
+import type { Address } from '../../manifests/resource.ts';
+import { misuse } from '../../problems/user-error.ts';
+import { type DriftFacts, driftValues } from '../../runs/accept.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
+import { acceptByRequest } from './accept-request.ts';
 import { planAll } from './planning.ts';
 import { type WriteBackOptions, writeBack } from './write-back.ts';
 
 export interface AcceptOptions extends PlatformFlags, WriteBackOptions {
   /** None for all that drifted. */
   readonly address: readonly string[];
+  readonly pullRequest?: boolean;
 }
 
-/** Writes what somebody changed on the platform into the manifests. Writes nothing to the platform, nor to the state. */
+/** Writes what somebody changed on the platform into the manifests, or into a request. Writes nothing to the platform, nor to the state. */
 export async function accept(context: Context, options: AcceptOptions): Promise<number> {
+  const { address: addresses, pullRequest = false } = options;
+  if (pullRequest && addresses.length > 0) {
+    throw misuse('--pull-request takes no addresses: it keeps one pull request for all drift of a workspace');
+  }
   const opened = await openWorkspace(context, { requireKey: true });
-  const found = await driftFound(context, opened, options);
+  if (pullRequest) {
+    return withDrift(context, { opened, options, addresses }, (facts) =>
+      acceptByRequest(context, facts, options),
+    );
+  }
+  const found = await withDrift(context, { opened, options, addresses }, (facts) =>
+    driftValues(facts, addresses),
+  );
   const words = { verb: 'Accept', nothing: 'No drift to accept.' };
   return writeBack(context, opened, { found, options, command: 'voxform accept', words });
 }
 
-async function driftFound(context: Context, opened: OpenWorkspace, options: AcceptOptions) {
-  const { address: addresses } = options;
+interface DriftSought {
+  readonly opened: OpenWorkspace;
+  readonly options: AcceptOptions;
+  readonly addresses: readonly Address[];
+}
+
+async function withDrift<T>(
+  context: Context,
+  { opened, options, addresses }: DriftSought,
+  work: (facts: DriftFacts) => Promise<T>,
+): Promise<T> {
   const { resources } = await opened.desired();
   const state = await opened.state();
   const earlier = resources.flatMap(({ kind, previousNames }) =>
@@ -30,13 +54,10 @@ async function driftFound(context: Context, opened: OpenWorkspace, options: Acce
   const known = [...resources.map(({ address }) => address), ...earlier, ...state.resources.keys()];
   refuseUnknown(addresses, { known: new Set([...known, ...state.pending.keys()]) });
   return opened.withClient(options, async (client) => {
-    const flags = { ...options, target: addresses, refresh: true, evenIfAll: true, retryIgnored: true };
+    // A value that the platform keeps is no drift: a person accepts it, and no request.
+    const retryIgnored = options.pullRequest !== true;
+    const flags = { ...options, target: addresses, refresh: true, evenIfAll: true, retryIgnored };
     const { plan } = await planAll(context, { opened, state, client, desired: resources, flags });
-    const found = acceptable(driftOf(plan), addresses);
-    const declared = new Set(resources.map(({ address }) => address));
-    const { workspaceId } = opened.workspace;
-    const { wanted } = found;
-    const around = { state, planned: plan.document, declared, wanted, client, workspaceId };
-    return { ...found, records: await referableRecords(around) };
+    return work({ opened, state, resources, drift: driftOf(plan), client });
   });
 }

@@ -33,6 +33,10 @@ export const restoringCommands = {
           'Write drift back into the manifests: each value that changed on the platform, in the file that sets it. Shows the diff first, and the changes that cannot be written back. Writes nothing to the platform.',
         )
         .argument('[address...]', 'Only these resources (default: all that drifted)', collectAddress)
+        .option(
+          '--pull-request',
+          'Open, update or close the pull request of the workspace instead of writing files',
+        )
         .action(perform(async () => (await import('../actions/accept.ts')).accept)),
   },
   versions: {

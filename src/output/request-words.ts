@@ -1,0 +1,34 @@
+import type { KeptRequest } from '../runs/drift-request/keep-request.ts';
+import { escapeControls } from './escape-controls.ts';
+
+/** In a clause how the request of a workspace stands; undefined where there is none. */
+export function requestWords(kept: KeptRequest): string | undefined {
+  const said = words(kept);
+  return said === undefined ? undefined : escapeControls(said);
+}
+
+function words(kept: KeptRequest): string | undefined {
+  switch (kept.is) {
+    case 'none':
+      return undefined;
+    case 'open':
+      return `pull request ${kept.did === 'nothing' ? 'open' : kept.did}: ${kept.url}`;
+    case 'closed':
+      return `pull request closed, because the drift has ended: ${kept.url}`;
+    case 'rejected':
+      return `somebody closed the pull request for this drift, so it stays closed: ${kept.url}`;
+    case 'foreign': {
+      const where = kept.url === undefined ? '' : `: ${kept.url}`;
+      return `the branch ${kept.branch} has commits that voxform did not make, so it stays as it is${where}`;
+    }
+    case 'behind':
+      return `no pull request: the branch ${kept.base} has other texts than were read: ${kept.files.join(', ')}`;
+    default:
+      return kept satisfies never;
+  }
+}
+
+/** True where drift waits for a person to look at something else than the request. */
+export function needsPerson({ is }: KeptRequest): boolean {
+  return is === 'rejected' || is === 'foreign' || is === 'behind';
+}

@@ -1,0 +1,154 @@
+import { hash } from 'node:crypto';
+import path from 'node:path';
+import type { PlanDocument } from '../../engine/plan/plan-document.ts';
+import { HostClient } from '../../hosting/host-client.ts';
+import type { HostKind } from '../../hosting/host-kind.ts';
+import { hostKinds } from '../../hosting/index.ts';
+import { Inputs } from '../../manifests/inputs.ts';
+import { realPath } from '../../manifests/read-file.ts';
+import { UserError } from '../../problems/user-error.ts';
+import { Secret } from '../../values/value.ts';
+import {
+  type Acceptance,
+  acceptanceOf,
+  type DriftFacts,
+  driftValues,
+  type NotAcceptable,
+} from '../accept.ts';
+import type { OpenWorkspace } from '../open-workspace.ts';
+import type { RunContext } from '../run-context.ts';
+import { type KeptRequest, keepRequest, type RequestWanted } from './keep-request.ts';
+import { type ProjectOrigin, type RequestPlace, requestPlace } from './request-place.ts';
+
+export interface RequestSubject {
+  readonly drift: PlanDocument;
+  /** That the request does not have. */
+  readonly refused: readonly NotAcceptable[];
+  readonly workspaceFlag: string;
+}
+
+/** Words a request, in Markdown. */
+export interface RequestWriter {
+  text(subject: RequestSubject): string;
+  ended(subject: RequestSubject): string;
+}
+
+/** What the manifests are to be changed to, so that they say what the platform shows. No secret is in it. */
+export async function proposedDrift(context: RunContext, facts: DriftFacts): Promise<Acceptance> {
+  const found = await driftValues(facts);
+  const { redact } = context.redactor;
+  const isSecret = ({ value }: { readonly value: unknown }): boolean => {
+    const text = JSON.stringify(value) ?? '';
+    return redact(text) !== text;
+  };
+  const kept = found.wanted.filter(isSecret);
+  const refused = kept.map(({ address, path: field }) => ({
+    address,
+    path: field,
+    why: 'its value holds a secret',
+  }));
+  return acceptanceOf(
+    facts.opened,
+    {
+      ...found,
+      wanted: found.wanted.filter((each) => !kept.includes(each)),
+      refused: [...found.refused, ...refused],
+    },
+    context.env,
+  );
+}
+
+interface Proposing extends Pick<DriftFacts, 'opened' | 'drift'> {
+  readonly acceptance: Acceptance;
+  readonly origin: ProjectOrigin;
+  readonly writer: RequestWriter;
+  readonly signal: AbortSignal;
+}
+
+export interface RequestProposal {
+  readonly place: RequestPlace;
+  readonly wanted: RequestWanted;
+  /** The same while the request is to stay as it is. */
+  readonly key: string;
+}
+
+/** @throws UserError where it is not known where the request belongs. */
+export async function proposalOf(
+  { env, redactor }: RunContext,
+  { opened, drift, acceptance, origin, writer, signal }: Proposing,
+): Promise<RequestProposal> {
+  const { project, workspace, workspaceFlag } = opened;
+  const place = await requestPlace({ project, workspace: workspace.name, origin, env, signal });
+  const { accepted, refused } = acceptance;
+  const subject = { drift, refused, workspaceFlag };
+  const wanted: RequestWanted = {
+    branch: place.branch,
+    base: place.base,
+    title: place.title,
+    workspace: `${place.folder || '.'}:${workspace.name}`,
+    drift: hash('sha256', JSON.stringify([accepted, refused])).slice(0, 32),
+    text: redactor.redact(writer.text(subject)),
+    ended: redactor.redact(writer.ended(subject)),
+    files: acceptance.files.map(({ file, before, after }) => ({
+      path: path.posix.join(place.folder, realName(project.root, file)),
+      before,
+      after,
+    })),
+  };
+  return { place, wanted, key: hash('sha256', JSON.stringify([place, wanted])) };
+}
+
+/** Of what a link leads to, relative to the root, with slashes. */
+function realName(root: string, file: string): string {
+  return path.relative(root, realPath(path.join(root, file))).replaceAll(path.sep, '/');
+}
+
+/**
+ * Brings the request on its host in line with the proposal.
+ * @param patience milliseconds for which the host may make us wait.
+ * @throws HostProblem, UserError
+ */
+export async function carryOutProposal(
+  { env, redactor, log }: RunContext,
+  opened: OpenWorkspace,
+  {
+    proposal: { place, wanted },
+    patience,
+    signal,
+  }: { readonly proposal: RequestProposal; readonly patience: number; readonly signal: AbortSignal },
+): Promise<KeptRequest> {
+  const { api, repository } = place;
+  const kind: HostKind = hostKinds[place.host];
+  const token = tokenOf(opened, kind, env);
+  if (token.isSet) redactor.add(token.reveal());
+  const shown = `${repository} on ${new URL(api).host}`;
+  const client = new HostClient({
+    api,
+    shown,
+    token,
+    rights: kind.rights,
+    ...(kind.headers !== undefined && { headers: kind.headers }),
+    network: opened.network(api),
+    signal,
+    patience,
+    redact: redactor.redact,
+    onNotice: (message) => log.info(message),
+  });
+  try {
+    return await keepRequest(kind.open(client, { repository, shown }), wanted, signal);
+  } finally {
+    await client.close();
+  }
+}
+
+function tokenOf({ project, workspace }: OpenWorkspace, kind: HostKind, env: RunContext['env']): Secret {
+  const form = project.pullRequests.token ?? { $secret: kind.token };
+  const { secretsDir } = workspace;
+  const inputs = new Inputs({ root: project.root, env, secretsDir, vars: {}, mustBeSet: false });
+  const found = inputs.named(form);
+  if (!('value' in found)) throw new UserError(found.message);
+  const { value } = found;
+  if (value instanceof Secret) return value;
+  const name = '$env' in form ? form.$env : form.$secret;
+  return new Secret(name, typeof value === 'string' && value !== '' ? value : undefined);
+}

@@ -1,0 +1,142 @@
+import { isRefName, parseGitAddress } from '../../git/git-address.ts';
+import { gitEnvironment, lastWords, type ProcessEnvironment, runGit } from '../../git/run-git.ts';
+import { type HostName, hostKinds, hostNames } from '../../hosting/index.ts';
+import { remoteServer } from '../../hosting/remote-address.ts';
+import { UserError } from '../../problems/user-error.ts';
+import type { ProjectConfig } from '../../project/project.ts';
+import type { PullRequestSettings } from '../../project/pull-requests-schema.ts';
+
+/** The repository that a project was fetched from. */
+export interface FetchedFrom {
+  /** Without a password. */
+  readonly address: string;
+  /** Branch, tag or commit. */
+  readonly ref: string;
+  /** The project folder in it, with slashes; empty for its root. */
+  readonly folder: string;
+}
+
+/** That, or the project folder in a checkout, as an absolute path. */
+export type ProjectOrigin = FetchedFrom | { readonly checkout: string };
+
+/** Where requests for a workspace of a project belong. */
+export interface RequestPlace {
+  readonly host: HostName;
+  /** Address of the API, without a slash at the end. */
+  readonly api: string;
+  readonly repository: string;
+  /** Undefined for the default branch of the repository. */
+  readonly base: string | undefined;
+  readonly branch: string;
+  readonly title: string;
+  /** Of the project, in the repository: see `FetchedFrom`. */
+  readonly folder: string;
+}
+
+interface Placing {
+  readonly project: ProjectConfig;
+  readonly workspace: string;
+  readonly origin: ProjectOrigin;
+  readonly env: ProcessEnvironment;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Settings come first, then what a CI job is told of its host, then the address of the remote.
+ * @throws UserError where that does not tell all.
+ */
+export async function requestPlace(placing: Placing): Promise<RequestPlace> {
+  const { project, workspace, origin, env } = placing;
+  const settings = project.pullRequests;
+  const fetched = 'checkout' in origin ? undefined : origin;
+  const { address, folder } = fetched ?? (await checkoutOf(placing));
+  const remote = address === undefined ? undefined : remoteServer(address);
+  const jobs = hostNames.flatMap((name) => {
+    const job = fetched === undefined ? hostKinds[name].inJob(env) : undefined;
+    return job === undefined ? [] : [{ name, ...job }];
+  });
+  const host =
+    settings.host ??
+    jobs[0]?.name ??
+    (remote && hostNames.find((name) => hostKinds[name].isAt(remote.hostname)));
+  if (host === undefined) {
+    const from =
+      address === undefined ? 'there is no remote origin' : `the remote is ${shownAddress(address)}`;
+    throw new UserError(`cannot tell on which host to open a pull request: ${from}`, {
+      hint: `Set pull_requests.host to ${hostNames.join(' or ')}, and pull_requests.api_url and pull_requests.repository where the remote does not tell them.`,
+    });
+  }
+  const kind = hostKinds[host];
+  const job = jobs.find(({ name }) => name === host);
+  const api = settings.api_url ?? job?.api ?? (remote && kind.apiOf(remote));
+  const repository = settings.repository ?? job?.repository ?? remote?.path;
+  if (api === undefined) throw untold('api_url', 'to the address of the API');
+  if (repository === undefined || !kind.isRepository(repository)) {
+    throw untold('repository', `to its path on the host, such as acme/voices`, repository);
+  }
+  const fill = (text: string): string =>
+    text.replaceAll('{workspace}', () => workspace).replaceAll('{project}', () => folder || '.');
+  return {
+    host,
+    api: api.replace(/\/+$/, ''),
+    repository,
+    base: settings.base ?? fetched?.ref,
+    branch: branchOf(settings, { workspace, folder, fill }),
+    title: fill(settings.title ?? `Accept drift of ${folder === '' ? '' : '{project}:'}{workspace}`),
+    folder,
+  };
+}
+
+function untold(setting: string, to: string, wrong?: string): UserError {
+  const what = wrong === undefined ? '' : `: ${JSON.stringify(wrong)} is none`;
+  return new UserError(`cannot tell the ${setting} of the host for pull requests${what}`, {
+    hint: `Set pull_requests.${setting} ${to}.`,
+  });
+}
+
+interface Naming {
+  readonly workspace: string;
+  readonly folder: string;
+  fill(text: string): string;
+}
+
+/** Of its own for each workspace, and never a folder of another. */
+function branchOf({ branch }: PullRequestSettings, { workspace, folder, fill }: Naming): string {
+  const project = folder === '' ? '' : `${folder.replaceAll('/', '+').replace(/[^\p{L}\p{N}_.+-]/gu, '-')}@`;
+  const name = branch === undefined ? `voxform/drift/${project}${workspace}` : fill(branch);
+  if (isRefName(name)) return name;
+  throw new UserError(`${JSON.stringify(name)} is not a valid name of a branch`, {
+    hint: 'Set pull_requests.branch.',
+  });
+}
+
+/** Without a password. */
+function shownAddress(address: string): string {
+  return address.replace(/\/\/[^/]*@/, '//');
+}
+
+/** @throws UserError where the project is in no repository. */
+async function checkoutOf({ project, origin, env, signal }: Placing) {
+  const root = 'checkout' in origin ? origin.checkout : project.root;
+  const git = (...args: string[]) => runGit(['-C', root, ...args], { env: gitEnvironment(env), signal });
+  const [prefix, remote] = await Promise.all([
+    git('rev-parse', '--show-prefix'),
+    git('remote', 'get-url', 'origin'),
+  ]);
+  if (prefix.code !== 0) {
+    throw new UserError(`${root} is in no usable Git repository: ${lastWords(prefix.complaint)}`, {
+      hint: 'A pull request needs a project in a checkout of its repository, or watch --git.',
+    });
+  }
+  const address = remote.code === 0 ? remote.out.toString().trim() : undefined;
+  return { folder: prefix.out.toString().trim().replace(/\/$/, ''), address };
+}
+
+/** The origin of a project that is fetched from an address, as a person gave it. */
+export function originOf(
+  text: string,
+  { ref, folder, cwd }: { readonly ref: string; readonly folder: string; readonly cwd: string },
+): FetchedFrom {
+  const { url: address } = parseGitAddress(text, { cwd, option: 'git' });
+  return { address, ref, folder: folder === '.' ? '' : folder };
+}

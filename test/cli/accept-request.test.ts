@@ -1,0 +1,361 @@
+import { describe, expect, it } from 'vitest';
+import { type Fault, READER, TOKEN } from '../hosting/code-host-fake.ts';
+import { AGENTS, DriftProject, type HostName } from '../hosting/drift-project.ts';
+import { step } from '../step.ts';
+
+const BRANCH = 'voxform/drift/test';
+
+describe.each<HostName>(['github', 'gitlab'])('accept --pull-request on %s', (name) => {
+  it('keeps one request while the drift lasts, from its beginning to its end', async () => {
+    await using project = await DriftProject.open(name);
+    const { host } = project;
+    const { repository } = host;
+
+    await step('without drift, nothing is sent but a look for a request', async () => {
+      expect((await project.accept()).stdout).toContain('No drift to accept.');
+      expect(host.writes).toEqual([]);
+    });
+
+    project.edit('day', { llm_config: { temperature: 0.9 } });
+    const first = await step('a dry run shows what the request would have', async () => {
+      const dry = await project.accept('--dry-run');
+      expect(dry.stdout).toContain('+    temperature: 0.9 # not too warm');
+      expect(host.writes).toEqual([]);
+      const done = await project.accept();
+      expect(done, done.stderr).toMatchObject({ code: 0 });
+      const [request] = host.requests;
+      expect(done.stdout).toMatch(new RegExp(`Pull request opened: http://\\S+/${request?.number}\n`));
+      expect(request).toMatchObject({
+        state: 'open',
+        branch: BRANCH,
+        base: 'main',
+        title: 'Accept drift of test',
+      });
+      expect(project.text(BRANCH, 'manifests/agents.yaml')).toBe(AGENTS.replace('0.5', '0.9'));
+      expect(repository.commits('main', BRANCH)).toHaveLength(1);
+      expect(repository.changed('main', BRANCH)).toEqual(['manifests/agents.yaml']);
+      expect(request?.body).toContain('llm_config.temperature: 0.9');
+      expect(request?.body).not.toContain('Not in this request');
+      expect(project.git('-C', project.clone, 'status', '--porcelain')).toBe('');
+      return request?.number ?? 0;
+    });
+
+    await step('the same drift: nothing is written again', async () => {
+      const { length } = host.writes;
+      expect((await project.accept()).stdout).toContain('Pull request open:');
+      expect(host.writes).toHaveLength(length);
+    });
+
+    await step('the drift changes: the branch grows by a commit, and the text follows', async () => {
+      project.edit('day', { llm_config: { temperature: 0.8 }, prompt_config: { prompt: 'Be very kind.' } });
+      expect((await project.accept()).stdout).toContain('Pull request updated:');
+      expect(project.text(BRANCH, 'manifests/agents.yaml')).toBe(AGENTS.replace('0.5', '0.8'));
+      expect(project.text(BRANCH, 'prompts/day.md')).toBe('Be very kind.\n');
+      expect(repository.commits('main', BRANCH)).toHaveLength(2);
+      expect(host.request(first).body).toContain('Be very');
+    });
+
+    await step('a part of the drift ends: the branch loses that file', async () => {
+      project.edit('day', { prompt_config: { prompt: 'Be kind.' } });
+      expect((await project.accept()).stdout).toContain('Pull request updated:');
+      expect(repository.changed('main', BRANCH)).toEqual(['manifests/agents.yaml']);
+      expect(repository.commits('main', BRANCH)).toHaveLength(1);
+      expect(host.request(first).state).toBe('open');
+      expect(repository.branches).toEqual([BRANCH]);
+    });
+
+    await step('the drift ends: the request is closed, and stays closed', async () => {
+      project.edit('day', { llm_config: { temperature: 0.5 } });
+      expect((await project.accept()).stdout).toContain('Pull request closed, because the drift has ended:');
+      expect(host.request(first).state).toBe('closed');
+      const { length } = host.writes;
+      expect((await project.accept()).code).toBe(0);
+      expect(host.writes).toHaveLength(length);
+    });
+
+    await step('it drifts again: the same request is reopened', async () => {
+      project.edit('day', { llm_config: { temperature: 0.9 } });
+      expect((await project.accept()).stdout).toContain('Pull request reopened:');
+      expect(host.requests).toHaveLength(1);
+      expect(host.request(first).state).toBe('open');
+      expect(project.text(BRANCH, 'manifests/agents.yaml')).toContain('temperature: 0.9');
+    });
+
+    await step('a person merges it: the next plan has nothing to do', async () => {
+      host.merge(first);
+      project.pull();
+      expect((await project.sure('plan', '--detailed-exitcode')).code).toBe(0);
+      expect((await project.accept()).stdout).toContain('No drift to accept.');
+    });
+
+    await step('it drifts once more: there is a new request, from the new base', async () => {
+      project.edit('day', { llm_config: { temperature: 0.1 } });
+      expect((await project.accept()).stdout).toContain('Pull request opened:');
+      expect(host.requests.map(({ state }) => state)).toEqual(['merged', 'open']);
+      expect(repository.commits('main', BRANCH)).toHaveLength(1);
+      expect(repository.mergeBase('main', BRANCH)).toBe(repository.head('main'));
+    });
+  });
+
+  it('leaves what people do on the host alone', async () => {
+    await using project = await DriftProject.open(name);
+    const { host } = project;
+    const { repository } = host;
+    project.edit('day', { llm_config: { temperature: 0.9 } });
+    await project.accept();
+    const [{ number = 0 } = {}] = host.requests;
+
+    await step('a person writes above the text: it stays', async () => {
+      host.request(number).body =
+        `Please wait for Bob.\r\n\r\n${host.request(number).body.replaceAll('\n', '\r\n')}`;
+      project.edit('day', { llm_config: { temperature: 0.8 } });
+      await project.accept();
+      expect(host.request(number).body).toMatch(/^Please wait for Bob\.\n\n<!-- voxform drift/);
+      expect(host.request(number).body).toContain('0.8');
+    });
+
+    await step('a person commits to the branch: nothing of it is touched', async () => {
+      const theirs = repository.push(BRANCH, { 'notes.txt': 'Wait.\n' });
+      project.edit('day', { llm_config: { temperature: 0.7 } });
+      const { length } = host.writes;
+      const told = await project.accept();
+      expect(told.code).toBe(1);
+      expect(told.stdout).toContain(
+        `The branch ${BRANCH} has commits that voxform did not make, so it stays as it is`,
+      );
+      project.edit('day', { llm_config: { temperature: 0.5 } });
+      expect((await project.accept()).code).toBe(1);
+      expect(host.writes).toHaveLength(length);
+      expect(repository.head(BRANCH)).toBe(theirs);
+      expect(host.request(number).state).toBe('open');
+    });
+
+    await step('a person amends the commit of voxform, with its message: that is told too', async () => {
+      const ours = repository.commits('main', BRANCH)[0];
+      const amended = repository.commitOn(repository.head('main'), {
+        files: { 'manifests/agents.yaml': AGENTS.replace('0.5', '0.6') },
+        message: ours?.message ?? '',
+      });
+      repository.set(BRANCH, amended);
+      project.edit('day', { llm_config: { temperature: 0.7 } });
+      expect((await project.accept()).stdout).toContain('has commits that voxform did not make');
+      expect(repository.head(BRANCH)).toBe(amended);
+    });
+
+    await step('the branch is deleted: it is made anew, with a new request', async () => {
+      repository.set(BRANCH, undefined);
+      host.close(number);
+      const done = await project.accept();
+      expect(done.stdout).toContain('Pull request opened:');
+      expect(host.requests.map(({ state }) => state)).toEqual(['closed', 'open']);
+    });
+
+    await step('a person closes it: it stays closed while the drift is the same', async () => {
+      const { number: second = 0 } = host.requests.at(-1) ?? {};
+      host.close(second);
+      const { length } = host.writes;
+      const told = await project.accept();
+      expect(told.code).toBe(1);
+      expect(told.stdout).toContain('Somebody closed the pull request for this drift, so it stays closed:');
+      expect(host.writes).toHaveLength(length);
+      project.edit('day', { llm_config: { temperature: 0.75 } });
+      expect((await project.accept()).stdout).toContain('Pull request reopened:');
+      expect(host.requests).toHaveLength(2);
+    });
+  });
+
+  it('follows its base, and writes nothing that was made for other manifests', async () => {
+    await using project = await DriftProject.open(name);
+    const { repository } = project.host;
+    project.edit('day', { llm_config: { temperature: 0.9 } });
+    await project.accept();
+    const before = repository.head(BRANCH);
+
+    await step('the base moves on elsewhere: the branch stays', async () => {
+      repository.push('main', { 'README.md': 'Voices\n' });
+      project.pull();
+      await project.accept();
+      expect(repository.head(BRANCH)).toBe(before);
+    });
+
+    const changed = AGENTS.replace('Our agents', 'All agents');
+    await step('the file was changed on the base, and not here: that is told', async () => {
+      repository.push('main', { 'manifests/agents.yaml': changed });
+      const told = await project.accept();
+      expect(told.code).toBe(1);
+      expect(told.stdout).toContain('the branch main has other texts than were read: manifests/agents.yaml');
+      expect(repository.head(BRANCH)).toBe(before);
+    });
+
+    await step('it is here too: the branch is made anew on the base, in one commit', async () => {
+      project.pull();
+      expect((await project.accept()).stdout).toContain('Pull request updated:');
+      expect(project.text(BRANCH, 'manifests/agents.yaml')).toBe(changed.replace('0.5', '0.9'));
+      expect(repository.mergeBase('main', BRANCH)).toBe(repository.head('main'));
+      expect(repository.commits('main', BRANCH)).toHaveLength(1);
+      expect(repository.branches).toEqual([BRANCH]);
+      expect(project.host.requests.map(({ state }) => state)).toEqual(['open']);
+    });
+  });
+
+  it('says in the request what cannot be written, and opens none for that alone', async () => {
+    await using project = await DriftProject.open(name);
+    const { host } = project;
+    project.edit('night', { name: 'Bolt' });
+    const alone = await project.accept();
+    expect(alone.code).toBe(1);
+    expect(alone.stdout).toContain('it comes from the variable company');
+    expect(host.requests).toEqual([]);
+
+    const hostile =
+      '```\n</details><!-- x --><script>alert(1)</script>\n@everyone @acme/all Fixes #1\n/merge\n| a | b |\n````\n~~~\nclose #2';
+    project.edit('day', { prompt_config: { prompt: hostile } });
+    expect((await project.accept()).code).toBe(0);
+    const [{ body = '' } = {}] = host.requests;
+    expect(body).toContain('#### Not in this request');
+    expect(body).toMatch(/<code>Agent\/night name<\/code>: it comes from the variable company/);
+    const fence = /^(`{5,})diff$/m.exec(body)?.[1] ?? '';
+    const outside = body.replace(new RegExp(`^${fence}diff$[\\s\\S]*?^${fence}$`, 'm'), '');
+    expect(outside).not.toMatch(/@\w|Fixes|<script|^\s*\/|<!-- x/m);
+    expect(body.match(/<!--/g)).toHaveLength(3);
+  });
+
+  it('keeps a text of any length within what a host takes', async () => {
+    const long = Array.from({ length: 3000 }, (_, line) => `${line} Say this slowly, and twice.`).join('\n');
+    await using project = await DriftProject.open(name);
+    project.edit('day', { prompt_config: { prompt: long } });
+    expect((await project.accept()).code).toBe(0);
+    const [{ body = '' } = {}] = project.host.requests;
+    expect(body.length).toBeLessThanOrEqual(65_536);
+    expect(body).toContain('too long to be shown here');
+    expect(project.text(BRANCH, 'prompts/day.md')).toBe(`${long}\n`);
+  });
+
+  it('never sends a secret that somebody wrote into a field', async () => {
+    await using project = await DriftProject.open(name);
+    project.edit('day', {
+      prompt_config: { prompt: 'Use a-long-secret-key.' },
+      llm_config: { temperature: 0.9 },
+    });
+    const done = await project.accept();
+    expect(done.stdout).toContain('its value holds a secret');
+    expect(project.text(BRANCH, 'prompts/day.md')).toBe('Be kind.\n');
+    expect(JSON.stringify([project.host.requests, done])).not.toContain('a-long-secret-key');
+  });
+
+  it('names branch, title and base as the settings say, for a project in a folder', async () => {
+    await using project = await DriftProject.open(name, {
+      folder: 'clients/acme',
+      settings: ', branch: "drift/{workspace}/x", title: "Dashboard: {project} {workspace}", base: release',
+    });
+    const { host } = project;
+    host.repository.set('release', host.repository.head('main'));
+    project.edit('day', { prompt_config: { prompt: 'Be very kind.' } });
+    const done = await project.accept('--output', 'json');
+    expect(done, done.stderr).toMatchObject({ code: 0 });
+    expect(host.requests).toMatchObject([
+      { branch: 'drift/test/x', title: 'Dashboard: clients/acme test', base: 'release', state: 'open' },
+    ]);
+    expect(project.text('drift/test/x', 'prompts/day.md')).toBe('Be very kind.\n');
+    expect(JSON.parse(done.stdout)).toMatchObject({
+      workspace: 'test',
+      written: false,
+      pull_request: { is: 'open', did: 'opened', number: host.requests[0]?.number },
+    });
+  });
+
+  it('survives what a host does wrong, with one request and one commit each time', async () => {
+    await using project = await DriftProject.open(name);
+    const { host } = project;
+    const commit = name === 'github' ? /createCommitOnBranch/ : /POST \S+\/repository\/commits/;
+    const opening = name === 'github' ? /POST \S+\/pulls / : /POST \S+\/merge_requests /;
+    const retry = { 'retry-after': '1' };
+    const faults: readonly (Fault & { readonly reason: string })[] = [
+      { reason: 'the answer to a commit is lost', on: commit, answer: 'lost' },
+      { reason: 'the answer to a new request is lost', on: opening, answer: 'lost' },
+      { reason: 'the connection is closed before the commit', on: commit, answer: 'cut' },
+      { reason: 'a read fails', on: /GET/, answer: { status: 502 } },
+      { reason: 'the commit fails without being done', on: commit, answer: { status: 502 } },
+      { reason: 'requests are limited', on: opening, answer: { status: 429, headers: retry } },
+      {
+        reason: 'there is a secondary limit',
+        on: commit,
+        answer: {
+          status: 403,
+          headers: retry,
+          body: { message: 'You have exceeded a secondary rate limit.' },
+        },
+      },
+    ];
+    for (const [index, { reason, ...fault }] of faults.entries()) {
+      await step(reason, async () => {
+        project.edit('day', { llm_config: { temperature: index / 100 } });
+        host.faults.push(fault);
+        const done = await project.accept();
+        expect(done, done.stderr).toMatchObject({ code: 0 });
+        expect(host.faults).toEqual([]);
+        expect(host.requests.map(({ state }) => state)).toEqual([...Array(index).fill('merged'), 'open']);
+        expect(host.repository.commits('main', BRANCH)).toHaveLength(1);
+        host.merge(host.requests.at(-1)?.number ?? 0);
+        project.pull();
+      });
+    }
+
+    await step('a person commits in between: what is there stays', async () => {
+      project.edit('day', { llm_config: { temperature: 0.8 } });
+      await project.accept();
+      project.edit('day', { llm_config: { temperature: 0.9 } });
+      let theirs = '';
+      const act = (): void => {
+        theirs = host.repository.push(BRANCH, { 'manifests/agents.yaml': `${AGENTS}# theirs\n` });
+      };
+      host.faults.push({ on: commit, answer: 'pass', act });
+      const told = await project.accept();
+      expect(told.code).toBe(1);
+      expect(told.stdout).toContain('has commits that voxform did not make');
+      expect(host.repository.head(BRANCH)).toBe(theirs);
+    });
+  });
+
+  it('tells a refusal as it is, without the token', async () => {
+    await using project = await DriftProject.open(name);
+    const { host } = project;
+    project.edit('day', { llm_config: { temperature: 0.9 } });
+    const refused = async (env: Readonly<Record<string, string>>, ...flags: string[]): Promise<string> => {
+      const done = await project.runWith(env, 'accept', '--pull-request', '--auto-approve', ...flags);
+      expect(done.code).toBe(1);
+      for (const token of [TOKEN, ...Object.values(env)])
+        expect(done.stdout + done.stderr).not.toContain(token);
+      return done.stderr.replace(/\s+/g, ' ');
+    };
+    const rights = name === 'github' ? 'contents: write and pull-requests: write' : 'the scope api';
+    const using = (token: string) => ({ GITHUB_TOKEN: token, GITLAB_TOKEN: token });
+
+    const unknown = await refused(using('wrong-token-000000000'));
+    expect(unknown).toMatch(/rejected the token \w+_TOKEN \(401/);
+    expect(unknown).toContain(rights);
+    const reader = await refused(using(READER));
+    expect(reader).toContain('no permission for acme/voices');
+    expect(reader).toContain(rights);
+    host.protectedBranches.add(BRANCH);
+    expect(await refused({})).toMatch(/rotected branch|not allowed to push/i);
+    host.faults.push({ on: /GET/, answer: { status: 429, headers: { 'retry-after': '600' } } });
+    expect(await refused({}, '--max-wait', '1s')).toMatch(/limits requests until \d{4}-/);
+    expect(host.requests).toEqual([]);
+  });
+});
+
+it('tells what is missing before it sends anything', async () => {
+  await using project = await DriftProject.open('github');
+  project.edit('day', { llm_config: { temperature: 0.9 } });
+  const unset = await project.runWith({ GITHUB_TOKEN: '' }, 'accept', '--pull-request', '--auto-approve');
+  expect(unset.stderr).toContain('the token GITHUB_TOKEN is not set');
+  const some = await project.accept('Agent/day');
+  expect(some).toMatchObject({ code: 64 });
+  const asked = await project.run('accept', '--pull-request');
+  expect(asked.stderr).toContain('approval needs a terminal');
+  project.git('-C', project.clone, 'remote', 'remove', 'origin');
+  expect((await project.accept()).stderr).toContain('cannot tell the api_url');
+  expect(project.host.calls).toEqual([]);
+  expect(`${unset.stderr}${asked.stderr}`).not.toContain(TOKEN);
+});
