@@ -8,6 +8,7 @@ export interface FleetRule {
   readonly mode: FleetMode;
   /** Milliseconds. */
   readonly interval: number;
+  readonly onDrift: 'pull-request' | undefined;
 }
 
 /** `SOURCE/PROJECT:WORKSPACE`; a project at the root of its source goes without `/PROJECT`. */

@@ -54,7 +54,7 @@ export interface FleetFile {
 }
 
 /** Of a workspace that no rule matches. */
-export const DEFAULT_RULE = { mode: 'report', interval: 300_000 } as const;
+export const DEFAULT_RULE = { mode: 'report', interval: 300_000, onDrift: undefined } as const;
 
 /**
  * The fleet file at an absolute path.
@@ -93,11 +93,12 @@ function check(
     return { problems };
   }
   const { database, sources, workspaces = {}, limits = {}, timeout, retention } = parsed.data;
-  const rules = Object.entries(workspaces).map(([pattern, { mode, interval }]): FleetRule => {
+  const rules = Object.entries(workspaces).map(([pattern, { mode, interval, on_drift }]): FleetRule => {
     return {
       pattern,
       mode: mode ?? DEFAULT_RULE.mode,
       interval: milliseconds(interval, DEFAULT_RULE.interval),
+      onDrift: on_drift,
     };
   });
   const settings = Object.entries(sources).map(([name, source]): SourceSettings => {

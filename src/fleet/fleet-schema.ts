@@ -85,6 +85,13 @@ const rule = z
     interval: durationSetting('1s')
       .meta({ description: 'Time between runs; default: 5m.', examples: ['1m'] })
       .optional(),
+    on_drift: z
+      .enum(['pull-request'])
+      .meta({
+        description: 'pull-request keeps a pull request that accepts drift, and leaves the drift as it is.',
+        examples: ['pull-request'],
+      })
+      .optional(),
   })
   .describe('How the workspaces of an address are treated.');
 

@@ -1,4 +1,5 @@
 import type { LocalPaths } from '../project/local-paths.ts';
+import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
 
 /** `report` tells, `apply` applies, `approve` applies what a person approved. */
 export const fleetModes = ['report', 'apply', 'approve'] as const;
@@ -87,6 +88,8 @@ export interface Sources {
   checkout(wanted: ProjectWanted, signal: AbortSignal): Promise<ProjectCheckout>;
   /** Where the state, secrets and rescue files of a project may lie. */
   local(source: string, project: string): LocalPaths;
+  /** Where a project lies in its repository. */
+  origin(source: string, project: string): ProjectOrigin;
   /** Removes the files of all versions but these, which are those that rows of the source name. */
   keep(source: string, versions: ReadonlySet<string>): Promise<void>;
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../operator/clock.ts';
+import { NO_REQUEST } from '../operator/drift-request.ts';
 import type { GracefulShutdown } from '../operator/graceful-shutdown.ts';
 import { LastGoodManifests } from '../operator/last-good-manifests.ts';
 import type { Trigger } from '../operator/loop.ts';
@@ -9,7 +10,7 @@ import type { JointLimit } from '../platform/joint-limit.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import { Redactor } from '../values/redactor.ts';
-import { execPrefix } from './addresses.ts';
+import { execPrefix, type FleetRule, ruleFor } from './addresses.ts';
 import type { KeptLoads } from './kept-loads.ts';
 import type { ProjectCheckout, ProjectVersion, Sources } from './member.ts';
 import type { AskedWhy, RunRow } from './rows/run-rows.ts';
@@ -22,6 +23,7 @@ export interface MemberRuns {
   readonly clock: Clock;
   /** Requests at once of all runs of this process. */
   readonly shared: JointLimit;
+  readonly rules: readonly FleetRule[];
 }
 
 export interface MemberRun {
@@ -43,7 +45,7 @@ const TRIGGERS: Readonly<Record<AskedWhy, Trigger>> = {
  * @throws UserError where there are no files to read.
  */
 export async function runMember(
-  { sources, context, clock, shared, loads }: MemberRuns & { readonly loads: KeptLoads },
+  { sources, context, clock, shared, rules, loads }: MemberRuns & { readonly loads: KeptLoads },
   row: RunRow,
   shutdown: GracefulShutdown,
 ): Promise<MemberRun> {
@@ -76,6 +78,7 @@ export async function runMember(
       return versionOf(good);
     },
     keep: async () => undefined,
+    originOf: () => sources.origin(row.source, row.project),
   };
   const ofWorkspace = {
     ...context,
@@ -97,12 +100,19 @@ export async function runMember(
     context: ofWorkspace,
     shutdown,
     clock,
-    policy: { mode: row.mode, approved: row.approved, lockTimeout: 0 },
+    policy: {
+      mode: row.mode,
+      approved: row.approved,
+      lockTimeout: 0,
+      onDrift: ruleFor(rules, row.address)?.onDrift,
+    },
     operation: 'fleet',
     address: row.address,
     fresh: row.fresh,
     manifests,
     missing: row.missing,
+    origin: ({ version }) => source.originOf(version),
+    request: row.request ?? NO_REQUEST,
     // A version is whole.
     removalDelay: 0,
     longestBusy: Number.POSITIVE_INFINITY,

@@ -2,12 +2,14 @@ import { hash } from 'node:crypto';
 import { writes } from '../engine/plan/plan-actions.ts';
 import { isNotApplied, type PlanDocument } from '../engine/plan/plan-document.ts';
 import { sealed } from '../engine/plan/saved-plan.ts';
+import { NO_REQUEST } from '../operator/drift-request.ts';
 import { countsOf } from '../operator/health/metrics.ts';
 import { type Pauses, retryPause } from '../operator/loop.ts';
 import { failureMessage, invalidLines, messageOf } from '../operator/messages.ts';
 import { isForPerson, planAfter } from '../operator/plan-after.ts';
 import { NOTHING } from '../operator/reconciler.ts';
-import type { RunReport } from '../operator/run-report.ts';
+import { correctedIn, type RunReport } from '../operator/run-report.ts';
+import { requestSummary } from '../operator/run-summary.ts';
 import { StateLocked } from '../operator/state-locked.ts';
 import { pendingActions } from '../output/action-words.ts';
 import { LOCK_PATIENCE } from '../state/backends/postgres/postgres-place.ts';
@@ -43,7 +45,12 @@ export function outcomeOf({ report, version, redact }: MemberRun, ended: Ended):
   const failures = failed ? row.failures + 1 : isHealthy(result) ? 0 : row.failures;
   const why = row.asked?.why ?? 'due';
   const isWorthKeeping =
-    applied.length > 0 || failed || result === 'refused' || why === 'requested' || why === 'approved';
+    applied.length > 0 ||
+    failed ||
+    result === 'refused' ||
+    why === 'requested' ||
+    why === 'approved' ||
+    !isSame(report.request?.kept, row.request?.kept ?? NO_REQUEST.kept);
   const waits = hold?.why === 'approval' && plan !== undefined ? hold.digest : undefined;
   const isRejected = waits !== undefined && row.rejected.includes(planId(waits));
   const isNewPlan = waits !== undefined && row.openPlan !== planId(waits) && !isRejected;
@@ -62,11 +69,17 @@ export function outcomeOf({ report, version, redact }: MemberRun, ended: Ended):
     summary: summaryOf(report, { after, redact, timeout, now }),
     plan: planOf(report, row),
     left: after && leftIn(after),
+    request: isSame(report.request, row.request) ? undefined : report.request,
     record:
       isWorthKeeping || isNewPlan
         ? { startedAt, seconds, result: isNewPlan ? 'planned' : result, why, process }
         : undefined,
   };
+}
+
+/** True where a run has nothing new to tell of the request for drift. */
+function isSame(now: unknown, before: unknown): boolean {
+  return now === undefined || JSON.stringify(now) === JSON.stringify(before);
 }
 
 function isHealthy(result: RunReport['result']): boolean {
@@ -89,15 +102,17 @@ function busyPause(error: unknown): number {
 }
 
 function statusOf(
-  { result, invalid, hold, plan, drift, applied }: RunReport,
+  report: RunReport,
   { failed, isRejected }: { readonly failed: boolean; readonly isRejected: boolean },
 ): RunStatus | undefined {
+  const { result, invalid, hold, plan, drift, applied } = report;
   if (invalid !== undefined) return 'invalid';
   if (failed) return 'failed';
   if (plan === undefined || result === 'interrupted' || result === 'busy') return undefined;
   if (hold?.why === 'approval' && !isRejected) return 'waiting';
   const done = new Set(applied.filter((each) => each.result.status === 'done').map(({ address }) => address));
-  if (drift.some(({ address }) => !done.has(address))) return 'drifted';
+  const corrected = correctedIn(report);
+  if (drift.some(({ address }) => !corrected.has(address))) return 'drifted';
   const open = plan.resources.filter(({ address }) => !done.has(address));
   const isOpen = open.some(
     ({ action }) => writes.has(action) || pendingActions.some((each) => each === action),
@@ -158,6 +173,7 @@ function summaryOf(report: RunReport, { after, redact, timeout, now }: Summing):
     seconds: Math.round(seconds * 1000) / 1000,
     commit: commit ?? null,
     hold: hold?.why ?? null,
+    ...(report.request !== undefined && { pull_request: requestSummary(report.request) }),
     problems: problems.slice(0, MOST_NAMED).map(redact),
     error: error === undefined ? null : redact(messageOf(error, workspaceFlag)),
     ...(labels !== undefined && { labels: labels.map(redact) }),

@@ -23,8 +23,6 @@ import { Worker, type WorkerOptions } from './worker.ts';
 
 export interface ServeOptions extends Omit<WorkerOptions, 'queue' | 'process' | 'onTrouble'> {
   readonly log: WatchLog;
-  /** Of the rules of the fleet file. */
-  readonly patterns: readonly string[];
   readonly timing?: Partial<FleetTiming> | undefined;
   /** Milliseconds for which runs stay in the list. */
   readonly retention: number;
@@ -183,8 +181,11 @@ export class FleetServer {
   }
 
   async #tellUnused(): Promise<void> {
-    const { database, patterns, log } = this.#options;
-    const unused = await unusedPatterns(database, patterns);
+    const { database, rules, log } = this.#options;
+    const unused = await unusedPatterns(
+      database,
+      rules.map(({ pattern }) => pattern),
+    );
     for (const pattern of unused) {
       if (this.#unused?.includes(pattern)) continue;
       log.entry('warning', `no workspace has the rule ${JSON.stringify(pattern)}`, { event: 'unused-rule' });

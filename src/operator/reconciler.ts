@@ -1,29 +1,31 @@
-import { hash } from 'node:crypto';
 import { refreshedEntry } from '../engine/apply/refreshed-entry.ts';
-import { driftOf } from '../engine/decide/drift.ts';
 import type { PlanResult } from '../engine/engine.ts';
 import { approvalDigest } from '../engine/plan/approval-digest.ts';
 import { writes } from '../engine/plan/plan-actions.ts';
-import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { Resource } from '../manifests/resource.ts';
+import type { DriftFacts } from '../runs/accept.ts';
 import { applyPlan, trippedIn } from '../runs/apply-plan.ts';
-import { changesIn, planWorkspace } from '../runs/planning.ts';
+import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
+import { changesIn } from '../runs/planning.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import type { GuardOptions, LockOptions, PlatformOptions } from '../runs/run-options.ts';
 import { withSession } from '../runs/with-session.ts';
 import type { FreshState, State } from '../state/state.ts';
 import type { Clock } from './clock.ts';
+import { keepDriftRequest } from './drift-request.ts';
 import type { GracefulShutdown } from './graceful-shutdown.ts';
 import type { LastGoodManifests } from './last-good-manifests.ts';
 import type { LoadedVersion } from './load-version.ts';
 import { MissingSince, missingIn } from './missing-since.ts';
 import { receiversOf } from './notifications/receiver.ts';
+import { driftIn, type PlannedRun, planRun } from './plan-run.ts';
 import { RemovalDebounce } from './removal-debounce.ts';
 import type {
   AppliedChange,
-  DriftedResource,
   Hold,
   MissingResource,
+  RequestMemory,
   RunReport,
   WatchMode,
 } from './run-report.ts';
@@ -36,6 +38,8 @@ export interface WatchPolicy extends GuardOptions, PlatformOptions, LockOptions 
   /** Of the mode `approve`: the one plan that may be applied, by its `approvalDigest`. */
   readonly approved?: { readonly digest: string; readonly by: string } | undefined;
   readonly allowReplace?: readonly string[];
+  /** Drift is left to a request that accepts it; a run that applies corrects it where absent. */
+  readonly onDrift?: 'pull-request' | undefined;
 }
 
 interface ReconcilerOptions {
@@ -54,6 +58,10 @@ interface ReconcilerOptions {
   readonly removalDelay: number;
   /** Milliseconds for which another run may hold the state before that is a failure. */
   readonly longestBusy: number;
+  /** Where the manifests in force come from. */
+  readonly origin: (loaded: LoadedVersion) => ProjectOrigin;
+  /** What an earlier run left of the request for drift. */
+  readonly request?: RequestMemory | undefined;
   /** Records that an earlier run missed, and since when: for a mode that stores nothing. */
   readonly missing?: readonly MissingResource[] | undefined;
   /** True where files have changed that no run has read yet. */
@@ -89,11 +97,13 @@ export class Reconciler {
   readonly #removals: RemovalDebounce;
   readonly #missing: MissingSince;
   #busySince: number | undefined;
+  #request: RequestMemory;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
     this.#removals = new RemovalDebounce(options.removalDelay);
     this.#missing = new MissingSince(options.missing);
+    this.#request = options.request ?? { failures: 0 };
   }
 
   /** Never rejects: what goes wrong is in the report. */
@@ -145,31 +155,38 @@ export class Reconciler {
     const client = opened.connect(policy);
     try {
       const state = policy.mode !== 'apply' ? this.#missing.in(stored) : stored;
-      const plan = (from: State): Promise<PlanResult> =>
-        planWorkspace({
-          opened,
-          state: from,
-          client,
-          desired: resources,
-          options: { ...policy, refresh: true, routes: true },
-          now: context.now,
-        });
+      const keepsDrift = policy.onDrift !== undefined && policy.mode !== 'report';
+      const plan = (from: State): Promise<PlannedRun> =>
+        planRun(loaded, { state: from, client, options: policy, keepsDrift, now: context.now });
       const planned = await plan(state);
       const { document } = planned.plan;
       const missing = missingIn(document);
       this.#missing.note(missing, planned.observedAt);
-      yield { plan: document, drift: driftIn(planned), missing };
+      yield { plan: document, drift: driftIn(planned.drift), missing };
       const isNeeded = changesIn(document) > 0 || hasNotes(planned, state);
       const hold = this.#hold(loaded, document);
       if (!isNeeded || hold !== undefined) {
         const isHeld = changesIn(document) > 0 || hold?.why === 'window';
         yield isHeld ? withHold(hold) : { result: 'ok' };
-        return;
+      } else yield await shutdown.writing(() => this.#apply({ loaded, state, planned, plan, askedBy }));
+      if (policy.onDrift !== undefined) {
+        this.#request = await this.#propose(loaded, { state, client, drift: planned.drift });
+        yield { request: this.#request };
       }
-      yield await shutdown.writing(() => this.#apply({ loaded, state, planned, plan, askedBy }));
     } finally {
       await client.close();
     }
+  }
+
+  #propose(
+    loaded: LoadedVersion,
+    facts: Pick<DriftFacts, 'state' | 'client' | 'drift'>,
+  ): Promise<RequestMemory> {
+    const { context, shutdown, origin } = this.#options;
+    const { opened, resources } = loaded;
+    const { requests: signal } = shutdown;
+    const keeping = { ...facts, opened, resources, origin: origin(loaded), memory: this.#request, signal };
+    return keepDriftRequest({ ...context, interrupts: shutdown }, keeping);
   }
 
   /** Takes the lock and carries out; plans once more where the state has moved on meanwhile. */
@@ -200,7 +217,12 @@ export class Reconciler {
       );
       const isWhole = applied.every(({ result }) => result.status === 'done');
       const result = isWhole ? 'ok' : report.interrupted === undefined ? 'failed' : 'interrupted';
-      return { result, plan: { ...document, warnings: report.warnings }, drift: driftIn(current), applied };
+      return {
+        result,
+        plan: { ...document, warnings: report.warnings },
+        drift: driftIn(current.drift),
+        applied,
+      };
     });
   }
 
@@ -231,9 +253,9 @@ export class Reconciler {
 interface Applying {
   readonly loaded: LoadedVersion;
   readonly state: State;
-  readonly planned: PlanResult;
+  readonly planned: PlannedRun;
   readonly askedBy: readonly string[];
-  plan(from: State): Promise<PlanResult>;
+  plan(from: State): Promise<PlannedRun>;
 }
 
 function withHold(hold: Hold | undefined): Partial<RunOutcome> {
@@ -248,21 +270,6 @@ function hasNotes({ plan }: PlanResult, state: State): boolean {
     const { previous_address: before } = resource;
     return before !== undefined && (state.resources.has(before) || state.pending.has(before));
   });
-}
-
-function digestOf(changes: PlannedResource['changes']): string {
-  const shown = changes.map(({ path, before, fingerprints }) => [path, before, fingerprints?.before]);
-  return hash('sha256', JSON.stringify(shown));
-}
-
-function driftIn({ plan }: PlanResult): DriftedResource[] {
-  return driftOf(plan)
-    .resources.filter(({ action, missing }) => action !== 'noop' && missing !== true)
-    .map(({ address, changes }) => ({
-      address,
-      fields: changes.map(({ path }) => path),
-      digest: digestOf(changes),
-    }));
 }
 
 function labelsOf(resources: readonly Pick<Resource, 'labels'>[]): readonly string[] {

@@ -3,6 +3,7 @@ import { appliedActions, counts, pendingActions } from '../output/action-words.t
 import { placeOf } from '../output/diagnostics.ts';
 import { withSteps, wordedWarnings } from '../output/next-steps.ts';
 import { plural } from '../output/plural.ts';
+import { needsPerson, requestWords } from '../output/request-words.ts';
 import {
   appliedMessage,
   driftMessage,
@@ -16,7 +17,7 @@ import {
   planWords,
   troubleOf,
 } from './messages.ts';
-import type { DriftedResource, RunObserver, RunReport } from './run-report.ts';
+import { correctedIn, type DriftedResource, type RunObserver, type RunReport } from './run-report.ts';
 import { type LogFields, RepeatFilter, type WatchLevel, type WatchLog } from './watch-log.ts';
 
 /** Logs what is new about a run, and nothing where nothing changed. */
@@ -46,6 +47,7 @@ export class RunLogger implements RunObserver {
       this.#held(report);
       this.#applied(report);
       this.#byHand(report);
+      this.#request(report);
     }
     this.#close(report);
     // It holds all of the run.
@@ -110,18 +112,26 @@ export class RunLogger implements RunObserver {
     } else this.#say(isNews ? 'error' : 'debug', message, { event: 'failed' });
   }
 
-  #drift({ drift, applied }: RunReport): void {
+  #drift(report: RunReport): void {
+    const { drift } = report;
     const { added, gone } = this.#said.news('drift', drift.map(keyOfDrift));
     for (const each of drift.filter((one) => added.includes(keyOfDrift(one)))) {
       const { address, fields } = each;
       this.#say('warning', `drift: ${driftMessage(each)}`, { event: 'drift', address, fields });
     }
-    const mended = new Set(
-      applied.filter(({ result }) => result.status === 'done').map(({ address }) => address),
-    );
+    const mended = correctedIn(report);
     const open = drift.filter(({ address }) => !mended.has(address));
     this.#said.news('drift', open.map(keyOfDrift));
     if (gone > 0 && drift.length === 0) this.#say('info', 'no more drift', { event: 'drift-gone' });
+  }
+
+  #request({ request }: RunReport): void {
+    const { kept, problem } = request ?? {};
+    for (const text of this.#said.news('request-problem', problem === undefined ? [] : [problem]).added)
+      this.#say('warning', `no pull request for the drift: ${text}`, { event: 'request-failed' });
+    const words = kept && requestWords(kept);
+    for (const text of this.#said.news('request', words === undefined ? [] : [words]).added)
+      this.#say(kept && needsPerson(kept) ? 'warning' : 'info', text, { event: 'request' });
   }
 
   #held(report: RunReport): void {

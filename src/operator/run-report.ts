@@ -3,6 +3,7 @@ import type { Action } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { WorkspaceFlag } from '../output/next-steps.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
+import type { KeptRequest } from '../runs/drift-request/keep-request.ts';
 import type { Trigger } from './loop.ts';
 import type { Receivers } from './notifications/receiver.ts';
 
@@ -56,6 +57,19 @@ export interface Invalid {
   readonly error: unknown;
 }
 
+/** What a run leaves of the request of its workspace for the next one, as plain data. */
+export interface RequestMemory {
+  /** Of the proposal that is on the host. */
+  readonly key?: string | undefined;
+  readonly kept?: KeptRequest | undefined;
+  /** In a row. */
+  readonly failures: number;
+  /** Why the last one failed. */
+  readonly problem?: string | undefined;
+  /** ISO 8601: not before then. */
+  readonly retryAt?: string | undefined;
+}
+
 export interface RunReport {
   /** From 1. */
   readonly number: number;
@@ -87,6 +101,8 @@ export interface RunReport {
   readonly applied: readonly AppliedChange[];
   /** Whom the manifests in force want told. */
   readonly notify: Receivers | undefined;
+  /** How the request stands that accepts the drift; undefined where none is kept, or the run did not come to it. */
+  readonly request?: RequestMemory | undefined;
   /** What made it fail. */
   readonly error: unknown;
 }
@@ -97,6 +113,15 @@ export interface RunObserver {
   finished(report: RunReport): void;
   /** Told when a person pauses the runs, or resumes them. */
   paused?(isPaused: boolean): void;
+}
+
+/** Addresses whose drift the run has corrected: none where it is left to a request. */
+export function correctedIn({
+  applied,
+  request,
+}: Pick<RunReport, 'applied' | 'request'>): ReadonlySet<string> {
+  if (request !== undefined) return new Set();
+  return new Set(applied.filter(({ result }) => result.status === 'done').map(({ address }) => address));
 }
 
 export function doneIn({ applied }: Pick<RunReport, 'applied'>): number {

@@ -1,7 +1,25 @@
+import { requestWords } from '../output/request-words.ts';
 import type { JsonObject } from '../values/json.ts';
 import { countsOf } from './health/metrics.ts';
 import { holdMessage, invalidLines, messageOf, planWords } from './messages.ts';
-import type { RunReport } from './run-report.ts';
+import type { RequestMemory, RunReport } from './run-report.ts';
+
+interface RequestSummary extends JsonObject {
+  readonly status: string | null;
+  readonly url: string | null;
+  readonly message: string | null;
+  readonly problem: string | null;
+}
+
+/** How the request stands that accepts drift. */
+export function requestSummary({ kept, problem }: RequestMemory): RequestSummary {
+  return {
+    status: kept?.is ?? null,
+    url: kept !== undefined && 'url' in kept ? (kept.url ?? null) : null,
+    message: (kept && requestWords(kept)) ?? null,
+    problem: problem ?? null,
+  };
+}
 
 /**
  * A run as plain data. It names no secret where the report names none.
@@ -22,6 +40,7 @@ export function runSummary(report: RunReport, most = Number.POSITIVE_INFINITY): 
     hold,
     applied,
     workspaceFlag = '',
+    request,
   } = report;
   return {
     number,
@@ -47,6 +66,7 @@ export function runSummary(report: RunReport, most = Number.POSITIVE_INFINITY): 
       hold === undefined
         ? null
         : { why: hold.why, message: holdMessage(hold, planWords(report), workspaceFlag) },
+    pull_request: request === undefined ? null : requestSummary(request),
     applied: applied
       .slice(0, most)
       .map(({ address, action, result: { status } }) => ({ address, action, result: status })),

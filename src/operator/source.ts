@@ -1,3 +1,5 @@
+import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
+
 export interface ManifestSource {
   /** What a person calls it; names no secret. */
   readonly name: string;
@@ -9,6 +11,8 @@ export interface ManifestSource {
   lastGood(): Promise<Version | undefined>;
   /** Tells which version is good, so that it is kept and older ones can go. */
   keep(version: Version): Promise<void>;
+  /** Where a version lies in its repository. */
+  originOf(version: Version): ProjectOrigin;
 }
 
 export interface Version {
@@ -32,5 +36,6 @@ export function folderSource(folder: string): ManifestSource {
     fetch: async () => ({ folder, commit: undefined, problem: undefined }),
     lastGood: async () => undefined,
     keep: async () => undefined,
+    originOf: () => ({ checkout: folder }),
   };
 }

@@ -99,6 +99,7 @@ export class Watch {
       longestBusy: 2 * timing.pauses.interval,
       removalDelay: source.isAtomic ? 0 : timing.removalDelay,
       hasNews: () => !source.isAtomic && this.#loop.hasNews,
+      origin: ({ version }) => source.originOf(version),
       manifests: this.#manifests,
     });
   }

@@ -7,6 +7,7 @@ import type { PastRun } from '../runs/past-runs.ts';
 import { statusOf } from '../runs/status.ts';
 import type { StateDocument } from '../state/state-document.ts';
 import type { ResourceRow, RunDetail, WorkspaceRow } from './page-data.ts';
+import { requestFacts } from './report-standing.ts';
 import { detailOfPastRun } from './run-details.ts';
 
 /** What a run left in the database; of another version of voxform it may lack something. */
@@ -21,6 +22,15 @@ const lastSummary = z.object({
   missing: z.array(z.object({ address: z.string() })).catch([]),
   labels: z.array(z.string()).catch([]),
   hold: z.string().nullable().catch(null),
+  pull_request: z
+    .object({
+      status: z.string().nullable(),
+      url: z.url({ protocol: /^https?$/ }).nullable(),
+      message: z.string().nullable(),
+      problem: z.string().nullable(),
+    })
+    .optional()
+    .catch(undefined),
 });
 
 type LastSummary = z.infer<typeof lastSummary>;
@@ -116,6 +126,7 @@ export function detailOfKeptRun(run: KeptRun, written?: PastRun): RunDetail {
       ...(commit === null ? [] : [['Commit', commit] as const]),
       ...(plan === null ? [] : [['Plan', plan] as const]),
       ...(process === '' ? [] : [['Process', process] as const]),
+      ...requestFacts(known.pull_request),
     ],
     problems: [...(known.error === null ? [] : [known.error]), ...known.problems],
     resources: written === undefined ? [] : detailOfPastRun(written).resources,

@@ -38,6 +38,7 @@ import {
   type WorkspaceDetail,
   type WorkspaceList,
 } from './page-data.ts';
+import { NO_REQUEST_SHOWN, requestFacts } from './report-standing.ts';
 import { detailOfPastRun, pauseText } from './run-details.ts';
 import { lasting } from './views/parts.ts';
 
@@ -273,13 +274,14 @@ function factsOfWorkspace(shown: ShownWorkspace): Fact[] {
     ['Plan made', plan && new Date(plan.madeAt)],
     ['Plan approved by', plan?.state === 'approved' ? plan.by : null],
   ];
-  return known.flatMap(([name, value]): Fact[] =>
+  const told = known.flatMap(([name, value]): Fact[] =>
     value === null || value === undefined ? [] : [[name, value]],
   );
+  return [...told, ...requestFacts(lastRun(shown).pull_request)];
 }
 
 function problemsOf(shown: ShownWorkspace): ShownProblem[] {
-  const { error, problems } = lastRun(shown);
+  const { error, problems, pull_request: request } = lastRun(shown);
   return [
     ...(shown.problem === null ? [] : [{ heading: 'The project cannot be read', lines: [shown.problem] }]),
     ...(error === null || shown.status === 'in-sync'
@@ -290,5 +292,6 @@ function problemsOf(shown: ShownWorkspace): ShownProblem[] {
       : [
           { heading: 'The newest manifests are invalid; the last valid ones stay in force', lines: problems },
         ]),
+    ...(request?.problem ? [{ heading: NO_REQUEST_SHOWN, lines: [request.problem] }] : []),
   ];
 }

@@ -60,8 +60,8 @@ export interface WorkspaceList {
   readonly sources: readonly string[];
 }
 
-/** A fact with its name; a moment is shown with its age. */
-export type Fact = readonly [name: string, value: string | Date];
+/** A fact with its name; a moment is shown with its age, an address as a link. */
+export type Fact = readonly [name: string, value: string | Date | URL];
 
 export interface Overview {
   /** Of all workspaces; those that are absent are none. */

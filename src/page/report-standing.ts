@@ -4,16 +4,19 @@ import { planAfter } from '../operator/plan-after.ts';
 import type { RunReport } from '../operator/run-report.ts';
 import { appliedActions, counts, pendingActions } from '../output/action-words.ts';
 import { statusOf } from '../runs/status.ts';
-import type { ResourceRow, ShownProblem, Standing } from './page-data.ts';
+import type { Fact, ResourceRow, ShownProblem, Standing } from './page-data.ts';
 
 /** How a run leaves its workspace. */
 export function standingAfter(report: RunReport): Standing {
-  const { result, drift, invalid, plan } = report;
+  const { result, drift, invalid, plan, request } = report;
   if (result === 'failed' || result === 'busy' || result === 'interrupted') return 'failed';
   if (invalid !== undefined) return 'invalid';
   if (plan === undefined) return 'never-run';
   const left = leftIn(planAfter(report));
-  if (drift.some(({ address }) => left.some((each) => each.address === address))) return 'drifted';
+  // Drift that waits to be accepted is in no plan.
+  const isOpen = (address: string): boolean =>
+    request !== undefined || left.some((each) => each.address === address);
+  if (drift.some(({ address }) => isOpen(address))) return 'drifted';
   return left.length > 0 ? 'pending' : 'in-sync';
 }
 
@@ -26,7 +29,7 @@ export function summaryOf(report: RunReport | undefined): string {
   const after = planAfter(report);
   if (after === undefined) return '';
   const left = new Set(leftIn(after).map(({ address }) => address));
-  const drifted = drift.filter(({ address }) => left.has(address)).length;
+  const drifted = drift.filter(({ address }) => report.request !== undefined || left.has(address)).length;
   return [
     ...(result === 'refused' ? ['refused by a guard'] : []),
     ...(drifted === 0 ? [] : [`${drifted} drifted`]),
@@ -59,13 +62,34 @@ export function resourcesOf(report: RunReport | undefined): readonly ResourceRow
   return rows.sort((a, b) => isFine(a) - isFine(b));
 }
 
+export const NO_REQUEST_SHOWN = 'There is no pull request for the drift';
+
+interface RequestShown {
+  readonly status: string | null;
+  readonly url: string | null;
+  readonly message: string | null;
+}
+
+/** The request that accepts the drift, or why there is none. */
+export function requestFacts(request: RequestShown | undefined): Fact[] {
+  if (request === undefined || request.status === 'none' || request.status === null) return [];
+  const { url, status, message } = request;
+  const isLink = url !== null && (status === 'open' || status === 'closed');
+  return [
+    [
+      status === 'closed' ? 'Closed pull request' : 'Pull request',
+      isLink ? new URL(url) : (message ?? status),
+    ],
+  ];
+}
+
 export function problemsOf(
   report: RunReport | undefined,
   flag: string,
   redact: (text: string) => string,
 ): ShownProblem[] {
   if (report === undefined) return [];
-  const { error, fetchProblem, invalid, busy } = report;
+  const { error, fetchProblem, invalid, busy, request } = report;
   const told = (heading: string, lines: readonly string[]): ShownProblem => ({
     heading,
     lines: lines.map(redact),
@@ -84,5 +108,6 @@ export function problemsOf(
     ...(invalid === undefined
       ? []
       : [told('The newest manifests are invalid; the last valid ones stay in force', invalidLines(invalid))]),
+    ...(request?.problem === undefined ? [] : [told(NO_REQUEST_SHOWN, [request.problem])]),
   ];
 }

@@ -1,9 +1,11 @@
 import { holdMessage, invalidLines, messageOf, planWords } from '../operator/messages.ts';
 import type { RunReport } from '../operator/run-report.ts';
+import { requestSummary } from '../operator/run-summary.ts';
 import { appliedActions, counts } from '../output/action-words.ts';
 import { changesOf } from '../output/history-text.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import type { Fact, RunDetail } from './page-data.ts';
+import { requestFacts } from './report-standing.ts';
 
 /** Resources of a run in memory. */
 const MOST_LISTED = 200;
@@ -65,6 +67,7 @@ export function detailOfReport(report: RunReport, redact: (text: string) => stri
       ...(hold === undefined
         ? []
         : [['Held', redact(holdMessage(hold, planWords(report), workspaceFlag))] as const]),
+      ...requestFacts(report.request && requestSummary(report.request)),
     ],
     problems,
     resources: resources.slice(0, MOST_LISTED),

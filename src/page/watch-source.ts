@@ -1,6 +1,7 @@
 import { holdMessage, messageOf, planWords } from '../operator/messages.ts';
 import { planAfter } from '../operator/plan-after.ts';
 import type { RunObserver, RunReport } from '../operator/run-report.ts';
+import { requestSummary } from '../operator/run-summary.ts';
 import type { Watch } from '../operator/watch.ts';
 import { UserError } from '../problems/user-error.ts';
 import { recordClosed } from '../runs/orphans.ts';
@@ -18,7 +19,7 @@ import {
   type WorkspaceList,
   type WorkspaceRow,
 } from './page-data.ts';
-import { problemsOf, resourcesOf, standingAfter, summaryOf } from './report-standing.ts';
+import { problemsOf, requestFacts, resourcesOf, standingAfter, summaryOf } from './report-standing.ts';
 import { detailOfPastRun, detailOfReport, pauseText } from './run-details.ts';
 import { lasting } from './views/parts.ts';
 
@@ -124,6 +125,7 @@ export class WatchSource implements PageSource, RunObserver {
         ...(this.#labels.length === 0
           ? []
           : [['Labels', this.#options.redact(this.#labels.join(', '))] as const]),
+        ...requestFacts(read?.request && requestSummary(read.request)),
         ['Interval', lasting(intervalSeconds)],
         ...(paused === undefined ? [] : [['Paused by', pauseText(paused)] as const]),
         ...(lastOk === undefined || lastOk === read ? [] : [['Last success', lastOk.startedAt] as const]),

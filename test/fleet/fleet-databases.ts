@@ -109,6 +109,7 @@ export async function finishedRuns(
       isChecked: true,
       failures: 0,
       again: undefined,
+      request: undefined,
       isAnswer: true,
       isGood: true,
       summary: { records: 3 },

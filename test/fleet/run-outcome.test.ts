@@ -28,6 +28,7 @@ const row: RunRow = {
   left: undefined,
   fresh: undefined,
   missing: [],
+  request: undefined,
   readAt: NOW.toISOString(),
   lateness: 0,
 };

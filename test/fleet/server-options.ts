@@ -30,7 +30,7 @@ export function serverOptions(folder: string, { url, home }: { url: string; home
     timeout: 60_000,
     grace: 5000,
     retention: 86_400_000,
-    patterns: fleet.rules.map(({ pattern }) => pattern),
+    rules: fleet.rules,
     timing: { tick: 50, beat: 1000, heartbeat: 30_000 },
     random: Math.random,
     log: { entry: () => undefined },

@@ -37,6 +37,7 @@ it('applies the approved plan and no other', async () => {
       longestBusy: 1000,
       removalDelay: 0,
       hasNews: () => false,
+      origin: () => ({ checkout: folder.root }),
       manifests: new LastGoodManifests({
         context,
         source: folderSource(folder.root),

@@ -63,7 +63,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<n
     pauses: PAUSES,
     timeout: fleet.timeout,
     retention: fleet.retention,
-    patterns: fleet.rules.map(({ pattern }) => pattern),
+    rules: fleet.rules,
     grace,
     onRun({ address: workspace }, { report, error, lateness, redact }) {
       metrics.run(report, lateness);

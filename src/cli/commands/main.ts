@@ -133,6 +133,12 @@ export const mainCommands = {
             .default('report'),
         )
         .option('--auto-approve', 'Required with --mode apply, which does not ask')
+        .addOption(
+          new Option(
+            '--on-drift <action>',
+            'Keep a pull request that accepts drift, and do not correct it',
+          ).choices(['pull-request']),
+        )
         .addOption(duration('--interval', 'Time between runs', { seconds: 300, as: '5m' }))
         .option('--git <url>', 'Git repository that holds the project')
         .option('--ref <ref>', 'Branch or tag (default: main)')

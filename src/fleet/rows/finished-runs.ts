@@ -1,9 +1,10 @@
+import type { RequestMemory } from '../../operator/run-report.ts';
 import type { Json } from '../../values/json.ts';
 import type { FleetDatabase, FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { storableJson } from '../database/storable-json.ts';
 import type { ClaimedJob, Queue } from '../queue.ts';
-import { LEFT, lockRows, type RunRow, type RunStatus } from './run-rows.ts';
+import { LEFT, lockRows, REQUEST, type RunRow, type RunStatus } from './run-rows.ts';
 
 /** What a run leaves in the database. It holds no secret. */
 export interface FinishedRun {
@@ -28,6 +29,8 @@ export interface FinishedRun {
     | undefined;
   /** The plan of what is left to do. `undefined` where nothing is, or where nobody knows. */
   readonly left: { readonly digest: string; readonly document: Json } | undefined;
+  /** What is to be noted of the request for drift; undefined where that is as before. */
+  readonly request: RequestMemory | undefined;
   /** For the list of runs; undefined for one that nobody will look for. */
   readonly record:
     | {
@@ -67,6 +70,7 @@ export async function enterFinished(
     for (const run of kept) {
       await enterPlan(statements, run);
       if (run.isChecked) await enterLeft(statements, run);
+      await enterRequest(statements, run);
     }
     const records = kept.filter(({ record }) => record !== undefined);
     if (records.length > 0) await statements.ask(ADD_RUNS, storableJson(records.map(recordOf)));
@@ -158,6 +162,16 @@ ON CONFLICT (address, id) DO UPDATE SET digest = excluded.digest, plan = exclude
     row.address,
     left.digest,
     storableJson(left.document),
+  );
+}
+
+async function enterRequest({ ask }: FleetStatements, { row, request }: FinishedRun): Promise<void> {
+  if (request === undefined) return;
+  await ask(
+    `INSERT INTO ${S}.notified (address, key, digest) SELECT address, '${REQUEST}', $2 FROM ${S}.workspaces WHERE address = $1
+ON CONFLICT (address, key) DO UPDATE SET digest = excluded.digest`,
+    row.address,
+    storableJson(request),
   );
 }
 

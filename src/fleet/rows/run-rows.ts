@@ -1,3 +1,4 @@
+import type { RequestMemory } from '../../operator/run-report.ts';
 import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
 import type { FreshState } from '../../state/state.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
@@ -44,6 +45,8 @@ export interface RunRow {
     readonly id: string | null;
     readonly since: string;
   }[];
+  /** What earlier runs left of the request for its drift. */
+  readonly request: RequestMemory | undefined;
   /** When the row was read, by the clock of the database, as it writes it. */
   readonly readAt: string;
   /** Seconds since the run was due. */
@@ -51,6 +54,8 @@ export interface RunRow {
 }
 
 const S = FLEET_SCHEMA;
+/** Key of what is noted of the request for drift. */
+export const REQUEST = 'request';
 /** Id and state of the plan of what the last run left to do. */
 export const LEFT = 'left';
 
@@ -65,11 +70,12 @@ export async function rowsToRun(
   (SELECT string_agg(o.address, ' and ' ORDER BY o.address) FROM ${S}.workspaces o WHERE o.workspace_id = w.workspace_id
     AND o.base_url = w.base_url AND o.address <> w.address AND o.vanished_at IS NULL) AS twins,
   ARRAY(SELECT r.id FROM ${S}.plans r WHERE r.address = w.address AND r.state = 'rejected') AS rejected, l.digest AS left_digest,
-  p.decided_by, coalesce(p.plan, l.plan)->'state' AS planned_state
+  p.decided_by, coalesce(p.plan, l.plan)->'state' AS planned_state, n.digest AS request
 FROM json_to_recordset($1::json) AS j (address text, due timestamptz)
 JOIN ${S}.workspaces w ON w.address = j.address AND w.paused_at IS NULL AND w.vanished_at IS NULL
 LEFT JOIN ${S}.plans p ON p.address = w.address AND p.state IN ('waiting', 'approved')
-LEFT JOIN ${S}.plans l ON l.address = w.address AND l.id = '${LEFT}'`,
+LEFT JOIN ${S}.plans l ON l.address = w.address AND l.id = '${LEFT}'
+LEFT JOIN ${S}.notified n ON n.address = w.address AND n.key = '${REQUEST}'`,
     JSON.stringify(jobs.map(({ address, due }) => ({ address, due }))),
   );
   return new Map(rows.map((row) => [String(row.address), rowOf(row)]));
@@ -103,6 +109,7 @@ function rowOf(row: DatabaseRow): RunRow {
     left: text('left_digest'),
     fresh: freshIn(row.planned_state),
     missing: (row.missing ?? []) as RunRow['missing'],
+    request: row.request === null ? undefined : (JSON.parse(String(row.request)) as RequestMemory),
     readAt: String(row.read_at),
     lateness: Number(row.lateness),
   };

@@ -5,6 +5,7 @@ import type { Environment } from '../../manifests/inputs.ts';
 import { secretsOf } from '../../operator/git/git-source.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { CHECKOUTS, type LocalPaths } from '../../project/local-paths.ts';
+import { originOf, type ProjectOrigin } from '../../runs/drift-request/request-place.ts';
 import type { Redactor } from '../../values/redactor.ts';
 import { projectAddress } from '../addresses.ts';
 import type { FleetFile, GitSourceSettings, SourceSettings } from '../fleet-file.ts';
@@ -58,6 +59,12 @@ export function openSources(options: SourcesOptions): Sources {
   };
   const local = (source: string, project: string): LocalPaths =>
     localPaths(named(source).settings, project, options);
+
+  const origin = (source: string, project: string): ProjectOrigin => {
+    const { settings } = named(source);
+    if (!('git' in settings)) return { checkout: path.join(settings.path, project) };
+    return originOf(addressText(settings), { ref: settings.ref, folder: project, cwd: fleet.folder });
+  };
 
   const checkout = async (wanted: ProjectWanted, signal: AbortSignal) => {
     const { source, project, version, commit } = wanted;
@@ -122,6 +129,7 @@ export function openSources(options: SourcesOptions): Sources {
     discover,
     checkout,
     local,
+    origin,
     keep: (source, versions) => named(source).reader.keep(versions),
   };
 }

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
+import { realpathSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { type GitAddress, isRefName, parseGitAddress } from '../../git/git-address.ts';
 import { misuse, UserError } from '../../problems/user-error.ts';
 import { CHECKOUTS } from '../../project/local-paths.ts';
+import type { ProjectOrigin } from '../../runs/drift-request/request-place.ts';
 import type { Fetched, ManifestSource, Version } from '../source.ts';
 import { type FetchOptions, fetchGit } from './fetch-git.ts';
 
@@ -119,6 +121,11 @@ class GitSource implements ManifestSource {
     const never = new AbortController().signal;
     await this.#git(['update-ref', GOOD, commit], never);
     await this.#removeOthers(never);
+  }
+
+  originOf({ folder, checkout = folder }: Version): ProjectOrigin {
+    const inside = path.relative(realpathSync(checkout), realpathSync(folder)).replaceAll(path.sep, '/');
+    return { address: this.#address.url, ref: this.#options.ref, folder: inside };
   }
 
   async #prepare(signal: AbortSignal): Promise<void> {

@@ -14,7 +14,7 @@ import {
   saidWithSteps,
   troubleOf,
 } from '../messages.ts';
-import { doneIn, type RunReport } from '../run-report.ts';
+import { correctedIn, doneIn, type RunReport } from '../run-report.ts';
 import { RepeatFilter, type SaidBefore } from '../watch-log.ts';
 import { withoutMentions } from './without-mentions.ts';
 
@@ -139,10 +139,10 @@ export class NotificationEvents {
   }
 
   #drift(report: RunReport): [string[], string[]] {
-    const { drift, missing, plan, applied, workspace } = report;
+    const { drift, missing, plan, workspace } = report;
     if (plan === undefined) return [[], []];
     const before = this.#drifted ?? new Map(Object.entries(this.#told(workspace?.id ?? '')));
-    const done = doneAddresses(applied);
+    const done = correctedIn(report);
     const written = new Map(plan.resources.map((resource) => [resource.address, resource]));
     const found = [
       ...drift.map((each) => ({ address: each.address, digest: each.digest, line: driftMessage(each) })),

@@ -113,8 +113,11 @@ export function resourceLink(workspace: string, address: string): Html {
 }
 
 export function facts(all: readonly Fact[], now: Date): Html {
-  const row = ([label, value]: Fact) =>
-    html`<div><dt>${label}</dt><dd>${value instanceof Date ? moment(value, now) : name(value)}</dd></div>`;
+  const shown = (value: Fact[1]) => {
+    if (value instanceof Date) return moment(value, now);
+    return value instanceof URL ? html`<a href="${value.href}">${name(value.href)}</a>` : name(value);
+  };
+  const row = ([label, value]: Fact) => html`<div><dt>${label}</dt><dd>${shown(value)}</dd></div>`;
   return html`<dl class="facts">${all.map(row)}</dl>`;
 }
 

@@ -1,0 +1,65 @@
+import { HostProblem } from '../hosting/host-problem.ts';
+import { requestWriter } from '../output/request-text.ts';
+import type { DriftFacts } from '../runs/accept.ts';
+import { carryOutProposal, proposalOf, proposedDrift } from '../runs/drift-request/propose-drift.ts';
+import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
+import type { RunContext } from '../runs/run-context.ts';
+import { retryPause } from './loop.ts';
+import { messageOf } from './messages.ts';
+import type { RequestMemory } from './run-report.ts';
+
+/** Milliseconds for which a host may hold a run up: to be waited for, and in all. */
+const PATIENCE = 20_000;
+const LONGEST = 60_000;
+const PAUSES = { firstRetry: 30_000, longestRetry: 3_600_000 };
+
+/** Key of a workspace without drift that a manifest can take over. */
+const NOTHING = 'nothing';
+
+/** Of a workspace that has no request yet, so that none is looked for while it has no drift. */
+export const NO_REQUEST: RequestMemory = { key: NOTHING, kept: { is: 'none' }, failures: 0 };
+
+interface Keeping extends DriftFacts {
+  readonly origin: ProjectOrigin;
+  readonly memory: RequestMemory;
+  /** Ends the run. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Keeps the request of a workspace in line with its drift. A host that fails or limits requests is left alone for a while, and never
+ * makes the run fail.
+ */
+export async function keepDriftRequest(
+  context: RunContext,
+  { origin, memory, signal, ...facts }: Keeping,
+): Promise<RequestMemory> {
+  const now = context.now();
+  if (memory.retryAt !== undefined && Date.parse(memory.retryAt) > now.getTime()) return memory;
+  const within = AbortSignal.any([signal, AbortSignal.timeout(LONGEST)]);
+  try {
+    const { opened, drift } = facts;
+    const acceptance = await proposedDrift(context, facts);
+    const isNothing = acceptance.files.length === 0;
+    if (isNothing && memory.key === NOTHING) return memory;
+    const parts = { opened, drift, acceptance, origin, writer: requestWriter, signal: within };
+    const proposal = await proposalOf(context, parts);
+    const key = isNothing ? NOTHING : proposal.key;
+    if (key === memory.key) return memory;
+    const kept = await carryOutProposal(context, opened, { proposal, patience: PATIENCE, signal: within });
+    // What a person may change is looked at again.
+    const isSettled = kept.is !== 'foreign' && kept.is !== 'behind';
+    return { ...(isSettled && { key }), kept, failures: 0 };
+  } catch (error) {
+    signal.throwIfAborted();
+    const failures = memory.failures + 1;
+    const trouble = error instanceof HostProblem ? error.trouble : undefined;
+    const until = trouble?.why === 'limited' ? trouble.until.getTime() : 0;
+    const pause = retryPause(PAUSES, failures, Math.random());
+    const retryAt = new Date(Math.max(until, now.getTime() + pause)).toISOString();
+    const problem = within.aborted
+      ? `the host of pull requests did not answer within ${LONGEST / 1000} s`
+      : context.redactor.redact(messageOf(error, facts.opened.workspaceFlag));
+    return { kept: memory.kept, failures, problem, retryAt };
+  }
+}

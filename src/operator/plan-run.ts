@@ -1,0 +1,80 @@
+import { hash } from 'node:crypto';
+import { driftOf } from '../engine/decide/drift.ts';
+import type { PlanResult } from '../engine/engine.ts';
+import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
+import type { Resource } from '../manifests/resource.ts';
+import type { PlatformClient } from '../platform/client.ts';
+import { planWorkspace } from '../runs/planning.ts';
+import type { PlatformOptions } from '../runs/run-options.ts';
+import type { State } from '../state/state.ts';
+import type { LoadedVersion } from './load-version.ts';
+import type { DriftedResource } from './run-report.ts';
+
+/** What is to be applied, and what drifted. */
+export interface PlannedRun extends PlanResult {
+  readonly drift: PlanDocument;
+}
+
+interface PlanningRun {
+  readonly state: State;
+  readonly client: PlatformClient;
+  readonly options: PlatformOptions & { readonly allowReplace?: readonly string[] };
+  /** Drift is not corrected, because somebody may accept it. */
+  readonly keepsDrift: boolean;
+  now(): Date;
+}
+
+/** The plan of a run. What drifted is in it only where the manifest changed too, if drift is kept. */
+export async function planRun(
+  { opened, resources }: LoadedVersion,
+  { state, client, options, keepsDrift, now }: PlanningRun,
+): Promise<PlannedRun> {
+  const plan = (desired: readonly Resource[]) =>
+    planWorkspace({
+      opened,
+      state,
+      client,
+      desired,
+      options: { ...options, refresh: true, routes: true },
+      now,
+    });
+  const first = await plan(resources);
+  const drift = driftOf(first.plan);
+  if (!keepsDrift) return { ...first, drift };
+  const kept = withoutConflicts(drift);
+  const moved = new Map(
+    kept.resources.map(({ address, changes }) => [address, changes.map(({ path }) => path)]),
+  );
+  const desired = resources.map((each) => {
+    const paths = moved.get(each.address) ?? [];
+    return paths.length === 0 ? each : { ...each, ignoreDrift: [...each.ignoreDrift, ...paths] };
+  });
+  if (desired.every((each, index) => each === resources[index])) return { ...first, drift: kept };
+  return { ...(await plan(desired)), drift: kept };
+}
+
+/** Without what the manifest changed too: that is applied. */
+function withoutConflicts(drift: PlanDocument): PlanDocument {
+  const resources = drift.resources.map((resource): PlannedResource => {
+    const changes = resource.changes.filter(({ cause }) => cause !== 'both');
+    if (changes.length === resource.changes.length) return resource;
+    return { ...resource, changes, ...(changes.length === 0 && { action: 'noop' }) };
+  });
+  return { ...drift, resources };
+}
+
+/** Without what is missing. */
+export function driftIn({ resources }: PlanDocument): DriftedResource[] {
+  return resources
+    .filter(({ action, missing }) => action !== 'noop' && missing !== true)
+    .map(({ address, changes }) => ({
+      address,
+      fields: changes.map(({ path }) => path),
+      digest: digestOf(changes),
+    }));
+}
+
+function digestOf(changes: PlannedResource['changes']): string {
+  const shown = changes.map(({ path, before, fingerprints }) => [path, before, fingerprints?.before]);
+  return hash('sha256', JSON.stringify(shown));
+}
