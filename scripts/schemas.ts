@@ -43,7 +43,7 @@ function schemaFiles(): ReadonlyMap<string, string> {
     ['history', { title: 'voxform history', ...z.toJSONSchema(historyDocument) }],
     ['impact', { title: 'voxform impact', ...z.toJSONSchema(impactDocument) }],
     ['error', { title: 'voxform error', ...z.toJSONSchema(errorDocument) }],
-    ['state', { title: 'voxform state', ...z.toJSONSchema(stateDocument) }],
+    ['state', { title: 'voxform state', ...z.toJSONSchema(stateDocument()) }],
   ];
   return new Map(schemas.map(([name, schema]) => [`${name}.schema.json`, textOf(name, schema)]));
 }

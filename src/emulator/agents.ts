@@ -1,4 +1,4 @@
-import type { AgentRequest } from '../platform/records.ts';
+import type { AgentRequest } from '../platform/records/agent-records.ts';
 import type { EmulatorBehaviour } from './behaviour.ts';
 import { offsetTime } from './ids-and-clock.ts';
 import { type KeyMarker, markKey } from './key-marker.ts';

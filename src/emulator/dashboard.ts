@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { userRoles } from '../platform/records.ts';
+import { userRoles } from '../platform/records/user-records.ts';
 import { type Immutable, isObject, type Json } from '../values/json.ts';
 import { publishAgent } from './agents.ts';
 import type { Emulated } from './emulated.ts';

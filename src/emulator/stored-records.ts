@@ -1,15 +1,8 @@
 import { z } from 'zod';
-import {
-  callConfig,
-  knowledgeBaseConfig,
-  llmConfig,
-  phoneNumberText,
-  promptConfig,
-  sttConfig,
-  ttsConfig,
-  userModules,
-  webhookRequest,
-} from '../platform/records.ts';
+import { agentConfigs } from '../platform/records/agent-records.ts';
+import { phoneNumberText } from '../platform/records/number-records.ts';
+import { userModules } from '../platform/records/user-records.ts';
+import { webhookRequest } from '../platform/records/webhook-records.ts';
 import { keyMarker } from './key-marker.ts';
 
 /*
@@ -25,12 +18,8 @@ const stamps = { workspace_id: id, created_at: timestamp, updated_at: timestamp 
 
 const agentConfiguration = {
   name: z.string().max(255),
-  call_config: callConfig,
-  knowledge_base_config: knowledgeBaseConfig,
-  llm_config: llmConfig.omit({ api_key: true }),
-  prompt_config: promptConfig,
-  stt_config: sttConfig,
-  tts_config: ttsConfig,
+  ...agentConfigs(),
+  llm_config: agentConfigs().llm_config.omit({ api_key: true }),
 };
 
 const storedVersion = z.strictObject({
@@ -56,7 +45,7 @@ const collections = {
   }),
   numbers: z.strictObject({
     id,
-    number: phoneNumberText,
+    number: phoneNumberText(),
     nickname: z.string().max(255),
     inbound_agent_id: nullableId,
     outbound_agent_id: nullableId,
@@ -90,7 +79,7 @@ const collections = {
   }),
   webhooks: z.strictObject({
     id,
-    ...webhookRequest.required().shape,
+    ...webhookRequest().required().shape,
     ...stamps,
   }),
   users: z.strictObject({

@@ -1,7 +1,7 @@
 import type { PlatformClient } from '../platform/client.ts';
 import { PER_PAGE } from '../platform/pages.ts';
 import { PlatformError } from '../platform/platform-error.ts';
-import { type AgentRequest, agentRequest } from '../platform/records.ts';
+import { type AgentRequest, agentRequest } from '../platform/records/agent-records.ts';
 import type { DraftStatus, Kind, Mention, ShownRecord } from './kind.ts';
 import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
 
@@ -9,7 +9,9 @@ import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
 export const agent: Kind = {
   name: 'Agent',
   description: 'A voice agent: model, prompt, speech and timing.',
-  spec: agentRequest,
+  get spec() {
+    return agentRequest();
+  },
   fields: {
     knowledge_base_config: { hidden: true },
     'llm_config.api_key': {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type NumberRequest, numberRequest } from '../platform/records.ts';
+import { type NumberRequest, numberRequest } from '../platform/records/number-records.ts';
+import { lazily } from '../values/lazily.ts';
 import type { Kind } from './kind.ts';
 import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
 
@@ -13,15 +14,21 @@ const link = (direction: string) =>
     })
     .optional();
 
+const spec = lazily(() =>
+  z.strictObject({
+    ...numberRequest().shape,
+    inbound_agent_id: link('inbound'),
+    outbound_agent_id: link('outbound'),
+  }),
+);
+
 /** A phone number: listed and created, never updated; its links to agents are made in the dashboard. */
 export const phoneNumber: Kind = {
   name: 'PhoneNumber',
   description: 'A phone number and the agents it is linked to.',
-  spec: z.strictObject({
-    ...numberRequest.shape,
-    inbound_agent_id: link('inbound'),
-    outbound_agent_id: link('outbound'),
-  }),
+  get spec() {
+    return spec();
+  },
   fields: {
     number: { immutable: true, normalise: digitsOf },
     nickname: { manual: true, normalise: trimmed },

@@ -1,5 +1,5 @@
 import type { PlatformClient } from '../platform/client.ts';
-import { webhookRecord, webhookRequest } from '../platform/records.ts';
+import { webhookRecord, webhookRequest } from '../platform/records/webhook-records.ts';
 import type { Kind } from './kind.ts';
 import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
 
@@ -9,7 +9,9 @@ const webhooks = (client: PlatformClient) => client.collection('webhooks', webho
 export const webhook: Kind = {
   name: 'Webhook',
   description: 'A webhook: its target URL and delivery settings.',
-  spec: webhookRequest,
+  get spec() {
+    return webhookRequest();
+  },
   fields: {
     url: { immutable: true, normalise: canonicalUrl },
     payload: { immutable: true, opaque: true },

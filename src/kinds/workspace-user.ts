@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import { type UserRequest, userRequest, userRoles } from '../platform/records.ts';
+import { type UserRequest, userRequest, userRoles } from '../platform/records/user-records.ts';
+import { lazily } from '../values/lazily.ts';
 import type { Kind } from './kind.ts';
 import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
 
-/** A person's access to the workspace: listed and updated; invited in the dashboard. */
-export const workspaceUser: Kind = {
-  name: 'WorkspaceUser',
-  description: "A person's role and access in the workspace.",
-  spec: z.strictObject({
+const spec = lazily(() =>
+  z.strictObject({
     email: z
       .string()
       .regex(/^\s*[^\s@]+@[^\s@]+\s*$/, { error: 'expected an e-mail address' })
@@ -15,8 +13,17 @@ export const workspaceUser: Kind = {
         description: 'E-mail address of the user. Compared without case.',
         examples: ['jo@example.com'],
       }),
-    ...userRequest.partial().shape,
+    ...userRequest().partial().shape,
   }),
+);
+
+/** A person's access to the workspace: listed and updated; invited in the dashboard. */
+export const workspaceUser: Kind = {
+  name: 'WorkspaceUser',
+  description: "A person's role and access in the workspace.",
+  get spec() {
+    return spec();
+  },
   fields: {
     email: { immutable: true, normalise: lowerCase },
     modules: { set: true },

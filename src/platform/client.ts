@@ -1,18 +1,9 @@
 import type { z } from 'zod';
-import type {
-  AgentRecord,
-  AgentRequest,
-  ApiKeyRecord,
-  CallFilter,
-  CallRecord,
-  InvoiceRecord,
-  KnowledgeBaseRecord,
-  NumberRecord,
-  NumberRequest,
-  UserRecord,
-  UserRequest,
-  VersionSummary,
-} from './records.ts';
+import type { AgentRecord, AgentRequest, VersionSummary } from './records/agent-records.ts';
+import type { CallFilter, CallRecord } from './records/call-records.ts';
+import type { NumberRecord, NumberRequest } from './records/number-records.ts';
+import type { UserRecord, UserRequest } from './records/user-records.ts';
+import type { ApiKeyRecord, InvoiceRecord, KnowledgeBaseRecord } from './records/workspace-records.ts';
 import type { WorkspaceCheck } from './workspace-check.ts';
 
 /**
@@ -49,12 +40,15 @@ export interface PlatformClient {
   readonly invoices: { list(): AsyncIterable<InvoiceRecord> };
   readonly apiKeys: { list(): AsyncIterable<ApiKeyRecord> };
   /** The records below `/api/v1/<name>`. */
-  collection<T extends IdentifiedRecord>(name: string, record: z.ZodType<T>): RecordCollection<T>;
+  collection<T extends IdentifiedRecord>(name: string, record: Schema<T>): RecordCollection<T>;
   /** The same platform over the same connections. Once the signal aborts, no write is sent that has not been sent yet. */
   writingUntil(signal: AbortSignal): PlatformClient;
   /** Closes the connections; requests still under way fail. */
   close(): Promise<void>;
 }
+
+/** Gives the schema of a record, which is made when it is first needed. */
+export type Schema<T> = () => z.ZodType<T>;
 
 export interface IdentifiedRecord {
   readonly id: string;

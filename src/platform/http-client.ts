@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { UserError } from '../problems/user-error.ts';
-import type { IdentifiedRecord, PlatformClient, RecordCollection } from './client.ts';
+import type { IdentifiedRecord, PlatformClient, RecordCollection, Schema } from './client.ts';
 import { type Query, queryText } from './connection.ts';
 import { heldList, PER_PAGE, pages, passingList, type RecordPage } from './pages.ts';
 import { PlatformError } from './platform-error.ts';
@@ -12,17 +12,11 @@ import {
   readRecord,
   refuseOther,
 } from './read-answer.ts';
-import {
-  agentRecord,
-  apiKeyRecord,
-  type CallFilter,
-  callRecord,
-  invoiceRecord,
-  knowledgeBaseRecord,
-  numberRecord,
-  userRecord,
-  versionSummary,
-} from './records.ts';
+import { agentRecord, versionSummary } from './records/agent-records.ts';
+import { type CallFilter, callRecord } from './records/call-records.ts';
+import { numberRecord } from './records/number-records.ts';
+import { userRecord } from './records/user-records.ts';
+import { apiKeyRecord, invoiceRecord, knowledgeBaseRecord } from './records/workspace-records.ts';
 import type { Transport } from './transport.ts';
 import { WorkspaceCheck } from './workspace-check.ts';
 
@@ -40,17 +34,14 @@ export function createClient({ transport, workspaceId, odd = 'hidden' }: ClientO
   const workspaceCheck = new WorkspaceCheck(workspaceId);
   const requests = requestsOver(transport, odd, workspaceCheck);
   const { get, write, list } = requests;
-  const collection = <T extends IdentifiedRecord>(
-    name: string,
-    record: z.ZodType<T>,
-  ): RecordCollection<T> => {
+  const collection = <T extends IdentifiedRecord>(name: string, record: Schema<T>): RecordCollection<T> => {
     const path = `/api/v1/${name}`;
     const one = (id: string) => `${path}/${segment(id)}`;
     return {
-      list: () => list(record, path, byId),
-      get: async (id) => get(record, one(id), id),
-      create: async (body) => write(record, { method: 'POST', path }, body),
-      update: async (id, body) => write(record, { method: 'PUT', path: one(id) }, body),
+      list: () => list(record(), path, byId),
+      get: async (id) => get(record(), one(id), id),
+      create: async (body) => write(record(), { method: 'POST', path }, body),
+      update: async (id, body) => write(record(), { method: 'PUT', path: one(id) }, body),
     };
   };
   const agent = (id: string) => `/api/v1/agents/${segment(id)}`;
@@ -62,23 +53,23 @@ export function createClient({ transport, workspaceId, odd = 'hidden' }: ClientO
     },
     agents: {
       ...collection('agents', agentRecord),
-      versions: (id) => list(versionSummary, `${agent(id)}/versions`, ({ version }) => version),
-      version: async (id, version) => get(agentRecord, `${agent(id)}/versions/${segment(String(version))}`),
-      latestVersion: async (id) => get(agentRecord, `${agent(id)}/versions/latest`),
+      versions: (id) => list(versionSummary(), `${agent(id)}/versions`, ({ version }) => version),
+      version: async (id, version) => get(agentRecord(), `${agent(id)}/versions/${segment(String(version))}`),
+      latestVersion: async (id) => get(agentRecord(), `${agent(id)}/versions/latest`),
     },
     numbers: collection('numbers', numberRecord),
     knowledgeBases: collection('knowledge-bases', knowledgeBaseRecord),
     calls: {
       list: (filter = {}) => requests.calls(filter),
-      get: async (id) => get(callRecord, `/api/v1/call-histories/${segment(id)}`, id),
+      get: async (id) => get(callRecord(), `/api/v1/call-histories/${segment(id)}`, id),
     },
     users: {
       list: () => requests.users(`${workspace()}/users`),
       update: async (id, body) =>
-        write(userRecord, { method: 'PUT', path: `${workspace()}/users/${segment(id)}` }, body),
+        write(userRecord(), { method: 'PUT', path: `${workspace()}/users/${segment(id)}` }, body),
     },
     invoices: { list: () => requests.invoices(`${workspace()}/billing/history`) },
-    apiKeys: { list: () => list(apiKeyRecord, '/api/v1/api-keys', byId) },
+    apiKeys: { list: () => list(apiKeyRecord(), '/api/v1/api-keys', byId) },
     collection,
     writingUntil: (heldBackBy) =>
       createClient({
@@ -153,7 +144,7 @@ function requestsOver(transport: Sending, odd: OddFields, workspaceCheck: Worksp
         pages(
           async (cursor) => {
             const { asked, answer } = await page({ cursor });
-            return readPage(userRecord, asked, { odd, answer, mayBeWhole: true });
+            return readPage(userRecord(), asked, { odd, answer, mayBeWhole: true });
           },
           byId,
           { ...heldList, mayIgnoreCursor: true },
@@ -176,7 +167,7 @@ function requestsOver(transport: Sending, odd: OddFields, workspaceCheck: Worksp
           method: 'GET',
           path: `/api/v1/call-histories${queryText(query as Query)}`,
         };
-        return readPage(callRecord, asked, { odd, answer: await transport.send({ ...asked, body }) });
+        return readPage(callRecord(), asked, { odd, answer: await transport.send({ ...asked, body }) });
       };
       const next = async (cursor: string | undefined) => {
         const page = await read(cursor);
@@ -197,7 +188,7 @@ function requestsOver(transport: Sending, odd: OddFields, workspaceCheck: Worksp
       return pages(
         async (cursor) => {
           const { asked, answer } = await page({ starting_after: cursor });
-          const items = readItems(invoiceRecord, asked, { odd, answer });
+          const items = readItems(invoiceRecord(), asked, { odd, answer });
           return { items, next: items.at(-1)?.id, path: asked.path };
         },
         byId,

@@ -15,7 +15,7 @@ import { readCertificates } from './certificates.ts';
 import { type LocalPaths, pathProblem } from './local-paths.ts';
 import { notifyEvents } from './notify-schema.ts';
 import type { Guards, Limits, ProjectConfig, WorkspaceConfig } from './project.ts';
-import { type ProjectDocument, projectSchema } from './project-schema.ts';
+import { type ProjectDocument, projectSchema, projectSchemaFor } from './project-schema.ts';
 import { usableDocument } from './usable-document.ts';
 import { windowsFrom } from './watch-schema.ts';
 import { INHERITED, readSettings, type WorkspaceSettings } from './workspace-settings.ts';
@@ -47,13 +47,14 @@ export function checkProject(raw: Json, context: ProjectContext): CheckedProject
     read.problems.map((problem) => ({ ...problem, path: placeIn(name, problem.path) })),
   );
   const plain = withSettings(raw, settings);
-  const parsed = projectSchema.safeParse(plain);
-  const checked = { schema: projectSchema, value: plain, name: 'the project file' };
+  const parsed = projectSchemaFor(plain).safeParse(plain);
   const issues = parsed.success ? [] : parsed.error.issues;
   const document = parsed.success ? parsed.data : usableDocument(plain);
   const problems = [
     ...distinct(inForms),
-    ...issues.flatMap((issue) => problemsOfIssue(issue, checked)),
+    ...issues.flatMap((issue) =>
+      problemsOfIssue(issue, { schema: projectSchema(), value: plain, name: 'the project file' }),
+    ),
     ...(document === undefined ? [] : crossChecks(document, raw, settings, context)),
   ];
   const findings = problems.map((problem) => findingOf(problem, context.file));
@@ -161,7 +162,7 @@ function crossChecks(
 
 /** What the schema has made of `state` of the whole project, with the secrets of this workspace. */
 function inheritedState(settings: WorkspaceSettings | undefined): StateSettings | undefined {
-  return stateSchema.safeParse(settings?.inherited).data;
+  return stateSchema().safeParse(settings?.inherited).data;
 }
 
 function statePlace(

@@ -22,7 +22,7 @@ export function projectOrder(kinds: Kinds): KeyOrder | undefined {
   });
   const defaults = specs((key) => key);
   const patches = specs((key) => parseAddress(key)?.kind);
-  const order = schemaOrder(projectSchema);
+  const order = schemaOrder(projectSchema());
   const within = (
     outer: KeyOrder | undefined,
     key: string,

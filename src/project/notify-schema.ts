@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { didYouMean } from '../problems/suggest.ts';
 import { isObject } from '../values/json.ts';
+import { lazily } from '../values/lazily.ts';
 
 export const notifyEvents = ['changes', 'failure', 'drift'] as const;
 
@@ -29,71 +30,83 @@ export type Placeholder = (typeof placeholders)[number];
 
 const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
 
-const secretName = z
-  .string()
-  .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*$/, { error: 'expected the name of a secret' });
-const variableName = z
-  .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'expected the name of a variable' });
-export const secretForm = z.strictObject({ $secret: secretName.describe('Name of the secret.') });
-export const envForm = z.strictObject({ $env: variableName.describe('Name of the environment variable.') });
+export const secretForm = () =>
+  z.strictObject({
+    $secret: z
+      .string()
+      .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*$/, { error: 'expected the name of a secret' })
+      .describe('Name of the secret.'),
+  });
+export const envForm = () =>
+  z.strictObject({
+    $env: z
+      .string()
+      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'expected the name of a variable' })
+      .describe('Name of the environment variable.'),
+  });
 
 const NOT_A_URL = 'expected an http or https URL, { $env: NAME } or { $secret: NAME }';
 
-const template = z
-  .record(z.string(), z.json())
-  .meta({
-    description: `Body to send, with the placeholders {{${placeholders.join('}}, {{')}}}; default: { text: "{{text}}" } and more.`,
-    examples: [{ title: '{{event}}', body: '{{text}}' }],
-  })
-  .superRefine((value, context) => {
-    for (const { name, path } of placeholdersIn(value)) {
-      if ((placeholders as readonly string[]).includes(name)) continue;
-      const near = didYouMean(name, placeholders) || `; placeholders: ${placeholders.join(', ')}`;
-      context.addIssue({ code: 'custom', message: `unknown placeholder {{${name}}}${near}`, path });
-    }
-  });
+const template = lazily(() =>
+  z
+    .record(z.string(), z.json())
+    .meta({
+      description: `Body to send, with the placeholders {{${placeholders.join('}}, {{')}}}; default: { text: "{{text}}" } and more.`,
+      examples: [{ title: '{{event}}', body: '{{text}}' }],
+    })
+    .superRefine((value, context) => {
+      for (const { name, path } of placeholdersIn(value)) {
+        if ((placeholders as readonly string[]).includes(name)) continue;
+        const near = didYouMean(name, placeholders) || `; placeholders: ${placeholders.join(', ')}`;
+        context.addIssue({ code: 'custom', message: `unknown placeholder {{${name}}}${near}`, path });
+      }
+    }),
+);
 
-const webhookSchema = z
-  .strictObject({
-    url: z
-      .union([z.url({ protocol: /^https?$/, error: NOT_A_URL }), envForm, secretForm], { error: NOT_A_URL })
-      .meta({
-        description: 'URL to send to. Use { $secret: NAME } for a secret URL.',
-        examples: [{ $secret: 'CHAT_WEBHOOK' }],
-      }),
-    secret_header: z
-      .strictObject({
-        name: z
-          .string()
-          .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, { error: 'expected the name of a header' })
-          .meta({ description: 'Name of the header, such as Authorization.', examples: ['Authorization'] }),
-        value: z
-          .union([secretForm, envForm], {
-            error: 'must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
-          })
-          .meta({
-            description: 'Value of the header, as { $secret: NAME } or { $env: NAME }.',
-            examples: [{ $secret: 'HOOK_HEADER' }],
-          }),
-      })
-      .describe('Header that authenticates voxform to the receiver.')
-      .optional(),
-    on: z
-      .array(z.enum(notifyEvents))
-      .min(1)
-      .meta({
-        description: 'Events to send: changes, failure, drift; default: all.',
-        examples: [['failure', 'drift']],
-      })
-      .optional(),
-    template: template.optional(),
-  })
-  .describe('A webhook that watch calls.');
+const webhookSchema = lazily(() =>
+  z
+    .strictObject({
+      url: z
+        .union([z.url({ protocol: /^https?$/, error: NOT_A_URL }), envForm(), secretForm()], {
+          error: NOT_A_URL,
+        })
+        .meta({
+          description: 'URL to send to. Use { $secret: NAME } for a secret URL.',
+          examples: [{ $secret: 'CHAT_WEBHOOK' }],
+        }),
+      secret_header: z
+        .strictObject({
+          name: z
+            .string()
+            .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, { error: 'expected the name of a header' })
+            .meta({ description: 'Name of the header, such as Authorization.', examples: ['Authorization'] }),
+          value: z
+            .union([secretForm(), envForm()], {
+              error: 'must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
+            })
+            .meta({
+              description: 'Value of the header, as { $secret: NAME } or { $env: NAME }.',
+              examples: [{ $secret: 'HOOK_HEADER' }],
+            }),
+        })
+        .describe('Header that authenticates voxform to the receiver.')
+        .optional(),
+      on: z
+        .array(z.enum(notifyEvents))
+        .min(1)
+        .meta({
+          description: 'Events to send: changes, failure, drift; default: all.',
+          examples: [['failure', 'drift']],
+        })
+        .optional(),
+      template: template().optional(),
+    })
+    .describe('A webhook that watch calls.'),
+);
 
-export const notifySchema = z.array(webhookSchema).describe('Webhooks that watch notifies.');
+export const notifySchema = lazily(() => z.array(webhookSchema()).describe('Webhooks that watch notifies.'));
 
-export type Webhook = z.infer<typeof webhookSchema> & { readonly on: NotifyEvent[] };
+export type Webhook = z.infer<ReturnType<typeof webhookSchema>> & { readonly on: NotifyEvent[] };
 
 /** Where to find a text that the project file does not hold. */
 export type Findable = Exclude<Webhook['url'], string>;

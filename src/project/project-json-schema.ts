@@ -9,7 +9,7 @@ import { projectSchema } from './project-schema.ts';
 /** JSON Schema (draft 2020-12) of the project file. The defaults of the kinds are described field by field. */
 export function projectJsonSchema(kinds: Iterable<KindSchema>): JsonObject {
   const all = [...kinds];
-  const schema = settingsJsonSchema(projectSchema);
+  const schema = settingsJsonSchema(projectSchema());
   const properties = schema.properties as JsonObject;
   const defaults = properties.defaults as JsonObject;
   const ofKinds = {

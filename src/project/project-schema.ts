@@ -2,173 +2,202 @@ import { z } from 'zod';
 import { settingForms } from '../manifests/setting-forms.ts';
 import { MOST_GIVEN } from '../platform/concurrency-limit.ts';
 import { stateSchema } from '../state/state-place.ts';
+import { isObject } from '../values/json.ts';
+import { lazily } from '../values/lazily.ts';
 import { notifySchema } from './notify-schema.ts';
 import { pullRequestsSchema } from './pull-requests-schema.ts';
 import { watchSchema } from './watch-schema.ts';
 
-const baseUrl = z
-  .url({ protocol: /^https?$/, error: 'expected an http or https URL, such as https://api.example.com' })
-  .refine((text) => !URL.canParse(text) || isBare(new URL(text)), {
-    error: 'expected a URL without user name, query and fragment',
-  })
-  .meta({
-    description: 'Base address of the platform, or { $env: NAME }.',
-    examples: ['https://api.example.com'],
-  })
-  .register(settingForms, { forms: ['$env'] });
+export const baseUrlSchema = lazily(() =>
+  z
+    .url({ protocol: /^https?$/, error: 'expected an http or https URL, such as https://api.example.com' })
+    .refine((text) => !URL.canParse(text) || isBare(new URL(text)), {
+      error: 'expected a URL without user name, query and fragment',
+    })
+    .meta({
+      description: 'Base address of the platform, or { $env: NAME }.',
+      examples: ['https://api.example.com'],
+    })
+    .register(settingForms, { forms: ['$env'] }),
+);
 
 function isBare(url: URL): boolean {
   return url.username === '' && url.password === '' && url.search === '' && url.hash === '';
 }
 
-const workspaceId = z
-  .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected the id of a workspace' })
-  .meta({
-    description: 'Id of the workspace on the platform, or { $env: NAME }.',
-    examples: ['01JEMV1AT0RW0RKSPACE000001'],
-  })
-  .register(settingForms, { forms: ['$env'] });
+export const workspaceIdSchema = lazily(() =>
+  z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected the id of a workspace' })
+    .meta({
+      description: 'Id of the workspace on the platform, or { $env: NAME }.',
+      examples: ['01JEMV1AT0RW0RKSPACE000001'],
+    })
+    .register(settingForms, { forms: ['$env'] }),
+);
 
-const apiKey = z
-  .string()
-  .meta({
-    description:
-      'API key of the workspace, as { $secret: NAME } or { $env: NAME }, never as text. Without it, VOXFORM_API_KEY is needed.',
-    examples: [{ $secret: 'STAGING_API_KEY' }],
-  })
-  .optional()
-  .register(settingForms, { forms: ['$secret', '$env'] });
+const apiKey = () =>
+  z
+    .string()
+    .meta({
+      description:
+        'API key of the workspace, as { $secret: NAME } or { $env: NAME }, never as text. Without it, VOXFORM_API_KEY is needed.',
+      examples: [{ $secret: 'STAGING_API_KEY' }],
+    })
+    .optional()
+    .register(settingForms, { forms: ['$secret', '$env'] });
 
-const anyObject = z.record(z.string(), z.json());
+const anyObject = () => z.record(z.string(), z.json()).register(settingForms, { forms: ['any'] });
 
-const workspaceSchema = z
-  .strictObject({
-    base_url: baseUrl,
-    workspace_id: workspaceId,
-    api_key: apiKey,
-    vars: z
-      .record(z.string(), z.json().register(settingForms, { forms: ['any'] }))
-      .meta({
-        description: 'Values for { $var: name } in manifests; they may be value forms.',
-        examples: [{ company: 'Acme' }],
-      })
-      .optional(),
-    patches: z
-      .record(z.string(), anyObject.register(settingForms, { forms: ['any'] }))
-      .meta({
-        description:
-          'Changes to specs in this workspace, by address, such as Agent/support-line. null removes a field.',
-        examples: [{ 'Kind/name': { llm_config: { temperature: 0.2 } } }],
-      })
-      .optional(),
-    skip: z
+const workspaceSchema = (has: Sections) =>
+  z
+    .strictObject({
+      base_url: baseUrlSchema(),
+      workspace_id: workspaceIdSchema(),
+      api_key: apiKey(),
+      vars: z
+        .record(z.string(), z.json().register(settingForms, { forms: ['any'] }))
+        .meta({
+          description: 'Values for { $var: name } in manifests; they may be value forms.',
+          examples: [{ company: 'Acme' }],
+        })
+        .optional(),
+      patches: z
+        .record(z.string(), anyObject())
+        .meta({
+          description:
+            'Changes to specs in this workspace, by address, such as Agent/support-line. null removes a field.',
+          examples: [{ 'Kind/name': { llm_config: { temperature: 0.2 } } }],
+        })
+        .optional(),
+      skip: z
+        .array(z.string().min(1))
+        .meta({
+          description: 'Addresses of resources that this workspace skips; * matches any name.',
+          examples: [['Kind/name', 'Kind/*']],
+        })
+        .optional(),
+      secrets_dir: z
+        .string()
+        .min(1)
+        .meta({
+          description: 'Folder with one file per secret, read if no environment variable has that name.',
+          examples: ['/run/secrets/voxform'],
+        })
+        .optional(),
+      ca_file: z
+        .string()
+        .min(1)
+        .meta({
+          description:
+            'PEM file of additional CA certificates, relative to the project, such as those of a proxy.',
+          examples: ['certificates/company.pem'],
+        })
+        .optional(),
+      state: has('state', stateSchema).optional(),
+    })
+    .describe('One workspace of the platform.');
+
+const limitsSchema = lazily(() =>
+  z
+    .strictObject({
+      concurrency: z.union([z.literal('auto'), z.int().min(1).max(MOST_GIVEN)]).meta({
+        description: 'Most requests in flight at once; default: auto, from 16 up to 64 as answers allow.',
+        examples: ['auto', 16],
+      }),
+      requests_per_second: z
+        .number()
+        .min(0.01)
+        .max(10_000)
+        .nullable()
+        .meta({ description: 'Most requests a second; null, the default, for no limit.', examples: [20] }),
+      timeout_seconds: z
+        .number()
+        .min(0.1)
+        .max(3600)
+        .meta({ description: 'Timeout of one request in seconds; default: 30.', examples: [30] }),
+    })
+    .partial()
+    .describe('Limits on requests.'),
+);
+
+const guardsSchema = lazily(() =>
+  z
+    .strictObject({
+      max_changed_percent: z
+        .number()
+        .min(0)
+        .max(100)
+        .meta({
+          description: 'Largest share of the resources that one apply may change; default: 50.',
+          examples: [50],
+        }),
+      min_resources: z
+        .int()
+        .min(0)
+        .meta({
+          description: 'Resources in the state from which the guard applies; default: 10.',
+          examples: [10],
+        }),
+    })
+    .partial()
+    .describe('Guards against unexpectedly large changes.'),
+);
+
+/** Gives the schema of a section where a file has the section: to make it takes time. */
+type Sections = <T extends z.ZodType>(name: string, schema: () => T) => T;
+
+const schemaOf = (has: Sections) =>
+  z.strictObject({
+    version: z.literal(1).describe('Format of this file.'),
+    manifests: z
       .array(z.string().min(1))
-      .meta({
-        description: 'Addresses of resources that this workspace skips; * matches any name.',
-        examples: [['Kind/name', 'Kind/*']],
-      })
-      .optional(),
-    secrets_dir: z
-      .string()
       .min(1)
       .meta({
-        description: 'Folder with one file per secret, read if no environment variable has that name.',
-        examples: ['/run/secrets/voxform'],
+        description: 'Globs of the manifest files, relative to this file; a leading ! excludes files.',
+        examples: [['manifests/**/*.yaml']],
       })
       .optional(),
-    ca_file: z
+    default_workspace: z
       .string()
-      .min(1)
+      .meta({ description: 'Workspace used when none is selected.', examples: ['staging'] })
+      .optional(),
+    workspaces: z
+      .record(
+        z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, {
+          error: 'expected a name of up to 63 letters, digits, ".", "_" and "-"',
+        }),
+        workspaceSchema(has),
+      )
+      .refine((workspaces) => Object.keys(workspaces).length > 0, {
+        error: 'expected at least one workspace',
+      })
+      .describe('Workspaces to apply the manifests to, by name.'),
+    defaults: z
+      .record(z.string(), anyObject())
       .meta({
-        description:
-          'PEM file of additional CA certificates, relative to the project, such as those of a proxy.',
-        examples: ['certificates/company.pem'],
+        description: 'Default values for every manifest of a kind.',
+        examples: [{ Agent: { stt_config: { provider: 'deepgram' } } }],
       })
       .optional(),
-    state: stateSchema.optional(),
-  })
-  .describe('One workspace of the platform.');
-
-const limitsSchema = z
-  .strictObject({
-    concurrency: z.union([z.literal('auto'), z.int().min(1).max(MOST_GIVEN)]).meta({
-      description: 'Most requests in flight at once; default: auto, from 16 up to 64 as answers allow.',
-      examples: ['auto', 16],
-    }),
-    requests_per_second: z
-      .number()
-      .min(0.01)
-      .max(10_000)
-      .nullable()
-      .meta({ description: 'Most requests a second; null, the default, for no limit.', examples: [20] }),
-    timeout_seconds: z
-      .number()
-      .min(0.1)
-      .max(3600)
-      .meta({ description: 'Timeout of one request in seconds; default: 30.', examples: [30] }),
-  })
-  .partial()
-  .describe('Limits on requests.');
-
-const guardsSchema = z
-  .strictObject({
-    max_changed_percent: z
-      .number()
-      .min(0)
-      .max(100)
-      .meta({
-        description: 'Largest share of the resources that one apply may change; default: 50.',
-        examples: [50],
-      }),
-    min_resources: z
-      .int()
-      .min(0)
-      .meta({
-        description: 'Resources in the state from which the guard applies; default: 10.',
-        examples: [10],
-      }),
-  })
-  .partial()
-  .describe('Guards against unexpectedly large changes.');
+    state: has('state', stateSchema).optional(),
+    limits: has('limits', limitsSchema).optional(),
+    guards: has('guards', guardsSchema).optional(),
+    watch: has('watch', watchSchema).optional(),
+    notify: has('notify', notifySchema).optional(),
+    pull_requests: has('pull_requests', pullRequestsSchema).optional(),
+  });
 
 /** `voxform.yaml`, with a text in place of each value form. */
-export const projectSchema = z.strictObject({
-  version: z.literal(1).describe('Format of this file.'),
-  manifests: z
-    .array(z.string().min(1))
-    .min(1)
-    .meta({
-      description: 'Globs of the manifest files, relative to this file; a leading ! excludes files.',
-      examples: [['manifests/**/*.yaml']],
-    })
-    .optional(),
-  default_workspace: z
-    .string()
-    .meta({ description: 'Workspace used when none is selected.', examples: ['staging'] })
-    .optional(),
-  workspaces: z
-    .record(
-      z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, {
-        error: 'expected a name of up to 63 letters, digits, ".", "_" and "-"',
-      }),
-      workspaceSchema,
-    )
-    .refine((workspaces) => Object.keys(workspaces).length > 0, { error: 'expected at least one workspace' })
-    .describe('Workspaces to apply the manifests to, by name.'),
-  defaults: z
-    .record(z.string(), anyObject.register(settingForms, { forms: ['any'] }))
-    .meta({
-      description: 'Default values for every manifest of a kind.',
-      examples: [{ Agent: { stt_config: { provider: 'deepgram' } } }],
-    })
-    .optional(),
-  state: stateSchema.optional(),
-  limits: limitsSchema.optional(),
-  guards: guardsSchema.optional(),
-  watch: watchSchema.optional(),
-  notify: notifySchema.optional(),
-  pull_requests: pullRequestsSchema.optional(),
-});
+export const projectSchema = lazily(() => schemaOf((_, schema) => schema()));
 
-export type ProjectDocument = z.infer<typeof projectSchema>;
+/** The same for this file: what it has none of is not described. */
+export function projectSchemaFor(document: unknown): ReturnType<typeof projectSchema> {
+  const { workspaces, ...own } = isObject(document) ? document : {};
+  const names = [own, ...(isObject(workspaces) ? Object.values(workspaces) : [])].flatMap((each) =>
+    isObject(each) ? Object.keys(each) : [],
+  );
+  return schemaOf((name, schema) => (names.includes(name) ? schema() : (z.undefined() as never)));
+}
+
+export type ProjectDocument = z.infer<ReturnType<typeof projectSchema>>;

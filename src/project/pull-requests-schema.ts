@@ -1,64 +1,67 @@
 import { z } from 'zod';
 import { isRefName } from '../git/git-address.ts';
 import { hostNames } from '../hosting/index.ts';
+import { lazily } from '../values/lazily.ts';
 import { envForm, secretForm } from './notify-schema.ts';
 
 const named = (text: string): string => text.replaceAll('{workspace}', 'x').replaceAll('{project}', 'x');
 
-export const pullRequestsSchema = z
-  .strictObject({
-    host: z.enum(hostNames).meta({
-      description: 'Kind of the host; default: by the address of the remote.',
-      examples: ['gitlab'],
-    }),
-    api_url: z.url({ protocol: /^https?$/, error: 'expected an http or https URL' }).meta({
-      description: 'Address of its API; default: by the address of the remote.',
-      examples: ['https://github.example.com/api/v3'],
-    }),
-    repository: z
-      .string()
-      .min(1)
-      .meta({
-        description: 'Repository on the host; default: by the address of the remote origin.',
-        examples: ['acme/voices'],
+export const pullRequestsSchema = lazily(() =>
+  z
+    .strictObject({
+      host: z.enum(hostNames).meta({
+        description: 'Kind of the host; default: by the address of the remote.',
+        examples: ['gitlab'],
       }),
-    base: z
-      .string()
-      .refine(isRefName, { error: 'expected the name of a branch' })
-      .meta({
-        description:
-          'Branch that requests go to; default: the branch that the manifests are fetched from, else the default branch of the repository.',
-        examples: ['main'],
+      api_url: z.url({ protocol: /^https?$/, error: 'expected an http or https URL' }).meta({
+        description: 'Address of its API; default: by the address of the remote.',
+        examples: ['https://github.example.com/api/v3'],
       }),
-    branch: z
-      .string()
-      .refine((text) => text.includes('{workspace}') && isRefName(named(text)), {
-        error: 'expected the name of a branch with {workspace} in it',
-      })
-      .meta({
-        description:
-          'Branch of a request, with {workspace}, and {project} for the folder of the project; default: voxform/drift/{workspace}.',
-        examples: ['drift/{workspace}'],
-      }),
-    title: z
-      .string()
-      .min(1)
-      .max(200)
-      .meta({
-        description:
-          'Title of a request, with {workspace} and {project}; default: Accept drift of {workspace}.',
-        examples: ['Accept drift of {workspace}'],
-      }),
-    token: z
-      .union([secretForm, envForm], {
-        error: 'must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
-      })
-      .meta({
-        description: 'Token for the API; default: { $secret: GITHUB_TOKEN } or { $secret: GITLAB_TOKEN }.',
-        examples: [{ $secret: 'GITHUB_TOKEN' }],
-      }),
-  })
-  .partial()
-  .describe('Pull or merge requests that accept drift.');
+      repository: z
+        .string()
+        .min(1)
+        .meta({
+          description: 'Repository on the host; default: by the address of the remote origin.',
+          examples: ['acme/voices'],
+        }),
+      base: z
+        .string()
+        .refine(isRefName, { error: 'expected the name of a branch' })
+        .meta({
+          description:
+            'Branch that requests go to; default: the branch that the manifests are fetched from, else the default branch of the repository.',
+          examples: ['main'],
+        }),
+      branch: z
+        .string()
+        .refine((text) => text.includes('{workspace}') && isRefName(named(text)), {
+          error: 'expected the name of a branch with {workspace} in it',
+        })
+        .meta({
+          description:
+            'Branch of a request, with {workspace}, and {project} for the folder of the project; default: voxform/drift/{workspace}.',
+          examples: ['drift/{workspace}'],
+        }),
+      title: z
+        .string()
+        .min(1)
+        .max(200)
+        .meta({
+          description:
+            'Title of a request, with {workspace} and {project}; default: Accept drift of {workspace}.',
+          examples: ['Accept drift of {workspace}'],
+        }),
+      token: z
+        .union([secretForm(), envForm()], {
+          error: 'must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
+        })
+        .meta({
+          description: 'Token for the API; default: { $secret: GITHUB_TOKEN } or { $secret: GITLAB_TOKEN }.',
+          examples: [{ $secret: 'GITHUB_TOKEN' }],
+        }),
+    })
+    .partial()
+    .describe('Pull or merge requests that accept drift.'),
+);
 
-export type PullRequestSettings = z.infer<typeof pullRequestsSchema>;
+export type PullRequestSettings = z.infer<ReturnType<typeof pullRequestsSchema>>;

@@ -4,7 +4,7 @@ import { misuse, UserError } from '../problems/user-error.ts';
 import { Secret } from '../values/value.ts';
 import { type Overrides, overrides } from './overrides.ts';
 import type { ProjectConfig, WorkspaceConfig } from './project.ts';
-import { projectSchema } from './project-schema.ts';
+import { baseUrlSchema, workspaceIdSchema } from './project-schema.ts';
 
 interface SelectOptions {
   /** From the command line. */
@@ -64,15 +64,14 @@ function checkOverrides({ baseUrl, workspaceId }: WorkspaceConfig, override: Ove
       'VOXFORM_API_KEY still has the placeholder of an export; replace it with the real key',
     );
   }
-  const { base_url, workspace_id } = projectSchema.shape.workspaces.valueType.shape;
-  const url = base_url.safeParse(baseUrl);
-  if (override.baseUrl !== undefined && !url.success) {
+  const url = override.baseUrl === undefined ? undefined : baseUrlSchema().safeParse(baseUrl);
+  if (url?.error !== undefined) {
     throw new UserError(
       `VOXFORM_BASE_URL: ${url.error.issues[0]?.message}, is ${JSON.stringify(withoutLogin(baseUrl))}`,
     );
   }
-  const id = workspace_id.safeParse(workspaceId);
-  if (override.workspaceId !== undefined && !id.success) {
+  const id = override.workspaceId === undefined ? undefined : workspaceIdSchema().safeParse(workspaceId);
+  if (id?.error !== undefined) {
     throw new UserError(
       `VOXFORM_WORKSPACE_ID: ${id.error.issues[0]?.message}, is ${JSON.stringify(workspaceId)}`,
     );

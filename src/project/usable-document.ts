@@ -19,7 +19,7 @@ export function usableDocument(raw: unknown): ProjectDocument | undefined {
   if (!isObject(raw)) return undefined;
   const copy = copyOf(raw);
   for (let round = 0; round < MOST_ROUNDS; round++) {
-    const parsed = projectSchema.safeParse(copy);
+    const parsed = projectSchema().safeParse(copy);
     if (parsed.success) return parsed.data;
     for (const issue of parsed.error.issues) mend(copy, issue);
   }

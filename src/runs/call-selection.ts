@@ -1,6 +1,6 @@
 import type { PlatformClient } from '../platform/client.ts';
 import { asFilter, type DateRange, isWithin } from '../platform/date-range.ts';
-import { callRecord } from '../platform/records.ts';
+import { callRecord } from '../platform/records/call-records.ts';
 import { didYouMean } from '../problems/suggest.ts';
 
 type CallRow = Readonly<Record<string, unknown>>;
@@ -30,7 +30,7 @@ const operators = {
 } as const satisfies Readonly<Record<string, (order: number) => boolean>>;
 type Operator = keyof typeof operators;
 
-export const callFields: readonly string[] = Object.keys(callRecord.shape);
+export const callFields: readonly string[] = Object.keys(callRecord().shape);
 
 /** Those with more than one value, which have no order. */
 const nested: ReadonlySet<string> = new Set(['analysis']);

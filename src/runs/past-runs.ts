@@ -4,7 +4,7 @@ import { runRecord, runResults } from '../state/history.ts';
 import type { StateStore } from '../state/store.ts';
 import type { Immutable } from '../values/json.ts';
 
-const pastRun = runRecord.extend({
+const pastRun = runRecord().extend({
   result: z
     .enum([...runResults, 'running'])
     .describe(

@@ -11,6 +11,7 @@ import {
   resourceEntry,
   STATE_FORMAT_VERSION,
   type StateDocument,
+  stateDocument,
   type WrittenDocument,
   writtenDocument,
 } from './state-document.ts';
@@ -78,7 +79,7 @@ function parseWritten(bytes: Uint8Array, name: string, hint: string): WrittenDoc
   } catch (error) {
     throw error instanceof UserError ? error : damaged('it is invalid or truncated JSON', error);
   }
-  const mark = movedMark.safeParse(value);
+  const mark = movedMark().safeParse(value);
   if (mark.success) throw new MovedState(name, mark.data);
   if (
     isObject(value) &&
@@ -98,7 +99,7 @@ function parseWritten(bytes: Uint8Array, name: string, hint: string): WrittenDoc
     });
   }
   if (isDeeperThan(value, DEEPEST)) throw damaged('it is nested too deeply');
-  const parsed = writtenDocument.safeParse(value);
+  const parsed = writtenDocument().safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const place = issue === undefined || issue.path.length === 0 ? 'the top level' : issue.path.join(' > ');
@@ -156,7 +157,7 @@ function entriesIn(text: string, deepest: number): [address: string, entry: Reso
     return undefined;
   const entries: [string, ResourceEntry][] = [];
   for (const [address, entry] of Object.entries(value)) {
-    const read = resourceEntry.safeParse(entry);
+    const read = resourceEntry().safeParse(entry);
     if (!read.success) return undefined;
     entries.push([address, read.data]);
   }
@@ -170,6 +171,6 @@ function documentAround(before: string, after: string, deepest: number): Written
   const text = before + after;
   const value = parsedJson(text);
   if (!isObject(value) || isDeeperThan(value, deepest) || misplacedKey(text) !== undefined) return undefined;
-  const read = writtenDocument.safeParse(value);
+  const read = stateDocument().safeParse(value);
   return read.success ? read.data : undefined;
 }

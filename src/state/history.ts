@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Immutable, parsedJson } from '../values/json.ts';
+import { lazily } from '../values/lazily.ts';
 import { ciJob, type LockInfo } from './lock-info.ts';
 
 /*
@@ -8,75 +9,87 @@ import { ciJob, type LockInfo } from './lock-info.ts';
 
 export const runResults = ['done', 'failed', 'refused', 'interrupted', 'died'] as const;
 
-const beginning = z.object({
-  run: z.string().min(1),
-  command: z.string(),
-  who: z.string().describe('user@host'),
-  host: z.string(),
-  job: ciJob.optional(),
-  commit: z
-    .string()
-    .optional()
-    .describe('Commit of the manifests; -dirty where tracked files differed from it.'),
-  voxform_version: z.string(),
-  began: z.string().describe('ISO 8601.'),
-});
+const beginning = lazily(() =>
+  z.object({
+    run: z.string().min(1),
+    command: z.string(),
+    who: z.string().describe('user@host'),
+    host: z.string(),
+    job: ciJob().optional(),
+    commit: z
+      .string()
+      .optional()
+      .describe('Commit of the manifests; -dirty where tracked files differed from it.'),
+    voxform_version: z.string(),
+    began: z.string().describe('ISO 8601.'),
+  }),
+);
 
-const outcome = z.object({
-  result: z.enum(runResults),
-  error: z.string().optional(),
-  asked_by: z.string().optional().describe('Who asked for it on the page.'),
-  plan: z
-    .object({
-      digest: z.string().optional().describe('Of the saved plan.'),
-      summary: z.record(z.string(), z.int()),
-    })
-    .optional()
-    .describe('The plan that was applied.'),
-  resources: z
-    .array(
-      z.object({
-        address: z.string(),
-        action: z.string(),
-        from: z.string().optional().describe('The earlier address, of a rename.'),
-        id: z.string().nullable(),
-        paths: z.array(z.string()).describe('Changed fields.'),
-        result: z.enum(['done', 'failed', 'skipped']),
-        error: z.string().optional(),
-      }),
-    )
-    .optional(),
-  moved_from: z
-    .string()
-    .optional()
-    .describe('Place that the state was moved from; it keeps the earlier runs.'),
-  moved_to: z.string().optional().describe('Place that the state was moved to; it has the later runs.'),
-  more: z.int().optional().describe('Resources that are not listed.'),
-  approved_by: z.string().optional().describe('Who approved the plan.'),
-  lifted: z.array(z.string()).optional().describe('Guards that options lifted.'),
-  waived: z
-    .array(z.object({ rule: z.string(), because: z.string() }))
-    .optional()
-    .describe('Policies that options waived.'),
-});
+const outcome = lazily(() =>
+  z.object({
+    result: z.enum(runResults),
+    error: z.string().optional(),
+    asked_by: z.string().optional().describe('Who asked for it on the page.'),
+    plan: z
+      .object({
+        digest: z.string().optional().describe('Of the saved plan.'),
+        summary: z.record(z.string(), z.int()),
+      })
+      .optional()
+      .describe('The plan that was applied.'),
+    resources: z
+      .array(
+        z.object({
+          address: z.string(),
+          action: z.string(),
+          from: z.string().optional().describe('The earlier address, of a rename.'),
+          id: z.string().nullable(),
+          paths: z.array(z.string()).describe('Changed fields.'),
+          result: z.enum(['done', 'failed', 'skipped']),
+          error: z.string().optional(),
+        }),
+      )
+      .optional(),
+    moved_from: z
+      .string()
+      .optional()
+      .describe('Place that the state was moved from; it keeps the earlier runs.'),
+    moved_to: z.string().optional().describe('Place that the state was moved to; it has the later runs.'),
+    more: z.int().optional().describe('Resources that are not listed.'),
+    approved_by: z.string().optional().describe('Who approved the plan.'),
+    lifted: z.array(z.string()).optional().describe('Guards that options lifted.'),
+    waived: z
+      .array(z.object({ rule: z.string(), because: z.string() }))
+      .optional()
+      .describe('Policies that options waived.'),
+  }),
+);
 
-const unlocking = z.object({
-  run: z.string().min(1),
-  unlocked_by: z.string().describe('user@host that ended its lock with state unlock.'),
-});
+const unlocking = lazily(() =>
+  z.object({
+    run: z.string().min(1),
+    unlocked_by: z.string().describe('user@host that ended its lock with state unlock.'),
+  }),
+);
 
 /** As the history tells a run; without a result, it is under way or died. */
-export const runRecord = beginning.extend({
-  ...outcome.partial().shape,
-  unlocked_by: unlocking.shape.unlocked_by.optional(),
-  ended: z.string().optional().describe('ISO 8601.'),
-});
+export const runRecord = lazily(() =>
+  beginning().extend({
+    ...outcome().partial().shape,
+    unlocked_by: unlocking().shape.unlocked_by.optional(),
+    ended: z.string().optional().describe('ISO 8601.'),
+  }),
+);
 
-const ending = outcome.extend({ run: z.string().min(1), ended: z.string().describe('ISO 8601.') });
+const ending = lazily(() =>
+  outcome().extend({ run: z.string().min(1), ended: z.string().describe('ISO 8601.') }),
+);
 
-export type RunEnding = Immutable<z.infer<typeof outcome>>;
+const later = lazily(() => z.union([ending(), unlocking()]));
+
+export type RunEnding = Immutable<z.infer<ReturnType<typeof outcome>>>;
 export type RunResources = NonNullable<RunEnding['resources']>;
-export type RunRecord = Immutable<z.infer<typeof runRecord>>;
+export type RunRecord = Immutable<z.infer<ReturnType<typeof runRecord>>>;
 
 /** A run that ended without saying how, as its journal tells it. */
 export interface DeadRun {
@@ -88,12 +101,21 @@ export interface DeadRun {
 
 export function beginningLine(lock: Omit<LockInfo, 'pid'>, commit: string | undefined): string {
   const { id: run, operation: command, who, host, job, voxform_version, since: began } = lock;
-  const line: z.infer<typeof beginning> = { run, command, who, host, job, commit, voxform_version, began };
+  const line: z.infer<ReturnType<typeof beginning>> = {
+    run,
+    command,
+    who,
+    host,
+    job,
+    commit,
+    voxform_version,
+    began,
+  };
   return JSON.stringify(line);
 }
 
 export function unlockLine({ id }: Pick<LockInfo, 'id'>, who: string): string {
-  return JSON.stringify({ run: id, unlocked_by: who } satisfies z.infer<typeof unlocking>);
+  return JSON.stringify({ run: id, unlocked_by: who } satisfies z.infer<ReturnType<typeof unlocking>>);
 }
 
 interface HowEnded {
@@ -142,9 +164,9 @@ export function runsIn(lines: Iterable<string>): RunRecord[] {
   const runs = new Map<string, RunRecord>();
   for (const line of lines) {
     const value = parsedJson(line);
-    const begun = beginning.safeParse(value);
+    const begun = beginning().safeParse(value);
     if (begun.success) runs.set(begun.data.run, begun.data);
-    const more = z.union([ending, unlocking]).safeParse(value);
+    const more = later().safeParse(value);
     const run = more.success ? runs.get(more.data.run) : undefined;
     if (more.success && run !== undefined) runs.set(run.run, { ...run, ...more.data });
   }

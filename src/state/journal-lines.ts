@@ -1,8 +1,8 @@
-import { crc32 } from 'node:zlib';
 import { z } from 'zod';
 import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Immutable } from '../values/json.ts';
+import { lazily } from '../values/lazily.ts';
 import { orphan, pendingCreate, resourceEntry } from './state-document.ts';
 import { LostState, RECOVER } from './state-errors.ts';
 
@@ -52,7 +52,7 @@ export function wholeEntries(bytes: Buffer): JournalEntry[] {
     // A last newline that was damaged takes no entry with it.
     const json = contentOf(bytes.subarray(start, end)) ?? contentOf(bytes.subarray(start, end - 1));
     if (json !== undefined) {
-      const parsed = journalEntry.safeParse(JSON.parse(json));
+      const parsed = journalEntry().safeParse(JSON.parse(json));
       if (parsed.success) entries.push(parsed.data);
     }
     start = end + 1;
@@ -86,7 +86,7 @@ function parseEntry(json: string, path: string, line: number): JournalEntry {
   let value: unknown;
   try {
     value = JSON.parse(json);
-    const parsed = journalEntry.safeParse(value);
+    const parsed = journalEntry().safeParse(value);
     if (parsed.success) return parsed.data;
   } catch {
     // Falls through: whole, but not an entry.
@@ -109,6 +109,8 @@ function damage(path: string, line: number, tailStart?: number): UserError {
 }
 
 function checksum(json: string | Buffer): string {
+  // Not loaded where there is no journal.
+  const { crc32 } = process.getBuiltinModule('node:zlib');
   return crc32(json).toString(16).padStart(8, '0');
 }
 
@@ -116,42 +118,46 @@ function checksum(json: string | Buffer): string {
  * What happens between two writes of the document, one line each. `state/fold.ts` says what each means.
  */
 
-const journalEvent = z.discriminatedUnion('type', [
-  /** A create is about to be sent. Without a `saved` or `not-done` after it, it is pending. */
-  z.strictObject({ type: z.literal('creating'), address: z.string(), pending: pendingCreate }),
-  /** An update of these paths is about to be sent. Without a `saved` or `not-done` after it, their recorded values are unknown. */
-  z.strictObject({ type: z.literal('updating'), address: z.string(), paths: z.array(z.string()) }),
-  /** The write certainly did not happen: what stood before it stands. */
-  z.strictObject({ type: z.literal('not-done'), address: z.string() }),
-  /**
-   * The resource stands so now; ends a `creating` or `updating`, adopts, or corrects the bookkeeping. Another id than before
-   * means that the platform called the earlier record gone, unless `orphan` says what became of it.
-   */
+const journalEvent = lazily(() =>
+  z.discriminatedUnion('type', [
+    /** A create is about to be sent. Without a `saved` or `not-done` after it, it is pending. */
+    z.strictObject({ type: z.literal('creating'), address: z.string(), pending: pendingCreate() }),
+    /** An update of these paths is about to be sent. Without a `saved` or `not-done` after it, their recorded values are unknown. */
+    z.strictObject({ type: z.literal('updating'), address: z.string(), paths: z.array(z.string()) }),
+    /** The write certainly did not happen: what stood before it stands. */
+    z.strictObject({ type: z.literal('not-done'), address: z.string() }),
+    /**
+     * The resource stands so now; ends a `creating` or `updating`, adopts, or corrects the bookkeeping. Another id than before
+     * means that the platform called the earlier record gone, unless `orphan` says what became of it.
+     */
+    z.strictObject({
+      type: z.literal('saved'),
+      address: z.string(),
+      entry: resourceEntry(),
+      orphan: orphan().optional(),
+    }),
+    /** Released from management. */
+    z.strictObject({ type: z.literal('forgotten'), address: z.string(), orphan: orphan().optional() }),
+    /** Nothing is left to do about an orphan. */
+    z.strictObject({ type: z.literal('closed'), orphan: orphan() }),
+    z.strictObject({ type: z.literal('renamed'), from: z.string(), to: z.string() }),
+    /** A person found out that a pending create did not happen. */
+    z.strictObject({ type: z.literal('resolved'), address: z.string() }),
+  ]),
+);
+
+export type JournalEvent = Immutable<z.infer<ReturnType<typeof journalEvent>>>;
+
+export const journalEntry = lazily(() =>
   z.strictObject({
-    type: z.literal('saved'),
-    address: z.string(),
-    entry: resourceEntry,
-    orphan: orphan.optional(),
+    lineage: z.string(),
+    /** The serial of the document that the event comes after. */
+    serial: z.int(),
+    /** From 1, without gaps. */
+    sequence: z.int(),
+    at: z.string().describe('ISO 8601.'),
+    event: journalEvent(),
   }),
-  /** Released from management. */
-  z.strictObject({ type: z.literal('forgotten'), address: z.string(), orphan: orphan.optional() }),
-  /** Nothing is left to do about an orphan. */
-  z.strictObject({ type: z.literal('closed'), orphan }),
-  z.strictObject({ type: z.literal('renamed'), from: z.string(), to: z.string() }),
-  /** A person found out that a pending create did not happen. */
-  z.strictObject({ type: z.literal('resolved'), address: z.string() }),
-]);
+);
 
-export type JournalEvent = Immutable<z.infer<typeof journalEvent>>;
-
-export const journalEntry = z.strictObject({
-  lineage: z.string(),
-  /** The serial of the document that the event comes after. */
-  serial: z.int(),
-  /** From 1, without gaps. */
-  sequence: z.int(),
-  at: z.string().describe('ISO 8601.'),
-  event: journalEvent,
-});
-
-export type JournalEntry = Immutable<z.infer<typeof journalEntry>>;
+export type JournalEntry = Immutable<z.infer<ReturnType<typeof journalEntry>>>;

@@ -1,27 +1,32 @@
 import { z } from 'zod';
 import { UserError } from '../problems/user-error.ts';
 import type { Immutable } from '../values/json.ts';
+import { lazily } from '../values/lazily.ts';
 
-export const ciJob = z.strictObject({ name: z.string(), url: z.string() }).describe('The CI job.');
+export const ciJob = lazily(() =>
+  z.strictObject({ name: z.string(), url: z.string() }).describe('The CI job.'),
+);
 
-export type CiJob = Immutable<z.infer<typeof ciJob>>;
+export type CiJob = Immutable<z.infer<ReturnType<typeof ciJob>>>;
 
 /** A lock in JSON. */
-export const lockInfo = z.object({
-  id: z.string().min(1),
-  /** The command, e.g. `apply`. */
-  operation: z.string(),
-  /** user@host */
-  who: z.string(),
-  host: z.string(),
-  pid: z.int(),
-  /** ISO 8601. */
-  since: z.string(),
-  voxform_version: z.string(),
-  job: z.object(ciJob.shape).optional(),
-});
+export const lockInfo = lazily(() =>
+  z.object({
+    id: z.string().min(1),
+    /** The command, e.g. `apply`. */
+    operation: z.string(),
+    /** user@host */
+    who: z.string(),
+    host: z.string(),
+    pid: z.int(),
+    /** ISO 8601. */
+    since: z.string(),
+    voxform_version: z.string(),
+    job: z.object(ciJob().shape).optional(),
+  }),
+);
 
-export type LockInfo = Immutable<z.infer<typeof lockInfo>>;
+export type LockInfo = Immutable<z.infer<ReturnType<typeof lockInfo>>>;
 
 export interface LockHolder extends LockInfo {
   /** Since its last sign of life; undefined where that cannot be said. */

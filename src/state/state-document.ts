@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Address, kindOf } from '../manifests/resource.ts';
 import type { Immutable, Json } from '../values/json.ts';
+import { lazily } from '../values/lazily.ts';
 
 /*
  * The project's memory of one workspace. It holds no secret: a secret value stands as `{ "$fingerprint": "…" }`.
@@ -9,111 +10,120 @@ import type { Immutable, Json } from '../values/json.ts';
 export const STATE_FORMAT_VERSION = 2;
 
 /** What is read was parsed from JSON before, so that nothing else can be in it. */
-const anyJson: z.ZodType<Json> = z.unknown() as z.ZodType<Json>;
-const leaves = z.record(z.string(), anyJson);
+const leaves = lazily(() => z.record(z.string(), z.unknown() as z.ZodType<Json>));
 
-export const resourceEntry = z
-  .strictObject({
-    id: z.string().min(1).describe("The record's id on the platform."),
-    adopted: z.literal(true).optional().describe('Present for a record that voxform adopted.'),
-    recorded: leaves.describe('Values last sent, by path; references as ids, secrets as fingerprints.'),
-    observed: leaves.describe(
-      'Values shown right after the last apply, by path, where they differ from the recorded ones.',
-    ),
-    unobserved: z
-      .array(z.string())
-      .describe('Recorded paths that the platform has not shown since the last apply.'),
-    not_applied: z
-      .array(z.string())
-      .optional()
-      .describe('Recorded paths whose update the platform ignored; absent if there are none.'),
-    missing_since: z
-      .string()
-      .optional()
-      .describe('ISO 8601. Present while the record is missing from the platform.'),
-  })
-  .describe('A managed record.');
+export const resourceEntry = lazily(() =>
+  z
+    .strictObject({
+      id: z.string().min(1).describe("The record's id on the platform."),
+      adopted: z.literal(true).optional().describe('Present for a record that voxform adopted.'),
+      recorded: leaves().describe('Values last sent, by path; references as ids, secrets as fingerprints.'),
+      observed: leaves().describe(
+        'Values shown right after the last apply, by path, where they differ from the recorded ones.',
+      ),
+      unobserved: z
+        .array(z.string())
+        .describe('Recorded paths that the platform has not shown since the last apply.'),
+      not_applied: z
+        .array(z.string())
+        .optional()
+        .describe('Recorded paths whose update the platform ignored; absent if there are none.'),
+      missing_since: z
+        .string()
+        .optional()
+        .describe('ISO 8601. Present while the record is missing from the platform.'),
+    })
+    .describe('A managed record.'),
+);
 
-export const pendingCreate = z
-  .strictObject({
-    since: z.string().describe('When the request was sent, ISO 8601.'),
-    natural_key: z
-      .string()
-      .optional()
-      .describe("The natural key that identifies the record in the platform's lists."),
-    recorded: leaves.describe('Values in the request.'),
-    replaces: z.string().optional().describe('Id of the record that the new one replaces.'),
-  })
-  .describe('An unknown create: the record may or may not exist.');
+export const pendingCreate = lazily(() =>
+  z
+    .strictObject({
+      since: z.string().describe('When the request was sent, ISO 8601.'),
+      natural_key: z
+        .string()
+        .optional()
+        .describe("The natural key that identifies the record in the platform's lists."),
+      recorded: leaves().describe('Values in the request.'),
+      replaces: z.string().optional().describe('Id of the record that the new one replaces.'),
+    })
+    .describe('An unknown create: the record may or may not exist.'),
+);
 
 export const closingReasons = ['deleted', 'handed-over', 'kept'] as const;
 
-const closingReason = z.enum(closingReasons);
+export const orphan = lazily(() =>
+  z
+    .strictObject({
+      kind: z.string(),
+      id: z.string().min(1),
+      address: z.string().describe('The former address.'),
+      natural_key: z
+        .string()
+        .optional()
+        .describe(
+          "The natural key that identifies the record in the platform's lists; absent if it was not recorded.",
+        ),
+      reason: z
+        .enum(['forgotten', 'replaced', 'removed', 'gone'])
+        .describe(
+          'Why it is no longer managed: no manifest declares it, it was replaced, a person released it, or it was missing from the platform.',
+        ),
+      since: z.string().describe('ISO 8601.'),
+      closed: z
+        .strictObject({
+          because: z.enum(closingReasons).describe('It was deleted, handed over, or kept on purpose.'),
+          since: z.string().describe('ISO 8601.'),
+        })
+        .optional()
+        .describe('Present once the orphan is closed.'),
+    })
+    .describe('A record that voxform no longer manages and that may still exist.'),
+);
 
-export const orphan = z
-  .strictObject({
-    kind: z.string(),
-    id: z.string().min(1),
-    address: z.string().describe('The former address.'),
-    natural_key: z
-      .string()
-      .optional()
-      .describe(
-        "The natural key that identifies the record in the platform's lists; absent if it was not recorded.",
-      ),
-    reason: z
-      .enum(['forgotten', 'replaced', 'removed', 'gone'])
-      .describe(
-        'Why it is no longer managed: no manifest declares it, it was replaced, a person released it, or it was missing from the platform.',
-      ),
-    since: z.string().describe('ISO 8601.'),
-    closed: z
-      .strictObject({
-        because: closingReason.describe('It was deleted, handed over, or kept on purpose.'),
-        since: z.string().describe('ISO 8601.'),
-      })
-      .optional()
-      .describe('Present once the orphan is closed.'),
-  })
-  .describe('A record that voxform no longer manages and that may still exist.');
-
-export const stateDocument = z
-  .strictObject({
-    format_version: z.literal(STATE_FORMAT_VERSION),
-    voxform_version: z.string().describe('The voxform version that wrote the file.'),
-    lineage: z.string().min(1).describe('Unique to this state and its successors.'),
-    serial: z.int().min(0).describe('Rises with each write of this document.'),
-    workspace_id: z.string().min(1),
-    salt: z.string().min(1).describe('Key of the fingerprints of secret values.'),
-    resources: z.record(z.string(), resourceEntry).describe('By address.'),
-    pending: z.record(z.string(), pendingCreate).describe('By address.'),
-    orphans: z.array(orphan),
-    write: z
-      .string()
-      .describe(
-        'Unique to each write, so that two states with the same serial conflict in Git; empty if read from format 1.',
-      ),
-    write_digest: z
-      .string()
-      .regex(/^sha256:[0-9a-f]{64}$/)
-      .describe('SHA-256 of the document as written, up to the comma before this key.'),
-  })
-  .describe('The state of one workspace');
+export const stateDocument = lazily(() =>
+  z
+    .strictObject({
+      format_version: z.literal(STATE_FORMAT_VERSION),
+      voxform_version: z.string().describe('The voxform version that wrote the file.'),
+      lineage: z.string().min(1).describe('Unique to this state and its successors.'),
+      serial: z.int().min(0).describe('Rises with each write of this document.'),
+      workspace_id: z.string().min(1),
+      salt: z.string().min(1).describe('Key of the fingerprints of secret values.'),
+      resources: z.record(z.string(), resourceEntry()).describe('By address.'),
+      pending: z.record(z.string(), z.lazy(pendingCreate)).describe('By address.'),
+      orphans: z.array(z.lazy(orphan)),
+      write: z
+        .string()
+        .describe(
+          'Unique to each write, so that two states with the same serial conflict in Git; empty if read from format 1.',
+        ),
+      write_digest: z
+        .string()
+        .regex(/^sha256:[0-9a-f]{64}$/)
+        .describe('SHA-256 of the document as written, up to the comma before this key.'),
+    })
+    .describe('The state of one workspace'),
+);
 
 /** What earlier versions wrote; the next write makes it the present format. */
-const formerDocument = stateDocument
-  .omit({ write: true, write_digest: true })
-  .extend({ format_version: z.literal(1) });
+const formerDocument = lazily(() =>
+  stateDocument()
+    .omit({ write: true, write_digest: true })
+    .extend({ format_version: z.literal(1) }),
+);
 
-export const writtenDocument = z.discriminatedUnion('format_version', [stateDocument, formerDocument]);
+export const writtenDocument = lazily(() =>
+  z.discriminatedUnion('format_version', [stateDocument(), formerDocument()]),
+);
 
-export type ResourceEntry = Immutable<z.infer<typeof resourceEntry>>;
-export type PendingCreate = Immutable<z.infer<typeof pendingCreate>>;
-export type Orphan = Immutable<z.infer<typeof orphan>>;
-export type ClosingReason = z.infer<typeof closingReason>;
+export type ResourceEntry = Immutable<z.infer<ReturnType<typeof resourceEntry>>>;
+export type PendingCreate = Immutable<z.infer<ReturnType<typeof pendingCreate>>>;
+export type Orphan = Immutable<z.infer<ReturnType<typeof orphan>>>;
+export type ClosingReason = (typeof closingReasons)[number];
 /** The digest belongs to the text: it is made when the document is written, and held against it when it is read. */
-export type WrittenDocument = Immutable<z.infer<typeof writtenDocument>>;
-export type StateDocument = Omit<Immutable<z.infer<typeof stateDocument>>, 'write_digest'>;
+export type WrittenDocument = Immutable<z.infer<ReturnType<typeof writtenDocument>>>;
+export type StateDocument = Omit<Immutable<z.infer<ReturnType<typeof stateDocument>>>, 'write_digest'>;
 
 /** The orphan that a record becomes when its address is no longer its own. */
 export function orphanOf(

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { UserError } from '../problems/user-error.ts';
 import type { Immutable } from '../values/json.ts';
+import { lazily } from '../values/lazily.ts';
 import type { StateDocument } from './state-document.ts';
 
 /** The state cannot be used as it is, and nothing but a copy of it or `voxform recover` brings back what it knew. */
@@ -57,18 +58,20 @@ export function olderState(location: string, { serial }: StateDocument, newer: N
 }
 
 /** What stands in the place of a state that was moved. An earlier voxform takes it for a damaged state, and writes nothing either. */
-export const movedMark = z.object({
-  /** Where the state went, as messages call it. */
-  moved_to: z.string().min(1),
-  /** ISO 8601. */
-  moved_at: z.string(),
-  lineage: z.string().min(1),
-  /** Of the last document that stood here. */
-  serial: z.int().min(0),
-  workspace_id: z.string().min(1),
-});
+export const movedMark = lazily(() =>
+  z.object({
+    /** Where the state went, as messages call it. */
+    moved_to: z.string().min(1),
+    /** ISO 8601. */
+    moved_at: z.string(),
+    lineage: z.string().min(1),
+    /** Of the last document that stood here. */
+    serial: z.int().min(0),
+    workspace_id: z.string().min(1),
+  }),
+);
 
-export type MovedMark = Immutable<z.infer<typeof movedMark>>;
+export type MovedMark = Immutable<z.infer<ReturnType<typeof movedMark>>>;
 
 /** The state is no longer kept here. */
 export class MovedState extends UserError {

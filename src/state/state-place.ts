@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lazily } from '../values/lazily.ts';
 import type { StateBackend, StateOwner, StoreUser } from './backends/backend.ts';
 import { backends } from './backends/index.ts';
 import type { StateStore } from './store.ts';
@@ -15,17 +16,19 @@ const [first = 'local', ...others] = Object.keys(backends) as BackendName[];
 function schemaOf(name: BackendName) {
   const { settings, description } = backends[name];
   const backend = z.literal(name).describe(description);
-  return z.strictObject({ backend: name === first ? backend.optional() : backend, ...settings.shape });
+  return z.strictObject({ backend: name === first ? backend.optional() : backend, ...settings().shape });
 }
 
 /** `state` in the project file. */
-export const stateSchema = (
-  others.length === 0
-    ? schemaOf(first)
-    : z.discriminatedUnion('backend', [schemaOf(first), ...others.map(schemaOf)], {
-        error: `expected one of ${Object.keys(backends).join(', ')}`,
-      })
-).describe('Where the state is kept.') as z.ZodType<StateSettings>;
+export const stateSchema = lazily(
+  () =>
+    (others.length === 0
+      ? schemaOf(first)
+      : z.discriminatedUnion('backend', [schemaOf(first), ...others.map(schemaOf)], {
+          error: `expected one of ${Object.keys(backends).join(', ')}`,
+        })
+    ).describe('Where the state is kept.') as z.ZodType<StateSettings>,
+);
 
 export interface StateSettings {
   readonly backend?: BackendName | undefined;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
 import { helpText } from '../../src/output/next-steps.ts';
-import { webhookRecord } from '../../src/platform/records.ts';
+import { webhookRecord } from '../../src/platform/records/webhook-records.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { failureOf } from '../state/temporary-state.ts';
 import { actionsIn, Bench, outcomes, reread } from './bench.ts';

@@ -5,7 +5,7 @@ import type { PlatformClient } from '../../src/platform/client.ts';
 
 const record = z.looseObject({ id: z.string().min(1), name: z.string(), pitch: z.number().nullish() });
 
-const voices = (client: PlatformClient) => client.collection('voices', record);
+const voices = (client: PlatformClient) => client.collection('voices', () => record);
 
 /** A fifth kind: listed, created and updated, and known by its name. */
 export const voice: Kind = {

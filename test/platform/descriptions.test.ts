@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { agentRequest, numberRequest, userRequest, webhookRequest } from '../../src/platform/records.ts';
+import { agentRequest } from '../../src/platform/records/agent-records.ts';
+import { numberRequest } from '../../src/platform/records/number-records.ts';
+import { userRequest } from '../../src/platform/records/user-records.ts';
+import { webhookRequest } from '../../src/platform/records/webhook-records.ts';
 
 /** Of the leaves of a request: path and description. */
 function described(object: z.ZodObject, prefix = ''): [string, string][] {
@@ -25,7 +28,7 @@ function bare(schema: z.ZodType): z.ZodType {
     : schema;
 }
 
-const ALL = [agentRequest, numberRequest, userRequest, webhookRequest].flatMap((each) => described(each));
+const ALL = [agentRequest, numberRequest, userRequest, webhookRequest].flatMap((each) => described(each()));
 const UNDOCUMENTED = /^Presumably .+\.$|\((values|range|form|keys) not documented\)\.$/;
 
 /** Fields of which the API document states more than a name and a type. */

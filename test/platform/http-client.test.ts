@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PlatformClient } from '../../src/platform/client.ts';
 import { createClient } from '../../src/platform/http-client.ts';
-import { webhookRecord } from '../../src/platform/records.ts';
+import { webhookRecord } from '../../src/platform/records/webhook-records.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { collect } from './collect.ts';
 import { listenHttp, type SeenRequest } from './listen.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { planFor } from '../../src/engine/engine.ts';
 import { kinds, lookups } from '../../src/kinds/index.ts';
-import { userModules, userRoles } from '../../src/platform/records.ts';
+import { userModules, userRoles } from '../../src/platform/records/user-records.ts';
 import { loadDesired } from '../../src/project/load-desired.ts';
 import { loadProject } from '../../src/project/load-project.ts';
 import { selectWorkspace } from '../../src/project/select-workspace.ts';

@@ -5,7 +5,7 @@ import type { BehaviourPatch } from '../../src/emulator/behaviour.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import type { PlatformClient } from '../../src/platform/client.ts';
 import { createClient } from '../../src/platform/http-client.ts';
-import { webhookRecord } from '../../src/platform/records.ts';
+import { webhookRecord } from '../../src/platform/records/webhook-records.ts';
 import { Transport } from '../../src/platform/transport.ts';
 import { type Discovery, discover } from '../../src/runs/discover.ts';
 import type { KnownId } from '../../src/runs/mentioned-ids.ts';

@@ -16,7 +16,7 @@ const document = fold(
   })),
 ).toDocument({ serial: 1, voxform_version: '0.0.0', write: 'w' });
 const written = JSON.parse(stateText(document));
-const isState = new Ajv2020({ strict: false }).compile(z.toJSONSchema(stateDocument));
+const isState = new Ajv2020({ strict: false }).compile(z.toJSONSchema(stateDocument()));
 
 describe('the JSON Schema of the state', () => {
   it('takes what is written', () => {

@@ -87,8 +87,8 @@ function placeFrom(from: string, { opened, context: { cwd, env } }: MovePlace): 
   const { documents, problems: inText } = parseDocuments(isNamed ? `{ backend: ${from} }` : from);
   const written = { state: documents[0]?.value ?? null, secrets_dir: workspace.secretsDir ?? null };
   const { plain, problems } = readSettings(written, { root: project.root, local: undefined, env });
-  const settings = stateSchema.safeParse(plain.state);
-  const checked = { schema: stateSchema, value: plain.state, name: 'state' };
+  const settings = stateSchema().safeParse(plain.state);
+  const checked = { schema: stateSchema(), value: plain.state, name: 'state' };
   const issues = settings.error?.issues.flatMap((issue) => problemsOfIssue(issue, checked)) ?? [];
   const [problem] = [...inText, ...problems, ...issues];
   if (problem !== undefined || documents.length !== 1 || !settings.success) {

@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import { agentRequest } from '../../platform/records.ts';
+import { agentRequest } from '../../platform/records/agent-records.ts';
 import { createAgent, updateAgent, withFieldsOf } from '../agents.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import type { PagedList } from '../pagination.ts';
@@ -19,7 +19,7 @@ export function agentRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
   const agentNamed = (id: string) => found(world.agents.get(id), 'Agent');
   api.post('/agents', (c) => {
     const { behaviour } = emulated;
-    const agent = createAgent(world, writtenBody(c, agentRequest, behaviour), behaviour);
+    const agent = createAgent(world, writtenBody(c, agentRequest(), behaviour), behaviour);
     world.showLater(agent.id, behaviour.showsNewAfterReads);
     return c.json({ data: showAgent(emulated, agent) }, behaviour.agentCreateStatus);
   });
@@ -31,7 +31,7 @@ export function agentRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
   api.put('/agents/:id', (c) => {
     const { behaviour } = emulated;
     const agent = agentNamed(c.req.param('id'));
-    const body = writtenBody(c, agentRequest, behaviour);
+    const body = writtenBody(c, agentRequest(), behaviour);
     const { fields, answer } = behaviour.ignoredByPut;
     const updated = updateAgent(world, agent, { body, rules: behaviour });
     const kept = withFieldsOf(updated, agent, fields);

@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
-import { type CallFilter, callFilter } from '../../platform/records.ts';
+import { type CallFilter, callFilter } from '../../platform/records/call-records.ts';
 import type { EmulatorBehaviour } from '../behaviour.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { type PagedList, pageOf, seenByKey } from '../pagination.ts';
@@ -64,9 +64,9 @@ const DAY = 24 * 60 * 60 * 1000;
 
 function callFilterOf(c: Context<EmulatorEnv>, { callFilters }: EmulatorBehaviour): CallFilter {
   if (callFilters === 'ignored') return {};
-  if (callFilters === 'body') return checked(callFilter, bodyOf(c));
+  if (callFilters === 'body') return checked(callFilter(), bodyOf(c));
   const { per_page, ...query } = c.req.query();
-  return checked(callFilter, { ...query, ...(per_page !== undefined && { per_page: Number(per_page) }) });
+  return checked(callFilter(), { ...query, ...(per_page !== undefined && { per_page: Number(per_page) }) });
 }
 
 /** Both bounds count as within; a `date_to` without a time means that whole day. */

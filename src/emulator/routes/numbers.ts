@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import { numberRequest } from '../../platform/records.ts';
+import { numberRequest } from '../../platform/records/number-records.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { offsetTime } from '../ids-and-clock.ts';
 import { type PagedList, seenByKey } from '../pagination.ts';
@@ -19,7 +19,7 @@ export function numberRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
   });
   api.post('/numbers', (c) => {
     const { behaviour } = emulated;
-    const body = writtenBody(c, numberRequest, behaviour);
+    const body = writtenBody(c, numberRequest(), behaviour);
     const digits = digitsOf(body.number);
     const isTaken = world.numbers.values().some(({ number }) => digitsOf(number) === digits);
     if (behaviour.uniqueNumbers && isTaken) {

@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import { type UserRequest, userRequest } from '../../platform/records.ts';
+import { type UserRequest, userRequest } from '../../platform/records/user-records.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { ordered } from '../normalising.ts';
 import { type PagedList, pageOf } from '../pagination.ts';
@@ -29,7 +29,7 @@ export function userRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
     requireWorkspace(emulated, c.req.param('workspace'));
     const { behaviour } = emulated;
     const user = found(world.users.get(c.req.param('id')), 'User');
-    const body = writtenBody(c, userRequest, behaviour);
+    const body = writtenBody(c, userRequest(), behaviour);
     requireAgents(emulated, body);
     world.beginWrite();
     const base = behaviour.put === 'merge' ? user : { modules: [], agent_ids: [] };

@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import { webhookRequest } from '../../platform/records.ts';
+import { webhookRequest } from '../../platform/records/webhook-records.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { offsetTime } from '../ids-and-clock.ts';
 import { found, notFound } from '../refusal.ts';
@@ -10,7 +10,7 @@ export function webhookRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void 
   const { world } = emulated;
   api.post('/webhooks', (c) => {
     const { behaviour } = emulated;
-    const body = writtenBody(c, webhookRequest, behaviour);
+    const body = writtenBody(c, webhookRequest(), behaviour);
     const webhook: Stored<'webhooks'> = {
       ...world.newRecord(offsetTime),
       url: body.url,

@@ -34,7 +34,7 @@ export function topicsOf(kinds: Iterable<Kind>, lookups: Iterable<Lookup>): Topi
     ...within(plainSchema(metadataSchema), { path: 'metadata', about: 'metadata' }, true),
     ...forms(),
     ...within(
-      { ...plainSchema(projectSchema), description: 'The project file, voxform.yaml.' },
+      { ...plainSchema(projectSchema()), description: 'The project file, voxform.yaml.' },
       { path: 'project', about: 'project' },
       true,
     ),

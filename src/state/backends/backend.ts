@@ -11,7 +11,7 @@ import type { StateStore } from '../store.ts';
  */
 export interface StateBackend<Settings extends object = object, Place extends object = object> {
   /** What `state` says in the project file, besides `backend`. */
-  readonly settings: z.ZodObject;
+  settings(): z.ZodObject;
   /** Of `backend` in the JSON Schema. */
   readonly description: string;
   /** The setting that tells the states of two workspaces apart, and what messages call it. */

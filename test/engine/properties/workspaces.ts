@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { type BehaviourPatch, shownConfigs } from '../../../src/emulator/behaviour.ts';
-import { userModules, userRoles } from '../../../src/platform/records.ts';
+import { userModules, userRoles } from '../../../src/platform/records/user-records.ts';
 import type { State } from '../../../src/state/state.ts';
 import { isObject, type Json, type JsonObject } from '../../../src/values/json.ts';
 import { type Bench, type Manifest, manifest } from '../bench.ts';

@@ -53,7 +53,7 @@ describe.each(all)('the backend %s', (name, backend) => {
     expect(place('a')).toEqual(place('a'));
     expect(backend.keyOf(place('a'))).toBe(backend.keyOf(place('a')));
     expect(backend.keyOf(place('a'))).not.toBe(backend.keyOf(place('b')));
-    expect(Object.keys(backend.settings.shape)).toContain(backend.placeSetting);
+    expect(Object.keys(backend.settings().shape)).toContain(backend.placeSetting);
     expect(store().location).toBe(backend.locationOf(place('staging'), root));
     expect(store().setting).toBe(`state.${backend.placeSetting}`);
   });

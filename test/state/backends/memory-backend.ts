@@ -31,7 +31,7 @@ export function shelfNamed(name: string): Shelf {
 
 /** States in the memory of this process, by name. */
 export const memory: StateBackend<{ readonly name?: string | undefined }, { readonly name: string }> = {
-  settings: z.strictObject({ name: z.string().optional() }),
+  settings: () => z.strictObject({ name: z.string().optional() }),
   description: 'Backend of the state: memory, for one process.',
   placeSetting: 'name',
   placeWord: 'name',

@@ -64,7 +64,7 @@ export function createGitPlace(place: GitPlace, user: StoreUser, location: strin
 
   const lockIn = (bytes: Buffer): RemoteLock => {
     try {
-      return storedLock.parse(JSON.parse(bytes.toString()));
+      return storedLock().parse(JSON.parse(bytes.toString()));
     } catch {
       throw new UserError(`the ${LOCK} of the state ${location} cannot be read`, {
         hint: 'If no run is under way, remove the file in a commit on top of the ref.',

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { UserError } from '../../../problems/user-error.ts';
 import { isObject, parsedJson } from '../../../values/json.ts';
+import { lazily } from '../../../values/lazily.ts';
 import {
   NO_CONTENT,
   type RemoteChange,
@@ -19,22 +20,26 @@ import { changed } from '../remote/write-surely.ts';
 
 const FORMAT = 1;
 
-const content = z.strictObject({
-  format: z.literal(FORMAT),
-  written_by: z.string(),
-  write: z.string().min(1),
-  // Text in a text: the digest of a state holds for its bytes.
-  state: z.string().nullable(),
-  journal: z.string(),
-  lock: storedLock.nullable(),
-  history: z.array(z.string()),
-});
+const content = lazily(() =>
+  z.strictObject({
+    format: z.literal(FORMAT),
+    written_by: z.string(),
+    write: z.string().min(1),
+    // Text in a text: the digest of a state holds for its bytes.
+    state: z.string().nullable(),
+    journal: z.string(),
+    lock: storedLock().nullable(),
+    history: z.array(z.string()),
+  }),
+);
 
-const envelope = z.object({
-  serial: z.int().min(1),
-  lineage: z.string().min(1),
-  voxform: content,
-});
+const envelope = lazily(() =>
+  z.object({
+    serial: z.int().min(1),
+    lineage: z.string().min(1),
+    voxform: content(),
+  }),
+);
 
 /** One version of what the server keeps. */
 export interface StateVersion {
@@ -65,7 +70,7 @@ export function parseVersion(body: Buffer, location: string, now: Date): StateVe
       { hint: 'Upgrade voxform.' },
     );
   }
-  const { data, error } = envelope.safeParse(value);
+  const { data, error } = envelope().safeParse(value);
   if (data === undefined) {
     const [issue] = error.issues;
     throw new UserError(

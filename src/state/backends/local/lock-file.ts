@@ -7,20 +7,23 @@ import { attempt } from '../../../problems/attempt.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
 import { UserError } from '../../../problems/user-error.ts';
+import { lazily } from '../../../values/lazily.ts';
 import { lockInfo } from '../../lock-info.ts';
 import { readIfThere } from './file-problem.ts';
 
-const lockFile = lockInfo.extend({
-  process: z
-    .object({
-      boot: z.string().optional(),
-      namespace: z.string().optional(),
-      started: z.string().optional(),
-    })
-    .optional(),
-});
+const lockFile = lazily(() =>
+  lockInfo().extend({
+    process: z
+      .object({
+        boot: z.string().optional(),
+        namespace: z.string().optional(),
+        started: z.string().optional(),
+      })
+      .optional(),
+  }),
+);
 
-export type HeldLock = z.infer<typeof lockFile>;
+export type HeldLock = z.infer<ReturnType<typeof lockFile>>;
 
 /** How often a lock file that cannot be understood is looked at, in case that it is just being written. */
 const attempts = 3;
@@ -63,7 +66,7 @@ export async function readLock(files: Files, path: string): Promise<HeldLock | u
 }
 
 export function parseLock(bytes: Buffer): HeldLock | undefined {
-  return attempt(() => lockFile.parse(JSON.parse(bytes.toString('utf8'))));
+  return attempt(() => lockFile().parse(JSON.parse(bytes.toString('utf8'))));
 }
 
 function damagedLock(path: string): UserError {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { UserError } from '../../../problems/user-error.ts';
+import { lazily } from '../../../values/lazily.ts';
 import { Secret } from '../../../values/value.ts';
 import type { StateBackend } from '../backend.ts';
 import { createRemoteStore } from '../remote/remote-store.ts';
@@ -8,39 +9,41 @@ import { addressOf, hasPassword, parse } from './address.ts';
 import { type PostgresPlace, PostgresRemotePlace } from './postgres-place.ts';
 import { setUpScript } from './schema.ts';
 
-const settings = z.strictObject({
-  url: secretTextSetting(
-    z
+const settings = lazily(() =>
+  z.strictObject({
+    url: secretTextSetting(
+      z
+        .string()
+        .refine((text) => parse(text) !== undefined, {
+          error: 'expected an address such as postgres://user@db.example.com:5432/voxform',
+        })
+        .refine((text) => !hasPassword(text), {
+          error: 'the password must not be in the project file; use { $secret: NAME } or { $env: NAME }',
+        }),
+      {
+        description: 'Address of the database, as libpq takes it.',
+        examples: [{ $secret: 'STATE_URL' }, 'postgres://user@db.example.com:5432/voxform'],
+      },
+    ),
+    name: z
       .string()
-      .refine((text) => parse(text) !== undefined, {
-        error: 'expected an address such as postgres://user@db.example.com:5432/voxform',
+      .min(1)
+      .max(200)
+      .meta({
+        description:
+          'Name of the state in the database, with {workspace} for the name of the workspace; default: {workspace}.',
+        examples: ['voices/{workspace}'],
       })
-      .refine((text) => !hasPassword(text), {
-        error: 'the password must not be in the project file; use { $secret: NAME } or { $env: NAME }',
-      }),
-    {
-      description: 'Address of the database, as libpq takes it.',
-      examples: [{ $secret: 'STATE_URL' }, 'postgres://user@db.example.com:5432/voxform'],
-    },
-  ),
-  name: z
-    .string()
-    .min(1)
-    .max(200)
-    .meta({
-      description:
-        'Name of the state in the database, with {workspace} for the name of the workspace; default: {workspace}.',
-      examples: ['voices/{workspace}'],
-    })
-    .optional(),
-  schema: z
-    .string()
-    .regex(/^[a-z_][a-z0-9_]{0,62}$/, 'expected lower-case letters, digits and _')
-    .meta({ description: 'Schema of the tables; default: voxform.', examples: ['voxform'] })
-    .optional(),
-});
+      .optional(),
+    schema: z
+      .string()
+      .regex(/^[a-z_][a-z0-9_]{0,62}$/, 'expected lower-case letters, digits and _')
+      .meta({ description: 'Schema of the tables; default: voxform.', examples: ['voxform'] })
+      .optional(),
+  }),
+);
 
-export const postgres: StateBackend<z.infer<typeof settings>, PostgresPlace> = {
+export const postgres: StateBackend<z.infer<ReturnType<typeof settings>>, PostgresPlace> = {
   settings,
   description: 'Backend of the state: postgres, a PostgreSQL database.',
   placeSetting: 'name',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lazily } from '../../../values/lazily.ts';
 import { type LockInfo, lockInfo } from '../../lock-info.ts';
 
 /**
@@ -120,7 +121,9 @@ export class Overtaken extends Error {
 }
 
 /** A lock in JSON, for places that keep it as text. What a later voxform adds to it stays. */
-export const storedLock = z.looseObject({ ...lockInfo.shape, heard: z.iso.datetime({ offset: true }) });
+export const storedLock = lazily(() =>
+  z.looseObject({ ...lockInfo().shape, heard: z.iso.datetime({ offset: true }) }),
+);
 
 /** Whole seconds since the holder was heard from, by its clock and this machine's; undefined without a lock. */
 export function silenceOf(lock: RemoteLock | undefined, now: Date): number | undefined {

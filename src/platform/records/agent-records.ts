@@ -1,0 +1,155 @@
+import { z } from 'zod';
+import { lazily } from '../../values/lazily.ts';
+import {
+  about,
+  anyRange,
+  anyText,
+  anything,
+  anyValue,
+  decimal,
+  flag,
+  integer,
+  presumably,
+  text,
+  timestamp,
+  url,
+} from './record-fields.ts';
+
+/** The parts of an agent's configuration. */
+export const agentConfigs = lazily(() => ({
+  call_config: z
+    .strictObject({
+      max_call_duration_ms: integer('Maximum duration of a call, in milliseconds.', 600_000),
+      ring_duration_ms: integer('Duration of ringing, in milliseconds.', 30_000),
+    })
+    .partial()
+    .describe('Timing of a call.'),
+  knowledge_base_config: z
+    .strictObject({
+      chunks_to_retrieve: integer(anyRange('Number of chunks to retrieve'), 3),
+      similarity_threshold: decimal(anyRange('Threshold of similarity'), 0.7),
+    })
+    .partial()
+    .describe('Settings of the knowledge bases. Requests may hold them; no response shows them.'),
+  llm_config: z
+    .strictObject({
+      provider: text(anyValue('Provider of the language model, such as `internal`'), 'internal'),
+      model: text(anyValue('Language model'), 'gpt-4o'),
+      temperature: decimal(anyRange('Temperature'), 0.4),
+      deployment: text(presumably("the model's deployment at the provider"), 'voice-eu'),
+      endpoint: url(presumably("the URL of the provider's endpoint"), 'https://models.example.com/v1'),
+      api_version: text(presumably("the version of the provider's API"), '2024-06-01'),
+      base_url: url(presumably("the base URL of the provider's API"), 'https://models.example.com'),
+      api_key: z
+        .string()
+        .meta(about('Secret key, write-only: use { $secret: NAME }.', { $secret: 'OPENAI_API_KEY' })),
+      region: text(presumably("the provider's region"), 'eu-west-1'),
+      max_tokens: integer(anyRange('Maximum number of tokens'), 300),
+      knowledge_base_ids: z
+        .array(z.string())
+        .meta(
+          about('Knowledge bases, as { $ref: KnowledgeBase/<name> }. Compared without order.', [
+            { $ref: 'KnowledgeBase/FAQ' },
+          ]),
+        ),
+      tools: z
+        .array(z.json())
+        .meta(about('Tools, sent as they are (form not documented).', [{ type: 'end_call' }])),
+    })
+    .partial()
+    .describe('The language model.'),
+  prompt_config: z
+    .strictObject({
+      prompt: z.string().meta(
+        about('The prompt. A text of more than a few lines reads better as { $file: … }.', {
+          $file: 'prompts/support.md',
+        }),
+      ),
+      first_speaker: text(anyValue('Who speaks first, such as `ai`'), 'ai'),
+      ai_speak_after_silence: flag(presumably('whether the agent speaks after a silence')),
+      ai_speak_wait_time: decimal(presumably('how long the agent waits before it speaks'), 5),
+      welcome_message_type: text(
+        anyValue('Type of the welcome message, such as `static` or `dynamic`'),
+        'static',
+      ),
+      welcome_message: z
+        .string()
+        .nullable()
+        .meta(about('The welcome message, or null, as with `dynamic`.', 'Good morning, how can I help you?')),
+    })
+    .partial()
+    .describe('Prompt and welcome message.'),
+  stt_config: z
+    .strictObject({
+      provider: text(anyValue('Provider of speech-to-text'), 'deepgram'),
+      model: text(anyValue('Speech-to-text model'), 'nova-2'),
+    })
+    .partial()
+    .describe('Speech to text.'),
+  tts_config: z
+    .strictObject({
+      provider: text(anyValue('Provider of text-to-speech'), 'elevenlabs'),
+      model: text(anyValue('Text-to-speech model'), 'turbo'),
+      voice_id: text('Id of the voice.', 'warm-1'),
+      speaker: text(presumably('the name of the speaker'), 'anna'),
+      streaming_latency: integer(presumably('the latency of streaming'), 2),
+      speed: text(anyValue('Speed'), 'normal'),
+      emotion: z
+        .string()
+        .nullable()
+        .meta(about(anyValue('Emotion, or null'), 'calm')),
+      speed_alpha: z
+        .number()
+        .nullable()
+        .meta(about(presumably('another setting of the speed'), 1.1)),
+      ambient_sound: text(anyValue('Ambient sound'), 'office'),
+      ambient_sound_volume: decimal(anyRange('Volume of the ambient sound'), 0.2),
+      responsiveness: decimal(presumably('how readily the agent responds'), 0.8),
+      interruption_sensitivity: decimal(presumably('how easily the agent is interrupted'), 0.5),
+      enable_backchannel: flag(presumably('whether the agent says `backchannel_words` while it listens')),
+      backchannel_frequency: decimal(presumably('how often it says them'), 0.3),
+      backchannel_words: z
+        .array(z.string())
+        .meta(about(presumably('words that the agent says while it listens'), ['I see', 'mhm'])),
+      reminder_trigger_ms: integer(presumably('the silence before a reminder, in milliseconds'), 8000),
+    })
+    .partial()
+    .describe('Text to speech.'),
+}));
+
+/** Body of both the create and the update of an agent. Which fields a create needs is not documented: none is demanded. */
+export const agentRequest = lazily(() =>
+  z
+    .strictObject({
+      name: z.string().max(255).meta(about('Name of the agent, at most 255 characters.', 'Support line')),
+      ...agentConfigs(),
+    })
+    .partial(),
+);
+
+const configObject = lazily(() => z.record(z.string(), z.unknown()).nullish());
+
+export const agentRecord = lazily(() =>
+  z.looseObject({
+    id: z.string().min(1),
+    name: anything(),
+    status: anyText(),
+    version: z.number().nullish(),
+    numbers: z.array(z.unknown()).nullish(),
+    call_config: configObject(),
+    llm_config: configObject(),
+    prompt_config: configObject(),
+    stt_config: configObject(),
+    tts_config: configObject(),
+    workspace_id: anyText(),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+    published_at: timestamp(),
+  }),
+);
+
+export const versionSummary = lazily(() => z.looseObject({ version: z.int(), published_at: timestamp() }));
+
+export type AgentRequest = z.infer<ReturnType<typeof agentRequest>>;
+export type AgentRecord = z.infer<ReturnType<typeof agentRecord>>;
+export type VersionSummary = z.infer<ReturnType<typeof versionSummary>>;

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { lazily } from '../../values/lazily.ts';
+import { isReversed } from '../date-range.ts';
+import { anyText, anything, timestamp } from './record-fields.ts';
+
+const anyDate = () =>
+  z.string().refine((value) => !Number.isNaN(Date.parse(value)), { error: 'expected a date or a date-time' });
+
+/** Filters of the call histories. They travel in the body of a GET. */
+export const callFilter = lazily(() =>
+  z
+    .strictObject({
+      per_page: z.int().min(1).max(100).optional(),
+      cursor: z.string().optional(),
+      date_from: anyDate().nullable().optional(),
+      date_to: anyDate().nullable().optional(),
+    })
+    .refine(({ date_from, date_to }) => !date_from || !date_to || !isReversed(date_from, date_to), {
+      error: 'date_to must be on or after date_from',
+      path: ['date_to'],
+    }),
+);
+
+export const callRecord = lazily(() =>
+  z.looseObject({
+    id: z.string().min(1),
+    start_time: timestamp(),
+    end_time: timestamp(),
+    /** `HH:MM:SS` */
+    duration: anyText(),
+    channel_type: anyText(),
+    cost: z.number().nullish(),
+    session_id: anyText(),
+    end_reason: anyText(),
+    session_status: anyText(),
+    from: anyText(),
+    to: anyText(),
+    direction: anyText(),
+    session_outcome: anyText(),
+    e2e_latency: z.number().nullish(),
+    agent_id: anyText(),
+    workspace_id: anyText(),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+    analysis: anything(),
+  }),
+);
+
+export type CallFilter = z.infer<ReturnType<typeof callFilter>>;
+export type CallRecord = z.infer<ReturnType<typeof callRecord>>;

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { lazily } from '../../values/lazily.ts';
+import { about, anyText, anything, timestamp } from './record-fields.ts';
+
+export const phoneNumberText = lazily(() =>
+  z
+    .string()
+    .min(1)
+    .max(12)
+    .regex(/^(?=.*\d)\+?[\d\s().-]+$/, { error: 'expected a phone number, such as "+4930123456"' })
+    .meta(about('The phone number, 1 to 12 characters, in quotes. Compared by its digits.', '+12025550120')),
+);
+
+export const numberRequest = lazily(() =>
+  z.strictObject({
+    number: phoneNumberText(),
+    nickname: z
+      .string()
+      .min(1)
+      .max(255)
+      .meta(about('Nickname of the number, 1 to 255 characters.', 'Front desk'))
+      .optional(),
+  }),
+);
+
+export const numberRecord = lazily(() =>
+  z.looseObject({
+    id: z.string().min(1),
+    /** The platform may render it as a JSON number, which loses the plus. */
+    number: z.union([z.string(), z.number().transform(String)]),
+    nickname: anything(),
+    inbound_agent_id: anyText(),
+    outbound_agent_id: anyText(),
+    telephony_trunk_id: anyText(),
+    telephony_dispatch_id: anyText(),
+    workspace_id: anyText(),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  }),
+);
+
+export type NumberRequest = z.infer<ReturnType<typeof numberRequest>>;
+export type NumberRecord = z.infer<ReturnType<typeof numberRecord>>;

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { lazily } from '../../values/lazily.ts';
+
+/*
+ * The platform's records and requests, each once, and made when they are first needed. Requests are strict: they carry the API
+ * document's limits, and the manifests, the emulator and the JSON Schemas are built on them. Records are loose: fields that the
+ * document does not name are kept, and the value of a field that a manifest may manage is taken as it comes, because the comparison
+ * is the place that judges it.
+ */
+
+// ---- Of requests
+
+/** What editors and `voxform explain` say of a field. Examples are as in a manifest. */
+export const about = (description: string, example: z.core.util.JSONType) => ({
+  description,
+  examples: [example],
+});
+
+/** As `meta`, without a copy of the schema. */
+function described<T extends z.ZodType>(
+  schema: T,
+  description: string,
+  example: string | number | boolean,
+): T {
+  z.globalRegistry.add(schema, about(description, example));
+  return schema;
+}
+
+export const text = (description: string, example: string) => described(z.string(), description, example);
+export const integer = (description: string, example: number) => described(z.int(), description, example);
+export const decimal = (description: string, example: number) => described(z.number(), description, example);
+export const flag = (description: string) => described(z.boolean(), description, true);
+export const url = (description: string, example: string) =>
+  described(z.url({ error: 'expected a valid URL, such as https://example.com/hook' }), description, example);
+
+/*
+ * A description says no more than the API document does: units, values and limits that it states. A meaning that only the field's
+ * name suggests is marked by `presumably`.
+ */
+export const presumably = (meaning: string): string => `Presumably ${meaning}.`;
+export const anyValue = (what: string): string => `${what} (values not documented).`;
+export const anyRange = (what: string): string => `${what} (range not documented).`;
+
+// ---- Of records
+
+/** ISO 8601 in UTC, with `+00:00` or with microseconds and `Z`; kept as the platform wrote it. */
+export const timestamp = lazily(() => z.string().nullish());
+/** Shown or not. */
+export const anyText = timestamp;
+/** Shown or not, in whatever form. */
+export const anything = lazily(() => z.unknown().optional());
