@@ -47,7 +47,7 @@ async function projectOf(
   { env, local, checkout }: MembersOptions,
 ): Promise<ProjectConfig | string> {
   try {
-    return parseProject(text, { root: local.root, file, env, local, documents: undefined });
+    return await parseProject(text, { root: local.root, file, env, local, documents: undefined });
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
   }

@@ -53,6 +53,11 @@ export class ParseBeside {
     this.#mayStart = cores > 1;
   }
 
+  /** Parses the text here or there: `done` is called with what it holds, once, from here or from `finish`. */
+  parse(text: string, done: Taken['done']): void {
+    if (!this.takes(text, done)) done(parseDocuments(text));
+  }
+
   /** True where the text is taken: `done` is then called with what it holds, once, from here or from `finish`. */
   takes(text: string, done: Taken['done']): boolean {
     this.#handOut();

@@ -6,7 +6,6 @@ import type { Checked, Declaration } from '../manifests/declaration.ts';
 import { type Environment, Inputs } from '../manifests/inputs.ts';
 import type { KindSchema, LookupName } from '../manifests/kind-schema.ts';
 import { findingIn } from '../manifests/layers.ts';
-import { locate } from '../manifests/positions.ts';
 import type { Resource } from '../manifests/resource.ts';
 import { evaluateForms, type FormsContext } from '../manifests/value-forms.ts';
 import { isObject, type Json } from '../values/json.ts';
@@ -81,11 +80,14 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
     findings.push(settingFindings(project, workspace, inputs), webhookFindings(project, inputs));
   }
   findings.push(referenceFindings({ resources: checked, skipped, workspace: workspace.name, lookups }));
+  const shown = withoutConsequences(findings.flat(), read.unread);
   return {
     resources: resources.sort((a, b) => (a.address < b.address ? -1 : 1)),
-    diagnostics: locate(withoutConsequences(findings.flat(), read.unread), (file) =>
-      path.join(project.root, file),
-    ),
+    // With the parser, which is not loaded where all manifests are right and known.
+    diagnostics:
+      shown.length === 0
+        ? []
+        : (await import('../manifests/positions.ts')).locate(shown, (file) => path.join(project.root, file)),
   };
 }
 

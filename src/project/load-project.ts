@@ -1,13 +1,10 @@
 import path from 'node:path';
 import { realPathOf } from '../files/input-files.ts';
-import type { Finding } from '../manifests/finding.ts';
+import { type DocumentCache, documentKey } from '../manifests/document-cache.ts';
 import type { Environment } from '../manifests/inputs.ts';
 import { ParseCache } from '../manifests/parse-cache.ts';
-import { parseDocuments } from '../manifests/parse-documents.ts';
-import { locate } from '../manifests/positions.ts';
 import { readTextFile, reasonOf } from '../manifests/read-file.ts';
 import { UserError } from '../problems/user-error.ts';
-import type { Json } from '../values/json.ts';
 import { Secret } from '../values/value.ts';
 import { checkProject } from './check-project.ts';
 import { PROJECT_FILE, projectFileIn } from './find-project.ts';
@@ -38,16 +35,25 @@ export async function loadProject({
   cacheFolder,
 }: LoadProjectOptions): Promise<ProjectConfig> {
   const root = realFolder(cwd);
-  const documents = cacheFolder === undefined ? undefined : new ParseCache(cacheFolder, root);
+  const cached = (of: string) => (cacheFolder === undefined ? undefined : new ParseCache(cacheFolder, of));
+  const documents = cached(root);
+  const settings = cached(path.join(root, PROJECT_FILE));
   const file = projectFileIn(root);
   if (file !== undefined) {
     const read = readTextFile(path.join(root, file), root);
-    if ('text' in read) return parseProject(read.text, { root, file, env, local, documents });
+    if ('text' in read) return await parseProject(read.text, { root, file, env, local, documents, settings });
     throw new InvalidProject([{ severity: 'error', file, ...read.problem }]);
   }
   const { baseUrl, workspaceId, apiKey } = overrides(env);
   if (baseUrl === undefined || workspaceId === undefined || apiKey === undefined) throw noProject(root);
-  const project = parseProject(FROM_ENVIRONMENT, { root, file: undefined, env, local, documents });
+  const project = await parseProject(FROM_ENVIRONMENT, {
+    root,
+    file: undefined,
+    env,
+    local,
+    documents,
+    settings,
+  });
   const own = { baseUrl, workspaceId, apiKey: new Secret('VOXFORM_API_KEY', apiKey) };
   const workspaces = Object.entries(project.workspaces).map(([name, config]) => [
     name,
@@ -85,41 +91,33 @@ interface ProjectPlace
   /** The project folder, a real path. */
   readonly root: string;
   readonly file: string | undefined;
+  /** Keeps what the file holds where that is right. */
+  readonly settings?: DocumentCache | undefined;
 }
 
 /**
  * The project that a `voxform.yaml` of this text makes of a folder.
  * @throws InvalidProject
  */
-export function parseProject(text: string, place: ProjectPlace): ProjectConfig {
-  const { root, file = PROJECT_FILE, env, local, documents } = place;
-  const { value, findings } = onlyDocument(text, { file, name: 'the project file' });
+export async function parseProject(text: string, place: ProjectPlace): Promise<ProjectConfig> {
+  const { root, file = PROJECT_FILE, env, local, documents, settings } = place;
+  const key = documentKey(text);
+  const known = settings?.get(key)?.documents[0];
+  const { value, findings } = known
+    ? { ...known, findings: [] }
+    : // With the parser, which is not loaded where all files are known.
+      (await import('../manifests/only-document.ts')).onlyDocument(text, { file, name: 'the project file' });
   const checked = value === undefined ? undefined : checkProject(value, { root, local, env, file });
   const all = [...findings, ...(checked?.findings ?? [])];
   const project = checked?.project && { ...checked.project, documents };
   if (project === undefined || all.length > 0) {
+    const { locate } = await import('../manifests/positions.ts');
     throw new InvalidProject(
       locate(all, (each) => path.join(root, each)),
       project,
     );
   }
+  if (known === undefined) settings?.set(key, { documents: [{ index: 0, line: 1, value }], problems: [] });
+  await settings?.endRound();
   return project;
-}
-
-/** The one document that a file of settings has; undefined, with findings, where it has none. */
-export function onlyDocument(
-  text: string,
-  { file, name }: { readonly file: string; readonly name: string },
-): { value: Json | undefined; findings: Finding[] } {
-  const { documents, problems } = parseDocuments(text);
-  const [first, second] = documents;
-  const wrong: Omit<Finding, 'severity' | 'file'>[] = [...problems];
-  if (first === undefined && wrong.length === 0)
-    wrong.push({ code: 'empty-file', message: 'the file is empty' });
-  if (second !== undefined) {
-    const message = `${name} must have one document only`;
-    wrong.push({ code: 'extra-document', message, line: second.line, column: 1 });
-  }
-  const findings = wrong.map((problem): Finding => ({ severity: 'error', file, ...problem }));
-  return { value: first?.value, findings };
 }

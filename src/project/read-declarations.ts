@@ -5,8 +5,8 @@ import { type DocumentCache, documentKey } from '../manifests/document-cache.ts'
 import { type KnownNames, readEnvelope } from '../manifests/envelope.ts';
 import { findFiles } from '../manifests/find-files.ts';
 import { type Finding, findingOf } from '../manifests/finding.ts';
-import { ParseBeside } from '../manifests/parse-beside.ts';
-import { type ParsedFile, parseDocuments } from '../manifests/parse-documents.ts';
+import type { ParseBeside } from '../manifests/parse-beside.ts';
+import type { ParsedFile } from '../manifests/parse-documents.ts';
 import { decoded, readFileBytes } from '../manifests/read-file.ts';
 import { compareText } from '../problems/compare-text.ts';
 import type { ProjectConfig } from './project.ts';
@@ -51,7 +51,7 @@ export async function readDeclarations(
     collected[at] = found;
     for (const declaration of found.declarations) known.onDeclaration?.(declaration);
   };
-  const beside = new ParseBeside();
+  let parser: ParseBeside | undefined;
   const slices = new TimeSlices(known.signal);
   try {
     for (const [at, file] of files.entries()) {
@@ -79,11 +79,15 @@ export async function readDeclarations(
         collect(at, fresh, read.text);
       };
       if (parsed !== undefined) collect(at, parsed, read.text);
-      else if (!beside.takes(read.text, keep)) keep(parseDocuments(read.text));
+      else {
+        // Loaded only where a file is new.
+        parser ??= new (await import('../manifests/parse-beside.ts')).ParseBeside();
+        parser.parse(read.text, keep);
+      }
     }
-    await beside.finish();
+    await parser?.finish();
   } finally {
-    await beside.end();
+    await parser?.end();
   }
   await cache?.endRound();
   return {

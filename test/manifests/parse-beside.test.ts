@@ -53,9 +53,12 @@ async function parseAll(beside: ParseBeside, onTurn: (at: number) => Promise<voi
   const done = new Map<number, ParsedFile[]>();
   let taken = 0;
   for (const [at, text] of texts.entries()) {
-    const keep = (parsed: ParsedFile) => done.set(at, [...(done.get(at) ?? []), parsed]);
-    if (beside.takes(text, keep)) taken++;
-    else keep(parseDocuments(text));
+    let isDone = false;
+    beside.parse(text, (parsed) => {
+      isDone = true;
+      done.set(at, [...(done.get(at) ?? []), parsed]);
+    });
+    if (!isDone) taken++;
     if (at % 10 === 0) {
       await setImmediate();
       await onTurn(at);

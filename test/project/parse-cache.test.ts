@@ -113,11 +113,12 @@ describe('loading a project with the cache', () => {
   });
 });
 
-/** The file of the one project that was loaded. */
+/** The file of the manifests of the one project that was loaded, which another has the project file of. */
 function cacheIn(caches: string): string {
   const folder = path.join(caches, 'manifests');
-  const [name = 'none'] = existsSync(folder) ? readdirSync(folder) : [];
-  return path.join(folder, name);
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  const hasManifests = (name: string) => readFileSync(path.join(folder, name), 'utf8').includes('apiVersion');
+  return path.join(folder, names.find(hasManifests) ?? 'none');
 }
 
 /** Changes a byte, or where the number is large cuts the file off there. */

@@ -83,7 +83,7 @@ async function loadDrafts(options: PlanEditsOptions, drafts: DraftTexts): Promis
     project.file === undefined ? undefined : drafts.get(realPath(path.join(project.root, project.file)));
   if (draft === undefined) return loadDesired({ ...options, drafts, mode: 'offline' });
   try {
-    const next = parseProject(draft, { root: project.root, file: project.file, env });
+    const next = await parseProject(draft, { root: project.root, file: project.file, env });
     const patches = next.workspaces[workspace.name]?.patches ?? {};
     return await loadDesired({
       ...options,

@@ -166,7 +166,7 @@ async function withNames(
   const patches = patchesFor(first.resources, { originals, names, shelves });
   if (patches.size === 0) return { resources: first.resources, edits: [] };
   const edit = withPatches(to.project.root, to.workspace, patches);
-  const project = parseProject(edit.after.replace(/^\uFEFF/, ''), {
+  const project = await parseProject(edit.after.replace(/^\uFEFF/, ''), {
     root: to.project.root,
     file: to.project.file,
     env: context.env,
