@@ -54,12 +54,24 @@ const onlyUsedMembers: Plugin = {
   },
 };
 
-/** undici without HTTP/2, which the pool does not allow, and which loads TLS for plain addresses too. */
-const withoutHttp2: Plugin = {
-  name: 'without-http2',
+/**
+ * What undici does without here: HTTP/2, which the pool does not allow, and which loads TLS for plain addresses too; forms, which no body
+ * is; and what it needs of Node's `http` and `assert`, which load a dozen modules, as long as no assertion fails.
+ */
+const notForUndici: Readonly<Record<string, string>> = {
+  './client-h2.js': '',
+  '../web/fetch/body.js': '',
+  '../web/fetch/formdata': '',
+  '../web/webidl': '',
+  'node:http': 'exports.maxHeaderSize = 16384;',
+  'node:assert':
+    'module.exports = (holds, why) => { if (!holds) process.getBuiltinModule("node:assert")(holds, why); };',
+};
+const leanUndici: Plugin = {
+  name: 'lean-undici',
   resolveId: (id, importer) =>
-    importer?.includes('/undici/') && id === './client-h2.js' ? '\0http2' : undefined,
-  load: (id) => (id === '\0http2' ? 'module.exports = undefined;' : undefined),
+    importer?.includes('/undici/') && Object.hasOwn(notForUndici, id) ? `\0undici:${id}` : undefined,
+  load: (id) => (id.startsWith('\0undici:') ? notForUndici[id.slice('\0undici:'.length)] : undefined),
 };
 
 /** Everything that is loaded with a source, by module id. */
@@ -86,8 +98,9 @@ const together: readonly { readonly name: string; readonly sources: readonly str
   { name: 'ground', sources: ['cli/process.ts', 'library.ts'] },
   { name: 'ground', sources: ['cli/process.ts', 'manifests/parse-worker.ts'] },
   { name: 'command-line', sources: ['cli/process.ts'] },
-  { name: 'parsing', sources: ['manifests/parse-worker.ts'] },
+  { name: 'schemas', sources: ['cli/actions/validate.ts', 'manifests/parse-worker.ts'] },
   { name: 'project', sources: ['cli/actions/validate.ts', 'cli/actions/plan.ts'] },
+  { name: 'parsing', sources: ['manifests/parse-worker.ts'] },
   { name: 'planning', sources: ['cli/actions/plan.ts', 'cli/actions/apply.ts'] },
   { name: 'report', sources: ['output/formats/text.ts'] },
 ];
@@ -108,7 +121,7 @@ const bundle = await rolldown({
     'parse-worker': THREAD,
   },
   platform: 'node',
-  plugins: [onlyUsedMembers, withoutHttp2],
+  plugins: [leanUndici, onlyUsedMembers],
   // undici's parser as Node has it, without the experimental one beside it.
   transform: { define: { esbuildDetection: 'true' } },
   preserveEntrySignatures: 'allow-extension',
@@ -119,7 +132,9 @@ const { output } = await bundle.write({
   dir: folder,
   cleanDir: true,
   format: 'esm',
-  chunkFileNames: 'chunks/[name]-[hash].js',
+  // Node looks for no package.json where the name tells the format.
+  chunkFileNames: 'chunks/[name]-[hash].mjs',
+  comments: false,
   codeSplitting: {
     groups: [{ debugName: 'together', name: chunkOf, includeDependenciesRecursively: false }],
   },

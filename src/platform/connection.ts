@@ -54,6 +54,8 @@ export async function poolFor(origin: string, connecting: Connecting): Promise<D
     pipelining: 1,
     // Over HTTP/2 a lost session can take many requests with it, and a stream may be sent a second time unasked.
     allowH2: false,
+    // Node's default, which it takes a dozen modules to ask for.
+    maxHeaderSize: 16 * 1024,
     // An exchange has one timer for everything.
     headersTimeout: 0,
     bodyTimeout: 0,

@@ -1,9 +1,9 @@
-import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { errorCode } from '../problems/error-code.ts';
 import type { AttemptResult } from './attempt-result.ts';
 import { readErrorBody } from './error-body.ts';
 import { DAMAGED } from './inflate.ts';
-import { networkReason, proxyRefusal } from './network-reason.ts';
+import { nameOfStatus, networkReason, proxyRefusal } from './network-reason.ts';
 import { oneLine } from './plain-text.ts';
 import {
   type ExchangeFacts,
@@ -118,7 +118,7 @@ function answered(call: FailedCall, result: AttemptResult & { type: 'answer' }):
     status === 407 && call.proxy
       ? proxyRefusal(call.proxy, { status, target: call.host })
       : KEY_WORDS[status];
-  const words = [known, detail ?? (KEY_WORDS[status] === undefined ? STATUS_CODES[status] : undefined)]
+  const words = [known, detail ?? (KEY_WORDS[status] === undefined ? nameOfStatus(status) : undefined)]
     .filter((word) => word !== undefined)
     .join(': ');
   const said = `${status}${words === '' ? '' : ` ${words}`}${inBrackets([code && `code ${code}`, ...notes])}`;

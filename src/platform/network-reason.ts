@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import { DAMAGED } from './inflate.ts';
 import type { ProxySettings } from './proxy.ts';
 
@@ -29,6 +28,12 @@ interface ConnectRefusal {
   readonly target: string;
 }
 
+/** `Not Found`. */
+export function nameOfStatus(status: number): string | undefined {
+  // Loads a dozen modules of Node, which a request that succeeds does without.
+  return process.getBuiltinModule('node:http').STATUS_CODES[status];
+}
+
 /** What a proxy answered instead of connecting. */
 export function proxyRefusal(
   { shown, credentials, variable }: ProxySettings,
@@ -39,6 +44,5 @@ export function proxyRefusal(
       ? `the proxy ${shown} requires a user name and a password (407); set them in ${variable}`
       : `the proxy ${shown} rejected the user name and password in ${variable} (407)`;
   }
-  const reason = STATUS_CODES[status] === undefined ? '' : ` ${STATUS_CODES[status]}`;
-  return `the proxy ${shown} did not connect to ${target}: ${status}${reason}`;
+  return `the proxy ${shown} did not connect to ${target}: ${status} ${nameOfStatus(status) ?? ''}`.trimEnd();
 }
