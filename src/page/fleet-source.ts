@@ -75,10 +75,12 @@ export class FleetSource implements PageSource {
 
   async overview(): Promise<Overview> {
     const { database, now } = this.#options;
-    const some = (...statuses: ShownWorkspace['status'][]) =>
-      shownWorkspaces(database, { statuses, limit: MOST_SHOWN });
-    const [figures, stale, ...attention] = await Promise.all([
-      fleetFigures(database),
+    const figures = await fleetFigures(database);
+    const some = (...all: ShownWorkspace['status'][]) => {
+      const statuses = all.filter((status) => figures.counts[status] > 0);
+      return statuses.length === 0 ? [] : shownWorkspaces(database, { statuses, limit: MOST_SHOWN });
+    };
+    const [stale, ...attention] = await Promise.all([
       some('stale'),
       some('waiting'),
       some('failed', 'invalid'),

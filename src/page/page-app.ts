@@ -1,8 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
-import { HTTPException } from 'hono/http-exception';
 import { networkOf } from '../operator/health/guesses.ts';
 import { NOT_FOUND } from '../operator/health/listener.ts';
 import { helpText } from '../output/next-steps.ts';
@@ -112,6 +110,9 @@ export function createPage(options: SiteOptions): Page {
     for (const [name, value] of Object.entries(pageHeaders)) c.header(name, value);
     const why = access.refusal(c.env.incoming);
     if (why !== undefined) return c.text(`${why}\n`, 403);
+    if (c.req.header('transfer-encoding') !== undefined) return c.text('send the length of the form\n', 411);
+    if (Number(c.req.header('content-length') ?? 0) > MOST_FORM_BYTES)
+      return c.text('the form is too large\n', 413);
     const visitor = await access.visitor(c.env.incoming);
     c.set('visitor', visitor);
     // Nothing is called so, and no database can look for it.
@@ -119,7 +120,6 @@ export function createPage(options: SiteOptions): Page {
     if (visitor.newSession !== undefined) setSession(c, visitor.newSession, SESSION_MILLISECONDS / 1000);
     return next();
   });
-  app.use(bodyLimit({ maxSize: MOST_FORM_BYTES }));
 
   app.get('/assets/:digest/:file', (c) => {
     const file = c.req.param('file');
@@ -130,10 +130,9 @@ export function createPage(options: SiteOptions): Page {
   });
   app.get('/sign-in', (c) => signIn(c, ownPath(c.req.query('to')), 200));
   app.post('/sign-in', async (c) => {
-    const { token, to } = await c.req.parseBody();
-    const entered = typeof token === 'string' ? token.trim() : '';
-    const result = await access.signIn(entered, c.var.visitor.address);
-    const target = ownPath(typeof to === 'string' ? to : undefined);
+    const form = await formOf(c);
+    const result = await access.signIn((form.get('token') ?? '').trim(), c.var.visitor.address);
+    const target = ownPath(form.get('to') ?? undefined);
     if ('session' in result) {
       await access.signOut(c.env.incoming);
       setSession(c, result.session, SESSION_MILLISECONDS / 1000);
@@ -151,8 +150,7 @@ export function createPage(options: SiteOptions): Page {
     return signIn(c, c.req.method === 'GET' ? viewContext(c).here : '/', 401);
   });
   app.post('/sign-out', async (c) => {
-    const form = await c.req.parseBody();
-    if (!access.isOwnForm(c.var.visitor, form.form)) return badForm(c);
+    if (!access.isOwnForm(c.var.visitor, (await formOf(c)).get('form'))) return badForm(c);
     await access.signOut(c.env.incoming);
     setSession(c, '', 0);
     return c.redirect('/', 303);
@@ -188,13 +186,12 @@ export function createPage(options: SiteOptions): Page {
     if (path?.view !== 'action') return gone(c, 'There is no such page.');
     const { address, action } = path;
     const { person, isNamedByProxy } = c.var.visitor;
-    const { form, of, because } = await c.req.parseBody();
+    const form = await formOf(c);
     if (person === undefined || !may(person, action)) return forbidden(c, action);
-    if (!access.isOwnForm(c.var.visitor, form)) return badForm(c);
-    const text = (value: unknown) =>
-      typeof value === 'string' ? value.replaceAll('\0', '').slice(0, 255) || undefined : undefined;
+    if (!access.isOwnForm(c.var.visitor, form.get('form'))) return badForm(c);
+    const text = (field: string) => form.get(field)?.replaceAll('\0', '').slice(0, 255) || undefined;
     const by = isNamedByProxy ? `${person.name} (via proxy)` : person.name;
-    const request = { action, address, of: text(of), because: text(because), by };
+    const request = { action, address, of: text('of'), because: text('because'), by };
     try {
       await source.act(request);
       return c.redirect(pathOf(address), 303);
@@ -212,8 +209,8 @@ export function createPage(options: SiteOptions): Page {
   });
   app.notFound((c) => notFound(c));
   app.onError((error, c) => {
-    if (error instanceof HTTPException) return error.getResponse();
-    options.onError(error);
+    // A form that its sender broke off is no mistake of ours.
+    if (!c.env.incoming.readableAborted) options.onError(error);
     return c.text('internal error; see the log\n', 500);
   });
 
@@ -280,6 +277,10 @@ export function createPage(options: SiteOptions): Page {
       access.refusal(request) === undefined && (await access.visitor(request)).mayRead,
     close: () => live.close(),
   };
+}
+
+async function formOf(c: PageContext): Promise<URLSearchParams> {
+  return new URLSearchParams(await c.req.text());
 }
 
 /** The path of a page of our own that somebody is to be led back to. */

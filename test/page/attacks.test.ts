@@ -136,6 +136,12 @@ describe('a form', () => {
     const cookie = await page.signIn('admin-token');
     const answer = await page.ask(RUN, { headers: { cookie }, form: { form: 'x'.repeat(50_000) } });
     expect(answer.status).toBe(413);
+    const chunked = { cookie, 'transfer-encoding': 'chunked' };
+    expect((await page.ask(RUN, { headers: chunked, form: { form: 'x' } })).status).toBe(411);
+    const multipart = { 'content-type': 'multipart/form-data; boundary=x' };
+    expect((await page.ask('/sign-in', { headers: multipart, form: { token: 'wrong' } })).status).toBe(401);
+    for (const method of ['OPTIONS', 'PUT', 'DELETE'])
+      expect((await page.ask(RUN, { method, headers: { cookie } })).status).toBe(404);
   });
 });
 
@@ -354,6 +360,19 @@ describe('slow and many connections', () => {
       socket.on('close', () => resolve(text));
     });
     expect(answer).toMatch(/^HTTP\/1.1 408/);
+  });
+
+  it('takes a form that breaks off for no mistake of its own', async () => {
+    await using page = await runningPage();
+    const socket = connect(Number(new URL(page.url).port), '127.0.0.1');
+    socket.write(
+      'POST /sign-in HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n',
+    );
+    await once(socket, 'data');
+    socket.write('token');
+    socket.destroy();
+    await once(socket, 'close');
+    for (let request = 0; request < 5; request++) await page.ask('/');
   });
 
   it('gives one address a part of all connections, and a proxy as many as it needs', async () => {

@@ -106,8 +106,8 @@ export class Access {
   }
 
   /** True where a form carries the token of the session that it was made for. */
-  isOwnForm({ formToken }: Visitor, given: unknown): boolean {
-    return formToken !== undefined && typeof given === 'string' && isSame(given, formToken);
+  isOwnForm({ formToken }: Visitor, given: string | null): boolean {
+    return formToken !== undefined && given !== null && isSame(given, formToken);
   }
 
   get missingTokens(): string | undefined {
