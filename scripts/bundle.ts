@@ -151,9 +151,12 @@ function licencesOf(modules: readonly string[]): string {
   );
   const texts = [...folders].sort().map((taken) => {
     const { name, version, license } = packageIn(taken);
-    const file = readdirSync(taken).find((entry) => /^licen[cs]e/i.test(entry));
+    const own = readdirSync(taken).find((entry) => /^licen[cs]e/i.test(entry));
+    // The text of that licence is the same for every package that has it.
+    const file = own === undefined && license === 'Apache-2.0' ? path.join(root, 'LICENSE') : own;
     if (file === undefined) throw new Error(`${name} comes without a licence`);
-    return `${name} ${version} (${license})\n\n${readFileSync(path.join(taken, file), 'utf8').trim()}\n`;
+    const text = readFileSync(path.resolve(taken, file), 'utf8').trim();
+    return `${name} ${version} (${license})\n\n${text}\n`;
   });
   return `Packages that are part of these files:\n\n${texts.join(`\n${'-'.repeat(80)}\n\n`)}`;
 }

@@ -1,0 +1,134 @@
+import { NoResult, type Overload, type Overloads, overload } from './overload.ts';
+import { ANY, BOOL, DOUBLE, DURATION, INT, joined, listOf, STRING, TIMESTAMP, type Type } from './types.ts';
+import { type CelSort, type CelValue, Duration, equal, type Meter, Timestamp } from './values.ts';
+
+const LARGEST = 2n ** 63n - 1n;
+
+/** @throws NoResult where an int of 64 bits does not hold it. */
+export function int64(value: bigint): bigint {
+  if (value > LARGEST || value < -LARGEST - 1n) throw new NoResult('the number is too large');
+  return value;
+}
+
+type Two<T> = readonly [T, T];
+
+function whole(of: (a: bigint, b: bigint) => bigint): Overload {
+  return overload<Two<bigint>>(['int', 'int'], INT, ([a, b]) => int64(of(a, b)));
+}
+
+function division(of: (a: bigint, b: bigint) => bigint): Overload {
+  return whole((a, b) => {
+    if (b === 0n) throw new NoResult('division by zero');
+    return of(a, b);
+  });
+}
+
+function decimal(of: (a: number, b: number) => number): Overload {
+  return overload<Two<number>>(['double', 'double'], DOUBLE, ([a, b]) => of(a, b));
+}
+
+function moved(sign: 1 | -1): Overload {
+  return overload<readonly [Timestamp, Duration]>(
+    ['timestamp', 'duration'],
+    TIMESTAMP,
+    ([time, by]) => new Timestamp(time.ms + sign * by.ms),
+  );
+}
+
+function lengths(of: (a: number, b: number) => number): Overload {
+  return overload<Two<Duration>>(
+    ['duration', 'duration'],
+    DURATION,
+    ([a, b]) => new Duration(of(a.ms, b.ms)),
+  );
+}
+
+const COMPARED: readonly Two<CelSort>[] = [
+  ['int', 'int'],
+  ['int', 'double'],
+  ['double', 'int'],
+  ['double', 'double'],
+  ['string', 'string'],
+  ['bool', 'bool'],
+];
+
+/** JavaScript compares a bigint and a number by value too. */
+function ordering(holds: (a: number | string, b: number | string) => boolean): readonly Overload[] {
+  return [
+    ...COMPARED.map((takes) =>
+      overload<Two<number | string>>(takes, BOOL, ([a, b], meter) => {
+        if (typeof a === 'string') meter.takeText(a.length);
+        return holds(a, b);
+      }),
+    ),
+    ...(['timestamp', 'duration'] as const).map((sort) =>
+      overload<Two<Timestamp>>([sort, sort], BOOL, ([a, b]) => holds(a.ms, b.ms)),
+    ),
+  ];
+}
+
+function itemsOf(type: Type | undefined): Type {
+  return type?.is === 'list' ? type.of : ANY;
+}
+
+function bothLists([a, b]: readonly Type[]): Type {
+  return listOf(joined(itemsOf(a), itemsOf(b)));
+}
+
+function equality(expected: boolean): Overload {
+  return overload<Two<CelValue>>(
+    ['any', 'any'],
+    BOOL,
+    ([a, b], meter: Meter) => equal(a, b, meter) === expected,
+  );
+}
+
+/** Under the names that the parser gives them. */
+export const operators: Overloads = {
+  '_+_': [
+    whole((a, b) => a + b),
+    decimal((a, b) => a + b),
+    overload<Two<string>>(['string', 'string'], STRING, ([a, b], meter) => {
+      meter.takeText(a.length + b.length);
+      return a + b;
+    }),
+    overload<Two<readonly CelValue[]>>(['list', 'list'], bothLists, ([a, b], meter) => {
+      meter.take((a.length + b.length) / 8);
+      return [...a, ...b];
+    }),
+    moved(1),
+    lengths((a, b) => a + b),
+  ],
+  '_-_': [
+    whole((a, b) => a - b),
+    decimal((a, b) => a - b),
+    moved(-1),
+    lengths((a, b) => a - b),
+    overload<Two<Timestamp>>(['timestamp', 'timestamp'], DURATION, ([a, b]) => new Duration(a.ms - b.ms)),
+  ],
+  '_*_': [whole((a, b) => a * b), decimal((a, b) => a * b)],
+  '_/_': [division((a, b) => a / b), decimal((a, b) => a / b)],
+  '_%_': [division((a, b) => a % b)],
+  '-_': [
+    overload<readonly [bigint]>(['int'], INT, ([a]) => int64(-a)),
+    overload<readonly [number]>(['double'], DOUBLE, ([a]) => -a),
+  ],
+  '!_': [overload<readonly [boolean]>(['bool'], BOOL, ([a]) => !a)],
+  '_==_': [equality(true)],
+  '_!=_': [equality(false)],
+  '_<_': ordering((a, b) => a < b),
+  '_<=_': ordering((a, b) => a <= b),
+  '_>_': ordering((a, b) => a > b),
+  '_>=_': ordering((a, b) => a >= b),
+  '@in': [
+    overload<readonly [CelValue, readonly CelValue[]]>(['any', 'list'], BOOL, ([value, list], meter) =>
+      list.some((item) => equal(value, item, meter)),
+    ),
+    overload<readonly [string, object]>(['string', 'map'], BOOL, ([key, map]) => Object.hasOwn(map, key)),
+  ],
+};
+
+/** As people write them. */
+export function shownOperator(name: string): string {
+  return name === '@in' ? 'in' : name.replaceAll('_', '');
+}

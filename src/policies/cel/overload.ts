@@ -1,0 +1,28 @@
+import type { Type } from './types.ts';
+import type { CelSort, CelValue, Meter } from './values.ts';
+
+/** One way to call a function. A method has its object as the first argument. */
+export interface Overload {
+  readonly takes: readonly (CelSort | 'any')[];
+  gives(args: readonly Type[]): Type;
+  /** @throws NoResult, HiddenInside, CostExceeded */
+  run(args: readonly CelValue[], meter: Meter): CelValue;
+}
+
+export type Overloads = Readonly<Record<string, readonly Overload[]>>;
+
+/** The arguments have no result. The message is a clause. */
+export class NoResult extends Error {}
+
+/** @param run is given arguments of the sorts that it takes. */
+export function overload<Args extends readonly unknown[]>(
+  takes: Overload['takes'],
+  gives: Type | Overload['gives'],
+  run: (args: Args, meter: Meter) => CelValue,
+): Overload {
+  return {
+    takes,
+    gives: typeof gives === 'function' ? gives : () => gives,
+    run: (args, meter) => run(args as readonly unknown[] as Args, meter),
+  };
+}

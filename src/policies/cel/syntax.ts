@@ -1,0 +1,50 @@
+import { parse } from '@bufbuild/cel';
+import type { RuleProblem } from './condition.ts';
+
+export type Expression = ReturnType<typeof parse>['expr'];
+
+export interface Syntax {
+  readonly expression: Expression;
+  /** Where a part begins; of `a.b` and `a.b()` the name behind the dot, of an operator the operator. */
+  offsetOf(part: { readonly id: bigint }): number;
+}
+
+/** Longer ones are programs: nobody can review them. */
+const LONGEST = 4000;
+
+/** The grammar as the parser has it is CEL's; the macros come expanded. */
+export function readSyntax(text: string): Syntax | { readonly problem: RuleProblem } {
+  if (text.length > LONGEST) {
+    return { problem: { message: `the rule is longer than ${LONGEST} characters`, offset: 0 } };
+  }
+  try {
+    const { expr, sourceInfo } = parse(text);
+    const offsetOf: Syntax['offsetOf'] = ({ id }) => {
+      const at = sourceInfo?.positions[String(id)] ?? 0;
+      // The parser's place is that of the dot, or of the space before an operator.
+      const [lead = ''] = /^\s*(\.(?!\d)\s*)?/.exec(text.slice(at)) ?? [];
+      return at + lead.length;
+    };
+    return { expression: expr, offsetOf };
+  } catch (error) {
+    if (error instanceof RangeError) {
+      return { problem: { message: 'the rule is nested too deeply', offset: 0 } };
+    }
+    const offset = offsetIn(error);
+    const rest = text.slice(offset).trim();
+    const near =
+      rest === '' ? 'it ends too early' : `it cannot go on with ${JSON.stringify(firstWord(rest))}`;
+    return { problem: { message: `not a CEL expression: ${near}`, offset } };
+  }
+}
+
+/** The parser's errors have a location; what else it throws is about the text as a whole. */
+function offsetIn(error: unknown): number {
+  const { location } = error as { readonly location?: { readonly start?: { readonly offset?: unknown } } };
+  const offset = location?.start?.offset;
+  return typeof offset === 'number' ? offset : 0;
+}
+
+function firstWord(text: string): string {
+  return /^(\w+|[^\w\s]+)/.exec(text)?.[0].slice(0, 40) ?? text.slice(0, 1);
+}

@@ -1,0 +1,141 @@
+import { RE2JS } from '@bufbuild/re2';
+import { attempt } from '../../problems/attempt.ts';
+import { NoResult, type Overloads, overload } from './overload.ts';
+import { BOOL, INT, listOf, STRING } from './types.ts';
+import type { CelValue, Meter } from './values.ts';
+
+type Text = readonly [text: string, other: string];
+
+function test(holds: (text: string, other: string) => boolean): Overloads[string] {
+  return [
+    overload<Text>(['string', 'string'], BOOL, ([text, other], meter) => {
+      meter.takeText(text.length + other.length);
+      return holds(text, other);
+    }),
+  ];
+}
+
+function change(of: (text: string) => string): Overloads[string] {
+  return [
+    overload<readonly [string]>(['string'], STRING, ([text], meter) => {
+      meter.takeText(text.length);
+      return of(text);
+    }),
+  ];
+}
+
+const LONGEST_PATTERN = 500;
+const MOST_STATES = 20_000;
+const MOST_PATTERNS = 100;
+const patterns = new Map<string, RE2JS>();
+
+/** @throws NoResult */
+function compiled(pattern: string): RE2JS {
+  const known = patterns.get(pattern);
+  if (known !== undefined) return known;
+  if (pattern.length > LONGEST_PATTERN || mostStates(pattern) > MOST_STATES) {
+    throw new NoResult('the regular expression is too large');
+  }
+  const made = attempt(() => RE2JS.compile(pattern));
+  if (made === undefined) throw new NoResult('not a regular expression of RE2');
+  if (patterns.size >= MOST_PATTERNS) patterns.clear();
+  patterns.set(pattern, made);
+  return made;
+}
+
+/** At most: a counted repetition is written out before anything is matched, and those inside of others multiply. */
+function mostStates(pattern: string): number {
+  const counts = [...pattern.matchAll(/\{(\d+)(?:,(\d*))?\}/g)].map(([, least, most]) =>
+    Math.max(1, Number(least), Number(most ?? 0)),
+  );
+  const nested = /\)\s*\{/.test(pattern);
+  return pattern.length * counts.reduce((all, count) => (nested ? all * count : Math.max(all, count)), 1);
+}
+
+/** Why a text is no regular expression; undefined where it is one. */
+export function patternProblem(pattern: string): string | undefined {
+  try {
+    compiled(pattern);
+    return undefined;
+  } catch (error) {
+    return (error as NoResult).message;
+  }
+}
+
+/** The parts of a text, no more than the meter has steps for. */
+function split(text: string, separator: string, meter: Meter): readonly string[] {
+  meter.takeText(text.length);
+  const parts = text.split(separator, Math.ceil(meter.left) + 1);
+  meter.take(parts.length);
+  return parts;
+}
+
+/** @throws NoResult for a place outside of the text. */
+function substring(text: string, begin: bigint, end: bigint): string {
+  if (begin < 0n || end < begin || end > BigInt(text.length)) throw new NoResult('the text is not that long');
+  return text.slice(Number(begin), Number(end));
+}
+
+/** What can be called on text, and on lists of it. */
+export const textMethods: Overloads = {
+  contains: test((text, other) => text.includes(other)),
+  startsWith: test((text, other) => text.startsWith(other)),
+  endsWith: test((text, other) => text.endsWith(other)),
+  matches: [
+    overload<Text>(['string', 'string'], BOOL, ([text, pattern], meter) => {
+      const expression = compiled(pattern);
+      meter.take(1 + (text.length * expression.re2().prog.numInst()) / 32);
+      return expression.test(text);
+    }),
+  ],
+  lowerAscii: change((text) => text.replace(/[A-Z]+/g, (part) => part.toLowerCase())),
+  upperAscii: change((text) => text.replace(/[a-z]+/g, (part) => part.toUpperCase())),
+  trim: change((text) => text.trim()),
+  indexOf: [
+    overload<Text>(['string', 'string'], INT, ([text, other], meter) => {
+      meter.takeText(text.length + other.length);
+      return BigInt(text.indexOf(other));
+    }),
+  ],
+  substring: [
+    overload<readonly [string, bigint]>(['string', 'int'], STRING, ([text, begin]) =>
+      substring(text, begin, BigInt(text.length)),
+    ),
+    overload<readonly [string, bigint, bigint]>(['string', 'int', 'int'], STRING, ([text, begin, end]) =>
+      substring(text, begin, end),
+    ),
+  ],
+  replace: [
+    overload<readonly [string, string, string]>(
+      ['string', 'string', 'string'],
+      STRING,
+      ([text, old, fresh], meter) => {
+        const parts = split(text, old, meter);
+        meter.takeText(text.length + parts.length * fresh.length);
+        return parts.join(fresh);
+      },
+    ),
+  ],
+  split: [
+    overload<Text>(['string', 'string'], listOf(STRING), ([text, separator], meter) =>
+      split(text, separator, meter),
+    ),
+  ],
+  join: [
+    overload<readonly [readonly CelValue[]]>(['list'], STRING, ([list], meter) => join(list, '', meter)),
+    overload<readonly [readonly CelValue[], string]>(['list', 'string'], STRING, ([list, separator], meter) =>
+      join(list, separator, meter),
+    ),
+  ],
+};
+
+function join(list: readonly CelValue[], separator: string, meter: Meter): string {
+  let characters = 0;
+  for (const item of list) {
+    if (typeof item !== 'string') throw new NoResult('the list has items that are not text');
+    characters += item.length + separator.length;
+  }
+  meter.take(list.length);
+  meter.takeText(characters);
+  return list.join(separator);
+}

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import type { FieldRule } from '../../manifests/kind-schema.ts';
+import { bare, takesText } from '../../manifests/schema-fields.ts';
+import type { LeafPath } from '../../values/path.ts';
+
+/** What is known of a value before a rule runs. */
+export type Type =
+  | {
+      readonly is:
+        | 'any'
+        | 'nothing'
+        | 'null'
+        | 'bool'
+        | 'int'
+        | 'double'
+        | 'timestamp'
+        | 'duration'
+        | 'secret';
+    }
+  /** With all texts that it can be, where there are only so many. */
+  | { readonly is: 'string'; readonly values?: readonly string[] }
+  | { readonly is: 'list'; readonly of: Type }
+  /** Any keys, which are text. */
+  | { readonly is: 'map'; readonly of: Type }
+  | { readonly is: 'object'; readonly fields: ReadonlyMap<string, Type> };
+
+export const ANY: Type = { is: 'any' };
+/** Of the items of an empty list. */
+export const NOTHING: Type = { is: 'nothing' };
+export const BOOL: Type = { is: 'bool' };
+export const INT: Type = { is: 'int' };
+export const DOUBLE: Type = { is: 'double' };
+export const STRING: Type = { is: 'string' };
+export const TIMESTAMP: Type = { is: 'timestamp' };
+export const DURATION: Type = { is: 'duration' };
+
+export function listOf(of: Type): Type {
+  return { is: 'list', of };
+}
+
+/** @param rules special fields by path: a write-only one is a secret. */
+export function typeOf(
+  schema: unknown,
+  rules: Readonly<Record<LeafPath, FieldRule>> = {},
+  path: LeafPath = '',
+): Type {
+  const plain = bare(schema);
+  const rule = Object.hasOwn(rules, path) ? rules[path] : undefined;
+  if (rule?.writeOnly) return { is: 'secret' };
+  if (plain instanceof z.ZodObject) {
+    const fields = Object.entries(plain.shape).map(([key, field]): [string, Type] => [
+      key,
+      typeOf(field, rules, path === '' ? key : `${path}.${key}`),
+    ]);
+    return { is: 'object', fields: new Map(fields) };
+  }
+  if (plain instanceof z.ZodArray) return listOf(typeOf(plain.element));
+  if (plain instanceof z.ZodRecord) return { is: 'map', of: typeOf(plain.valueType) };
+  if (plain instanceof z.ZodUnion) return plain.options.map((each) => typeOf(each)).reduce(joined);
+  if (plain instanceof z.ZodEnum) return { is: 'string', values: plain.options.map(String) };
+  if (plain instanceof z.ZodLiteral) return literal([...plain.values]);
+  if (takesText(plain)) return STRING;
+  if (plain instanceof z.ZodNumber) return plain.isInt ? INT : DOUBLE;
+  if (plain instanceof z.ZodBoolean) return BOOL;
+  return ANY;
+}
+
+function literal(values: readonly unknown[]): Type {
+  if (values.every((value) => typeof value === 'string')) return { is: 'string', values };
+  return values.every((value) => typeof value === 'boolean') ? BOOL : ANY;
+}
+
+/** What is known of a value that is of one type or the other. */
+export function joined(a: Type, b: Type): Type {
+  if (a === b || b.is === 'nothing' || b.is === 'null') return a;
+  if (a.is === 'nothing' || a.is === 'null') return b;
+  if (a.is === 'string' && b.is === 'string') {
+    return a.values && b.values ? { is: 'string', values: [...new Set([...a.values, ...b.values])] } : STRING;
+  }
+  if (a.is === 'list' && b.is === 'list') return listOf(joined(a.of, b.of));
+  if (a.is === 'map' && b.is === 'map') return { is: 'map', of: joined(a.of, b.of) };
+  if (a.is === 'object' && b.is === 'object') {
+    const fields = new Map(a.fields);
+    for (const [key, type] of b.fields) fields.set(key, joined(fields.get(key) ?? NOTHING, type));
+    return { is: 'object', fields };
+  }
+  return a.is === b.is ? a : ANY;
+}
+
+/** As messages name it. */
+export function wordFor({ is }: Type): string {
+  return words[is];
+}
+
+const words = {
+  any: 'any value',
+  nothing: 'any value',
+  null: 'null',
+  bool: 'true or false',
+  int: 'an int',
+  double: 'a double',
+  string: 'text',
+  timestamp: 'a time',
+  duration: 'a duration',
+  secret: 'a secret',
+  list: 'a list',
+  map: 'an object',
+  object: 'an object',
+} satisfies Record<Type['is'], string>;

@@ -1,0 +1,160 @@
+/** What a rule works with. Whole numbers are `bigint`, except inside of lists and objects of the data. */
+export type CelValue =
+  | null
+  | boolean
+  | bigint
+  | number
+  | string
+  | readonly CelValue[]
+  | { readonly [key: string]: CelValue }
+  | Timestamp
+  | Duration
+  | Opaque;
+
+export class Timestamp {
+  readonly ms: number;
+
+  constructor(ms: number) {
+    this.ms = ms;
+  }
+}
+
+export class Duration {
+  readonly ms: number;
+
+  constructor(ms: number) {
+    this.ms = ms;
+  }
+}
+
+/** Stands for a value that no rule gets: a secret, or what an environment variable that is not set would say. */
+export class Opaque {
+  readonly why: 'secret' | 'unset';
+
+  constructor(why: Opaque['why']) {
+    this.why = why;
+  }
+}
+
+export const SECRET = new Opaque('secret');
+export const UNSET = new Opaque('unset');
+
+interface NoValueFacts {
+  readonly offset: number;
+  readonly isMissing?: boolean;
+  readonly isUnset?: boolean;
+}
+
+/** Why a part of a rule has no value. */
+export class NoValue {
+  readonly message: string;
+  /** In the text of the rule. */
+  readonly offset: number;
+  /** True where the data has no such field or item. */
+  readonly isMissing: boolean;
+  /** True where the value is only not known yet. */
+  readonly isUnset: boolean;
+
+  constructor(message: string, { offset, isMissing = false, isUnset = false }: NoValueFacts) {
+    this.message = message;
+    this.offset = offset;
+    this.isMissing = isMissing;
+    this.isUnset = isUnset;
+  }
+}
+
+/** Ends a rule that costs too much. */
+export class CostExceeded extends Error {}
+
+/** Counts what a rule costs: a step for each part that is worked out, and for each 32 characters that are gone through. */
+export class Meter {
+  #left: number;
+
+  constructor(steps: number) {
+    this.#left = steps;
+  }
+
+  get left(): number {
+    return this.#left;
+  }
+
+  /** @throws CostExceeded */
+  take(steps: number): void {
+    this.#left -= steps;
+    if (this.#left < 0) throw new CostExceeded();
+  }
+
+  takeText(characters: number): void {
+    this.take(1 + characters / 32);
+  }
+}
+
+export type CelSort =
+  | 'null'
+  | 'bool'
+  | 'int'
+  | 'double'
+  | 'string'
+  | 'list'
+  | 'map'
+  | 'timestamp'
+  | 'duration'
+  | 'opaque';
+
+export function sortOf(value: CelValue): CelSort {
+  switch (typeof value) {
+    case 'boolean':
+      return 'bool';
+    case 'bigint':
+      return 'int';
+    case 'number':
+      return 'double';
+    case 'string':
+      return 'string';
+    default:
+      if (value === null) return 'null';
+      if (Array.isArray(value)) return 'list';
+      if (value instanceof Timestamp) return 'timestamp';
+      if (value instanceof Duration) return 'duration';
+      return value instanceof Opaque ? 'opaque' : 'map';
+  }
+}
+
+/** What is thrown where values that a rule compares as a whole hold one that it must not see. */
+export class HiddenInside extends Error {
+  readonly hidden: Opaque;
+
+  constructor(hidden: Opaque) {
+    super();
+    this.hidden = hidden;
+  }
+}
+
+/**
+ * Equality as CEL has it: numbers by value, everything else of its own sort only.
+ * @throws HiddenInside, CostExceeded
+ */
+export function equal(a: CelValue, b: CelValue, meter: Meter): boolean {
+  meter.take(1);
+  for (const each of [a, b]) if (each instanceof Opaque) throw new HiddenInside(each);
+  if (typeof a === 'string' && typeof b === 'string') meter.takeText(Math.min(a.length, b.length));
+  if (typeof a === 'bigint' && typeof b === 'number') return Number(a) === b;
+  if (typeof a === 'number' && typeof b === 'bigint') return a === Number(b);
+  if (a instanceof Timestamp) return b instanceof Timestamp && a.ms === b.ms;
+  if (a instanceof Duration) return b instanceof Duration && a.ms === b.ms;
+  if (isList(a) && isList(b)) {
+    return a.length === b.length && a.every((item, index) => equal(item, b[index] as CelValue, meter));
+  }
+  if (!isMap(a) || !isMap(b)) return a === b;
+  const keys = Object.keys(a);
+  if (keys.length !== Object.keys(b).length) return false;
+  return keys.every((key) => Object.hasOwn(b, key) && equal(a[key] as CelValue, b[key] as CelValue, meter));
+}
+
+export function isList(value: CelValue): value is readonly CelValue[] {
+  return Array.isArray(value);
+}
+
+export function isMap(value: CelValue): value is { readonly [key: string]: CelValue } {
+  return sortOf(value) === 'map';
+}
