@@ -7,6 +7,7 @@ import { kinds } from '../src/kinds/index.ts';
 import { allManifestsJsonSchema, manifestJsonSchema } from '../src/manifests/manifest-json-schema.ts';
 import { applyDocument } from '../src/output/apply-json.ts';
 import { errorDocument } from '../src/output/error-json-schema.ts';
+import { policyFileSchema } from '../src/project/policy-schema.ts';
 import { projectJsonSchema } from '../src/project/project-json-schema.ts';
 import { diffDocument } from '../src/runs/diff/document.ts';
 import { draftDiffDocument } from '../src/runs/draft-diff.ts';
@@ -34,6 +35,7 @@ function schemaFiles(): ReadonlyMap<string, string> {
     ...[...kinds.values()].map((kind): [string, object] => [kebabCase(kind.name), manifestJsonSchema(kind)]),
     ['project', projectJsonSchema(kinds.values())],
     ['fleet', fleetJsonSchema()],
+    ['policies', { title: 'voxform policies', ...z.toJSONSchema(policyFileSchema()) }],
     ['plan', { title: 'voxform plan', ...z.toJSONSchema(planDocument) }],
     ['apply', { title: 'voxform apply', ...z.toJSONSchema(applyDocument) }],
     ['drift', { title: 'voxform drift', ...z.toJSONSchema(driftDocument) }],

@@ -23,6 +23,7 @@ const layers = [
   'engine/observe',
   'engine/apply',
   'engine',
+  'policies',
   'runs',
   'output',
   'operator',

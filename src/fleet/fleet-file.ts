@@ -8,6 +8,7 @@ import { onlyDocument } from '../manifests/only-document.ts';
 import { locate } from '../manifests/positions.ts';
 import { readTextFile } from '../manifests/read-file.ts';
 import { evaluateForms } from '../manifests/value-forms.ts';
+import type { PolicySource } from '../policies/policy-source.ts';
 import { didYouMean } from '../problems/suggest.ts';
 import { UserError } from '../problems/user-error.ts';
 import { durationSeconds } from '../project/duration.ts';
@@ -49,6 +50,8 @@ export interface FleetFile {
   readonly sources: readonly SourceSettings[];
   readonly rules: readonly FleetRule[];
   readonly limits: { readonly concurrency: number; readonly runs: number };
+  /** Rules that no project can weaken. */
+  readonly policies: PolicySource;
   readonly timeout: number;
   readonly retention: number;
 }
@@ -71,7 +74,7 @@ export function loadFleetFile(at: string, env: Environment): FleetFile {
     });
   }
   const { value, findings } = onlyDocument(read.text, { file, name: 'the fleet file' });
-  const checked = value === undefined ? { problems: [] } : check(value, { folder, env });
+  const checked = value === undefined ? { problems: [] } : check(value, { folder, file, env });
   const problems = checked.problems.map(({ code, message, path: place, at: end }) => {
     return { severity: 'error', code, message, file, place: { document: 0, path: place, at: end } } as const;
   });
@@ -82,7 +85,7 @@ export function loadFleetFile(at: string, env: Environment): FleetFile {
 
 function check(
   raw: Json,
-  { folder, env }: { readonly folder: string; readonly env: Environment },
+  { folder, file, env }: { readonly folder: string; readonly file: string; readonly env: Environment },
 ): { readonly fleet?: FleetFile; readonly problems: readonly Problem[] } {
   const problems: Problem[] = [];
   const plain = withSecrets(raw, env, problems);
@@ -92,7 +95,7 @@ function check(
       problems.push(...problemsOfIssue(issue, { schema: fleetSchema, value: plain, name: 'the fleet file' }));
     return { problems };
   }
-  const { database, sources, workspaces = {}, limits = {}, timeout, retention } = parsed.data;
+  const { database, sources, workspaces = {}, limits = {}, policies = [], timeout, retention } = parsed.data;
   const rules = Object.entries(workspaces).map(([pattern, { mode, interval, on_drift }]): FleetRule => {
     return {
       pattern,
@@ -122,6 +125,7 @@ function check(
     sources: settings,
     rules,
     limits: { concurrency: limits.concurrency ?? 64, runs: limits.runs ?? 8 },
+    policies: { of: 'fleet', file, path: path.join(folder, file), policies },
     timeout: milliseconds(timeout, 600_000),
     retention: milliseconds(retention, 90 * 86_400_000),
   };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isRefName } from '../git/git-address.ts';
 import { DRAFT, formDefinitions } from '../manifests/form-json-schema.ts';
 import { durationSetting } from '../project/duration.ts';
+import { policiesSchema } from '../project/policy-schema.ts';
 import { settingsJsonSchema } from '../project/project-json-schema.ts';
 import { hasPassword, parse } from '../state/backends/postgres/address.ts';
 import { secretTextSetting } from '../state/backends/settings.ts';
@@ -140,6 +141,7 @@ export const fleetSchema = z
       .partial()
       .describe('Limits of one process.')
       .optional(),
+    policies: policiesSchema().describe('Rules that every project must keep, in CEL.').optional(),
     timeout: durationSetting('1s')
       .meta({ description: 'Longest time of one run; default: 10m.', examples: ['10m'] })
       .optional(),

@@ -1,6 +1,5 @@
 import type { ApplyEvent } from '../engine/apply/apply-report.ts';
 import { driftOf, hasDrift } from '../engine/decide/drift.ts';
-import type { Plan } from '../engine/decide/make-plan.ts';
 import type { ReadProgress } from '../engine/observe/read-counter.ts';
 import { parseSavedPlan } from '../engine/plan/parse-saved-plan.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
@@ -8,6 +7,7 @@ import { sealed } from '../engine/plan/saved-plan.ts';
 import { revalidatePlan } from '../engine/revalidate-plan.ts';
 import { type ApplyDocument, applyJson } from '../output/apply-json.ts';
 import { applyPlan, refuseTrippedGuards } from '../runs/apply-plan.ts';
+import { judgedAgain, judgedPlan, refuseDenied } from '../runs/judged-plan.ts';
 import { changesIn, commonInput, planWorkspace, preparedToPlan } from '../runs/planning.ts';
 import type {
   GuardOptions,
@@ -63,7 +63,14 @@ export interface Drift {
  * @throws UserError, InvalidProject, InvalidManifests, PlatformError
  */
 export async function plan(project: Project, options: PlanOptions = {}): Promise<Planned> {
-  const made = await planned(project, options, { routes: true });
+  const made = await calling(project, options, ({ context, opened }) =>
+    preparedToPlan(context, { opened, options }, async (prepared) => {
+      const { now } = context;
+      const { onProgress } = options;
+      const asked = { refresh: true, ...options };
+      return (await judgedPlan({ ...prepared, opened, options: asked, now, onProgress })).plan;
+    }),
+  );
   const document = sealed(made.document);
   return { project, document, changes: changesIn(document) };
 }
@@ -79,7 +86,7 @@ export function readPlan(project: Project, text: string): Planned {
 
 /**
  * Carries a plan out, exactly as it is or not at all: it is refused before the first write when the state moved on, a record
- * that it would change no longer looks as it did, a secret is another one, or a guard stops it. Nobody is asked. A resource
+ * that it would change no longer looks as it did, a secret is another one, or a guard or a policy stops it. Nobody is asked. A resource
  * that fails is in the result, not an exception.
  * @throws UserError, InvalidProject, PlatformError
  */
@@ -96,11 +103,11 @@ export async function apply(
       const { now } = context;
       const { onProgress } = options;
       const surroundings = { opened, state: session.state, client, options, now, onProgress };
-      const revalidated = await revalidatePlan({
-        ...commonInput(surroundings),
-        saved,
-        secret: opened.secretNamed(),
-      });
+      const revalidated = await judgedAgain(
+        await revalidatePlan({ ...commonInput(surroundings), saved, secret: opened.secretNamed() }),
+        { opened, now: now() },
+      );
+      refuseDenied(revalidated.plan.document);
       beginWriting();
       const report = await applyPlan(context, {
         opened,
@@ -123,21 +130,14 @@ export async function apply(
  * @throws UserError, InvalidProject, InvalidManifests, PlatformError
  */
 export async function drift(project: Project, options: ReadOptions = {}): Promise<Drift> {
-  const document = driftOf(await planned(project, options, { evenIfAll: true }));
-  return { document, drifted: hasDrift(document) };
-}
-
-function planned(project: Project, options: PlanOptions, settings: Partial<PlanningOptions>): Promise<Plan> {
-  return calling(project, options, ({ context, opened }) =>
+  const made = await calling(project, options, ({ context, opened }) =>
     preparedToPlan(context, { opened, options }, async (prepared) => {
-      const made = await planWorkspace({
-        ...prepared,
-        opened,
-        options: { refresh: true, ...options, ...settings },
-        now: context.now,
-        onProgress: options.onProgress,
-      });
-      return made.plan;
+      const { now } = context;
+      const { onProgress } = options;
+      const asked = { refresh: true, ...options, evenIfAll: true };
+      return (await planWorkspace({ ...prepared, opened, options: asked, now, onProgress })).plan;
     }),
   );
+  const document = driftOf(made);
+  return { document, drifted: hasDrift(document) };
 }

@@ -11,6 +11,8 @@ export interface DocumentPlace {
   readonly path: DocumentPath;
   /** Which end of the last pair is meant. */
   readonly at: 'key' | 'value';
+  /** The character of that value, which is text, from 0; its beginning where absent. */
+  readonly offset?: number;
 }
 
 /** A diagnostic on its way: one with a `place` still lacks its line and column. */

@@ -13,6 +13,7 @@ import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
 import { type DocumentPlace, type Finding, formatPath } from './finding.ts';
 import { parseYaml } from './parse-yaml.ts';
 import { readTextFile } from './read-file.ts';
+import { scalarOffset } from './scalar-offset.ts';
 
 /**
  * The findings as diagnostics, sorted, and the first one only about each value. Files with places are parsed again here, one after the other, because
@@ -25,14 +26,7 @@ export function locate(findings: readonly Finding[], absolute: (file: string) =>
     const different = [...new Map(ofFile.map((finding) => [JSON.stringify(finding), finding])).values()];
     const listed = different.slice(0, MOST_IN_A_FILE);
     if (different.length > MOST_IN_A_FILE) listed.push(andMore(file, different.length - MOST_IN_A_FILE));
-    const position = listed.some((finding) => finding.place) ? positionsOf(absolute(file)) : undefined;
-    for (const { place, absent: _, ...finding } of listed) {
-      const diagnostic: Diagnostic = {
-        ...finding,
-        message: oneLine(finding.message),
-        ...(place && position?.(place)),
-        ...(place && place.path.length > 0 && { path: formatPath(place.path) }),
-      };
+    for (const diagnostic of placed(listed, absolute)) {
       const { line, column, path, code, message } = diagnostic;
       const about = path === undefined ? [code, message] : [path];
       const key = JSON.stringify([file, line, column, ...about]);
@@ -40,6 +34,27 @@ export function locate(findings: readonly Finding[], absolute: (file: string) =>
     }
   }
   return [...located.values()].sort(compareDiagnostics);
+}
+
+/** Each finding as a diagnostic, in the same order. */
+export function placed(
+  findings: readonly Finding[],
+  absolute: (file: string) => string,
+): readonly Diagnostic[] {
+  const diagnostics = new Map<Finding, Diagnostic>();
+  for (const [file, ofFile] of Map.groupBy(findings, (finding) => finding.file)) {
+    const position = ofFile.some((finding) => finding.place) ? positionsOf(absolute(file)) : undefined;
+    for (const found of ofFile) {
+      const { place, absent: _, ...finding } = found;
+      diagnostics.set(found, {
+        ...finding,
+        message: oneLine(finding.message),
+        ...(place && position?.(place)),
+        ...(place && place.path.length > 0 && { path: formatPath(place.path) }),
+      });
+    }
+  }
+  return findings.map((finding) => diagnostics.get(finding) ?? finding);
 }
 
 /** A file made by a program gone wrong can have a hundred thousand; nobody reads on, and each takes time to place. */
@@ -67,14 +82,14 @@ function positionsOf(file: string): ((place: DocumentPlace) => Position) | undef
   if (documents.length === 0) return undefined;
   return (place) => {
     const document = documents[place.document];
-    const offset = document === undefined ? 0 : offsetAt(document, place);
+    const offset = document === undefined ? 0 : offsetAt(document, place, read.text);
     const { line, col } = lines.linePos(offset);
     return { line, column: col };
   };
 }
 
 /** Where the place begins; as near as the text goes where a part of the path is not in it. */
-function offsetAt(document: Document.Parsed, place: DocumentPlace): number {
+function offsetAt(document: Document.Parsed, place: DocumentPlace, text: string): number {
   let node: unknown = document.contents;
   let offset = startOf(node) ?? 0;
   for (const [index, part] of place.path.entries()) {
@@ -94,7 +109,7 @@ function offsetAt(document: Document.Parsed, place: DocumentPlace): number {
     }
     node = next;
   }
-  return offset;
+  return (place.offset === undefined ? undefined : scalarOffset(node, text, place.offset)) ?? offset;
 }
 
 function pairAt(node: unknown, key: string, document: Document.Parsed): Pair | undefined {

@@ -1,6 +1,7 @@
 import type { ComparedDrafts } from '../engine/observe/plan-publications.ts';
 import { SeenFiles } from '../files/input-files.ts';
 import { type DocumentCache, DocumentMemory } from '../manifests/document-cache.ts';
+import type { RuleSet } from '../policies/rule.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import { parserWithMemory } from '../state/document-text.ts';
 
@@ -20,6 +21,7 @@ export interface LoadedFiles {
   readonly workspace: WorkspaceConfig;
   readonly desired: Desired;
   readonly inputs: InputFiles;
+  readonly ruleSet: RuleSet;
 }
 
 /** What a workspace was loaded as, for as long as every file would be found as it was. */

@@ -4,6 +4,7 @@ import picomatch from 'picomatch';
 import { kinds, lookups } from '../kinds/index.ts';
 import { isInside } from '../manifests/read-file.ts';
 import type { Resource } from '../manifests/resource.ts';
+import { loadRules } from '../policies/load-rules.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
 import { fileUses } from '../project/file-uses.ts';
@@ -59,17 +60,22 @@ export async function loadVersion(
     const load = await last.load(key, async (documents): Promise<LoadedFiles> => {
       const project = await loadProject({ cwd: version.folder, env, local });
       const workspace = selectWorkspace(project, { name: context.workspace, env, requireKey: true });
+      const ruleSet = await loadRules(project, context.policies);
       const known = { kinds, lookups };
       const declarations = await readDeclarations(project, { ...known, documents });
-      inputs = inputsOf(project, workspace, declarations);
-      const source = { project, workspace, ...known, env, declarations };
-      return { project, workspace, inputs, desired: await loadDesired({ ...source, mode: 'live' }) };
+      inputs = inputsOf(project, workspace, { declarations, policies: context.policies });
+      const withSources = ruleSet.rules.length > 0;
+      const source = { project, workspace, ...known, env, declarations, withSources };
+      const desired = await loadDesired({ ...source, mode: 'live' });
+      return { project, workspace, inputs, desired, ruleSet };
     });
     inputs = load.inputs;
     const { parseState, comparedDrafts } = last;
     const opened = new OpenWorkspace({ ...context, parseState, comparedDrafts }, load);
     opened.know(load.desired);
-    const { resources, diagnostics } = load.desired;
+    opened.ruleSet = load.ruleSet;
+    const { resources } = load.desired;
+    const diagnostics = [...load.desired.diagnostics, ...load.ruleSet.diagnostics];
     if (diagnostics.some(({ severity }) => severity === 'error')) {
       return { inputs, invalid: { diagnostics, error: undefined } };
     }
@@ -86,7 +92,7 @@ export async function loadVersion(
 function inputsOf(
   project: ProjectConfig,
   { secretsDir }: WorkspaceConfig,
-  { declarations }: ReadDeclarations,
+  { declarations, policies }: { declarations: ReadDeclarations; policies: RunContext['policies'] },
 ): InputFiles {
   const { root, manifests } = project;
   const bases = manifests
@@ -94,9 +100,17 @@ function inputsOf(
     .map((pattern) => path.resolve(root, picomatch.scan(pattern.replace(/^(\.\/+)+/, '')).base));
   return {
     folders: [...new Set(bases)],
-    files: [...projectFilesOf(root), ...fileUses(project, declarations).keys()],
+    files: [
+      ...projectFilesOf(root),
+      ...fileUses(project, declarations.declarations).keys(),
+      ...policyPaths(policies),
+    ],
     secretsDir,
   };
+}
+
+function policyPaths(policies: RunContext['policies']): readonly string[] {
+  return (policies?.files ?? []).map(({ path }) => path);
 }
 
 /** A folder of a repository may be a symbolic link, but to another folder of it. */

@@ -9,6 +9,7 @@ import { routeRemarks } from '../output/route-words.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 import { UserError } from '../problems/user-error.ts';
 import { commandFor } from '../problems/workspace-command.ts';
+import { denialWords } from '../runs/judged-plan.ts';
 import type {
   AppliedChange,
   DriftedResource,
@@ -123,6 +124,8 @@ export function holdMessage(hold: Hold, words: string, flag: WorkspaceFlag): str
         : `changes pending until the window opens at ${hold.opensAt.toISOString()}: ${words}`;
     case 'guard':
       return `nothing is applied: ${hold.guards.map(guardText).join('; ')}`;
+    case 'policy':
+      return `nothing is applied: ${denialWords(hold.violations)}`;
     case 'approval':
       return `changes wait for approval: ${words}; to apply them: voxform fleet approve ${hold.address} ${hold.digest.slice(0, 12)}`;
     case 'leaving':

@@ -4,7 +4,7 @@ import type { PlanResult } from '../engine/engine.ts';
 import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
-import { planWorkspace } from '../runs/planning.ts';
+import { judgedPlan } from '../runs/judged-plan.ts';
 import type { PlatformOptions } from '../runs/run-options.ts';
 import type { State } from '../state/state.ts';
 import type { LoadedVersion } from './load-version.ts';
@@ -30,12 +30,12 @@ export async function planRun(
   { state, client, options, keepsDrift, now }: PlanningRun,
 ): Promise<PlannedRun> {
   const plan = (desired: readonly Resource[]) =>
-    planWorkspace({
+    judgedPlan({
       opened,
       state,
       client,
       desired,
-      options: { ...options, refresh: true, routes: true },
+      options: { ...options, refresh: true },
       now,
     });
   const first = await plan(resources);

@@ -4,6 +4,7 @@ import { approvalDigest } from '../engine/plan/approval-digest.ts';
 import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { Resource } from '../manifests/resource.ts';
+import { denials } from '../policies/waivers.ts';
 import type { DriftFacts } from '../runs/accept.ts';
 import { applyPlan, trippedIn } from '../runs/apply-plan.ts';
 import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
@@ -228,7 +229,7 @@ export class Reconciler {
 
   /** Why nothing may be written now. */
   #hold({ opened }: LoadedVersion, document: PlanDocument): Hold | undefined {
-    const { guards, resources } = document;
+    const { guards, resources, violations } = document;
     const { policy, shutdown, context, clock, hasNews, address = opened.workspace.name } = this.#options;
     const leaving = this.#removals.unsettled(
       resources.filter(({ action }) => action === 'forget').map(({ address }) => address),
@@ -236,14 +237,16 @@ export class Reconciler {
     );
     if (policy.mode === 'report') return { why: 'report' };
     const tripped = trippedIn(guards, policy);
-    const isGuarded = tripped.length > 0;
-    if (policy.mode === 'approve' && !isGuarded && changesIn(document) > 0) {
+    const denied = denials(violations);
+    const isRefused = tripped.length + denied.length > 0;
+    if (policy.mode === 'approve' && !isRefused && changesIn(document) > 0) {
       const digest = approvalDigest(document);
       if (digest !== policy.approved?.digest) return { why: 'approval', digest, address };
     }
     const window = windowState(opened.project.windows, context.now());
     if (!window.open) return { why: 'window', opensAt: window.opensAt };
-    if (isGuarded) return { why: 'guard', guards: tripped };
+    if (denied.length > 0) return { why: 'policy', violations: denied };
+    if (tripped.length > 0) return { why: 'guard', guards: tripped };
     if (shutdown.stop.aborted) return { why: 'stopping' };
     if (hasNews()) return { why: 'changing' };
     return leaving.length > 0 ? { why: 'leaving', addresses: leaving } : undefined;
@@ -259,7 +262,8 @@ interface Applying {
 }
 
 function withHold(hold: Hold | undefined): Partial<RunOutcome> {
-  return { result: hold?.why === 'guard' ? 'refused' : 'ok', hold };
+  const isRefused = hold?.why === 'guard' || hold?.why === 'policy';
+  return { result: isRefused ? 'refused' : 'ok', hold };
 }
 
 /** Whether the state has something to learn of resources that need no write. */

@@ -1,6 +1,6 @@
 import type { ResourceResult } from '../engine/apply/apply-report.ts';
 import type { Action } from '../engine/plan/plan-actions.ts';
-import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import type { PlanDocument, Violation } from '../engine/plan/plan-document.ts';
 import type { WorkspaceFlag } from '../output/next-steps.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { KeptRequest } from '../runs/drift-request/keep-request.ts';
@@ -8,7 +8,7 @@ import type { Trigger } from './loop.ts';
 import type { Receivers } from './notifications/receiver.ts';
 
 /**
- * What came of a run. `invalid`: there are no manifests that could be used. `refused`: a guard stands in the way. `busy`: another run
+ * What came of a run. `invalid`: there are no manifests that could be used. `refused`: a guard or a policy stands in the way. `busy`: another run
  * holds the state.
  */
 export const runResults = ['ok', 'failed', 'invalid', 'refused', 'busy', 'interrupted'] as const;
@@ -22,6 +22,7 @@ export type Hold =
   | { readonly why: 'report' | 'changing' | 'stopping' }
   | { readonly why: 'window'; readonly opensAt: Date | undefined }
   | { readonly why: 'guard'; readonly guards: PlanDocument['guards'] }
+  | { readonly why: 'policy'; readonly violations: readonly Violation[] }
   /** A person must approve the plan with that digest, of that workspace. */
   | { readonly why: 'approval'; readonly digest: string; readonly address: string }
   /** They left the manifests just now: a file may be half written. */

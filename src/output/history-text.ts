@@ -1,4 +1,5 @@
 import type { PastRun } from '../runs/past-runs.ts';
+import { listed } from './address-list.ts';
 import { escapeControls } from './escape-controls.ts';
 import { plural } from './plural.ts';
 import type { Style } from './style.ts';
@@ -45,7 +46,7 @@ export function runText(run: PastRun, style: Style): string {
     ['Moved from', run.moved_from && `${run.moved_from}, which keeps the earlier runs`],
     ['Moved to', run.moved_to],
     ['Guards lifted', lifted.join(', ') || undefined],
-    ['Waived', waived.map(({ rule, because }) => `${rule} (${because})`).join(', ') || undefined],
+    ['Waived', waived.map(waiverText).join('; ') || undefined],
   ];
   const known = facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
   const width = Math.max(...known.map(([name]) => name.length));
@@ -67,6 +68,14 @@ export function runText(run: PastRun, style: Style): string {
     '',
   ].join('\n');
 }
+
+/** `calls-end for Agent/a, Agent/b: a test line` */
+function waiverText({ rule, because, addresses = [] }: NonNullable<PastRun['waived']>[number]): string {
+  const what = addresses.length === 0 ? '' : ` for ${listed(addresses, MOST_WAIVED)}`;
+  return `${rule}${what}: ${because}`;
+}
+
+const MOST_WAIVED = 5;
 
 const resourceColumns = [...whole('ADDRESS'), 'ACTION', 'RESULT', ...whole('ID'), 'CHANGED'];
 

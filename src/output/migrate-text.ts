@@ -12,6 +12,7 @@ import { guardText, helpText, stepText, type WorkspaceFlag, withSteps } from './
 import { kindCounts, plural } from './plural.ts';
 import { renderShared, renderWarnings } from './remarks-text.ts';
 import { paragraphs, type Style, section, sentences } from './style.ts';
+import { renderViolations } from './violation-words.ts';
 
 export interface MigrationEnd {
   readonly name: string;
@@ -47,7 +48,7 @@ export function migrationText(view: MigrationView, style: Style): string {
     list('Now or later: only the resources that need it wait', 'waits'),
     list('Notes', 'know'),
     filesText(files, style),
-    plan === undefined ? '' : planText(plan, style),
+    plan === undefined ? '' : planText(plan, style, full),
   ]);
 }
 
@@ -63,7 +64,7 @@ function filesText(files: readonly string[], style: Style): string {
   return style.prose(`Files written first: ${named}.`);
 }
 
-function planText(plan: PlanDocument, style: Style): string {
+function planText(plan: PlanDocument, style: Style, full: boolean): string {
   const of = byAction(plan.resources);
   const lines = appliedActions.flatMap((action) => {
     const kinds = kindCounts(of(action));
@@ -80,7 +81,13 @@ function planText(plan: PlanDocument, style: Style): string {
   const guards = plan.guards.map((guard) =>
     style.prose(guardText(guard), { lead: `  ${style.error('x')} ` }),
   );
-  return [...lines, ...guards, sentences(texts, style, { format: style.bold })].join('\n');
+  const violations = renderViolations(plan, style, { full });
+  return [
+    ...lines,
+    ...guards,
+    ...(violations === '' ? [] : [violations]),
+    sentences(texts, style, { format: style.bold }),
+  ].join('\n');
 }
 
 interface MigrationResult {

@@ -10,6 +10,7 @@ import {
 import { guardText, type WorkspaceFlag, wordedWarnings } from './next-steps.ts';
 import { paragraphs, type Style, section } from './style.ts';
 import { renderTable } from './table.ts';
+import { renderViolations } from './violation-words.ts';
 
 interface RemarkOptions {
   /** Names every address where a remark holds for many. */
@@ -19,11 +20,12 @@ interface RemarkOptions {
   readonly applied?: boolean;
 }
 
-/** What a plan says besides its changes: notes on unchanged resources, guards that would stop an apply, and warnings. */
+/** What a plan says besides its changes: notes on unchanged resources, guards and policies that would stop an apply, and warnings. */
 export function renderRemarks(plan: PlanDocument, style: Style, options: RemarkOptions): string {
   return paragraphs([
     section(style.bold('Notes'), renderAll(noopNotes(plan), style, { ...options, lead: '- ' })),
     renderGuards(plan, style),
+    renderViolations(plan, style, options),
     renderWarnings(plan.warnings, style, options),
   ]).trimEnd();
 }

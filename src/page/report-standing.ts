@@ -23,7 +23,7 @@ export function standingAfter(report: RunReport): Standing {
 /** In a clause what needs somebody; empty where nothing does. */
 export function summaryOf(report: RunReport | undefined): string {
   if (report === undefined) return '';
-  const { error, invalid, missing, drift, result, workspaceFlag = '' } = report;
+  const { error, invalid, missing, drift, result, hold, workspaceFlag = '' } = report;
   if (error !== undefined) return messageOf(error, workspaceFlag);
   if (invalid !== undefined) return invalidLines(invalid)[0] ?? 'the manifests are invalid';
   const after = planAfter(report);
@@ -31,7 +31,7 @@ export function summaryOf(report: RunReport | undefined): string {
   const left = new Set(leftIn(after).map(({ address }) => address));
   const drifted = drift.filter(({ address }) => report.request !== undefined || left.has(address)).length;
   return [
-    ...(result === 'refused' ? ['refused by a guard'] : []),
+    ...(result === 'refused' ? [`refused by a ${hold?.why === 'policy' ? 'policy' : 'guard'}`] : []),
     ...(drifted === 0 ? [] : [`${drifted} drifted`]),
     ...(missing.length === 0 ? [] : [`${missing.length} missing`]),
     ...(left.size === 0 ? [] : [counts(after.summary, [...appliedActions, ...pendingActions])]),

@@ -120,6 +120,12 @@ export const nextStep = z
       .describe('Apply the plan although these guards stop it.'),
     z
       .strictObject({
+        action: z.literal('waive'),
+        rules: z.array(z.string()).describe('Names of policies.'),
+      })
+      .describe('Lift what these policies deny, for one run.'),
+    z
+      .strictObject({
         action: z.literal('keep_record'),
         id: z.string(),
         previous_name: z.string().describe('For metadata.previous_names.'),

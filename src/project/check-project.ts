@@ -218,5 +218,6 @@ function projectFrom(document: ProjectDocument, settings: Settings, context: Pro
     windows: windowsFrom(document.watch),
     pullRequests: document.pull_requests ?? {},
     webhooks: (document.notify ?? []).map((webhook) => ({ ...webhook, on: webhook.on ?? [...notifyEvents] })),
+    policies: document.policies ?? [],
   };
 }

@@ -30,6 +30,8 @@ export interface LoadDesiredOptions {
   /** What the files declare, where they were read before, for another workspace of the project. */
   readonly declarations?: ReadDeclarations | undefined;
   readonly listener?: LoadListener | undefined;
+  /** Keeps where the parts of each spec were written. */
+  readonly withSources?: boolean | undefined;
   /** Ends the work, with a UserError. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -83,6 +85,7 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
   const shown = withoutConsequences(findings.flat(), read.unread);
   return {
     resources: resources.sort((a, b) => (a.address < b.address ? -1 : 1)),
+    ...(options.withSources && { sources: new Map(checked.map((each) => [each.address, each])) }),
     // With the parser, which is not loaded where all manifests are right and known.
     diagnostics:
       shown.length === 0

@@ -5,6 +5,7 @@ import { stateSchema } from '../state/state-place.ts';
 import { isObject } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
 import { notifySchema } from './notify-schema.ts';
+import { policiesSchema } from './policy-schema.ts';
 import { pullRequestsSchema } from './pull-requests-schema.ts';
 import { watchSchema } from './watch-schema.ts';
 
@@ -186,6 +187,7 @@ const schemaOf = (has: Sections) =>
     watch: has('watch', watchSchema).optional(),
     notify: has('notify', notifySchema).optional(),
     pull_requests: has('pull_requests', pullRequestsSchema).optional(),
+    policies: has('policies', policiesSchema).optional(),
   });
 
 /** `voxform.yaml`, with a text in place of each value form. */

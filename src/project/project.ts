@@ -1,11 +1,13 @@
 import type { DocumentCache } from '../manifests/document-cache.ts';
-import type { Resource } from '../manifests/resource.ts';
+import type { SpecSources } from '../manifests/layers.ts';
+import type { Address, Resource } from '../manifests/resource.ts';
 import type { Concurrency } from '../platform/concurrency-limit.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { StatePlace } from '../state/state-place.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { Secret, Value } from '../values/value.ts';
 import type { Webhook } from './notify-schema.ts';
+import type { Policy } from './policy-schema.ts';
 import type { PullRequestSettings } from './pull-requests-schema.ts';
 import type { ApplyWindow } from './watch-schema.ts';
 
@@ -29,6 +31,8 @@ export interface ProjectConfig {
   /** The webhooks that watch notifies. */
   readonly webhooks: readonly Webhook[];
   readonly pullRequests: PullRequestSettings;
+  /** The rules that manifests and plans must keep, as written. */
+  readonly policies: readonly Policy[];
   /** Asked before a manifest is parsed. */
   readonly documents?: DocumentCache | undefined;
 }
@@ -71,6 +75,8 @@ export interface Guards {
 /** Everything the manifests of a project declare for one workspace. Order: by address. */
 export interface Desired {
   readonly resources: readonly Resource[];
+  /** Where the parts of each spec were written. */
+  readonly sources?: ReadonlyMap<Address, SpecSources> | undefined;
   /** Warnings, and errors: with an error among them the resources must not be used. In the order of `compareDiagnostics`. */
   readonly diagnostics: readonly Diagnostic[];
 }

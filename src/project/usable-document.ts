@@ -36,7 +36,7 @@ function mend(root: unknown, issue: z.core.$ZodIssue): void {
   const wrong = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...path, key]) : [path];
   const [top] = path;
   // Left out whole: nothing else in the file depends on it.
-  if (top === 'watch' || top === 'notify') put(root, [top], undefined);
+  if (top === 'watch' || top === 'notify' || top === 'policies') put(root, [top], undefined);
   else for (const each of wrong) put(root, each, standIn(each));
 }
 

@@ -2,7 +2,7 @@ import { apply } from '../engine/apply/apply.ts';
 import type { ApplyEvent, ApplyReport, ResourceResult } from '../engine/apply/apply-report.ts';
 import type { LostCreates } from '../engine/apply/failed-write.ts';
 import type { PlanResult } from '../engine/engine.ts';
-import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import type { PlanDocument, Violation } from '../engine/plan/plan-document.ts';
 import { verifyWorkspace } from '../kinds/verify-workspace.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { RunEnding } from '../state/history.ts';
@@ -54,7 +54,7 @@ export async function applyPlan(
 /** What the history says of it. Guards that stopped the plan were lifted, or it would not have been applied. */
 function endingOf(
   { results, interrupted }: ApplyReport,
-  { digest, summary, resources, guards }: PlanDocument,
+  { digest, summary, resources, guards, violations = [] }: PlanDocument,
 ): Partial<RunEnding> {
   const planned = new Map(resources.map((resource) => [resource.address, resource]));
   const isWhole = [...results.values()].every(({ status }) => status === 'done');
@@ -70,7 +70,18 @@ function endingOf(
       return { ...common, id, error: each.status === 'failed' ? each.error : each.because };
     }),
     ...(guards.length > 0 && { lifted: guards.map(({ guard }) => guard) }),
+    ...waiversIn(violations),
   };
+}
+
+/** Each rule that was lifted, for what, and why. */
+function waiversIn(violations: readonly Violation[]): Pick<RunEnding, 'waived'> {
+  const lifted = Map.groupBy(violations, ({ rule, waived }) => JSON.stringify([rule, waived]));
+  const waived = [...lifted.values()].flatMap((ofOne) => {
+    const [{ rule, waived: because } = { rule: '' }] = ofOne;
+    return because === undefined ? [] : [{ rule, because, addresses: ofOne.map(({ address }) => address) }];
+  });
+  return waived.length === 0 ? {} : { waived };
 }
 
 /** Strikes secrets out of what an error says while it is whole: later its lines are broken and its characters escaped. */

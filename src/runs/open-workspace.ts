@@ -7,6 +7,9 @@ import { mostAtOnce } from '../platform/concurrency-limit.ts';
 import { createClient } from '../platform/http-client.ts';
 import type { OddFields } from '../platform/read-answer.ts';
 import { Transport } from '../platform/transport.ts';
+import { loadRules, NO_RULES } from '../policies/load-rules.ts';
+import type { RuleSet } from '../policies/rule.ts';
+import { compareDiagnostics } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
 import { allDiagnostics } from '../project/all-diagnostics.ts';
 import { PROJECT_FILES } from '../project/find-project.ts';
@@ -37,6 +40,10 @@ export class OpenWorkspace extends StateAccess {
   readonly #declarations: (() => Promise<ReadDeclarations>) | undefined;
   /** Files that declare resources, as far as they were read; relative to the project folder. */
   manifests: ReadonlySet<string> = new Set();
+  /** The rules that hold, as far as they were read. */
+  ruleSet = NO_RULES;
+  /** Where the parts of each spec were written, if there are rules. */
+  sources: Desired['sources'];
 
   /** @param declarations gives what the files declare, where several workspaces share one reading of them. */
   constructor(context: RunContext, { project, workspace, declarations }: Opening) {
@@ -66,14 +73,23 @@ export class OpenWorkspace extends StateAccess {
     const { project, workspace } = this;
     const { env } = this.#context;
     const declarations = await this.#declarations?.();
-    const source = { project, workspace, kinds, lookups, env, declarations };
+    const { rules, diagnostics } = await this.loadRules();
+    const source = { project, workspace, kinds, lookups, env, declarations, withSources: rules.length > 0 };
     const desired = await loadDesired({ ...source, mode, listener });
     this.know(desired);
-    return desired;
+    if (diagnostics.length === 0) return desired;
+    return { ...desired, diagnostics: [...desired.diagnostics, ...diagnostics].sort(compareDiagnostics) };
+  }
+
+  /** @throws UserError, InvalidProject */
+  async loadRules(): Promise<RuleSet> {
+    this.ruleSet = await loadRules(this.project, this.#context.policies);
+    return this.ruleSet;
   }
 
   /** Strikes the secrets of what the manifests declare out of all that is said from here on. */
-  know({ resources }: Desired): void {
+  know({ resources, sources }: Desired): void {
+    this.sources = sources;
     this.manifests = new Set(resources.map(({ source }) => source.file));
     for (const { spec } of resources) {
       for (const special of specials(spec)) if (special instanceof Secret) this.#keep(special);

@@ -142,7 +142,7 @@ export function commonInput({ opened, state, client, options, now, onProgress }:
   };
 }
 
-interface Planning extends PlanSurroundings {
+export interface Planning extends PlanSurroundings {
   readonly desired: readonly Resource[];
   readonly options: PlanningOptions;
   /** What was begun to be read while the manifests were read. */

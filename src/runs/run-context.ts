@@ -1,6 +1,7 @@
 import type { ComparedDrafts } from '../engine/observe/plan-publications.ts';
 import type { JointLimit } from '../platform/joint-limit.ts';
 import type { RequestEvent } from '../platform/transport-options.ts';
+import type { OtherPolicies } from '../policies/policy-source.ts';
 import type { LocalPaths } from '../project/local-paths.ts';
 import type { FailPoint, StoreUser } from '../state/backends/backend.ts';
 import type { Redactor } from '../values/redactor.ts';
@@ -39,6 +40,8 @@ export interface RunContext {
   readonly local?: LocalPaths | undefined;
   /** Words between `voxform` and a command with which a person means this workspace, where `-w NAME` is not enough. */
   readonly reachedBy?: string | undefined;
+  /** Rules that hold beside those of the project. */
+  readonly policies?: OtherPolicies | undefined;
   /** Learns every secret that the run reads. */
   readonly redactor: Redactor;
   now(): Date;

@@ -14,8 +14,17 @@ export interface PlatformOptions {
   readonly maxWait?: number;
 }
 
+/** Rules that are lifted for one run. */
+export interface Waiver {
+  /** Names. */
+  readonly rules: readonly string[];
+  readonly because: string;
+}
+
 /** How a plan is made. */
 export interface PlanningOptions extends SelectionOptions, PlatformOptions {
+  /** Lifts what these rules object to in this plan, and nothing else. */
+  readonly waiver?: Waiver | undefined;
   /** False: recorded records are not read, and the state stands in for them. A library call reads them where absent. */
   readonly refresh: boolean;
   /** Addresses of resources that may be replaced. */

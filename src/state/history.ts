@@ -59,7 +59,7 @@ const outcome = lazily(() =>
     approved_by: z.string().optional().describe('Who approved the plan.'),
     lifted: z.array(z.string()).optional().describe('Guards that options lifted.'),
     waived: z
-      .array(z.object({ rule: z.string(), because: z.string() }))
+      .array(z.object({ rule: z.string(), because: z.string(), addresses: z.array(z.string()).optional() }))
       .optional()
       .describe('Policies that options waived.'),
   }),

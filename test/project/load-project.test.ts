@@ -290,6 +290,7 @@ describe('a project file that is right', () => {
       guards: { maxChangedPercent: 50, minResources: 10 },
       windows: [],
       webhooks: [],
+      policies: [],
     });
     expect(workspaces.test).toMatchObject({
       name: 'test',

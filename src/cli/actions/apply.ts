@@ -5,15 +5,16 @@ import { notAppliedAfter } from '../../output/apply-words.ts';
 import { reportText } from '../../output/formats/text.ts';
 import type { WorkspaceFlag } from '../../output/next-steps.ts';
 import { applyReport, planReport } from '../../output/report.ts';
+import { refuseOddWaivers } from '../../policies/waivers.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';
 import { applyPlan, refuseTrippedGuards } from '../../runs/apply-plan.ts';
+import { judgedAgain, judgedPlan, refuseDenied } from '../../runs/judged-plan.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import {
   aheadFor,
   changesIn,
   commonInput,
   type PlanSurroundings,
-  planWorkspace,
   withManifests,
 } from '../../runs/planning.ts';
 import type { GuardOptions } from '../../runs/run-options.ts';
@@ -22,6 +23,7 @@ import { type SessionWanted, withSession } from '../../runs/with-session.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags, PlanFlags, WorkspacesFlags } from '../flags.ts';
+import { type PolicyFlags, type WaiverFlags, waiverOf, withPolicyFiles } from '../policy-flags.ts';
 import { readSavedPlan } from '../read-saved-plan.ts';
 import { confirm } from './confirm.ts';
 import {
@@ -34,13 +36,22 @@ import {
 } from './planning.ts';
 import { refuseSeveral } from './several.ts';
 
-export interface ApplyFlags extends PlanFlags, LockFlags, GuardOptions, WorkspacesFlags, ReportFlags {
+export interface ApplyFlags
+  extends PlanFlags,
+    LockFlags,
+    GuardOptions,
+    WorkspacesFlags,
+    ReportFlags,
+    PolicyFlags,
+    WaiverFlags {
   readonly 'plan-file'?: string;
   readonly autoApprove?: boolean;
   readonly onError: 'continue' | 'stop';
 }
 
-export async function applyChanges(context: Context, options: ApplyFlags): Promise<number> {
+export async function applyChanges(given: Context, flags: ApplyFlags): Promise<number> {
+  const context = withPolicyFiles(given, flags);
+  const options = { ...flags, waiver: waiverOf(flags) };
   const file = options['plan-file'];
   refuseSeveral(context, options);
   refuseLooseEvenIfAll(options);
@@ -63,16 +74,20 @@ export async function applyChanges(context: Context, options: ApplyFlags): Promi
     });
   await checkStateInCi(context, opened);
   if (saved !== undefined) {
-    return carryingOut({ fresh: saved.state }, (surroundings) =>
-      revalidatePlan({ ...commonInput(surroundings), saved, secret: opened.secretNamed() }),
+    return carryingOut({ fresh: saved.state }, async (surroundings) =>
+      judgedAgain(
+        await revalidatePlan({ ...commonInput(surroundings), saved, secret: opened.secretNamed() }),
+        { opened, now: context.now() },
+      ),
     );
   }
   return withManifests({ opened, options, now: context.now }, async ({ desired, early }) => {
+    refuseOddWaivers(options.waiver?.rules ?? [], opened.ruleSet.rules);
     return carryingOut({ fresh: early?.state, client: early?.client }, (surroundings) =>
-      planWorkspace({
+      judgedPlan({
         ...surroundings,
         desired,
-        options: { ...options, routes: true },
+        options,
         ahead: aheadFor(early, surroundings.state),
       }),
     );
@@ -93,6 +108,7 @@ async function approveAndApply(
   const { document } = planned.plan;
   const { workspaceFlag } = opened;
   await show(context, document, { ...options, workspaceFlag });
+  refuseDenied(document);
   if (changesIn(document) > 0) {
     refuseTrippedGuards(document, options);
     const approved = options.autoApprove || (await confirm(context, document));
@@ -139,11 +155,11 @@ async function show(
 }
 
 function refuseScopeOf(options: ApplyFlags): void {
-  const { target, selector, allowReplace, allowRecreate, retryIgnored } = options;
-  if ([target, selector, allowReplace, allowRecreate, retryIgnored].every((flag) => flag === undefined))
-    return;
+  const { target, selector, allowReplace, allowRecreate, retryIgnored, waive } = options;
+  const scope = [target, selector, allowReplace, allowRecreate, retryIgnored, waive];
+  if (scope.every((flag) => flag === undefined)) return;
   throw misuse(
-    'a saved plan does not take --target, --selector, --allow-replace, --allow-recreate or --retry-ignored',
+    'a saved plan does not take --target, --selector, --allow-replace, --allow-recreate, --retry-ignored or --waive',
     'Pass them to plan: voxform plan --target ADDRESS --out FILE',
   );
 }

@@ -48,6 +48,7 @@ export async function fleetExec(context: Context, flags: ExecFlags): Promise<num
       cwd,
       projectFolder: folder,
       local: sources.local(wanted.source, wanted.project),
+      policies: { files: [], fleet: fleet.policies },
       workspace: wanted.workspace,
       workspaces: [wanted.workspace],
       reachedBy: execPrefix(address),

@@ -15,7 +15,9 @@ import { Deliveries } from '../../operator/notifications/deliveries.ts';
 import { RunLogger } from '../../operator/run-logger.ts';
 import type { WatchLog } from '../../operator/watch-log.ts';
 import { JointLimit } from '../../platform/joint-limit.ts';
+import { checkedRules } from '../../policies/load-rules.ts';
 import { ExitCode } from '../../problems/user-error.ts';
+import { InvalidProject } from '../../project/invalid-project.ts';
 import type { RunContext } from '../../runs/run-context.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
@@ -35,6 +37,8 @@ const PAUSES = { firstRetry: 5000, longestRetry: 300_000 };
 export async function serveFleet(context: Context, flags: ServeFlags): Promise<number> {
   const { cwd, env, log, redactor, terminal, interrupts, now, cacheFolder, failPoint } = context;
   const fleet = fleetFileOf(context, flags);
+  const { diagnostics } = await checkedRules([fleet.policies]);
+  if (diagnostics.length > 0) throw new InvalidProject(diagnostics);
   const address = pageAddress(flags);
   const ofProjects = projectEnvironment(env, fleet);
   const sources = openSources({ fleet, home: cwd, env: ofProjects, redactor });
@@ -55,7 +59,10 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<n
     database,
     sources,
     log,
-    context: { cwd, env: ofProjects, now, cacheFolder, failPoint, log: quiet(log) },
+    context: {
+      ...{ cwd, env: ofProjects, now, cacheFolder, failPoint, log: quiet(log) },
+      policies: { files: [], fleet: fleet.policies },
+    },
     clock: systemClock,
     random: Math.random,
     slots: fleet.limits.runs,

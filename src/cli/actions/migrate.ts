@@ -9,6 +9,7 @@ import { InvalidManifests } from '../../project/invalid-manifests.ts';
 import type { Desired } from '../../project/project.ts';
 import { selectWorkspace } from '../../project/select-workspace.ts';
 import { refuseTrippedGuards } from '../../runs/apply-plan.ts';
+import { refuseDenied } from '../../runs/judged-plan.ts';
 import { mapPath } from '../../runs/migrate/id-map.ts';
 import { type NameMap, parseNameMap } from '../../runs/migrate/knowledge-map.ts';
 import { exportLive, type LiveExport } from '../../runs/migrate/live-export.ts';
@@ -142,6 +143,7 @@ async function run(running: Running, session: StateSession): Promise<number> {
     return ExitCode.error;
   }
   if (changesIn(planned.plan.document) > 0 || live !== undefined || prepared.edits.length > 0) {
+    refuseDenied(planned.plan.document);
     refuseTrippedGuards(planned.plan.document, options);
     if (!options.autoApprove && !(await ask(running, changesIn(planned.plan.document)))) {
       log.warn('migration cancelled: nothing was written');

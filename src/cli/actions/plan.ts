@@ -5,21 +5,26 @@ import { sealed } from '../../engine/plan/saved-plan.ts';
 import { replaceFile } from '../../files/replace-file.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { jsonText } from '../../output/json-text.ts';
+import { denials } from '../../policies/waivers.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
+import { judged } from '../../runs/judged-plan.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import { changesIn, preparedToPlan } from '../../runs/planning.ts';
 import type { Context } from '../context.ts';
 import type { PlanFlags, WorkspacesFlags } from '../flags.ts';
+import { type PolicyFlags, type WaiverFlags, waiverOf, withPolicyFiles } from '../policy-flags.ts';
 import { planAll, type ReportFlags, refuseLooseEvenIfAll, strictCode } from './planning.ts';
 import { reportEach, severalNamed } from './several.ts';
 
-export interface PlanCommandFlags extends PlanFlags, WorkspacesFlags, ReportFlags {
+export interface PlanCommandFlags extends PlanFlags, WorkspacesFlags, ReportFlags, PolicyFlags, WaiverFlags {
   readonly out?: string;
   readonly detailedExitcode?: boolean;
 }
 
-export async function plan(context: Context, options: PlanCommandFlags): Promise<number> {
-  refuseLooseEvenIfAll(options);
+export async function plan(given: Context, flags: PlanCommandFlags): Promise<number> {
+  refuseLooseEvenIfAll(flags);
+  const context = withPolicyFiles(given, flags);
+  const options = { ...flags, waiver: waiverOf(flags) };
   const { out } = options;
   if (out !== undefined && severalNamed(context, options) !== undefined) {
     throw misuse(
@@ -47,12 +52,15 @@ async function planOf(
 ): Promise<PlanDocument> {
   return preparedToPlan(context, { opened, options }, async (prepared) => {
     const flags = { ...options, routes: true };
-    const { plan } = await planAll(context, { ...prepared, opened, flags });
+    const planned = await planAll(context, { ...prepared, opened, flags });
+    const { desired } = prepared;
+    const { plan } = await judged(planned, { ...options, opened, desired, now: context.now() });
     return plan.document;
   });
 }
 
 function codeFor(documents: readonly PlanDocument[], options: PlanCommandFlags): number {
+  if (documents.some(({ violations }) => denials(violations).length > 0)) return ExitCode.error;
   if (documents.some((document) => strictCode(document, options) !== ExitCode.ok)) return ExitCode.error;
   const changed = documents.some((document) => changesIn(document) > 0);
   return options.detailedExitcode && changed ? ExitCode.changes : ExitCode.ok;

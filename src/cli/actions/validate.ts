@@ -4,6 +4,8 @@ import { diagnosticsJunit } from '../../output/diagnostics-junit.ts';
 import { escapeControls } from '../../output/escape-controls.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { kindCounts, plural } from '../../output/plural.ts';
+import { loadRules } from '../../policies/load-rules.ts';
+import { withPolicies } from '../../policies/manifest-diagnostics.ts';
 import { compareDiagnostics, type Diagnostic } from '../../problems/diagnostic.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { allDiagnostics } from '../../project/all-diagnostics.ts';
@@ -13,20 +15,22 @@ import { loadProject } from '../../project/load-project.ts';
 import type { Desired } from '../../project/project.ts';
 import { selectWorkspace } from '../../project/select-workspace.ts';
 import { strayManifests } from '../../project/stray-manifests.ts';
-import { validateWorkspaces } from '../../project/validate-workspaces.ts';
+import { validateWorkspaces } from '../../runs/validate-workspaces.ts';
 import type { Context } from '../context.ts';
 import { diagnosticsText } from '../diagnostics-text.ts';
 import type { WorkspacesFlags } from '../flags.ts';
+import { type PolicyFlags, withPolicyFiles } from '../policy-flags.ts';
 import { severalNamed } from './several.ts';
 
 type DiagnosticFormat = 'text' | 'json' | 'junit' | 'github';
 
-export interface ValidateOptions extends WorkspacesFlags {
+export interface ValidateOptions extends WorkspacesFlags, PolicyFlags {
   readonly output: DiagnosticFormat;
   readonly secrets?: boolean;
 }
 
-export async function validate(context: Context, options: ValidateOptions): Promise<number> {
+export async function validate(given: Context, options: ValidateOptions): Promise<number> {
+  const context = withPolicyFiles(given, options);
   const several = severalNamed(context, options);
   if (several !== undefined) return validateSeveral(context, several, options);
   const { terminal } = context;
@@ -45,10 +49,10 @@ async function validateSeveral(
   names: readonly string[] | 'all',
   { output, secrets }: ValidateOptions,
 ): Promise<number> {
-  const { cwd: here, projectFolder: cwd = here, env, cacheFolder, terminal, interrupts } = context;
+  const { cwd: here, projectFolder: cwd = here, env, cacheFolder, terminal, interrupts, policies } = context;
   const mode = secrets ? 'offline-with-secrets' : 'offline';
-  const validating = { cwd, env, cacheFolder, names, kinds, lookups, mode, signal: interrupts.stop } as const;
-  const { workspaces, diagnostics } = await validateWorkspaces(validating);
+  const read = { cwd, env, cacheFolder, names, kinds, lookups, policies };
+  const { workspaces, diagnostics } = await validateWorkspaces({ ...read, mode, signal: interrupts.stop });
   const all = workspaces.length;
   const told = diagnostics.map(({ workspaces: having, ...diagnostic }) =>
     having.length === all
@@ -73,15 +77,25 @@ async function validateSeveral(
 
 /** A project file that is wrong is a result like any other: with its diagnostics in the form that was asked for. */
 async function check(context: Context, { secrets }: ValidateOptions): Promise<Desired> {
-  const { cwd: here, projectFolder: cwd = here, env, cacheFolder, workspace: name, interrupts } = context;
+  const {
+    cwd: here,
+    projectFolder: cwd = here,
+    env,
+    cacheFolder,
+    workspace: name,
+    interrupts,
+    policies,
+  } = context;
   try {
     const project = await loadProject({ cwd, env, cacheFolder });
     const workspace = selectWorkspace(project, { name, env, requireKey: false });
     const mode = secrets ? 'offline-with-secrets' : 'offline';
     const signal = interrupts.stop;
-    const desired = await loadDesired({ project, workspace, kinds, lookups, env, mode, signal });
+    const ruleSet = await loadRules(project, policies);
+    const withSources = ruleSet.rules.length > 0;
+    const desired = await loadDesired({ project, workspace, kinds, lookups, env, mode, signal, withSources });
     const diagnostics = [...desired.diagnostics, ...strayManifests(project)].sort(compareDiagnostics);
-    return { ...desired, diagnostics };
+    return withPolicies({ ...desired, diagnostics }, ruleSet, { project, workspace: workspace.name, signal });
   } catch (error) {
     if (!(error instanceof InvalidProject)) throw error;
     return { resources: [], diagnostics: await allDiagnostics(error, { kinds, lookups, env, name }) };

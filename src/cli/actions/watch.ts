@@ -20,9 +20,10 @@ import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import { pageAddress } from '../page-address.ts';
 import type { PageFlags } from '../page-flags.ts';
+import { type PolicyFlags, withPolicyFiles } from '../policy-flags.ts';
 import type { Tracing } from '../spans.ts';
 
-export interface WatchFlags extends WatchPolicy, PageFlags {
+export interface WatchFlags extends WatchPolicy, PageFlags, PolicyFlags {
   readonly autoApprove?: boolean;
   /** Seconds, like all durations here. */
   readonly interval: number;
@@ -42,7 +43,8 @@ const SETTLING = { quiet: 250, longest: 5000 };
 const LEAVING_FOR = 2000;
 
 /** Runs until a signal ends it. */
-export async function watch(context: Context, flags: WatchFlags): Promise<number> {
+export async function watch(given: Context, flags: WatchFlags): Promise<number> {
+  const context = withPolicyFiles(given, flags);
   const { terminal, log, interrupts, cwd, projectFolder = cwd, redactor, tracing } = context;
   refuseContradictions(flags);
   const address = pageAddress(flags);

@@ -19,6 +19,7 @@ import {
 } from '../flags.ts';
 import { withPage } from '../page-flags.ts';
 import type { CommandTable } from '../perform.ts';
+import { withPolicies, withWaiver } from '../policy-flags.ts';
 
 const severalWorkspaces = true;
 
@@ -37,9 +38,9 @@ export const mainCommands = {
   validate: {
     summary: 'Check the manifests offline',
     define: (command, perform) =>
-      withWorkspaces(command)
+      withPolicies(withWorkspaces(command))
         .description(
-          'Check the project file and all manifests, and report every problem at once. Needs no API key and no network.',
+          'Check the project file, all manifests and the policies, and report every problem at once. Needs no API key and no network.',
         )
         .addOption(outputOption(['text', 'json', 'junit', 'github']))
         .option('--secrets', 'Also check that every secret and environment variable is set')
@@ -50,7 +51,7 @@ export const mainCommands = {
   plan: {
     summary: 'Show what apply would change',
     define: (command, perform) =>
-      withFull(withWorkspaces(withPlanning(command)))
+      withFull(withWaiver(withWorkspaces(withPlanning(command))))
         .description(
           'Show what apply would change. Reads the platform and the state, takes no lock, and changes nothing.',
         )
@@ -68,7 +69,7 @@ export const mainCommands = {
   apply: {
     summary: 'Plan, ask for approval, and apply',
     define: (command, perform) => {
-      withFull(withLock(withPlanning(command)))
+      withFull(withWaiver(withLock(withPlanning(command))))
         .description(
           'Plan, ask for approval, and apply. A saved plan is applied exactly as it is, or refused if anything changed since.',
         )
@@ -123,7 +124,7 @@ export const mainCommands = {
   watch: {
     summary: 'Plan or apply continuously',
     define: (command, perform) => {
-      withPlatform(command)
+      withPolicies(withPlatform(command))
         .description(
           'Plan whenever the manifests change and on an interval, report new differences, and with --mode apply fix them. Press Ctrl-C to stop it; SIGHUP starts a run at once.',
         )

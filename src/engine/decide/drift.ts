@@ -11,7 +11,8 @@ import type { Plan } from './make-plan.ts';
  * What changed on the platform since the last apply: the plan with everything else left out. Each resource says what an
  * apply would restore; what only the manifests changed counts as nothing to do. Nothing is told of what a write might do, or of publishing.
  */
-export function driftOf({ document, observed }: Plan): PlanDocument {
+export function driftOf({ document: planned, observed }: Plan): PlanDocument {
+  const { violations: _, ...document } = planned;
   // What has no record was never applied, so that nothing of it can have moved.
   const applied = document.resources.filter(({ id }) => id !== null);
   const resources = applied.map(({ notices: _, ...resource }): PlannedResource => {

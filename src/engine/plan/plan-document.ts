@@ -11,6 +11,7 @@ export type PlannedChange = Immutable<z.infer<typeof schema.plannedChange>>;
 export type PlannedResource = Immutable<z.infer<typeof schema.plannedResource>>;
 export type PlannedRoute = Immutable<z.infer<typeof schema.plannedRoute>>;
 export type PlanDocument = Immutable<z.infer<typeof schema.planDocument>>;
+export type Violation = Immutable<z.infer<typeof schema.violation>>;
 export type PlanWarning = PlanDocument['warnings'][number];
 /** A warning of the resource that it is decided for. */
 export type Remark = Omit<PlanWarning, 'address'>;

@@ -104,6 +104,10 @@ export const plannedResource = z
       .record(z.string(), z.array(z.string()))
       .optional()
       .describe('By field: ids of missing records that the update omits.'),
+    labels: z
+      .record(z.string(), z.string())
+      .optional()
+      .describe('metadata.labels, if there are policies, which see them.'),
     ignore_drift: z
       .array(z.string())
       .optional()
@@ -129,6 +133,25 @@ const planWarning = z.strictObject({
       'Fields that the update may erase: neither declared nor shown. Secrets first, then what is hard to restore.',
     ),
 });
+
+export const violation = z
+  .strictObject({
+    rule: z.string().describe('Name of the rule.'),
+    policy_file: z.string().describe('The file that has the rule.'),
+    id: z
+      .string()
+      .describe('Equal for the same rule and the same resource: what a waiver in a saved plan is bound to.'),
+    severity: z.enum(['deny', 'warn']).describe('deny stops apply.'),
+    address: z.string(),
+    message: z.string(),
+    source: z
+      .strictObject({ file: z.string(), line: z.int(), column: z.int().optional() })
+      .nullable()
+      .describe('The field that the rule objects to, or else the manifest; null if no manifest declares it.'),
+    path: z.string().optional().describe('The field, e.g. `spec.llm_config.model`.'),
+    waived: z.string().optional().describe('Present if --waive lifts it: the reason given.'),
+  })
+  .describe('A resource that a policy objects to.');
 
 export const planDocument = z
   .strictObject({
@@ -167,6 +190,10 @@ export const planDocument = z
         }),
       )
       .describe('Guards that stop apply.'),
+    violations: z
+      .array(violation)
+      .optional()
+      .describe('What policies object to; absent if there are no policies.'),
     warnings: z.array(planWarning),
     digest: z.string().optional().describe('Digest of everything else in the plan, to detect edits.'),
   })

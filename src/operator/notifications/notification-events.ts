@@ -127,7 +127,7 @@ export class NotificationEvents {
         ? []
         : [`cannot fetch the source: ${messageOf(fetchProblem, workspaceFlag)}`]),
       ...(invalid === undefined ? [] : invalidLines(invalid)),
-      ...(hold?.why === 'guard' ? [holdMessage(hold, '', workspaceFlag)] : []),
+      ...(hold?.why === 'guard' || hold?.why === 'policy' ? [holdMessage(hold, '', workspaceFlag)] : []),
       ...failed.map((each) => failureMessage(each, workspaceFlag)),
     ];
     // A run that was cut short does not show that what failed before is mended.

@@ -3,6 +3,7 @@ import type {
   PlannedChange,
   PlannedResource,
   PlanWarning,
+  Violation,
 } from '../../engine/plan/plan-document.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import { listed } from '../address-list.ts';
@@ -65,6 +66,7 @@ export function reportGithub(report: Report, { workspace, workspaceFlag = '' }: 
   ];
   return [
     ...(ended === undefined ? [] : [githubCommand('warning', { title: title(early) }, ended)]),
+    ...(document.violations ?? []).map((each) => violationAnnotation(each, title)),
     ...document.guards.map((guard) => githubCommand('warning', { title: title('guard') }, guardText(guard))),
     ...of(false),
     ...(what === 'drift' ? [] : remarks),
@@ -112,6 +114,17 @@ function warningAnnotation(
   const source = resources.find((resource) => resource.address === address)?.source;
   const about = address === null ? message : `${address}: ${message}`;
   return githubCommand('warning', { ...source, title: title('warning') }, about);
+}
+
+/** Beside the field that the rule objects to, where that can be told. */
+function violationAnnotation(
+  { rule, severity, address, message, source, waived }: Violation,
+  title: Wording['title'],
+): string {
+  const level = waived !== undefined ? 'notice' : severity === 'deny' ? 'error' : 'warning';
+  const { file, line, column } = source ?? {};
+  const said = `${address}: ${message}${waived === undefined ? '' : ` Waived: ${waived}`}`;
+  return githubCommand(level, { file, line, col: column, title: title(`policy ${rule}`) }, said);
 }
 
 /** `2 fields: name, role` */

@@ -21,6 +21,7 @@ import {
   type SeveralReports,
 } from '../report.ts';
 import { adoptionList, details, type RowWords, TABLE_HEADING, tableRow } from '../resource-markdown.ts';
+import { namedViolations, type ViolationGroup, violationGroups, violationPlace } from '../violation-words.ts';
 import type { ReportFormat } from './format.ts';
 
 export const format: ReportFormat = { report: reportMarkdown, several: severalMarkdown };
@@ -179,11 +180,13 @@ interface Wording {
 }
 
 function remarksOf(
-  { guards, warnings }: PlanDocument,
+  document: PlanDocument,
   { full, workspaceFlag, applied }: Wording & { readonly applied: boolean },
 ): string[] {
+  const { guards, warnings } = document;
   const said = wordedWarnings(warnings, workspaceFlag, full || applied);
   return [
+    ...violationGroups(document).map((group) => violationLine(group, full)),
     ...guards.map(
       ({ guard, message }) =>
         `- **Apply refuses this plan:** ${markdownText(message)} (override: ${markdownCode(guardFlags[guard])})`,
@@ -192,6 +195,20 @@ function remarksOf(
       (text) => `- **Warning:** ${text}`,
     ),
   ];
+}
+
+const STANDING = { denied: 'Denied by', waived: 'Waived', warning: 'Warning:' } as const;
+
+function violationLine(group: ViolationGroup, full: boolean): string {
+  const { named, more } = namedViolations(group, full);
+  const names = [
+    ...named.map((each) => {
+      const place = violationPlace(each);
+      return `${markdownCode(each.address)}${place === '' ? '' : ` (${markdownCode(place)})`}`;
+    }),
+    ...(more > 0 ? [`and ${more} more`] : []),
+  ];
+  return `- **${STANDING[group.standing]}** ${markdownText(group.said)} ${names.join(', ')}`;
 }
 
 function moreItems(count: number): string {

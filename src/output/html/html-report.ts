@@ -19,6 +19,7 @@ import {
   type ReportGroup,
   type SeveralReports,
 } from '../report.ts';
+import { type ViolationGroup, violationGroups, violationSubject } from '../violation-words.ts';
 import { htmlPage, recordsHtml, timeHtml } from './page.ts';
 import { addressesHtml, resourceHtml, toneOf } from './resource-html.ts';
 import { listedInTable, tableHtml } from './resources-table.ts';
@@ -121,6 +122,7 @@ function remarks(
   return [
     ...(ended === undefined ? [] : [remark(ended, 'bad')]),
     ...document.guards.map((guard) => remark(`Apply refuses this plan: ${guardText(guard)}`, 'bad')),
+    ...violationGroups(document).map(violationHtml),
     ...(document.refreshed
       ? []
       : [remark('Made with --no-refresh: from the state, without reading the platform.', '')]),
@@ -132,6 +134,16 @@ function remarks(
     }),
     ...shared.map((step) => stepHtml(step, without)),
   ];
+}
+
+function violationHtml({ standing, said, violations }: ViolationGroup): string {
+  const lead = standing === 'denied' ? 'Apply refuses this plan: ' : '';
+  const [only, ...others] = violations.map(violationSubject);
+  if (others.length === 0) return remark(`${lead}${said} ${only}`, standing === 'denied' ? 'bad' : '');
+  const text = `${escapeMarkup(`${lead}${said}`)}`;
+  const items = violations.map((each) => `<li>${escapeMarkup(violationSubject(each))}</li>`).join('');
+  const listed = `<details class="more"><summary>${violations.length} resources</summary><ul>${items}</ul></details>`;
+  return `<div class="remark${standing === 'denied' ? ' bad' : ''}">${text}${listed}</div>`;
 }
 
 function remarkOn(addresses: readonly string[], text: string): string {

@@ -37,5 +37,6 @@ ${facts(
 
 function only(plan: PlanDocument, resource: PlannedResource): PlanDocument {
   const warnings = plan.warnings.filter(({ address }) => address === resource.address);
-  return { ...plan, resources: [resource], warnings, guards: [], summary: summaryOf([resource]) };
+  const violations = plan.violations?.filter(({ address }) => address === resource.address);
+  return { ...plan, resources: [resource], warnings, guards: [], violations, summary: summaryOf([resource]) };
 }

@@ -21,7 +21,7 @@ import {
   sortOf,
 } from './values.ts';
 
-interface Call {
+interface CalledFunction {
   readonly function: string;
   readonly target?: Expression | undefined;
   readonly args: readonly Expression[];
@@ -30,7 +30,7 @@ interface Call {
 const MACROS = ['all', 'exists', 'exists_one', 'map', 'filter'];
 
 /** What is called or computed. */
-export function callOf(checker: Checker, call: Call, site: CallSite): RulePart {
+export function callOf(checker: Checker, call: CalledFunction, site: CallSite): RulePart {
   const { function: name, target, args } = call;
   const { offset, bound } = site;
   const special = target === undefined ? logic[name] : undefined;

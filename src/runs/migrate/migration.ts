@@ -8,6 +8,7 @@ import type { PlatformClient } from '../../platform/client.ts';
 import { writeFiles } from '../../project/write-back/write-files.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
+import { judged } from '../judged-plan.ts';
 import { commonInput, stateToRead } from '../planning.ts';
 import type { RunContext } from '../run-context.ts';
 import type { LockOptions, PlatformOptions } from '../run-options.ts';
@@ -72,13 +73,13 @@ export async function previewMigration(migrating: Migrating): Promise<MigrationP
   };
 }
 
-function planMigration(
+async function planMigration(
   { resources }: PreparedMigration,
   selected: readonly Resource[],
   migrating: Migrating,
 ): Promise<PlanResult> {
   const { context, ends, options, client, state, onRead } = migrating;
-  return planFor({
+  const planned = await planFor({
     ...commonInput({ opened: ends.to, state, client, options, now: context.now, onProgress: onRead }),
     desired: resources,
     // What nothing declares any more is not the business of a migration: it would be forgotten.
@@ -89,6 +90,8 @@ function planMigration(
     allowReplace: [],
     guards: ends.to.project.guards,
   });
+  await ends.to.loadRules();
+  return judged(planned, { opened: ends.to, desired: resources, now: context.now() });
 }
 
 interface MigrationRun {

@@ -1,18 +1,22 @@
 import type { Resource } from '../manifests/resource.ts';
+import { loadRules } from '../policies/load-rules.ts';
+import { withPolicies } from '../policies/manifest-diagnostics.ts';
+import type { OtherPolicies } from '../policies/policy-source.ts';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
-import { allDiagnostics } from './all-diagnostics.ts';
-import { InvalidProject } from './invalid-project.ts';
-import { type LoadDesiredOptions, loadDesired } from './load-desired.ts';
-import { loadProject } from './load-project.ts';
-import { readDeclarations } from './read-declarations.ts';
-import { selectWorkspaces } from './select-workspace.ts';
-import { strayManifests } from './stray-manifests.ts';
+import { allDiagnostics } from '../project/all-diagnostics.ts';
+import { InvalidProject } from '../project/invalid-project.ts';
+import { type LoadDesiredOptions, loadDesired } from '../project/load-desired.ts';
+import { loadProject } from '../project/load-project.ts';
+import { readDeclarations } from '../project/read-declarations.ts';
+import { selectWorkspaces } from '../project/select-workspace.ts';
+import { strayManifests } from '../project/stray-manifests.ts';
 
 interface ValidateWorkspaces extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 'env' | 'signal'> {
   readonly cwd: string;
   readonly cacheFolder?: string | undefined;
   readonly names: readonly string[] | 'all';
   readonly mode: 'offline' | 'offline-with-secrets';
+  readonly policies: OtherPolicies | undefined;
 }
 
 /** A problem, with the workspaces that have it. */
@@ -31,18 +35,21 @@ interface Validated {
  * @throws UserError where a workspace is not known.
  */
 export async function validateWorkspaces(options: ValidateWorkspaces): Promise<Validated> {
-  const { cwd, env, cacheFolder, names, kinds, lookups, mode, signal } = options;
+  const { cwd, env, cacheFolder, names, kinds, lookups, mode, signal, policies } = options;
   try {
     const project = await loadProject({ cwd, env, cacheFolder });
     const selected = selectWorkspaces(project, { names, env, requireKey: false });
     const declarations = await readDeclarations(project, { kinds, lookups, signal });
     const strays = strayManifests(project);
+    const ruleSet = await loadRules(project, policies);
+    const withSources = ruleSet.rules.length > 0;
     const loaded = [];
     for (const workspace of selected) {
       const { name } = workspace;
-      const common = { project, kinds, lookups, env, mode, signal, declarations };
+      const common = { project, kinds, lookups, env, mode, signal, declarations, withSources };
       const desired = await loadDesired({ ...common, workspace });
-      loaded.push({ name, ...desired, diagnostics: [...desired.diagnostics, ...strays] });
+      const all = { ...desired, diagnostics: [...desired.diagnostics, ...strays] };
+      loaded.push({ name, ...(await withPolicies(all, ruleSet, { project, workspace: name, signal })) });
     }
     return { workspaces: loaded, diagnostics: shared(loaded) };
   } catch (error) {

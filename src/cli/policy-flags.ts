@@ -1,0 +1,50 @@
+import path from 'node:path';
+import type { Command } from 'commander';
+import { misuse } from '../problems/user-error.ts';
+import type { Waiver } from '../runs/run-options.ts';
+import type { Context } from './context.ts';
+import { collectItems, collectText } from './flags.ts';
+
+export interface PolicyFlags {
+  readonly policy?: readonly string[];
+}
+
+export interface WaiverFlags {
+  readonly waive?: readonly string[];
+  readonly because?: string;
+}
+
+export function withPolicies(command: Command): Command {
+  return command.option(
+    '--policy <file>',
+    'Also apply the policies in this file, beside those of the project (repeatable)',
+    collectText,
+  );
+}
+
+export function withWaiver(command: Command): Command {
+  return withPolicies(command)
+    .option('--waive <rule>', 'Lift a policy for what it denies in this plan (repeatable)', collectItems)
+    .option('--because <text>', 'Why, for the history; required with --waive');
+}
+
+/** The context with the files of policies that the command line names. */
+export function withPolicyFiles<C extends Context>(context: C, { policy = [] }: PolicyFlags): C {
+  if (policy.length === 0) return context;
+  const { cwd, projectFolder = cwd } = context;
+  const files = policy.map((name) => {
+    const absolute = path.resolve(cwd, name);
+    // As diagnostics name files: relative to the project.
+    return { path: absolute, file: path.relative(projectFolder, absolute).replaceAll(path.sep, '/') };
+  });
+  return { ...context, policies: { ...context.policies, files } };
+}
+
+/** @throws UserError where one flag lacks the other. */
+export function waiverOf({ waive = [], because }: WaiverFlags): Waiver | undefined {
+  if (waive.length > 0 && (because ?? '').trim() === '') {
+    throw misuse('--waive needs --because TEXT', 'The reason is kept in the history.');
+  }
+  if (waive.length === 0 && because !== undefined) throw misuse('--because needs --waive RULE');
+  return waive.length === 0 ? undefined : { rules: [...new Set(waive)], because: because ?? '' };
+}

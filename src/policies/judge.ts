@@ -1,0 +1,60 @@
+import type { PlannedResource } from '../engine/plan/plan-document.ts';
+import type { DocumentPath } from '../manifests/finding.ts';
+import { TimeSlices } from '../project/time-slices.ts';
+import type { RuleProblem } from './cel/condition.ts';
+import type { Rule } from './rule.ts';
+import { type JudgeSetting, type Subject, valuesFor } from './rule-variables.ts';
+
+/** A resource that a rule objects to. */
+export interface Objection {
+  readonly rule: Rule;
+  readonly subject: Subject;
+  /** The part of the spec that decided, as far as that can be told. */
+  readonly path: DocumentPath | undefined;
+  /** Why the rule has no result for it. */
+  readonly problem?: RuleProblem;
+}
+
+export interface JudgedSubject extends Subject {
+  /** Undefined where nothing is planned. */
+  readonly planned?: PlannedResource | undefined;
+}
+
+/** Of one rule and one resource: a fraction of a second. */
+const MOST_STEPS = 200_000;
+/** Of all of a run. */
+const MOST_IN_ALL = 3_000_000;
+const MOST_PER_SUBJECT = 1000;
+
+/**
+ * What the rules object to, in the order of the resources. A rule without a result objects. The same input gives the same objections.
+ * @throws UserError where the signal comes.
+ */
+export async function judge(
+  rules: readonly Rule[],
+  subjects: readonly JudgedSubject[],
+  { signal, ...setting }: JudgeSetting & { readonly signal?: AbortSignal | undefined },
+): Promise<readonly Objection[]> {
+  const objections: Objection[] = [];
+  const slices = new TimeSlices(signal);
+  let left = MOST_IN_ALL + MOST_PER_SUBJECT * subjects.length;
+  for (const { planned, ...subject } of subjects) {
+    const concerned = rules.filter((rule) => concerns(rule, subject, setting));
+    if (concerned.length === 0) continue;
+    const values = valuesFor(subject, setting, planned);
+    for (const rule of concerned) {
+      if (slices.isOver()) await slices.next();
+      const { holds, path, cost } = rule.condition.evaluate(values, Math.min(MOST_STEPS, left));
+      left = Math.max(0, left - cost);
+      if (holds === true) objections.push({ rule, subject, path });
+      else if (typeof holds === 'object') objections.push({ rule, subject, path, problem: holds });
+    }
+  }
+  return objections;
+}
+
+/** A rule about manifests has nothing to say of a resource that none declares. */
+function concerns({ on, kind }: Rule, subject: Subject, { plan }: JudgeSetting): boolean {
+  if (kind !== undefined && kind !== subject.kind) return false;
+  return on === 'manifest' ? subject.source !== null : plan !== undefined;
+}

@@ -1,0 +1,28 @@
+import { findingOf } from '../manifests/finding.ts';
+import { problemsOfIssue } from '../manifests/issue-messages.ts';
+import { onlyDocument } from '../manifests/only-document.ts';
+import { locate } from '../manifests/positions.ts';
+import { readTextFile } from '../manifests/read-file.ts';
+import { UserError } from '../problems/user-error.ts';
+import { InvalidProject } from '../project/invalid-project.ts';
+import { policyFileSchema } from '../project/policy-schema.ts';
+import type { PolicyFile, PolicySource } from './policy-source.ts';
+
+/** @throws UserError, InvalidProject with everything that is wrong in it. */
+export function readPolicyFile({ path: absolute, file }: PolicyFile): PolicySource {
+  const read = readTextFile(absolute);
+  if ('problem' in read) {
+    throw new UserError(`cannot read the policies in ${file}: ${read.problem.message}`, {
+      hint: 'Name a file of rules: --policy FILE',
+    });
+  }
+  const { value, findings } = onlyDocument(read.text, { file, name: 'a file of policies' });
+  const parsed = value === undefined ? undefined : policyFileSchema().safeParse(value);
+  if (parsed?.success && findings.length === 0) {
+    return { of: 'file', file, path: absolute, policies: parsed.data.policies };
+  }
+  const checked = { schema: policyFileSchema(), value, name: 'the file of policies' };
+  const problems = (parsed?.error?.issues ?? []).flatMap((issue) => problemsOfIssue(issue, checked));
+  const all = [...findings, ...problems.map((problem) => findingOf(problem, file))];
+  throw new InvalidProject(locate(all, () => absolute));
+}

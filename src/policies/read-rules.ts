@@ -1,0 +1,80 @@
+import { kinds } from '../kinds/index.ts';
+import { type Finding, findingOf } from '../manifests/finding.ts';
+import { locate } from '../manifests/positions.ts';
+import { didYouMean } from '../problems/suggest.ts';
+import type { Policy } from '../project/policy-schema.ts';
+import { readCondition } from './cel/evaluate.ts';
+import type { PolicySource } from './policy-source.ts';
+import type { Rule, RuleSet } from './rule.ts';
+import { variablesOf } from './rule-variables.ts';
+
+/** Those of a fleet are the same for each of its workspaces. */
+const known = new WeakMap<PolicySource, RuleSet>();
+
+/** Each rule of each source, and with its place what is wrong with the others. */
+export function readRules(sources: readonly PolicySource[]): RuleSet {
+  const read = sources.map((source) => {
+    const ruleSet = known.get(source) ?? rulesOf(source);
+    known.set(source, ruleSet);
+    return ruleSet;
+  });
+  return {
+    rules: read.flatMap(({ rules }) => rules),
+    diagnostics: read.flatMap(({ diagnostics }) => diagnostics),
+  };
+}
+
+function rulesOf(source: PolicySource): RuleSet {
+  const rules: Rule[] = [];
+  const findings: Finding[] = [];
+  for (const [index, policy] of source.policies.entries()) {
+    const rule = readRule(policy, { source, index });
+    if ('findings' in rule) findings.push(...rule.findings);
+    else rules.push(rule);
+  }
+  return { rules, diagnostics: locate(findings, () => source.path) };
+}
+
+/** Of a message that says the rule instead. */
+const LONGEST_SHOWN = 100;
+
+function readRule(
+  { name, on = 'manifest', kind, deny, warn, message, waivable = true }: Policy,
+  { source, index }: Pick<Rule, 'source' | 'index'>,
+): Rule | { readonly findings: readonly Finding[] } {
+  const severity = deny === undefined ? 'warn' : 'deny';
+  const text = deny ?? warn ?? '';
+  const at = ['policies', index];
+  if (kind !== undefined && !kinds.has(kind)) {
+    const near = didYouMean(kind, kinds.keys()) || `; kinds: ${[...kinds.keys()].join(', ')}`;
+    const problem = `${name}: unknown kind ${JSON.stringify(kind)}${near}`;
+    const finding = { code: 'unknown-kind', message: problem, path: [...at, 'kind'], at: 'value' } as const;
+    return { findings: [findingOf(finding, source.file)] };
+  }
+  const condition = readCondition(text, variablesOf(on, kind));
+  if ('problems' in condition) {
+    const findings = condition.problems.map(
+      ({ message: wrong, offset }): Finding => ({
+        severity: 'error',
+        code: 'bad-policy',
+        message: `${name}: ${wrong}`,
+        file: source.file,
+        place: { document: 0, path: [...at, severity], at: 'value', offset },
+      }),
+    );
+    return { findings };
+  }
+  const shown = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+  return {
+    name,
+    on,
+    kind,
+    severity,
+    message: message ?? `${severity}: ${shown}`,
+    isWaivable: waivable,
+    source,
+    index,
+    text,
+    condition,
+  };
+}

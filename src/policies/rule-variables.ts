@@ -1,0 +1,82 @@
+import { actions } from '../engine/plan/plan-actions.ts';
+import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
+import { plannedResource } from '../engine/plan/plan-schema.ts';
+import { kinds } from '../kinds/index.ts';
+import type { Resource } from '../manifests/resource.ts';
+import { INT, joined, STRING, TIMESTAMP, type Type, typeOf } from './cel/types.ts';
+import { type CelValue, Timestamp } from './cel/values.ts';
+import type { Rule } from './rule.ts';
+import { shown } from './shown.ts';
+
+type Variables = ReadonlyMap<string, Type>;
+
+const known = new Map<string, Variables>();
+
+/** What a rule of that kind sees. */
+export function variablesOf(on: Rule['on'], kind: string | undefined): Variables {
+  const key = `${on} ${kind ?? ''}`;
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const of = [...kinds.values()].filter(({ name }) => kind === undefined || name === kind);
+  const variables = new Map<string, Type>([
+    ['kind', { is: 'string', values: of.map(({ name }) => name) }],
+    ['name', STRING],
+    ['labels', { is: 'map', of: STRING }],
+    ['spec', of.map(({ spec, fields }) => typeOf(spec, fields)).reduce(joined)],
+    ['workspace', STRING],
+    ...(on === 'plan' ? ofPlan() : []),
+  ]);
+  known.set(key, variables);
+  return variables;
+}
+
+function ofPlan(): [string, Type][] {
+  const resource = typeOf(plannedResource);
+  const counts = new Map(actions.map((action): [string, Type] => [action, INT]));
+  const summary: Type = { is: 'object', fields: counts };
+  return [
+    ['resource', resource],
+    ['plan', { is: 'object', fields: new Map([['summary', summary]]) }],
+    ['now', TIMESTAMP],
+  ];
+}
+
+/** What a rule is asked about. */
+export interface Subject {
+  readonly address: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly spec: Resource['spec'];
+  readonly source: Resource['source'] | null;
+}
+
+/** The run that it is asked in. */
+export interface JudgeSetting {
+  readonly workspace: string;
+  /** Absent where nothing is planned. */
+  readonly plan?: { readonly summary: PlanDocument['summary']; readonly now: Date } | undefined;
+}
+
+/** Values by name. */
+export function valuesFor(
+  { kind, name, labels, spec }: Subject,
+  { workspace, plan }: JudgeSetting,
+  planned: PlannedResource | undefined,
+): Readonly<Record<string, CelValue>> {
+  return {
+    kind,
+    name,
+    labels,
+    spec: shown(spec),
+    workspace,
+    ...(planned !== undefined && { resource: withoutFingerprints(planned) }),
+    ...(plan !== undefined && { plan: { summary: plan.summary }, now: new Timestamp(plan.now.getTime()) }),
+  };
+}
+
+/** Equal fingerprints mean equal secrets, which is not for a rule to know. */
+function withoutFingerprints({ changes, ...resource }: PlannedResource): CelValue {
+  const told = changes.map(({ fingerprints: _, ...change }) => change);
+  return { ...resource, changes: told } as unknown as CelValue;
+}

@@ -1,0 +1,42 @@
+import type { Violation } from '../engine/plan/plan-document.ts';
+import { didYouMean } from '../problems/suggest.ts';
+import { misuse } from '../problems/user-error.ts';
+import type { Rule } from './rule.ts';
+
+/** Throws `UserError` for a rule that there is not, or that cannot be waived. */
+export function refuseOddWaivers(names: readonly string[], rules: readonly Rule[]): void {
+  for (const name of names) {
+    const meant = rules.filter((rule) => rule.name === name);
+    const firm = meant.find(({ isWaivable }) => !isWaivable);
+    if (firm !== undefined) {
+      throw misuse(`--waive: ${name} cannot be waived (waivable: false in ${firm.source.file})`);
+    }
+    if (meant.length > 0) continue;
+    const known = rules.map((rule) => rule.name);
+    const list = known.length === 0 ? '; there are no policies' : `; policies: ${known.join(', ')}`;
+    throw misuse(`--waive: unknown policy ${JSON.stringify(name)}${didYouMean(name, known) || list}`);
+  }
+}
+
+interface Waived {
+  readonly violations: readonly Violation[];
+  /** Rules that were to be lifted and that deny nothing. */
+  readonly needless: readonly string[];
+}
+
+/** The violations with those of the named rules lifted. */
+export function waived(
+  violations: readonly Violation[],
+  { names, because }: { readonly names: readonly string[]; readonly because: string },
+): Waived {
+  const isLifted = ({ rule, severity }: Violation) => severity === 'deny' && names.includes(rule);
+  return {
+    violations: violations.map((each) => (isLifted(each) ? { ...each, waived: because } : each)),
+    needless: names.filter((name) => !violations.some((each) => isLifted(each) && each.rule === name)),
+  };
+}
+
+/** What stops an apply. */
+export function denials(violations: readonly Violation[] = []): readonly Violation[] {
+  return violations.filter((each) => each.severity === 'deny' && each.waived === undefined);
+}

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import type { Immutable } from '../values/json.ts';
+import { lazily } from '../values/lazily.ts';
+
+const condition = (description: string, example: string) =>
+  z
+    .string()
+    .min(1)
+    .meta({ description, examples: [example] })
+    .optional();
+
+const policySchema = lazily(() =>
+  z
+    .strictObject({
+      name: z
+        .string()
+        .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
+          error: 'expected a name of up to 63 lower-case letters, digits and "-"',
+        })
+        .meta({ description: 'Name of the rule, for reports and --waive.', examples: ['calls-end'] }),
+      on: z
+        .enum(['manifest', 'plan'])
+        .meta({
+          description:
+            'manifest (default): runs for each manifest, in validate and plan. plan: runs for each resource of a plan.',
+          examples: ['plan'],
+        })
+        .optional(),
+      kind: z
+        .string()
+        .meta({ description: 'Only resources of this kind; default: all.', examples: ['Kind'] })
+        .optional(),
+      deny: condition(
+        'CEL condition: a resource for which it is true stops apply.',
+        '!has(spec.call_config.max_call_duration_ms)',
+      ),
+      warn: condition(
+        'CEL condition: a resource for which it is true gets a warning.',
+        'now.getDayOfWeek() == 5',
+      ),
+      message: z
+        .string()
+        .min(1)
+        .max(500)
+        .meta({ description: 'What is reported.', examples: ['Calls must end after half an hour.'] })
+        .optional(),
+      waivable: z
+        .boolean()
+        .meta({ description: 'false: --waive does not lift the rule; default: true.', examples: [false] })
+        .optional(),
+    })
+    .refine(({ deny, warn }) => (deny === undefined) !== (warn === undefined), {
+      error: 'expected either deny or warn',
+    })
+    .describe('A rule of the team.'),
+);
+
+const MOST_POLICIES = 200;
+
+/** The rules of a team, as written. */
+export const policiesSchema = lazily(() =>
+  z
+    .array(policySchema())
+    .min(1)
+    .max(MOST_POLICIES)
+    .superRefine((policies, context) => {
+      for (const [index, { name }] of policies.entries()) {
+        if (policies.findIndex((each) => each.name === name) === index) continue;
+        context.addIssue({
+          code: 'custom',
+          message: `there are two rules named ${JSON.stringify(name)}`,
+          path: [index, 'name'],
+        });
+      }
+    })
+    .describe('Rules that manifests and plans must keep, in CEL.'),
+);
+
+/** The file that `--policy` names. */
+export const policyFileSchema = lazily(() =>
+  z
+    .strictObject({
+      version: z.literal(1).describe('Format of this file.').optional(),
+      policies: policiesSchema(),
+    })
+    .describe('Rules that manifests and plans must keep, whatever their repository says.'),
+);
+
+export type Policy = Immutable<z.infer<ReturnType<typeof policySchema>>>;

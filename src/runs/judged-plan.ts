@@ -1,0 +1,145 @@
+import type { PlanResult } from '../engine/engine.ts';
+import { writes } from '../engine/plan/plan-actions.ts';
+import type { PlanDocument, PlannedResource, Violation } from '../engine/plan/plan-document.ts';
+import { parseAddress, type Resource } from '../manifests/resource.ts';
+import type { JudgedSubject } from '../policies/judge.ts';
+import { denials, refuseOddWaivers, waived } from '../policies/waivers.ts';
+import { UserError } from '../problems/user-error.ts';
+import { InvalidManifests } from '../project/invalid-manifests.ts';
+import { unflatten } from '../values/path.ts';
+import { fromForms, Secret, type Value } from '../values/value.ts';
+import type { OpenWorkspace } from './open-workspace.ts';
+import { type Planning, planWorkspace } from './planning.ts';
+import type { Waiver } from './run-options.ts';
+
+interface JudgingOptions {
+  readonly opened: OpenWorkspace;
+  readonly now: Date;
+}
+
+interface JudgingPlan extends JudgingOptions {
+  readonly desired: readonly Resource[];
+  readonly waiver?: Waiver | undefined;
+}
+
+/** The plan for everything that the options leave in scope, with what leads to each record and what the rules object to. */
+export async function judgedPlan(planning: Planning): Promise<PlanResult> {
+  const { opened, desired, options, now } = planning;
+  const planned = await planWorkspace({ ...planning, options: { ...options, routes: true } });
+  return judged(planned, { opened, desired, now: now(), waiver: options.waiver });
+}
+
+/**
+ * The plan with what the rules of the workspace object to.
+ * @throws UserError for a waiver of what cannot be waived.
+ */
+export async function judged(planned: PlanResult, judging: JudgingPlan): Promise<PlanResult> {
+  const { opened, desired, waiver } = judging;
+  const { rules } = opened.ruleSet;
+  const { document } = planned.plan;
+  if (rules.length === 0 && waiver === undefined) return planned;
+  const declared = new Map(desired.map((resource) => [resource.address, resource]));
+  const subjects = document.resources.map((resource) => subjectOf(resource, declared.get(resource.address)));
+  const found = await violationsIn(document, subjects, judging);
+  const { rules: names = [], because = '' } = waiver ?? {};
+  refuseOddWaivers(names, rules);
+  const { violations, needless } = waived(found, { names, because });
+  const warnings = needless.map((name) => ({
+    address: null,
+    message: `--waive ${name} was not needed: it denies nothing.`,
+  }));
+  return withDocument(planned, {
+    ...document,
+    resources: document.resources.map((resource) => {
+      const { labels = {} } = declared.get(resource.address) ?? {};
+      return Object.keys(labels).length === 0 ? resource : { ...resource, labels };
+    }),
+    violations,
+    warnings: [...warnings, ...document.warnings],
+  });
+}
+
+/**
+ * A saved plan with what the rules object to now, in what it would write. What was waived then is still, and nothing else.
+ * @throws UserError where the plan was denied when it was saved.
+ */
+export async function judgedAgain(planned: PlanResult, judging: JudgingOptions): Promise<PlanResult> {
+  const { document } = planned.plan;
+  refuseDenied(document);
+  const { rules, diagnostics } = await judging.opened.loadRules();
+  if (diagnostics.length > 0) throw new InvalidManifests(diagnostics);
+  const { violations: saved = [], resources } = document;
+  if (rules.length === 0) return planned;
+  const written = resources.filter(({ action }) => writes.has(action));
+  const found = await violationsIn(
+    document,
+    written.map((each) => subjectOf(each, savedResource(each))),
+    judging,
+  );
+  const reasons = new Map(saved.map(({ id, waived: because }) => [id, because]));
+  const again = found.map((each) => {
+    const because = reasons.get(each.id);
+    return because === undefined ? each : { ...each, waived: because };
+  });
+  const addresses = new Set(written.map(({ address }) => address));
+  const others = saved.filter(({ address }) => !addresses.has(address));
+  return withDocument(planned, { ...document, violations: [...again, ...others] });
+}
+
+function withDocument(planned: PlanResult, document: PlanDocument): PlanResult {
+  return { ...planned, plan: { ...planned.plan, document } };
+}
+
+async function violationsIn(
+  { workspace, summary }: PlanDocument,
+  subjects: readonly JudgedSubject[],
+  { opened, now }: JudgingOptions,
+): Promise<readonly Violation[]> {
+  const { rules } = opened.ruleSet;
+  if (rules.length === 0) return [];
+  const { judge } = await import('../policies/judge.ts');
+  const { violationsOf } = await import('../policies/violations.ts');
+  const objections = await judge(rules, subjects, { workspace, plan: { summary, now } });
+  return violationsOf(objections, { root: opened.project.root, sources: opened.sources });
+}
+
+/** @param declared undefined for what no manifest declares: it has no labels and an empty spec. */
+function subjectOf(
+  planned: PlannedResource,
+  declared: Pick<Resource, 'labels' | 'spec'> | undefined,
+): JudgedSubject {
+  const { address, kind, source } = planned;
+  const { labels = {}, spec = {} } = declared ?? {};
+  return { address, kind, name: parseAddress(address)?.name ?? '', labels, spec, source, planned };
+}
+
+/** As far as the plan carries it. */
+function savedResource({ desired, labels = {} }: PlannedResource): Pick<Resource, 'labels' | 'spec'> {
+  const leaves = Object.entries(desired ?? {}).map(([path, forms]): [string, Value] => [
+    path,
+    fromForms(forms, (name) => new Secret(name, undefined)),
+  ]);
+  return { labels, spec: unflatten(leaves) as Resource['spec'] };
+}
+
+/** Throws `UserError` where a rule stops the plan and no waiver lifts it. */
+export function refuseDenied({ violations }: Pick<PlanDocument, 'violations'>): void {
+  const denied = denials(violations);
+  if (denied.length === 0) return;
+  throw new UserError(`nothing was written: ${denialWords(denied)}`, {
+    hint: 'Change what the policies object to.',
+    next: [{ action: 'waive', rules: [...new Set(denied.map(({ rule }) => rule))] }],
+  });
+}
+
+const MOST_NAMED = 3;
+
+/** `denied by calls-end (Agent/a, Agent/b)` */
+export function denialWords(denied: readonly Violation[]): string {
+  const words = [...Map.groupBy(denied, ({ rule }) => rule)].map(([rule, ofRule]) => {
+    const named = ofRule.slice(0, MOST_NAMED).map(({ address }) => address);
+    const more = ofRule.length - named.length;
+    return `${rule} (${named.join(', ')}${more > 0 ? ` and ${more} more` : ''})`;
+  });
+  return `denied by ${words.join(', ')}`;
+}

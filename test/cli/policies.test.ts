@@ -1,0 +1,316 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, it } from 'vitest';
+import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
+import type { HistoryDocument } from '../../src/runs/past-runs.ts';
+import { type TestWorkspace, testWorkspace } from './workspace.ts';
+
+const CALLS_END = `
+  - name: calls-end
+    kind: Agent
+    deny: '!has(spec.call_config.max_call_duration_ms) || spec.call_config.max_call_duration_ms > 1800000'
+    message: Calls must end after half an hour.
+`;
+const AGENTS = `apiVersion: voxform/v1
+kind: Agent
+metadata: { name: day, labels: { team: sales } }
+spec:
+  name: Day
+  call_config:
+    ring_duration_ms: 3000
+    max_call_duration_ms: 3600000
+---
+apiVersion: voxform/v1
+kind: Agent
+metadata: { name: night }
+spec:
+  name: Night
+  call_config: { max_call_duration_ms: 600000 }
+`;
+
+async function project(
+  policies: string,
+  files: Readonly<Record<string, string>> = {},
+): Promise<TestWorkspace> {
+  const w = await testWorkspace({ 'manifests/a.yaml': AGENTS, ...files });
+  const file = readFileSync(path.join(w.folder.root, 'voxform.yaml'), 'utf8');
+  await w.folder.write('voxform.yaml', policies === '' ? file : `${file}policies:${policies}`);
+  return w;
+}
+
+/** Where `policies` begins in the project file. */
+const FIRST = 7;
+
+async function planOf(w: TestWorkspace, ...args: string[]): Promise<PlanDocument> {
+  const { stdout } = await w.run('plan', '--output', 'json', ...args);
+  const schema = JSON.parse(
+    readFileSync(path.resolve(import.meta.dirname, '../../schemas/plan.schema.json'), 'utf8'),
+  );
+  const validate = new Ajv2020().compile(schema);
+  const document = JSON.parse(stdout) as PlanDocument;
+  expect(validate(document), JSON.stringify(validate.errors)).toBe(true);
+  return document;
+}
+
+describe('validate', () => {
+  it('reports what a rule denies at the line of the field', async () => {
+    await using w = await project(CALLS_END);
+    const { stdout, code } = await w.run('validate');
+    expect(stdout).toContain(
+      'manifests/a.yaml:8:5  calls-end: Calls must end after half an hour (Agent/day)\n',
+    );
+    expect(stdout).toContain('1 error in 1 file');
+    expect(code).toBe(1);
+    const { stdout: annotations } = await w.run('validate', '--output', 'github');
+    expect(annotations).toContain('::error file=manifests/a.yaml,line=8,col=5,');
+    const { stdout: junit } = await w.run('validate', '--output', 'junit', '--all-workspaces');
+    expect(junit).toContain(
+      '<failure type="policy" message="calls-end: Calls must end after half an hour (Agent/day)">',
+    );
+  });
+
+  it('names the line of an overlay where that decides, and warns where a rule warns', async () => {
+    await using w = await project(`
+  - { name: quick, kind: Agent, warn: 'spec.call_config.max_call_duration_ms < 700000' }
+defaults: { Agent: { call_config: { ring_duration_ms: 1 } } }
+`);
+    const { stdout, code } = await w.run('validate');
+    expect(stdout).toContain(
+      'manifests/a.yaml:15:18  warning: quick: warn: spec.call_config.max_call_duration_ms < 700000 (Agent/night)',
+    );
+    expect(code).toBe(0);
+  });
+
+  it.each([
+    { reason: 'single quotes', text: "deny: 'spec.name == ''a'' || spec.nmae == \"x\"'", at: '2:39' },
+    { reason: 'double quotes', text: 'deny: "spec.name == \\"a\\" || spec.nmae == \'x\'"', at: '2:39' },
+    { reason: 'plain text', text: 'deny: spec.name == "a" || spec.nmae == "x"', at: '2:36' },
+    {
+      reason: 'plain text over two lines',
+      text: 'deny: spec.name == "a" ||\n      spec.nmae == "x"',
+      at: '3:12',
+    },
+    {
+      reason: 'a literal block',
+      text: 'deny: |\n      spec.name == "a" ||\n        spec.nmae == "x"',
+      at: '4:14',
+    },
+    {
+      reason: 'a folded block',
+      text: 'deny: >-\n      spec.name == "a" ||\n\n      spec.nmae == "x"',
+      at: '5:12',
+    },
+  ])('places a wrong field in $reason', async ({ text, at }) => {
+    await using w = await project(`\n  - name: wrong\n    ${text}\n`);
+    const [line, column] = at.split(':').map(Number);
+    const { stdout, code } = await w.run('validate');
+    expect(stdout).toContain(
+      `voxform.yaml:${FIRST + (line ?? 0)}:${column}  wrong: unknown field "nmae"; did you mean "name"?`,
+    );
+    expect(code).toBe(1);
+    expect((await w.run('plan')).code).toBe(1);
+  });
+
+  it.each([
+    {
+      rules: "{ name: one, kind: Agnt, deny: 'true' }",
+      said: 'one: unknown kind "Agnt"; did you mean "Agent"?',
+    },
+    { rules: "{ name: one, deny: 'true', warn: 'true' }", said: 'policies[0]: expected either deny or warn' },
+    {
+      rules: "{ name: one, deny: 'true' }, { name: one, warn: 'true' }",
+      said: 'there are two rules named "one"',
+    },
+    { rules: '{ name: one, dney: x }', said: 'unknown field "dney"; did you mean "deny"?' },
+  ])('reports $said', async ({ rules, said }) => {
+    await using w = await project(` [${rules}]\n`);
+    expect((await w.run('validate')).stdout).toContain(said);
+    const { stderr, code } = await w.run('apply', '--auto-approve');
+    expect([stderr.includes(said), code]).toEqual([true, 1]);
+    await using other = await project('');
+    await other.folder.write('rules.yaml', `policies: [${rules}]\n`);
+    const ofFile = await other.run('plan', '--policy', 'rules.yaml');
+    expect(ofFile.stderr).toMatch(/^rules.yaml:1:/);
+    expect([ofFile.stderr.includes(said), ofFile.code]).toEqual([true, 1]);
+    expect((await other.run('plan', '--policy', 'none.yaml')).stderr).toContain(
+      'cannot read the policies in none.yaml',
+    );
+  });
+
+  it('denies where a rule has no result, with both places', async () => {
+    await using w = await project(
+      `\n  - { name: quiet, deny: 'spec.call_config.ring_duration_ms > 9000' }\n`,
+    );
+    const { stdout } = await w.run('validate');
+    expect(stdout).toContain(
+      'manifests/a.yaml:15:3  quiet: cannot be evaluated: spec.call_config.ring_duration_ms is not set; test it first: has(spec.call_config.ring_duration_ms) (voxform.yaml:8:44) (Agent/night)',
+    );
+  });
+});
+
+describe('a denied plan', () => {
+  it('is shown in every format, and never applied', async () => {
+    await using w = await project(CALLS_END);
+    const text = await w.run('plan');
+    expect(text.code).toBe(1);
+    expect(text.stdout).toContain(
+      'Policies: apply refuses this plan\n  x calls-end: Calls must end after half an hour.\n      Agent/day (manifests/a.yaml:8:5)\n',
+    );
+    const markdown = (await w.run('plan', '--output', 'markdown')).stdout;
+    expect(markdown).toContain(
+      '- **Denied by** calls-end: Calls must end after half an hour. <code>Agent/day</code> (<code>manifests/a.yaml:8:5</code>)',
+    );
+    expect((await w.run('plan', '--output', 'html')).stdout).toContain(
+      'Apply refuses this plan: calls-end: Calls must end after half an hour. Agent/day (manifests/a.yaml:8:5)',
+    );
+    expect((await w.run('plan', '--output', 'github')).stdout).toContain(
+      '::error file=manifests/a.yaml,line=8,col=5,title=voxform%3A policy calls-end::Agent/day: Calls must end',
+    );
+    expect((await planOf(w)).violations).toEqual([
+      expect.objectContaining({
+        rule: 'calls-end',
+        policy_file: 'voxform.yaml',
+        severity: 'deny',
+        address: 'Agent/day',
+        source: { file: 'manifests/a.yaml', line: 8, column: 5 },
+        path: 'spec.call_config.max_call_duration_ms',
+      }),
+    ]);
+    const applied = await w.run('apply', '--auto-approve');
+    expect(applied.code).toBe(1);
+    expect(applied.stderr).toContain('nothing was written: denied by calls-end (Agent/day)');
+    expect(applied.stderr).toMatch(/--waive\s+calls-end --because REASON/);
+    await w.run('plan', '--out', 'p.plan');
+    expect((await w.run('apply', 'p.plan', '--auto-approve')).stderr).toContain(
+      'denied by calls-end (Agent/day)',
+    );
+    expect(w.writes()).toBe(0);
+  });
+
+  it('sees the change, the plan and the time', async () => {
+    await using w = await project(`
+  - { name: no-create, on: plan, deny: 'resource.action == "create" && plan.summary.create > 1' }
+  - { name: new-year, on: plan, warn: 'now > timestamp("2020-01-01T00:00:00Z") && labels.team == "sales"' }
+  - { name: typo, on: plan, warn: 'has(labels.team) && resource.action == "adopt"' }
+`);
+    const { violations = [] } = await planOf(w);
+    expect(violations.map(({ rule, address, severity }) => `${rule} ${address} ${severity}`)).toEqual([
+      'no-create Agent/day deny',
+      'new-year Agent/day warn',
+      'no-create Agent/night deny',
+      // The label is not set, which a rule has to test.
+      'new-year Agent/night deny',
+    ]);
+  });
+
+  it('tells of a misspelt action', async () => {
+    await using w = await project(`\n  - { name: typo, on: plan, warn: 'resource.action == "crate"' }\n`);
+    expect((await w.run('validate')).stdout).toContain('this is never "crate"; did you mean "create"?');
+    await using early = await project(`\n  - { name: early, warn: 'resource.action == "create"' }\n`);
+    expect((await early.run('validate')).stdout).toContain('unknown name "resource"');
+  });
+});
+
+describe('--waive', () => {
+  it('lifts a rule for what it denies now, and stands in the history', async () => {
+    await using w = await project(CALLS_END);
+    const { code } = await w.run(
+      'apply',
+      '--auto-approve',
+      '--waive',
+      'calls-end',
+      '--because',
+      'a test line',
+    );
+    expect(code).toBe(0);
+    expect(w.emulator.world.agents.size).toBe(2);
+    const { runs } = JSON.parse((await w.run('history', '--output', 'json')).stdout) as HistoryDocument;
+    expect(runs[0]?.waived).toEqual([
+      { rule: 'calls-end', because: 'a test line', addresses: ['Agent/day'] },
+    ]);
+    const { stdout } = await w.run('history', 'show', runs[0]?.run ?? '');
+    expect(stdout).toMatch(/Waived +calls-end for Agent\/day: a test line/);
+  });
+
+  it('goes with a saved plan, bound to what that plan has', async () => {
+    await using w = await project(CALLS_END);
+    const waiver = ['--waive', 'calls-end', '--because', 'a test line'];
+    expect((await w.run('plan', '--out', 'p.plan', ...waiver)).code).toBe(0);
+    // Another rule objects by now: the waiver does not hold for it.
+    await w.folder.write('rules.yaml', `policies:${CALLS_END.replace('calls-end', 'calls-end-soon')}`);
+    const other = await w.run('apply', 'p.plan', '--auto-approve', '--policy', 'rules.yaml');
+    expect(other.stderr).toContain('denied by calls-end-soon (Agent/day)');
+    // Nor for a rule of the same name from elsewhere.
+    await w.folder.write('rules.yaml', `policies:${CALLS_END}`);
+    const same = await w.run('apply', 'p.plan', '--auto-approve', '--policy', 'rules.yaml');
+    expect(same.stderr).toContain('denied by calls-end (Agent/day)');
+    expect(w.writes()).toBe(0);
+    expect((await w.run('apply', 'p.plan', '--auto-approve', ...waiver)).code).toBe(64);
+    expect((await w.run('apply', 'p.plan', '--auto-approve')).code).toBe(0);
+    const { stdout } = await w.run('history', '--output', 'json');
+    expect((JSON.parse(stdout) as HistoryDocument).runs[0]?.waived?.[0]?.because).toBe('a test line');
+  });
+
+  it('needs a reason, a rule that there is, and something to lift', async () => {
+    await using w = await project(`${CALLS_END}\n  - { name: firm, deny: 'name == "x"', waivable: false }\n`);
+    const refused = async (...args: string[]) => {
+      const { code, stderr } = await w.run('apply', '--auto-approve', ...args);
+      expect(code).toBe(64);
+      return stderr;
+    };
+    expect(await refused('--waive', 'calls-end')).toContain('--waive needs --because TEXT');
+    expect(await refused('--waive', 'calls-end', '--because', ' ')).toContain('--waive needs --because TEXT');
+    expect(await refused('--because', 'x')).toContain('--because needs --waive RULE');
+    expect(await refused('--waive', 'call-end', '--because', 'x')).toContain('did you mean "calls-end"?');
+    expect(await refused('--waive', 'firm', '--because', 'x')).toContain('firm cannot be waived');
+    expect(w.writes()).toBe(0);
+    await w.folder.write('manifests/a.yaml', AGENTS.replace('3600000', '600000'));
+    const { stdout, code } = await w.run('plan', '--waive', 'calls-end', '--because', 'x');
+    expect(stdout).toContain('--waive calls-end was not needed: it denies nothing.');
+    expect(code).toBe(0);
+  });
+});
+
+describe('--policy', () => {
+  it('adds rules that the project cannot weaken', async () => {
+    await using w = await project(CALLS_END.replace('> 1800000', '> 99000000').replace('Calls must', 'Ours'));
+    await w.folder.write('rules/team.yaml', `version: 1\npolicies:${CALLS_END}`);
+    expect((await w.run('validate')).code).toBe(0);
+    const { stdout, code } = await w.run('validate', '--policy', 'rules/team.yaml');
+    expect(stdout).toContain('calls-end: Calls must end after half an hour (Agent/day)');
+    expect(code).toBe(1);
+    expect((await planOf(w, '--policy', 'rules/team.yaml')).violations).toMatchObject([
+      { rule: 'calls-end', policy_file: 'rules/team.yaml' },
+    ]);
+    expect((await w.run('apply', '--auto-approve', '--policy', 'rules/team.yaml')).code).toBe(1);
+    expect(w.writes()).toBe(0);
+  });
+});
+
+describe('a secret', () => {
+  const HOOK = `apiVersion: voxform/v1
+kind: Webhook
+metadata: { name: hook }
+spec: { url: { $secret: HOOK_URL }, retries: 3, timeout: 10 }
+`;
+  const secret = 'https://hooks.example.com/very-secret-token';
+
+  it.each([
+    'spec.url.startsWith("https://")',
+    `spec.url == "${secret}"`,
+    'spec.url.size() == 43',
+    'resource.changes.exists(c, c.path == "url" && c.after == "x")',
+  ])('is in nothing that comes of %s', async (rule) => {
+    await using w = await project(`\n  - { name: nosy, kind: Webhook, on: plan, deny: '${rule}' }\n`, {
+      'manifests/h.yaml': HOOK,
+    });
+    const results = [
+      await w.runWith({ HOOK_URL: secret }, 'plan', '--output', 'json'),
+      await w.runWith({ HOOK_URL: `${secret}-2` }, 'plan', '--output', 'json'),
+    ].map(({ stdout, stderr }) => ({ stderr, ...(JSON.parse(stdout) as PlanDocument) }));
+    expect(JSON.stringify(results)).not.toContain('very-secret');
+    expect(results[0]?.violations).toHaveLength(1);
+    expect(results[0]?.violations).toEqual(results[1]?.violations);
+  });
+});
