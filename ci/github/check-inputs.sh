@@ -16,7 +16,7 @@ if [[ -n $INPUT_API_KEY ]]; then
   printf '::add-mask::%s\n' "${INPUT_API_KEY//%/%25}"
 fi
 
-[[ $INPUT_MODE =~ ^(validate|plan|apply)$ ]] || fail 'mode must be validate, plan or apply'
+[[ $INPUT_MODE =~ ^(validate|plan|apply|drift)$ ]] || fail 'mode must be validate, plan, apply or drift'
 [[ $INPUT_WORKSPACE =~ ^([A-Za-z0-9][A-Za-z0-9._-]{0,99})?$ ]] ||
   fail 'workspace must be letters, digits, dots, dashes and underscores'
 is_path "$INPUT_WORKING_DIRECTORY" || fail 'working-directory must be a folder inside the repository'

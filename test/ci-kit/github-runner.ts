@@ -16,7 +16,7 @@ import { action, root, type Step, type Workflow, written } from './workflow.ts';
 
 /** What starts a run. */
 export interface Trigger {
-  readonly event: 'pull_request' | 'push' | 'workflow_dispatch';
+  readonly event: 'pull_request' | 'push' | 'workflow_dispatch' | 'schedule';
   /** `main`, or `1/merge`. */
   readonly refName: string;
   readonly ref: string;
@@ -47,15 +47,18 @@ interface Scope {
   readonly steps: readonly Step[];
 }
 
+/** What a runner needs of the host. */
+type JobHost = Pick<GithubHost, 'url' | 'nextId' | 'tokenFor' | 'artifacts'>;
+
 /** Runs workflows as GitHub does, as far as the kit uses it: jobs in order, steps as processes, actions of others in small. */
 export class GithubRunner {
-  readonly #host: GithubHost;
+  readonly #host: JobHost;
   readonly #repository: Repository;
   readonly #secrets: Texts;
   /** Told what steps print, as they print it. */
   onLog: (text: string) => void = () => undefined;
 
-  constructor(host: GithubHost, repository: Repository, secrets: Texts) {
+  constructor(host: JobHost, repository: Repository, secrets: Texts) {
     this.#host = host;
     this.#repository = repository;
     this.#secrets = secrets;
@@ -98,7 +101,7 @@ interface Start {
 
 class RunningJob {
   readonly github: Readonly<Record<string, unknown>>;
-  readonly #host: GithubHost;
+  readonly #host: JobHost;
   readonly #repository: Repository;
   readonly #trigger: Trigger;
   readonly #runId: number;
@@ -108,7 +111,7 @@ class RunningJob {
   readonly #onLog: (text: string) => void;
   #log = '';
 
-  constructor(host: GithubHost, repository: Repository, { trigger, runId, permissions, onLog }: Start) {
+  constructor(host: JobHost, repository: Repository, { trigger, runId, permissions, onLog }: Start) {
     this.#host = host;
     this.#repository = repository;
     this.#trigger = trigger;

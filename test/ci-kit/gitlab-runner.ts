@@ -46,7 +46,11 @@ function holds(comparison: string, variables: Texts): boolean {
 /** Runs a job's lines in one shell, in a fresh checkout of a commit, as a runner does. */
 export async function runGitlabJob(
   job: GitlabJob,
-  { repository, host, variables }: { repository: Repository; host: GitlabHost; variables: Texts },
+  {
+    repository,
+    host,
+    variables,
+  }: { repository: Repository; host: Pick<GitlabHost, 'url'>; variables: Texts },
 ): Promise<GitlabEnd> {
   const home = mkdtempSync(path.join(repository.folder, 'job-'));
   const folder = path.join(home, 'voices');

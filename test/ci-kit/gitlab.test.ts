@@ -29,7 +29,7 @@ const onMain = {
   CI_PROJECT_ID: PROJECT_ID,
 };
 
-type Name = 'validate' | 'plan' | 'apply';
+type Name = 'validate' | 'plan' | 'apply' | 'drift';
 
 function job(name: Name): GitlabJob {
   return { ...template['.voxform'], ...template[`voxform:${name}`] };
@@ -141,6 +141,14 @@ describe('the template for GitLab', () => {
     ['apply', { ...onMain, VOXFORM_APPLY: 'on-merge' }, 'on_success', 'or the merge does'],
     ['apply', { ...onMain, CI_COMMIT_BRANCH: 'other' }, 'never', 'only on the default branch'],
     ['apply', { ...onMain, CI_PIPELINE_SOURCE: 'schedule' }, 'never', 'a schedule merges nothing'],
+    ['drift', { ...onMain, CI_PIPELINE_SOURCE: 'schedule' }, 'never', 'schedules are for other things too'],
+    ['drift', { ...onMain, VOXFORM_DRIFT: 'pull-request' }, 'never', 'no push opens a request'],
+    [
+      'drift',
+      { CI_PIPELINE_SOURCE: 'schedule', VOXFORM_DRIFT: 'pull-request' },
+      'on_success',
+      'the schedule for drift',
+    ],
   ])('%s with %o: %s, because of %s', (name, variables, start) => {
     expect(startOf(job(name), { ...template.variables, ...variables })).toBe(start);
   });

@@ -14,11 +14,14 @@ export interface Commit {
 /** A bare repository, changed as its host changes it, and as people do who push to it. */
 export class BareRepository implements Disposable {
   /** Of all repositories of the host. */
-  readonly root = mkdtempSync(path.join(tmpdir(), 'voxform-host-'));
+  readonly root: string;
   readonly folder: string;
 
-  constructor(name: string, files: Files) {
+  /** @param at the folder of one that is there already, below that of its host. */
+  constructor(name: string, files: Files, at?: string) {
+    this.root = at ?? mkdtempSync(path.join(tmpdir(), 'voxform-host-'));
     this.folder = path.join(this.root, `${name}.git`);
+    if (at !== undefined) return;
     mkdirSync(this.folder, { recursive: true });
     execFileSync('git', ['init', '-q', '--bare', '-b', 'main', this.folder]);
     this.git(['config', 'http.receivepack', 'true']);

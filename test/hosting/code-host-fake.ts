@@ -52,10 +52,16 @@ export abstract class CodeHostFake extends FakeHost {
   readonly calls: Call[] = [];
   readonly faults: Fault[] = [];
   readonly protectedBranches = new Set<string>();
+  /** By token, whether it may write. */
+  readonly tokens = new Map([
+    [TOKEN, true],
+    [READER, false],
+  ]);
 
-  constructor(files: Files) {
+  /** @param at the folder of a repository that is there already. */
+  constructor(files: Files, at?: string) {
     super();
-    this.repository = new BareRepository(REPOSITORY, files);
+    this.repository = new BareRepository(REPOSITORY, files, at);
     this.repositories = this.repository.root;
   }
 
@@ -107,7 +113,7 @@ export abstract class CodeHostFake extends FakeHost {
   protected abstract work(call: Call, exchange: Exchange, mayWrite: boolean): unknown;
 
   protected override rightsOf(token: string): 'none' | 'read' | 'write' {
-    return token === TOKEN ? 'write' : 'read';
+    return this.tokens.get(token) === true ? 'write' : 'read';
   }
 
   protected override async answer(exchange: Exchange): Promise<void> {
@@ -131,12 +137,12 @@ export abstract class CodeHostFake extends FakeHost {
       );
     }
     const lost: Send = () => request.socket.destroy() as never;
-    const token = tokenIn(request);
-    if (token !== TOKEN && token !== READER) return void send(401, { message: 'Bad credentials' });
+    const mayWrite = this.tokens.get(tokenIn(request) ?? '');
+    if (mayWrite === undefined) return void send(401, { message: 'Bad credentials' });
     this.work(
       call,
       { ...exchange, ...(fault !== undefined && fault.answer === 'lost' && { send: lost }) },
-      token === TOKEN,
+      mayWrite,
     );
     if (!response.writableEnded && !request.socket.destroyed) throw new Error(`no answer to ${name}`);
   }

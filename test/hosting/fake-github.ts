@@ -1,4 +1,5 @@
 import type { Exchange } from '../ci-kit/fake-host.ts';
+import type { Artifact, Permissions } from '../ci-kit/github-host.ts';
 import type { Files } from './bare-repository.ts';
 import { type Call, CodeHostFake, type FakeRequest, REPOSITORY } from './code-host-fake.ts';
 
@@ -15,16 +16,26 @@ interface RefUpdate {
 
 /** A server of GitHub Enterprise, as far as pull requests need it: it refuses what GitHub refuses. */
 export class FakeGithub extends CodeHostFake {
-  static start(files: Files): Promise<FakeGithub> {
-    return new FakeGithub(files).listening();
+  /** Of jobs: none is kept here. */
+  readonly artifacts: Artifact[] = [];
+
+  static start(files: Files, at?: string): Promise<FakeGithub> {
+    return new FakeGithub(files, at).listening();
+  }
+
+  /** A token of a job that has only these permissions. */
+  tokenFor(permissions: Permissions): string {
+    const token = `token-of-job-${this.nextId()}`;
+    this.tokens.set(token, permissions.contents === 'write' && permissions['pull-requests'] === 'write');
+    return token;
   }
 
   protected override pathOf({ pathname }: URL): string | undefined {
-    return /^\/api\/(?:v3)?(\/.*|graphql)$/.exec(pathname)?.[1];
+    return /^(?:\/api(?:\/v3)?)?(\/repos\/.*|\/graphql)$/.exec(pathname)?.[1];
   }
 
   protected override work({ method, path, body }: Call, { url, send }: Exchange, mayWrite: boolean): unknown {
-    if (path === 'graphql') return this.#graphql(body, send, mayWrite);
+    if (path === '/graphql') return this.#graphql(body, send, mayWrite);
     const base = `/repos/${REPOSITORY}`;
     if (path !== base && !path.startsWith(`${base}/`)) return send(404, { message: 'Not Found' });
     if (method !== 'GET' && !mayWrite)

@@ -14,8 +14,8 @@ interface CommitAction {
 
 /** A GitLab server, as far as merge requests need it: it refuses what GitLab refuses. */
 export class FakeGitlab extends CodeHostFake {
-  static start(files: Files): Promise<FakeGitlab> {
-    return new FakeGitlab(files).listening();
+  static start(files: Files, at?: string): Promise<FakeGitlab> {
+    return new FakeGitlab(files, at).listening();
   }
 
   protected override pathOf({ pathname }: URL): string | undefined {

@@ -49,6 +49,8 @@ export async function acceptByRequest(
   if (isJson) {
     const json = acceptanceJson(acceptance, { workspace: opened.workspace.name, written: false });
     terminal.out(jsonText({ ...json, pull_request: kept ?? null }));
+    if (said !== undefined) log[kept !== undefined && needsPerson(kept) ? 'warn' : 'info'](said);
+    if (refused.length > 0) log.warn(`${plural(refused.length, 'change')} cannot be written back`);
   } else if (said !== undefined) terminal.out(`${said.charAt(0).toUpperCase()}${said.slice(1)}\n`);
   const isTold = kept?.is === 'open' || refused.length === 0;
   return isTold && !(kept !== undefined && needsPerson(kept)) ? ExitCode.ok : ExitCode.error;

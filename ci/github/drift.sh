@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Keeps the pull request that accepts drift.
+set -euo pipefail
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=ci/github/arguments.sh
+. "$here/arguments.sh"
+
+# As JSON, because a line of a prompt could be a workflow command. What became of the request is in the log.
+found="$RUNNER_TEMP/voxform-drift.json"
+code=0
+voxform "${selected[@]}" accept --pull-request --auto-approve --output json "${flags[@]}" >"$found" || code=$?
+url=
+if [[ -s $found ]]; then
+  url=$(node -p 'JSON.parse(fs.readFileSync(process.argv[1])).pull_request?.url ?? ""' "$found")
+fi
+printf 'pull-request=%s\n' "$url" >>"$GITHUB_OUTPUT"
+if [[ $code -ne 0 ]]; then
+  printf '**Drift is in no pull request.** The log of the job says why. %s\n' "$url" >>"$GITHUB_STEP_SUMMARY"
+else
+  printf '%s\n' "${url:-No drift.}" >>"$GITHUB_STEP_SUMMARY"
+fi
+exit "$code"
