@@ -23,6 +23,11 @@ workspaces: { "*": { mode: approve, interval: 1h } }
 `,
     'voices/acme/voxform.yaml': projectFile(emulator).replace('VOXFORM_API_KEY', 'VOXFORM_TEST_KEY'),
     'voices/acme/manifests/a.yaml': agentManifest('answering', 'One.'),
+    'voices/curious/voxform.yaml': projectFile({ ...emulator, workspaceId: 'another' }).replace(
+      'VOXFORM_API_KEY',
+      'VOXFORM_WATCH_TOKEN',
+    ),
+    'voices/curious/manifests/a.yaml': agentManifest('answering', 'One.'),
   });
   await putEmbedded(path.join(folder.root, '.voxform/fleet'));
   const fleet = (...args: string[]) => command(['fleet', ...args], { cwd: folder.root, env });
@@ -80,7 +85,7 @@ workspaces: { "*": { mode: approve, interval: 1h } }
     expect(overview.text).toMatch(/<strong>1<\/strong><span class="badge good">in sync/);
     const metrics = await ask('/metrics', { headers: { authorization: `Bearer ${SCRAPING}` } });
     expect(metrics.text).toContain('voxform_fleet_workspaces{status="in-sync"} 1');
-    expect((await ask('/workspaces?sort=checked&q=ACME')).text).toContain('1 of 1 workspace');
+    expect((await ask('/workspaces?sort=checked&q=ACME')).text).toContain('1 of 2 workspaces');
   });
   await step('the status is for those who may read the page, the figures for the token', async () => {
     const handedOn = { 'x-forwarded-for': '10.9.9.9' };
@@ -91,6 +96,7 @@ workspaces: { "*": { mode: approve, interval: 1h } }
     ]);
     expect(await status('/status', { cookie: await signIn(tokens.approver) })).toBe(200);
     expect((await ask('/status')).text).toContain('"processes"');
+    expect((await ask('/workspaces/voices/curious:test')).text).toContain('is not set');
   });
   await step('until their tokens are removed', async () => {
     const cookie = await signIn(tokens.approver);
