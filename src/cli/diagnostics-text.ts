@@ -22,10 +22,11 @@ export function diagnosticsText(
   );
 }
 
-function excerptsIn({ cwd, redactor }: Context): Excerpt {
+function excerptsIn({ cwd, projectFolder = cwd, local, redactor }: Context): Excerpt {
+  const folder = local === undefined ? cwd : projectFolder;
   return createExcerpts({
     sourceOf(file) {
-      const read = readTextFile(path.resolve(cwd, file));
+      const read = readTextFile(path.resolve(folder, file));
       return 'text' in read ? read.text : undefined;
     },
     redact: redactor.redact,

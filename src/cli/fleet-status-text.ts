@@ -114,7 +114,7 @@ function workspaceText(workspace: ShownWorkspace, now: number): string {
 
 /** What a person must know, in a clause. */
 function noteOn({ status, plan, paused, problem, last, vanishedAt }: ShownWorkspace): string {
-  if (status === 'waiting' && plan !== null) return `plan ${plan.id}`;
+  if (plan?.state === 'waiting' && status !== 'failed' && status !== 'invalid') return `plan ${plan.id}`;
   if (paused !== null) return `by ${paused.by}${paused.because === null ? '' : `: ${paused.because}`}`;
   if (vanishedAt !== null) return 'its project left the source, and its state has records';
   if (problem !== null) return escapeControls(problem);

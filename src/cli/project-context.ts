@@ -33,10 +33,11 @@ function named(folder: string): string | undefined {
 
 /** Files of the project under the names that they have from where the person stands, as compilers show them. */
 export function withPathsFromCwd<T extends { readonly file: string }>(
-  { cwd, projectFolder = cwd }: Pick<Context, 'cwd' | 'projectFolder'>,
+  { cwd, projectFolder = cwd, local }: Pick<Context, 'cwd' | 'projectFolder' | 'local'>,
   items: readonly T[],
 ): readonly T[] {
-  if (projectFolder === cwd) return items;
+  // Nobody edits the files of a checkout.
+  if (projectFolder === cwd || local !== undefined) return items;
   return items.map((item) => ({
     ...item,
     file: path.relative(cwd, path.join(projectFolder, item.file)).replaceAll(path.sep, '/'),

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -9,6 +10,7 @@ import { DatabaseInUse, type DatabaseUse } from './database/process-lock.ts';
 import { setUpTables } from './database/set-up-tables.ts';
 import type { FleetFile } from './fleet-file.ts';
 import { keepStatesIn } from './fleet-state.ts';
+import { removeProcesses } from './rows/process-rows.ts';
 
 /** Below the folder where a fleet is served: the embedded database, and how other processes reach it. */
 const HOME = path.join('.voxform', 'fleet');
@@ -23,13 +25,23 @@ const LOOK_AGAIN = 100;
 
 /** The database of a fleet. @throws DatabaseInUse where the embedded one belongs to another process. */
 export async function openFleetDatabase(
-  { database }: FleetFile,
+  { database }: Pick<FleetFile, 'database'>,
   home: string,
   use: DatabaseUse,
 ): Promise<FleetDatabase> {
   if (database !== undefined) return fleetDatabaseAt(database);
   const open = () => embeddedFleetDatabase(path.join(home, HOME), use);
   return patiently(open, (inUse) => inUse.use === 'command');
+}
+
+/** The embedded database that a fleet had before it was given another, for its states; undefined where it had none. */
+export async function formerDatabase(
+  { database }: FleetFile,
+  home: string,
+): Promise<FleetDatabase | undefined> {
+  const folder = path.join(home, HOME);
+  if (database === undefined || !existsSync(path.join(folder, 'data'))) return undefined;
+  return embeddedFleetDatabase(folder, 'command');
 }
 
 async function patiently<T>(work: () => Promise<T>, isShort: (inUse: DatabaseInUse) => boolean): Promise<T> {
@@ -64,6 +76,7 @@ export async function withControl<T>(
   }
   try {
     await setUpTables(reached);
+    if (reached.isEmbedded) await removeProcesses(reached);
     return await work(fleetControl(reached));
   } finally {
     await reached.close();

@@ -18,7 +18,13 @@ import {
   unusedPatterns,
   versionsInUse,
 } from './rows/member-rows.ts';
-import { enterProcess, removeOldRuns, removeProcess, type ServingProcess } from './rows/process-rows.ts';
+import {
+  enterProcess,
+  removeOldRuns,
+  removeProcess,
+  removeProcesses,
+  type ServingProcess,
+} from './rows/process-rows.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
 
 export interface ServeOptions extends Omit<WorkerOptions, 'queue' | 'process' | 'onTrouble'> {
@@ -75,6 +81,7 @@ export class FleetServer {
     const queue = await Queue.open(database, timing, (error) =>
       log.entry('warning', `the queue has a problem: ${messageOf(error)}`, { event: 'queue' }),
     );
+    if (database.isEmbedded) await removeProcesses(database);
     await enterSources(database, sources.all);
     const server = new FleetServer(options, queue);
     await server.#beat();

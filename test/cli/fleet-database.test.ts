@@ -1,9 +1,17 @@
+import path from 'node:path';
 import { expect, it } from 'vitest';
 import { Interrupts } from '../../src/cli/interrupts.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
+import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
+import { fleetStateAt } from '../../src/fleet/fleet-state.ts';
+import { openFleetDatabase } from '../../src/fleet/open-fleet.ts';
+import { openSession } from '../../src/state/session.ts';
+import { createStore } from '../../src/state/state-place.ts';
+import { putEmbedded } from '../fleet/embedded-folder.ts';
 import { type Database, freshDatabase } from '../state/backends/postgres/databases.ts';
 import { postgresServer } from '../state/backends/postgres/postgres-server.ts';
 import { TcpProxy } from '../state/backends/tcp-proxy.ts';
+import { saved, sessionOptions } from '../state/temporary-state.ts';
 import { step } from '../step.ts';
 import { command } from '../trust/in-process.ts';
 import { temporaryFolder } from './voxform-process.ts';
@@ -90,6 +98,11 @@ interface Refusal {
 
 const refusals: readonly Refusal[] = [
   {
+    reason: 'an address that is not set',
+    url: () => '',
+    message: /database needs FLEET_DATABASE_URL, which is not set .*Set FLEET_DATABASE_URL to an address/,
+  },
+  {
     reason: 'a wrong password',
     url: (pg) => pg.urlWith({ password: 'not-the-password' }),
     message: /password authentication failed .* Correct the user and the password in database/,
@@ -116,6 +129,34 @@ INSERT INTO voxform_fleet.schema_version VALUES ('fleet', 99), ('fleet, compatib
     message: /has the encoding LATIN1, not UTF8/,
   },
 ];
+
+it('takes over the states of the embedded database that it had before', { timeout: 180_000 }, async () => {
+  const pg = await freshDatabase();
+  await using folder = await temporaryFolder({
+    'fleet.yaml': FLEET,
+    'voices/acme/voxform.yaml': `version: 1
+workspaces: { test: { base_url: https://platform.example, workspace_id: W1, api_key: { $secret: KEY } } }`,
+  });
+  const env = { FLEET_DATABASE_URL: pg.url };
+  await putEmbedded(path.join(folder.root, '.voxform/fleet'));
+  const embedded = await openFleetDatabase({ database: undefined }, folder.root, 'serve');
+  await setUpTables(embedded);
+  const owner = { root: '/', host: 'here', user: 'ann', pid: 1, version: '0', now: () => new Date() };
+  const place = fleetStateAt({ database: undefined }, 'voices/acme:test');
+  const session = await openSession(createStore(place, owner), sessionOptions());
+  await session.record(saved('a'));
+  await session.close();
+  await embedded.close();
+  expect((await command(['fleet', 'init'], { cwd: folder.root, env })).code).toBe(0);
+  await pg.sql(`INSERT INTO voxform_fleet.workspaces (address, source, project, workspace, mode, interval_ms, version, due_at)
+VALUES ('voices/acme:test', 'voices', 'acme', 'test', 'apply', 1000, 'none', now())`);
+  const exec = (...words: string[]) =>
+    command(['fleet', 'exec', 'voices/acme:test', '--', 'state', ...words], { cwd: folder.root, env });
+  const from = `{ backend: postgres, url: "postgres://voxform@embedded/fleet", schema: voxform_fleet, name: "voices/acme:test" }`;
+  const moved = await exec('move', '--from', from);
+  expect([moved.code, moved.stdout]).toEqual([0, expect.stringContaining('1 resource')]);
+  expect((await exec('list')).stdout).toContain('id-a');
+});
 
 it('is not served over a server that is too old, and says so', async () => {
   const { port } = await postgresServer();

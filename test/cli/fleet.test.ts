@@ -32,7 +32,7 @@ it('is served over an embedded database, and controlled by other processes', {
   await using folder = await temporaryFolder({
     'fleet.yaml': `version: 1
 sources: { voices: { path: voices, projects: ["clients/*"] } }
-workspaces: { "*/acme:test": { mode: approve, interval: 1s }, "*": { mode: apply, interval: 1s } }
+workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply, interval: 1s } }
 `,
     'voices/clients/acme/voxform.yaml': own(projectFile(first)),
     'voices/clients/acme/manifests/a.yaml': agentManifest('a', 'One.'),
@@ -81,6 +81,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 1s }, "*": { mode: apply
     const shown = await fleet('approve', acme);
     expect(shown.stdout).toContain('+ Agent/a');
     const [, id = ''] = /fleet approve \S+ ([0-9a-f]{12})/.exec(shown.stdout) ?? [];
+    expect((await fleet('approve', acme, '--reject')).code).toBe(64);
     const wrong = await fleet('approve', acme, 'deadbeefdead');
     expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('does not wait for approval')]);
     return id;
@@ -108,7 +109,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 1s }, "*": { mode: apply
   await step('and shows plans, and never a check that was not made', async () => {
     const { stdout } = await fleet('status');
     expect(stdout).toMatch(/^3 workspaces: .*; 2 never checked$/m);
-    expect(stdout).toMatch(new RegExp(`${acme} +waiting .* plan ${plan}$`, 'm'));
+    expect(stdout).toMatch(new RegExp(`${acme} +(waiting|stale) .* plan ${plan}$`, 'm'));
     expect(stdout).toContain('\nTo show or approve a plan: voxform fleet approve WORKSPACE [PLAN]\n');
     expect((await fleet('status', acme)).stdout).toContain(`voxform fleet approve ${acme} ${plan}\n`);
   });
@@ -116,8 +117,8 @@ workspaces: { "*/acme:test": { mode: approve, interval: 1s }, "*": { mode: apply
   await step('and applies what was approved, whose answer is lost', async () => {
     first.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });
     expect((await fleet('approve', acme, plan)).stdout).toBe(`Approved plan ${plan} of ${acme}.\n`);
-    await until(async () => (await statusOf(acme)) === 'pending');
-    expect((await fleet('status')).stdout).toMatch(new RegExp(`${acme} +pending .* 1 unknown$`, 'm'));
+    const unknown = new RegExp(`${acme} +pending .* 1 unknown$`, 'm');
+    await until(async () => unknown.test((await fleet('status')).stdout));
   });
 
   await step('and runs the command that a person answers with, while it is served', async () => {
@@ -147,5 +148,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 1s }, "*": { mode: apply
     expect(stderr).not.toContain(KEY.VOXFORM_TEST_KEY);
     expect((await fleet('status')).stdout).toContain('No process serves the fleet: voxform fleet serve');
     expect((await fleet('exec', acme, '--', 'state', 'list')).stdout).toContain('Agent/a');
+    await folder.write('voices/clients/acme/manifests/a.yaml', 'kind: Agentt\n');
+    expect((await fleet('exec', acme, 'plan')).code).toBe(0);
   });
 });

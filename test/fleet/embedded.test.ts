@@ -27,6 +27,16 @@ it('serves a fleet and keeps its states in an embedded database, for one process
   await step('refuses a second one', () =>
     expect(embeddedFleetDatabase(folder)).rejects.toThrow(`in use by process ${process.pid} on`),
   );
+  await step('counts no process that was killed before', async () => {
+    await database.ask(
+      `INSERT INTO voxform_fleet.processes (id, host, pid, version, slots) VALUES ('gone', 'h', 1, '0', 1)`,
+    );
+    const again = await fleet.server({ database });
+    await fleet.until(
+      async () => (await control.status({})).processes.map(({ id }) => id).join() === again.id,
+    );
+    await again.stop('over');
+  });
   const states = await database.ask('SELECT name, state IS NOT NULL AS kept FROM voxform_fleet.states');
   expect(states).toEqual([{ name: 'voices/acme:test', kept: true }]);
   await server.stop('restart');

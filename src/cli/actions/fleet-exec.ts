@@ -1,5 +1,5 @@
 import { execPrefix } from '../../fleet/addresses.ts';
-import { withControl } from '../../fleet/open-fleet.ts';
+import { formerDatabase, withControl } from '../../fleet/open-fleet.ts';
 import { openSources } from '../../fleet/sources/open-sources.ts';
 import { misuse } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
@@ -41,7 +41,10 @@ export async function fleetExec(context: Context, flags: ExecFlags): Promise<num
   const fleet = fleetFileOf(context, flags);
   const ofProjects = projectEnvironment(env, fleet);
   const sources = openSources({ fleet, home: cwd, env: ofProjects, redactor });
-  return withControl(fleet, cwd, async (control) => {
+  await using stack = new AsyncDisposableStack();
+  if (name === 'state' && command[1] === 'move')
+    stack.adopt(await formerDatabase(fleet, cwd), (former) => former?.close());
+  return await withControl(fleet, cwd, async (control) => {
     const wanted = await control.project(address);
     const { folder } = await sources.checkout(wanted, interrupts.requests);
     return context.run(command, {

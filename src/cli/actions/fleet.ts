@@ -7,7 +7,7 @@ import { openFleetDatabase, withControl } from '../../fleet/open-fleet.ts';
 import type { ShownStatus } from '../../fleet/shown-status.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { refuseOverrides } from '../../project/select-workspace.ts';
 import { userName } from '../../runs/local-user.ts';
 import { Secret } from '../../values/value.ts';
@@ -98,6 +98,9 @@ export async function fleetApprove(
 ): Promise<number> {
   const { address, plan, reject } = flags;
   const { terminal } = context;
+  if (plan === undefined && reject) {
+    throw misuse('--reject needs a plan', `See the one that waits: voxform fleet approve ${address}`);
+  }
   if (plan === undefined) return showPlan(context, flags);
   const by = person(context);
   await asked(context, flags, (control) =>
@@ -183,7 +186,7 @@ function told(
   changed: readonly string[],
   addresses: readonly string[],
 ): number {
-  const before = addresses.length - changed.length;
+  const before = new Set(addresses).size - changed.length;
   const rest = before === 0 ? '' : ` ${before} already ${before === 1 ? 'was' : 'were'}.`;
   terminal.out(`${done} ${plural(changed.length, 'workspace')}.${rest}\n`);
   return ExitCode.ok;

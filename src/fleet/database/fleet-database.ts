@@ -7,7 +7,7 @@ import {
   type Statements,
 } from '../../state/backends/postgres/database.ts';
 import { problemOf } from '../../state/backends/postgres/problems.ts';
-import type { Secret } from '../../values/value.ts';
+import { Secret } from '../../values/value.ts';
 import { keepStatesIn } from '../fleet-state.ts';
 import { EmbeddedDatabase } from './embedded-database.ts';
 import type { DatabaseUse } from './process-lock.ts';
@@ -34,8 +34,13 @@ export interface FleetDatabase extends FleetStatements {
 const SETTING = 'database';
 export const SET_UP_COMMAND = 'voxform fleet init --sql';
 
-/** Must not reach it yet. @throws UserError where it is no address. */
+/** Must not reach it yet. @throws UserError where it is not set, or no address. */
 export function fleetDatabaseAt(url: Secret | string): FleetDatabase {
+  if (url instanceof Secret && !url.isSet) {
+    throw new UserError(`${SETTING} needs ${url.name}, which is not set`, {
+      hint: `Set ${url.name} to an address such as postgres://USER:PASSWORD@HOST:5432/DATABASE.`,
+    });
+  }
   const address = addressOf(url, SETTING);
   const { location, user } = address;
   return fleetDatabase(databaseAt(address), {

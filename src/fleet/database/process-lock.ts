@@ -17,9 +17,12 @@ export type DatabaseUse = 'serve' | 'command';
 export class DatabaseInUse extends UserError {
   readonly use: DatabaseUse;
 
-  constructor({ pid, host, since, operation }: LockHolder, cause: unknown) {
+  constructor({ pid, host, since, operation }: LockHolder, wanted: DatabaseUse, cause: unknown) {
     super(`the embedded database of the fleet is in use by process ${pid} on ${host} since ${since}`, {
-      hint: 'It serves one process. For more, set database in fleet.yaml to a PostgreSQL.',
+      hint:
+        wanted === 'serve'
+          ? 'It serves one process. For more, set database in fleet.yaml to a PostgreSQL.'
+          : 'That process is starting or ending. Repeat the command in a moment.',
       cause,
     });
     this.use = operation === OPERATIONS.serve ? 'serve' : 'command';
@@ -44,7 +47,7 @@ export async function lockForProcess(path: string, use: DatabaseUse): Promise<Pr
     version: VERSION,
     now: () => new Date(),
   };
-  const { id } = await takenBy(settings, OPERATIONS[use]);
+  const { id } = await takenBy(settings, use);
   const endHeartbeat = startHeartbeat(nodeFiles, path, { id, beat: lockTiming.beat });
   return {
     async release() {
@@ -56,21 +59,21 @@ export async function lockForProcess(path: string, use: DatabaseUse): Promise<Pr
 
 async function takenBy(
   settings: LockSettings,
-  operation: string,
+  use: DatabaseUse,
   tries = 10,
 ): Promise<{ readonly id: string }> {
   const ignore = (): void => undefined;
   try {
     return await takeLock(settings, {
-      operation,
+      operation: OPERATIONS[use],
       timeoutSeconds: 0,
       notice: ignore,
       warn: ignore,
     });
   } catch (error) {
     const holder = await lockHolder(settings);
-    if (holder === undefined && tries > 1) return takenBy(settings, operation, tries - 1);
+    if (holder === undefined && tries > 1) return takenBy(settings, use, tries - 1);
     if (holder === undefined) throw error;
-    throw new DatabaseInUse(holder, error);
+    throw new DatabaseInUse(holder, use, error);
   }
 }

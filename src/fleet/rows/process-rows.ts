@@ -38,6 +38,11 @@ ON CONFLICT (id) DO UPDATE SET heard_at = now(), ending = excluded.ending, runs 
   );
 }
 
+/** Of all processes that came before the only one that can be. */
+export async function removeProcesses({ ask }: FleetStatements): Promise<void> {
+  await ask(`DELETE FROM ${S}.processes`);
+}
+
 /** Of a process that ended in order. */
 export async function removeProcess({ ask }: FleetStatements, id: string): Promise<void> {
   await ask(`DELETE FROM ${S}.processes WHERE id = $1`, id);
