@@ -137,6 +137,7 @@ const holdWords = {
   report: 'the mode is report',
   window: 'no window is open',
   guard: 'a guard holds them',
+  policy: 'a policy denies them',
   approval: 'the plan was rejected',
 } as const satisfies Partial<Record<Hold['why'], string>>;
 

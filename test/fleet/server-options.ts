@@ -22,6 +22,7 @@ export function serverOptions(folder: string, { url, home }: { url: string; home
       log: { warn() {}, info() {}, debug() {} },
       now: () => new Date(),
       failPoint: undefined,
+      policies: { files: [], fleet: fleet.policies },
     },
     clock: systemClock,
     shared: new JointLimit(8),

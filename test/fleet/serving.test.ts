@@ -72,3 +72,25 @@ it('ends a run that takes longer than its timeout, and counts it as a failure', 
     last: { result: 'timeout', error: expect.stringContaining('the run took longer than 0.3 s') },
   });
 });
+
+it('holds the rules of the fleet file, which no project weakens', async () => {
+  const own = (deny: string) => `policies: [{ name: kind-prompts, kind: Agent, deny: '${deny}' }]`;
+  const fleet = await testFleet({
+    projects: ['one', 'two'],
+    rules: `${APPLY}\n${own('spec.prompt_config.prompt != "One."')}`,
+  });
+  await fleet.write('two', 'Two.');
+  const project = readFileSync(path.join(fleet.folder.root, 'two/voxform.yaml'), 'utf8');
+  await fleet.folder.write('two/voxform.yaml', `${project}${own('false')}\n`);
+  await fleet.server();
+  await fleet.until(() => fleet.told.length >= 2);
+  const results = Object.fromEntries(fleet.told.map(({ address, report }) => [address, report]));
+  expect(results[addressOf('one')]).toMatchObject({ result: 'ok', applied: [{ action: 'create' }] });
+  expect(results[addressOf('two')]).toMatchObject({
+    result: 'refused',
+    hold: { why: 'policy', violations: [{ rule: 'kind-prompts', policy_file: 'fleet.yaml' }] },
+    applied: [],
+  });
+  expect(fleet.emulators.get('two')?.world.agents.size).toBe(0);
+  await fleet.until(async () => (await fleet.status(addressOf('two'))) === 'pending');
+});

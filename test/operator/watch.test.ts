@@ -207,6 +207,46 @@ describe('a watch', () => {
     expect(said.filter((each) => each.includes('Webhook/h is blocked'))).toHaveLength(1);
   });
 
+  it('applies nothing that a policy denies, and tells so once', async () => {
+    const rule = (text: string) => `policies: [{ name: kind, kind: Agent, deny: '${text}' }]\n`;
+    const project = rule('spec.prompt_config.prompt.contains("Two")');
+    await using made = await bench(agents(2, 'One.'), { project });
+    const { watch, next, folder, writes, emulator, said, metrics } = made;
+    void watch.untilStopped();
+    expect(await next()).toMatchObject({ result: 'ok' });
+    const before = writes();
+    await folder.write('manifests/agents.yaml', agents(2, 'Two.')['manifests/agents.yaml'] ?? '');
+    const events = new NotificationEvents({ drift: true });
+    const told = [];
+    for (let run = 0; run < 2; run++) {
+      watch.trigger('request');
+      const report = await next();
+      expect(report).toMatchObject({ result: 'refused', hold: { why: 'policy' }, applied: [] });
+      told.push(...events.in(report));
+    }
+    const message = 'nothing is applied: denied by kind (Agent/a0, Agent/a1)';
+    expect(writes()).toBe(before);
+    expect(said.filter((each) => each.includes(message))).toHaveLength(1);
+    expect(told.map(({ event, values }) => [event, values.text])).toEqual([
+      ['failure', expect.stringContaining(message)],
+    ]);
+    expect(statusJson(watch.status, 'x', 'apply')).toMatchObject({
+      last_run: { held: { why: 'policy', message } },
+    });
+    expect(await metrics.text()).toContain('voxform_runs_total{result="refused"} 2');
+    await folder.write('voxform.yaml', projectFile(emulator, rule('spec.prompt_config.promt == ""')));
+    watch.trigger('request');
+    const wrong = await next();
+    expect(wrong.invalid?.diagnostics[0]?.message).toBe(
+      'kind: unknown field "promt"; did you mean "prompt"?',
+    );
+    expect(wrong.applied).toEqual([]);
+    expect(writes()).toBe(before);
+    await folder.write('voxform.yaml', projectFile(emulator, rule('false')));
+    watch.trigger('request');
+    expect(await next()).toMatchObject({ result: 'ok', applied: [{}, {}] });
+  });
+
   it('waits while another run holds the state, and holds no lock itself while it looks', async () => {
     await using made = await bench(agents(1, 'One.'));
     const { watch, next, folder, clock, said } = made;

@@ -60,7 +60,12 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<n
     sources,
     log,
     context: {
-      ...{ cwd, env: ofProjects, now, cacheFolder, failPoint, log: quiet(log) },
+      cwd,
+      env: ofProjects,
+      now,
+      cacheFolder,
+      failPoint,
+      log: quiet(log),
       policies: { files: [], fleet: fleet.policies },
     },
     clock: systemClock,
