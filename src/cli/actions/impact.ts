@@ -26,6 +26,8 @@ export async function impact(context: Context, options: ImpactFlags): Promise<nu
   const { address, since, compare, output, failIf = [] } = options;
   const conditions = failIf.map(conditionOf);
   const opened = await openWorkspace(context, { requireKey: true });
+  // So that the project's secrets are known, and struck out of what the platform says.
+  await opened.declared('offline');
   const state = await stateToRead(context, opened);
   const { id, versions } = versionedRecord(address, state);
   const { workspace } = opened;
