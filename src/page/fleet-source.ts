@@ -182,7 +182,7 @@ export class FleetSource implements PageSource {
         await this.#closeOrphan({ address, of, because, by });
         break;
       default:
-        action satisfies never;
+        throw new UserError('A fleet compares no calls: run voxform impact in the project');
     }
     log(`${by}: ${action} ${address}${of === '' ? '' : ` ${of}`}`);
   }

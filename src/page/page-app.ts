@@ -253,6 +253,9 @@ export function createPage(options: SiteOptions): Page {
     if (action === 'close-orphan' && !detail.orphans.some(({ id }) => id === of)) {
       return gone(c, 'This orphan is not on the list any more.', pathOf(address));
     }
+    if (action === 'compare-calls' && !detail.resources.some((each) => each.address === of)) {
+      return gone(c, 'This resource is gone from the workspace.', pathOf(address));
+    }
     const body = confirmView(detail, { action, of, shown: isPlan ? planOf(detail) : html`` }, context);
     return show(c, body, { title: `${action} · ${address}`, section: 'workspaces' });
   }

@@ -136,18 +136,35 @@ export interface WorkspaceDetail extends WorkspaceRow {
   readonly runs: readonly ListedRun[];
   /** Why the history and the orphans are not there. */
   readonly stateProblem: string | undefined;
+  /** By resource: the calls of its versions, where somebody asked for them. */
+  readonly impacts?: ReadonlyMap<string, ShownImpact>;
   /** What can be done with it now. */
   readonly actions: readonly ActionName[];
 }
 
-export const actionNames = ['run', 'approve', 'reject', 'pause', 'resume', 'close-orphan'] as const;
+export interface ShownImpact {
+  readonly askedAt: Date;
+  /** Markup; undefined while calls are read. */
+  readonly html: string | undefined;
+  readonly problem: string | undefined;
+}
+
+export const actionNames = [
+  'run',
+  'approve',
+  'reject',
+  'pause',
+  'resume',
+  'close-orphan',
+  'compare-calls',
+] as const;
 
 export type ActionName = (typeof actionNames)[number];
 
 export interface ActionRequest {
   readonly action: ActionName;
   readonly address: string;
-  /** The plan, or the id of the orphan, that the person was shown. */
+  /** The plan, the id of the orphan, or the address of the resource that the person was shown. */
   readonly of: string | undefined;
   /** Why: of a closed orphan one of the state's reasons, of a pause a person's own words. */
   readonly because: string | undefined;

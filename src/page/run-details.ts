@@ -114,3 +114,23 @@ export function detailOfPastRun(run: PastRun): RunDetail {
 export function pauseText({ by, because }: { readonly by: string; readonly because: string | null }): string {
   return because === null ? by : `${by}: ${because}`;
 }
+
+/** What a person decided, as a run that did nothing. */
+export function decision(
+  result: 'paused' | 'resumed',
+  { at, by, because = '' }: { readonly at: Date; readonly by: string; readonly because?: string | undefined },
+): RunDetail {
+  const id = `${at.toISOString().replace(/[-:.]/g, '')}-${result}`;
+  const nothing = { facts: [], problems: [], resources: [], more: 0 };
+  return {
+    ...nothing,
+    id,
+    began: at,
+    seconds: 0,
+    result,
+    command: 'watch',
+    who: undefined,
+    askedBy: by,
+    summary: because,
+  };
+}

@@ -7,6 +7,7 @@ import { UserError } from '../problems/user-error.ts';
 import { recordClosed } from '../runs/orphans.ts';
 import { type PastRun, pastRuns } from '../runs/past-runs.ts';
 import { closingReasons, type Orphan } from '../state/state-document.ts';
+import { CallComparisons } from './call-comparisons.ts';
 import {
   type ActionRequest,
   type ListQuery,
@@ -20,7 +21,7 @@ import {
   type WorkspaceRow,
 } from './page-data.ts';
 import { problemsOf, requestFacts, resourcesOf, standingAfter, summaryOf } from './report-standing.ts';
-import { detailOfPastRun, detailOfReport, pauseText } from './run-details.ts';
+import { decision, detailOfPastRun, detailOfReport, pauseText } from './run-details.ts';
 import { lasting } from './views/parts.ts';
 
 export interface WatchSourceOptions {
@@ -55,12 +56,21 @@ export class WatchSource implements PageSource, RunObserver {
   #lastRead: RunReport | undefined;
   #labels: readonly string[] = [];
   #standing: { readonly word: Standing; readonly since: Date } | undefined;
+  readonly #comparisons: CallComparisons;
   #version = 0;
   #state: Promise<StateParts> | undefined;
   #stateAt = 0;
 
   constructor(options: WatchSourceOptions) {
     this.#options = options;
+    this.#comparisons = new CallComparisons({
+      now: () => options.now(),
+      redact: (text) => options.redact(text),
+      textOf: (error) => this.#textOf(error),
+      changed: () => {
+        this.#version += 1;
+      },
+    });
   }
 
   began(): void {
@@ -148,7 +158,9 @@ export class WatchSource implements PageSource, RunObserver {
       actions: [
         ...(paused === undefined ? (['run', 'pause'] as const) : (['resume'] as const)),
         'close-orphan',
+        'compare-calls',
       ],
+      impacts: this.#comparisons.shown,
     };
   }
 
@@ -164,6 +176,7 @@ export class WatchSource implements PageSource, RunObserver {
   async act({ action, of, because, by }: ActionRequest): Promise<void> {
     const { watch, log, now } = this.#options;
     if (action === 'close-orphan') return this.#closeOrphan({ of, because, by });
+    if (action === 'compare-calls') return this.#compareCalls(of ?? '', by);
     const { paused } = watch().status;
     if ((paused === undefined) === (action === 'resume'))
       throw new UserError(paused === undefined ? 'Runs are not paused.' : `Runs are paused by ${paused.by}.`);
@@ -198,6 +211,14 @@ export class WatchSource implements PageSource, RunObserver {
     this.#version += 1;
     if (done.length === 0) throw gone();
     log(`${by}: close-orphan ${orphan.address} ${orphan.id} (${reason})`);
+  }
+
+  async #compareCalls(address: string, by: string): Promise<void> {
+    const { watch, log } = this.#options;
+    const { opened } = watch();
+    if (opened === undefined) throw new UserError('There are no manifests yet.');
+    await this.#comparisons.begin(opened, address);
+    log(`${by}: compare-calls ${address}`);
   }
 
   #keep(run: RunDetail): void {
@@ -261,30 +282,6 @@ export class WatchSource implements PageSource, RunObserver {
   #textOf(error: unknown): string {
     return this.#options.redact(messageOf(error));
   }
-}
-
-/** What a person decided, as a run that did nothing. */
-function decision(
-  result: 'paused' | 'resumed',
-  {
-    at,
-    by,
-    because = '',
-  }: Pick<ActionRequest, 'by'> & { readonly at: Date; readonly because?: string | undefined },
-): RunDetail {
-  const id = `${at.toISOString().replace(/[-:.]/g, '')}-${result}`;
-  const nothing = { facts: [], problems: [], resources: [], more: 0 };
-  return {
-    ...nothing,
-    id,
-    began: at,
-    seconds: 0,
-    result,
-    command: 'watch',
-    who: undefined,
-    askedBy: by,
-    summary: because,
-  };
 }
 
 function gone(): UserError {

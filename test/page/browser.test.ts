@@ -34,6 +34,7 @@ const looks: readonly (readonly [name: string, path: string, status?: number])[]
   ['long name', pathOf(names[1] ?? '')],
   ['right to left', pathOf(names[2] ?? '')],
   ['resource', pathOf(ADDRESS, 'resources', 'Agent/support-line')],
+  ['compare calls', `${pathOf(ADDRESS, 'actions', 'compare-calls')}?of=Agent/support-line`],
   ['gone resource', pathOf(ADDRESS, 'resources', 'Agent/none'), 404],
   ['run', pathOf(ADDRESS, 'runs', 'run-1')],
   ['gone run', pathOf(ADDRESS, 'runs', 'run-0'), 404],

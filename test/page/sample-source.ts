@@ -1,4 +1,5 @@
 import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
+import { impactSections } from '../../src/output/html/impact-html.ts';
 import {
   type ActionRequest,
   type ListQuery,
@@ -13,6 +14,7 @@ import {
 import { resourcesOf } from '../../src/page/report-standing.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { sampleReport } from '../operator/sample-report.ts';
+import { sampleImpact } from '../output/sample-impact.ts';
 import { richPlan } from '../output/sample-plan.ts';
 
 export const NOW = new Date('2030-01-02T12:00:00Z');
@@ -126,7 +128,12 @@ export class SampleSource implements PageSource {
       ],
       runs: [runOf('run-1', row.summary)],
       stateProblem: undefined,
-      actions: ['run', 'approve', 'reject', 'pause', 'resume', 'close-orphan'],
+      impacts: new Map([
+        ['Agent/support-line', { askedAt: at(5), html: impactSections(sampleImpact()), problem: undefined }],
+        ['Agent/billing', { askedAt: at(5), html: undefined, problem: undefined }],
+        ['Agent/other', { askedAt: at(5), html: undefined, problem: 'Agent/other was never published' }],
+      ]),
+      actions: ['run', 'approve', 'reject', 'pause', 'resume', 'close-orphan', 'compare-calls'],
     };
   }
 

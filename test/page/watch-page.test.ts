@@ -72,6 +72,51 @@ it('shows the workspace of a watch, starts a run and closes an orphan, each unde
   expect(JSON.parse(history.stdout).runs[0]).toMatchObject({ command: 'orphans close', asked_by: 'admin' });
 });
 
+it('compares the calls of the versions of an agent for who asks', async () => {
+  const calls = { perDay: 20, days: 2, versions: { '2': { session_outcome: { escalated: 1 } } } };
+  await using workspace = await testWorkspace(
+    {
+      'manifests/a.yaml': agentManifest('answering'),
+      'manifests/b.yaml': webhookManifest('hook', 'https://a.example'),
+    },
+    { seed: undefined, behaviour: { calls } },
+  );
+  await workspace.run('apply', '--auto-approve');
+  const [agent = ''] = workspace.emulator.world.agents.keys();
+  for (let version = 1; version <= 2; version++) workspace.emulator.dashboard.publishAgent(agent);
+  const watch = new WatchProcess(['--listen', '127.0.0.1:0', '--interval', '1h'], {
+    cwd: workspace.folder.root,
+    env: { VOXFORM_API_KEY: API_KEY, VOXFORM_WATCH_TOKEN: TOKEN },
+  });
+  const ask = asking(await watch.url());
+  await watch.until('run');
+  const signedIn = await ask('/sign-in', { form: { token: TOKEN } });
+  const headers = { cookie: signedIn.headers['set-cookie']?.[0]?.split(';')[0] ?? '' };
+  const path = '/workspaces/test/actions/compare-calls';
+  const resource = '/workspaces/test/resources/Agent/answering';
+  expect((await ask(resource)).text, 'not for a stranger').not.toContain('compare-calls');
+  expect((await ask(resource, { headers })).text).toContain(`${path}?of=Agent%2Fanswering`);
+  expect((await ask('/workspaces/test/resources/Webhook/hook', { headers })).text).not.toContain(
+    'compare-calls',
+  );
+  expect((await ask(`${path}?of=Agent/other`, { headers })).status).toBe(404);
+
+  const { text } = await ask(`${path}?of=Agent/answering`, { headers });
+  const form = /name="form" value="([^"]+)"/.exec(text)?.[1] ?? '';
+  expect((await ask(path, { headers, form: { form, of: 'Webhook/hook' } })).status).toBe(409);
+  const before = workspace.emulator.requests.length;
+  expect((await ask(path, { headers, form: { form, of: 'Agent/answering' } })).status).toBe(303);
+  const shown = async () => (await ask('/workspaces/test')).text;
+  await expect.poll(shown, { timeout: 20_000 }).toContain('Version 1 to version 2');
+  const page = await shown();
+  expect(page).toMatch(/session_outcome=escalated<\/span><\/td>.*?<strong>\+[\d.]+ points/s);
+  expect(page).toContain('class="publication"');
+  const asked = workspace.emulator.requests.slice(before).map((each) => each.path.replace(/\?.*/, ''));
+  expect(asked).toEqual([`/api/v1/agents/${agent}/versions`, '/api/v1/call-histories']);
+  watch.signal('SIGTERM');
+  expect(await watch.running.ended).toMatchObject({ code: 0 });
+});
+
 it('pauses and resumes a watch, and tells who did', async () => {
   await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('answering') });
   const watch = new WatchProcess(['--listen', '127.0.0.1:0', '--interval', '1s'], {

@@ -10,13 +10,25 @@ import { sharePlot } from './share-plot.ts';
 const MOST_PLOTS = 6;
 
 /** What the versions did to the calls, with a plot of each share over time, as a page of its own. */
-export function impactHtml({ document, overTime }: Impact, made: Date): string {
-  const { address, id, since, versions, notes } = document;
+export function impactHtml(impact: Impact, made: Date): string {
+  const { address, id, since, voxform_version } = impact.document;
   const where = [
     escapeMarkup(id),
     since === null ? '' : `calls since ${escapeMarkup(since)}`,
     timeHtml(made),
   ];
+  const body = [
+    `<header><h1>voxform impact: ${escapeMarkup(address)}</h1>`,
+    `<p class="where">${where.filter(Boolean).join(' · ')}</p></header><main>`,
+    impactSections(impact),
+    `</main><footer>voxform ${escapeMarkup(voxform_version)}</footer>`,
+  ];
+  return htmlPage({ title: `voxform impact: ${address}`, body: body.join('\n') });
+}
+
+/** The same without a head, for a page that has its own. */
+export function impactSections({ document, overTime }: Impact): string {
+  const { versions, notes } = document;
   const plots = shareFields.flatMap((field) => {
     const values = valuesOf(field, versions).slice(0, MOST_PLOTS);
     if (values.length === 0) return [];
@@ -24,22 +36,19 @@ export function impactHtml({ document, overTime }: Impact, made: Date): string {
       (value) =>
         `<figure><figcaption>${escapeMarkup(value)}</figcaption>${sharePlot({ field, value, versions, ...overTime })}</figure>`,
     );
-    return [`<h3><code>${field}</code></h3><div class="plots">${drawn.join('')}</div>`];
+    return [`<h4><code>${field}</code></h4><div class="plots">${drawn.join('')}</div>`];
   });
-  const body = [
-    `<header><h1>voxform impact: ${escapeMarkup(address)}</h1>`,
-    `<p class="where">${where.filter(Boolean).join(' · ')}</p></header><main>`,
+  return [
     comparedHtml(document),
-    '<section><h2>Versions</h2>',
-    versionsHtml(document),
-    '</section>',
-    plots.length === 0
-      ? ''
-      : `<section><h2>Shares over time <small>with their 95% intervals; a dashed line is a publication</small></h2>${plots.join('\n')}</section>`,
-    `<section><h2>Notes</h2><ul>${notes.map((note) => `<li>${escapeMarkup(note)}</li>`).join('')}</ul></section>`,
-    `</main><footer>voxform ${escapeMarkup(document.voxform_version)}</footer>`,
-  ];
-  return htmlPage({ title: `voxform impact: ${address}`, body: body.join('\n') });
+    `<h3>Versions</h3>${versionsHtml(document)}`,
+    ...(plots.length === 0
+      ? []
+      : [
+          '<h3>Shares over time <small>with their 95% intervals; a dashed line is a publication</small></h3>',
+          ...plots,
+        ]),
+    `<h3>Notes</h3><ul>${notes.map((note) => `<li>${escapeMarkup(note)}</li>`).join('')}</ul>`,
+  ].join('\n');
 }
 
 function comparedHtml({ compared, versions }: ImpactDocument): string {
@@ -47,7 +56,7 @@ function comparedHtml({ compared, versions }: ImpactDocument): string {
     return '<p class="summary">Only one published version: there is nothing to compare.</p>';
   const rows = comparedRows(compared, versions).map(({ title, before, after, said, difference }) => ({
     cells: [
-      `<code>${escapeMarkup(title)}</code>`,
+      `<span class="mono">${escapeMarkup(title)}</span>`,
       escapeMarkup(before),
       escapeMarkup(after),
       difference.verdict === 'too_few_calls'
@@ -61,7 +70,7 @@ function comparedHtml({ compared, versions }: ImpactDocument): string {
     `Version ${compared.to}`,
     'Difference (95% interval)',
   ];
-  return `<section><h2>Version ${compared.from} to version ${compared.to}</h2>${recordsHtml(titles, rows, true)}</section>`;
+  return `<h3>Version ${compared.from} to version ${compared.to}</h3>${recordsHtml(titles, rows, true)}`;
 }
 
 function versionsHtml({ versions }: ImpactDocument): string {
@@ -76,7 +85,7 @@ function versionsHtml({ versions }: ImpactDocument): string {
   const shares = shareFields.flatMap((field) =>
     valuesOf(field, versions).map((value) => ({
       cells: [
-        `<code>${escapeMarkup(`${field}=${value}`)}</code>`,
+        `<span class="mono">${escapeMarkup(`${field}=${value}`)}</span>`,
         ...versions.map((each) => shareText(each, field, value)),
       ],
     })),

@@ -84,7 +84,9 @@ ul.plain p{margin:0}
 .legend .kind::before{content:"";display:inline-block;width:10px;height:10px;margin-right:6px;border-radius:3px;background:currentColor}
 a{color:var(--ask)}
 li:target{outline:2px solid var(--ask);outline-offset:4px;border-radius:4px}
-h3{font-size:14px;margin:16px 0 4px}
+h3{font-size:15px;margin:24px 0 8px}
+h3 small{color:var(--faint);font-weight:400;font-size:13px}
+h4{font-size:13px;margin:12px 0 4px}
 .plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,320px),1fr));gap:8px 16px}
 .plots figure{margin:0;min-width:0;max-width:420px}
 .plots figcaption{font-size:13px;overflow-wrap:anywhere}

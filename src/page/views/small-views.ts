@@ -52,6 +52,12 @@ export const pageActionWords: Readonly<Record<ActionName, ActionWords>> = {
     effect:
       'The orphan leaves the list. Nothing changes on the platform: what was not deleted in the dashboard stays active.',
   },
+  'compare-calls': {
+    heading: 'Compare calls',
+    button: 'Compare',
+    effect:
+      'All calls of the last 30 days are read once, which may take minutes. The result is shown on the page of the workspace. Nothing changes.',
+  },
 };
 
 const closings = [

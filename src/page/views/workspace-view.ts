@@ -7,7 +7,7 @@ import { plural } from '../../output/plural.ts';
 import { planReport } from '../../output/report.ts';
 import type { Orphan } from '../../state/state-document.ts';
 import { may } from '../access/person.ts';
-import type { ActionName, ResourceRow, ShownProblem, WorkspaceDetail } from '../page-data.ts';
+import type { ActionName, ResourceRow, ShownImpact, ShownProblem, WorkspaceDetail } from '../page-data.ts';
 import { leftIn } from '../report-standing.ts';
 import { type Html, html, trusted } from './html.ts';
 import {
@@ -52,6 +52,7 @@ ${problems.map(problemPanel)}</div>
 <section id="plan" data-live><h2>Plan${checkedAt === undefined ? '' : html` <small>as of ${moment(checkedAt, now)}</small>`}</h2>${planPart(detail, context)}</section>
 <section id="todo" data-live>${todo(plan, detail.workspaceFlag, address)}</section>
 <section id="orphans" data-live>${orphansPart(detail, context)}</section>
+<div id="calls" data-live>${[...(detail.impacts ?? [])].map(([resource, impact]) => impactPanel(address, resource, { impact, now }))}</div>
 <section id="resources" data-live><h2>Resources</h2>${resourcesPart(detail, page)}</section>
 <div id="graph" data-live>${plan === undefined ? '' : trusted(referencesHtml(planReport(plan)))}</div>
 <section id="history" data-live><h2>History</h2>${detail.stateProblem === undefined ? '' : problemPanel({ heading: 'The history cannot be read', lines: [detail.stateProblem] })}
@@ -96,7 +97,7 @@ function actionButtons({ address, actions }: WorkspaceDetail, { visitor, missing
   return missingTokens === undefined ? html`` : html`<p class="faint">${missingTokens}</p>`;
 }
 
-function actionLink(address: string, action: ActionName, text: string, of?: string): Html {
+export function actionLink(address: string, action: ActionName, text: string, of?: string): Html {
   const path = `${pathOf(address, 'actions', action)}${of === undefined ? '' : `?of=${encodeURIComponent(of)}`}`;
   return html`<a class="button${action === 'approve' ? ' primary' : ''}" href="${path}">${text}</a>`;
 }
@@ -115,6 +116,20 @@ function todo(plan: PlanDocument | undefined, flag: string, workspace: string): 
     return html`<li><div>${resourceLink(workspace, address)} <span class="faint">${reason}</span><ul>${lines.map((line) => html`<li>${line}</li>`)}</ul></div></li>`;
   };
   return html`<h2>For a person (${open.length})</h2><ul class="tasks">${open.slice(0, RESOURCES_PER_PAGE).map(item)}</ul>${open.length > RESOURCES_PER_PAGE ? html`<p class="faint">and ${plural(open.length - RESOURCES_PER_PAGE, 'more resource')}</p>` : ''}`;
+}
+
+function impactPanel(
+  workspace: string,
+  resource: string,
+  { impact: { askedAt, html: figures, problem }, now }: { readonly impact: ShownImpact; readonly now: Date },
+): Html {
+  const body =
+    problem === undefined
+      ? figures === undefined
+        ? html`<p class="empty">Reading calls.</p>`
+        : trusted(figures)
+      : html`<p class="panel bad">${problem}</p>`;
+  return html`<section><h2>Calls of ${resourceLink(workspace, resource)} <small>last 30 days, as of ${moment(askedAt, now)}</small></h2>${body}</section>`;
 }
 
 function orphansPart(

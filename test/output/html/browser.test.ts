@@ -13,14 +13,12 @@ import { htmlReports } from '../../../src/output/html/html-report.ts';
 import { impactHtml } from '../../../src/output/html/impact-html.ts';
 import { driftReport, planReport } from '../../../src/output/report.ts';
 import { referenceGraph } from '../../../src/project/reference-graph.ts';
-import { compareVersions } from '../../../src/runs/impact/compare-versions.ts';
-import { type Impact, versionFigures } from '../../../src/runs/impact/measure-impact.ts';
-import { SharesOverTime, VersionTally } from '../../../src/runs/impact/tally.ts';
 import { hasBrowser, noBrowser, startBrowser } from '../../browser.ts';
 import { branchOffices } from '../branch-offices.ts';
 import { hostilePlan } from '../hostile-plan.ts';
 import { adoptions, sameChange } from '../many-resources.ts';
 import { applyHtml, driftHtml, planHtml } from '../rendered.ts';
+import { sampleImpact } from '../sample-impact.ts';
 import { change, plan, resource, richPlan } from '../sample-plan.ts';
 import { evil } from '../sample-styles.ts';
 
@@ -121,7 +119,7 @@ const pages: Readonly<Record<string, () => string>> = {
   'hostile-apply': () => applyHtml(reportOf(hostile())),
   'hostile-graph': () => graphHtml(groupedGraph(planGraph(hostile()), 'none'), { workspace: payload }),
   'long-names': () => planHtml(longNames),
-  'hostile-impact': () => impactHtml(hostileImpact(), made),
+  'hostile-impact': () => impactHtml(sampleImpact(payload), made),
   many: () => planHtml(plan([...sameChange, ...drifted, ...blocked], { warnings: sameWarning }), { made }),
   'several-plans': () =>
     htmlReports(
@@ -129,37 +127,6 @@ const pages: Readonly<Record<string, () => string>> = {
       { made },
     ),
 };
-
-/** Values of calls are the platform's. */
-function hostileImpact(): Impact {
-  const tally = new VersionTally();
-  const overTime = new SharesOverTime();
-  for (let hour = 0; hour < 400; hour++) {
-    const outcomes = [payload, '__proto__', 'constructor', `${'long_'.repeat(40)}${hour % 3}`];
-    const call = { session_outcome: outcomes[hour % 4], end_reason: null, duration: '99:99:99', cost: -1 };
-    tally.add(call);
-    overTime.add(hour * 3_600_000, call);
-  }
-  const sides = [
-    { version: 1, tally },
-    { version: 2, tally: new VersionTally() },
-  ] as const;
-  const versions = sides.map((side) =>
-    versionFigures(
-      { version: side.version, published_at: new Date(0).toISOString(), until: null, from: 0 },
-      side.tally,
-    ),
-  );
-  return {
-    document: {
-      ...{ format_version: 1, voxform_version: payload, workspace: payload, workspace_id: payload },
-      ...{ address: `Agent/${payload}`, id: payload, since: payload, versions, notes: [payload] },
-      compared: compareVersions(...sides),
-      left_out: { near_publication: 0, without_start: 0 },
-    },
-    overTime: { periods: overTime.periods, width: overTime.width },
-  };
-}
 
 /** What a page is asked for in the browser; as text, because this project knows nothing of a browser's types. */
 const FACTS = `(() => {

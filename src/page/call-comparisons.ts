@@ -1,0 +1,64 @@
+import { impactSections } from '../output/html/impact-html.ts';
+import { UserError } from '../problems/user-error.ts';
+import { measureImpact } from '../runs/impact/measure-impact.ts';
+import type { OpenWorkspace } from '../runs/open-workspace.ts';
+import { versionedRecord } from '../runs/versioned-record.ts';
+import type { ShownImpact } from './page-data.ts';
+
+interface ComparisonOptions {
+  now(): Date;
+  textOf(error: unknown): string;
+  /** Strikes out secrets. */
+  redact(text: string): string;
+  /** Told whenever there is something else to show. */
+  changed(): void;
+}
+
+/** Calls before are not read. */
+const MILLISECONDS = 30 * 24 * 60 * 60 * 1000;
+const MOST_KEPT = 5;
+
+/** The calls of versions, read in the background for people who ask: one at a time, because all calls must be read. */
+export class CallComparisons {
+  readonly #options: ComparisonOptions;
+  readonly #shown = new Map<string, ShownImpact>();
+
+  constructor(options: ComparisonOptions) {
+    this.#options = options;
+  }
+
+  /** By the address of the resource. */
+  get shown(): ReadonlyMap<string, ShownImpact> {
+    return this.#shown;
+  }
+
+  /**
+   * Begins to read the calls of a resource.
+   * @throws UserError where that is not possible now.
+   */
+  async begin(opened: OpenWorkspace, address: string): Promise<void> {
+    const { now, redact, textOf } = this.#options;
+    const { id, versions } = versionedRecord(address, await opened.stateAhead());
+    if ([...this.#shown.values()].some((each) => (each.html ?? each.problem) === undefined))
+      throw new UserError('Calls are being read already. Try again when that is done.');
+    const askedAt = now();
+    const since = new Date(askedAt.getTime() - MILLISECONDS).toISOString();
+    const show = (shown: Pick<ShownImpact, 'html' | 'problem'>) => this.#show(address, { askedAt, ...shown });
+    show({ html: undefined, problem: undefined });
+    const { workspace } = opened;
+    void opened
+      .withClient({}, (client) => measureImpact({ address, id, versions, client, workspace, since }))
+      .then(
+        (impact) => show({ html: redact(impactSections(impact)), problem: undefined }),
+        (error: unknown) => show({ html: undefined, problem: textOf(error) }),
+      );
+  }
+
+  #show(address: string, shown: ShownImpact): void {
+    this.#shown.delete(address);
+    this.#shown.set(address, shown);
+    const [oldest = ''] = this.#shown.keys();
+    if (this.#shown.size > MOST_KEPT) this.#shown.delete(oldest);
+    this.#options.changed();
+  }
+}

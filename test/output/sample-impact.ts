@@ -1,0 +1,32 @@
+import { compareVersions } from '../../src/runs/impact/compare-versions.ts';
+import { type Impact, versionFigures } from '../../src/runs/impact/measure-impact.ts';
+import { SharesOverTime, VersionTally } from '../../src/runs/impact/tally.ts';
+
+/** Two versions, the second one without calls. @param text stands wherever the platform could have put it. */
+export function sampleImpact(text = 'escalated'): Impact {
+  const tally = new VersionTally();
+  const overTime = new SharesOverTime();
+  for (let hour = 0; hour < 400; hour++) {
+    const outcomes = [text, '__proto__', 'constructor', `${'long_'.repeat(40)}${hour % 3}`];
+    const call = { session_outcome: outcomes[hour % 4], end_reason: null, duration: '99:99:99', cost: -1 };
+    tally.add(call);
+    overTime.add(hour * 3_600_000, call);
+  }
+  const sides = [
+    { version: 1, tally },
+    { version: 2, tally: new VersionTally() },
+  ] as const;
+  const published_at = new Date(0).toISOString();
+  return {
+    document: {
+      ...{ format_version: 1, voxform_version: text, workspace: text, workspace_id: text },
+      ...{ address: `Agent/${text}`, id: text, since: text, notes: [text] },
+      versions: sides.map(({ version, tally: calls }) =>
+        versionFigures({ version, published_at, until: null, from: 0 }, calls),
+      ),
+      compared: compareVersions(...sides),
+      left_out: { near_publication: 0, without_start: 0 },
+    },
+    overTime: { periods: overTime.periods, width: overTime.width },
+  };
+}
