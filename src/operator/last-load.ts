@@ -1,6 +1,7 @@
 import type { ComparedDrafts } from '../engine/observe/plan-publications.ts';
 import { SeenFiles } from '../files/input-files.ts';
 import { type DocumentCache, DocumentMemory } from '../manifests/document-cache.ts';
+import { AnswerMemory } from '../platform/answer-memory.ts';
 import type { RuleSet } from '../policies/rule.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import { parserWithMemory } from '../state/document-text.ts';
@@ -29,6 +30,7 @@ export class LastLoad {
   /** Parses the state; one that did not change is known. */
   readonly parseState = parserWithMemory();
   readonly comparedDrafts: ComparedDrafts = new Map();
+  readonly answers = new AnswerMemory();
   readonly #documents: DocumentCache;
   readonly #now: (() => number) | undefined;
   #last: { readonly key: string; readonly seen: SeenFiles; readonly load: LoadedFiles } | undefined;

@@ -70,8 +70,8 @@ export async function loadVersion(
       return { project, workspace, inputs, desired, ruleSet };
     });
     inputs = load.inputs;
-    const { parseState, comparedDrafts } = last;
-    const opened = new OpenWorkspace({ ...context, parseState, comparedDrafts }, load);
+    const { parseState, comparedDrafts, answers } = last;
+    const opened = new OpenWorkspace({ ...context, parseState, comparedDrafts, answers }, load);
     opened.know(load.desired);
     opened.ruleSet = load.ruleSet;
     const { resources } = load.desired;

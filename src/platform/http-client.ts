@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { UserError } from '../problems/user-error.ts';
+import type { AnswerMemory } from './answer-memory.ts';
 import type { IdentifiedRecord, PlatformClient, RecordCollection, Schema } from './client.ts';
 import { type Query, queryText } from './connection.ts';
 import { heldList, PER_PAGE, pages, passingList, type RecordPage } from './pages.ts';
@@ -27,12 +28,19 @@ interface ClientOptions {
   readonly workspaceId: string;
   /** `hidden` by default: whatever acts on a record must find the forms that it expects. */
   readonly odd?: OddFields | undefined;
+  /** Of one who reads the same records of this workspace again and again. */
+  readonly memory?: AnswerMemory | undefined;
 }
 
 /** The platform's API over HTTP. Its methods throw `UserError` for an id that no path can hold. */
-export function createClient({ transport, workspaceId, odd = 'hidden' }: ClientOptions): PlatformClient {
+export function createClient({
+  transport,
+  workspaceId,
+  odd = 'hidden',
+  memory,
+}: ClientOptions): PlatformClient {
   const workspaceCheck = new WorkspaceCheck(workspaceId);
-  const requests = requestsOver(transport, odd, workspaceCheck);
+  const requests = requestsOver(transport, { odd, workspaceCheck, memory });
   const { get, write, list } = requests;
   const collection = <T extends IdentifiedRecord>(name: string, record: Schema<T>): RecordCollection<T> => {
     const path = `/api/v1/${name}`;
@@ -74,6 +82,7 @@ export function createClient({ transport, workspaceId, odd = 'hidden' }: ClientO
     writingUntil: (heldBackBy) =>
       createClient({
         workspaceId,
+        memory,
         transport: {
           get atOnce() {
             return transport.atOnce;
@@ -92,7 +101,13 @@ function byId({ id }: { readonly id: string | number }): string | number {
 
 type CallRange = Omit<CallFilter, 'per_page' | 'cursor'>;
 
-function requestsOver(transport: Sending, odd: OddFields, workspaceCheck: WorkspaceCheck) {
+interface Parsing {
+  readonly odd: OddFields;
+  readonly workspaceCheck: WorkspaceCheck;
+  readonly memory: AnswerMemory | undefined;
+}
+
+function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsing) {
   const ask = async (path: string, query: Query) => {
     const asked: RequestLine = { method: 'GET', path: path + queryText(query) };
     return { asked, answer: await transport.send(asked) };
@@ -116,9 +131,14 @@ function requestsOver(transport: Sending, odd: OddFields, workspaceCheck: Worksp
   return {
     /** @param id of the record: an answer with another one would have that one written over. */
     async get<T extends IdentifiedRecord>(schema: z.ZodType<T>, path: string, id?: string): Promise<T> {
-      const { asked, answer } = await ask(path, {});
-      const record = readRecord(schema, asked, { odd, answer });
+      const asked: RequestLine = { method: 'GET', path };
+      const known = memory?.get(path);
+      const answer = await transport.send({ ...asked, lastDigest: memory && (known?.digest ?? '') });
+      const { digest } = answer;
+      const isKnown = known !== undefined && digest === known.digest;
+      const record = isKnown ? (known.record as T) : readRecord(schema, asked, { odd, answer });
       if (id !== undefined) refuseOther(record, { id, asked, answer });
+      if (digest !== undefined && !isKnown) memory?.set(path, { digest, record });
       workspaceCheck.admits(record);
       return record;
     },

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
@@ -45,12 +46,16 @@ export interface TransportRequest {
   readonly body?: unknown;
   /** Once it aborts, the request is not sent any more, unless an earlier try at it may have been carried out. */
   readonly heldBackBy?: AbortSignal | undefined;
+  /** Of the last answer, empty where there was none. Where it is given, the answer has its digest, and no body if that is the same. */
+  readonly lastDigest?: string | undefined;
 }
 
 export interface TransportAnswer {
   readonly status: number;
   readonly body: unknown;
   readonly requestId: string | undefined;
+  /** SHA-256 of the bytes of the body. */
+  readonly digest?: string | undefined;
 }
 
 interface OpenCall {
@@ -146,7 +151,7 @@ export class Transport {
       const result = await this.#attempt(call, tries, turn);
       if (mayHaveTakenEffect(call.method, result)) outcome = 'lost';
       this.#hasAnswered ||= result.type === 'answer';
-      if (result.type === 'answer' && isSuccess(result.status)) return this.#succeed(result, failed);
+      if (result.type === 'answer' && isSuccess(result.status)) return this.#succeed(request, result, failed);
       const isPointless = !this.#hasAnswered && isClosedLocalPort(this.#host, result);
       if (isPointless || !isRetried(call.method, result, tries)) throw failureOf(failed(), result);
       const status = result.type === 'answer' && isRefusal(result.status) ? result.status : undefined;
@@ -254,15 +259,22 @@ export class Transport {
     );
   }
 
-  #succeed(result: AttemptResult & { type: 'answer' }, failed: () => FailedCall): TransportAnswer {
+  #succeed(
+    request: TransportRequest,
+    result: AttemptResult & { type: 'answer' },
+    failed: () => FailedCall,
+  ): TransportAnswer {
     const { status } = result;
     const requestId = requestIdOf(result.headers, this.#redact);
+    const digest = request.lastDigest === undefined ? undefined : hash('sha256', result.body);
+    if (digest !== undefined && digest === request.lastDigest)
+      return { status, body: undefined, requestId, digest };
     const contentType = result.headers['content-type'];
     const decoded = decodeJson(result.body, { contentType, redact: this.#redact });
     if ('problem' in decoded) {
       throw malformed(failed(), { status, requestId }, oneLine(decoded.problem, 200, this.#redact));
     }
-    return { status, body: decoded.value, requestId };
+    return { status, body: decoded.value, requestId, digest };
   }
 
   #failed(call: OpenCall, outcome: RequestOutcome, tries: number): FailedCall {

@@ -134,7 +134,7 @@ export class OpenWorkspace extends StateAccess {
 
   /** A client of the platform. To be closed. With odd fields `kept` it is for showing records, never for acting on them. */
   connect(options: PlatformOptions, odd?: OddFields): PlatformClient {
-    const { log, interrupts, onRequest, shared } = this.#context;
+    const { log, interrupts, onRequest, shared, answers } = this.#context;
     const { limits } = this.project;
     const { proxy, ca } = this.network(this.workspace.baseUrl);
     if (proxy !== undefined) log.debug(`through the proxy ${proxy.shown} (${proxy.variable})`);
@@ -158,7 +158,9 @@ export class OpenWorkspace extends StateAccess {
         log.debug(`${method} ${path} ${status ?? error} ${Math.round(milliseconds)} ms${again}`);
       },
     });
-    const client = createClient({ transport, workspaceId: this.workspace.workspaceId, odd });
+    const memory = odd === undefined ? answers : undefined;
+    memory?.beginRound();
+    const client = createClient({ transport, workspaceId: this.workspace.workspaceId, odd, memory });
     const close = async (): Promise<void> => {
       const { foreign } = client.workspaceCheck;
       if (foreign > 0)

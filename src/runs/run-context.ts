@@ -1,4 +1,5 @@
 import type { ComparedDrafts } from '../engine/observe/plan-publications.ts';
+import type { AnswerMemory } from '../platform/answer-memory.ts';
 import type { JointLimit } from '../platform/joint-limit.ts';
 import type { RequestEvent } from '../platform/transport-options.ts';
 import type { OtherPolicies } from '../policies/policy-source.ts';
@@ -49,10 +50,10 @@ export interface RunContext {
   readonly onWorkspace?: ((flag: string) => void) | undefined;
   /** Told after every try of a request. */
   readonly onRequest?: ((event: RequestEvent) => void) | undefined;
-  /** Of a program that reads the state of one workspace again and again. */
+  /** These of a program that plans one workspace again and again. */
   readonly parseState?: StoreUser['parse'];
-  /** Of a program that plans one workspace again and again. */
   readonly comparedDrafts?: ComparedDrafts;
+  readonly answers?: AnswerMemory;
   /** Where a test makes the run die. */
   readonly failPoint: ((name: FailPoint) => void) | undefined;
 }

@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest';
+import { AnswerMemory } from '../../src/platform/answer-memory.ts';
+import { createClient } from '../../src/platform/http-client.ts';
+import { listenHttp } from './listen.ts';
+import { failureFrom, openTransport } from './open-transport.ts';
+
+const agent = (name: string, more: object = {}) => ({ data: { id: '01A', name, ...more } });
+
+/** Reads the same agent in rounds, one for each answer of the server. */
+async function readings(...answers: readonly unknown[]) {
+  const memory = new AnswerMemory();
+  const { url } = await listenHttp((_request, response, count) => {
+    const answer = answers[count - 1];
+    response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(answer ?? { message: 'no such agent' }));
+  });
+  return {
+    memory,
+    round() {
+      memory.beginRound();
+      const { transport } = openTransport({ baseUrl: url });
+      return createClient({ transport, workspaceId: 'own', memory });
+    },
+  };
+}
+
+it('gives the record of an answer with the same bytes again, and reads every other one anew', async () => {
+  const { round } = await readings(agent('a'), agent('a'), agent('b'), agent('a'));
+  const first = await round().agents.get('01A');
+  expect(await round().agents.get('01A')).toBe(first);
+  expect(await round().agents.get('01A')).toMatchObject({ name: 'b' });
+  const last = await round().agents.get('01A');
+  expect(last).toEqual(first);
+  expect(last).not.toBe(first);
+});
+
+it('hides no answer that is an error, or that comes after one', async () => {
+  const { round } = await readings(agent('a'), undefined, { data: 'gone' }, agent('b'));
+  await round().agents.get('01A');
+  expect(await failureFrom(round().agents.get('01A'))).toMatchObject({ status: 404, saysMissing: true });
+  expect(await failureFrom(round().agents.get('01A'))).toMatchObject({ reason: 'malformed' });
+  expect(await round().agents.get('01A')).toMatchObject({ name: 'b' });
+});
+
+it('has each round check the workspace of what it reads', async () => {
+  const foreign = agent('a', { workspace_id: 'other' });
+  const { round } = await readings(foreign, foreign);
+  for (const client of [round(), round()]) {
+    await client.agents.get('01A');
+    expect(() => client.workspaceCheck.refuseWrongWorkspace()).toThrow('other');
+  }
+});
+
+it('forgets what a whole round did not ask for', async () => {
+  const { memory, round } = await readings(agent('a'), agent('a'));
+  const first = await round().agents.get('01A');
+  expect(await round().agents.get('01A')).toBe(first);
+  memory.beginRound();
+  memory.beginRound();
+  expect(memory.get('/api/v1/agents/01A')).toBeUndefined();
+});
