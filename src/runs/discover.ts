@@ -59,7 +59,7 @@ export async function discoverEach(
   input: Discovering,
   take: (kind: Kind, found: FoundRecord) => void,
 ): Promise<DiscoveryNotes> {
-  const progress = new ReadCounter(input.onProgress);
+  const progress = new ReadCounter(input.onProgress, input.client);
   const missed: Missed[] = [];
   const search = { ...input, progress, missed, take };
   for (const kind of (input.kinds ?? kinds).values()) {

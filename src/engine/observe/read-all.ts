@@ -38,7 +38,7 @@ interface Reading extends ReadingAll {
  */
 export async function readAll(bindings: readonly Binding[], options: ReadingAll): Promise<Observed> {
   const records = new Map<Address, Observation>();
-  const reading = { ...options, progress: new ReadCounter(options.onProgress), records };
+  const reading = { ...options, progress: new ReadCounter(options.onProgress, options.client), records };
   const wanted: Binding[] = [];
   for (const binding of bindings) {
     if (options.refresh || binding.entry === undefined) wanted.push(binding);

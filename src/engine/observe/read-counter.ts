@@ -1,3 +1,5 @@
+import type { PlatformClient } from '../../platform/client.ts';
+
 /** Told while observing, in records. */
 export interface ReadProgress {
   readonly done: number;
@@ -17,9 +19,12 @@ export class ReadCounter {
   #inFlight = 0;
   #lists = 0;
   readonly #tell: OnReadProgress;
+  readonly #client: Pick<PlatformClient, 'atOnce'> | undefined;
 
-  constructor(tell?: OnReadProgress) {
+  /** @param client sends no more of them at once than it may. */
+  constructor(tell?: OnReadProgress, client?: Pick<PlatformClient, 'atOnce'>) {
     this.#tell = tell;
+    this.#client = client;
   }
 
   expect(count: number): void {
@@ -56,7 +61,7 @@ export class ReadCounter {
     this.#tell?.({
       done: this.#done,
       total: this.#total,
-      inFlight: this.#inFlight,
+      inFlight: Math.min(this.#inFlight, this.#client?.atOnce ?? this.#inFlight),
       growing: this.#lists > 0,
     });
   }
