@@ -73,6 +73,7 @@ dd{margin:0;overflow-wrap:anywhere}
 .tasks p{margin:2px 0 0}
 .filter{display:flex;flex-wrap:wrap;gap:8px 12px;align-items:flex-end;margin:12px 0}
 .filter label{display:flex;flex-direction:column;font-size:13px;color:var(--faint);min-width:0;flex:1 1 150px}
+.filter button,.filter .button{padding-block:7px}
 input[type=text],input[type=search],input[type=password],select,textarea{font:inherit;width:100%;padding:6px 10px;border:1px solid var(--wire);border-radius:6px;background:var(--paper);color:var(--ink);min-width:0;min-height:36px}
 .narrow{max-width:460px;margin:24px auto}
 .narrow form label,.confirm label{display:block;margin:12px 0;max-width:460px}
