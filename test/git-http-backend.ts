@@ -12,6 +12,10 @@ export async function gitAnswer(
   const child = spawn('git', ['http-backend'], {
     env: {
       ...process.env,
+      // As hosts tidy up: not after each push.
+      GIT_CONFIG_COUNT: '1',
+      GIT_CONFIG_KEY_0: 'receive.autogc',
+      GIT_CONFIG_VALUE_0: 'false',
       GIT_PROJECT_ROOT: folder,
       GIT_HTTP_EXPORT_ALL: '1',
       // Whoever got here may push.

@@ -70,7 +70,7 @@ const trials: readonly Trial[] = [
     sources: true,
   },
   { name: 'everything at once', ...ALL, restarts: true, transactions: true },
-  { name: 'everything at once, for a moment', ...ALL, short: true, steps: 2 },
+  { name: 'everything at once, for a moment', ...ALL, short: true, steps: 1 },
   { name: 'the process of an embedded database is killed', isEmbedded: true, kills: true, swallows: true },
 ];
 
@@ -90,7 +90,7 @@ async function serveUnder(trial: Trial, bench: Bench, random: Random): Promise<v
   const database = trial.isEmbedded
     ? undefined
     : stack.use(await ownDatabase({ isAlone: trial.restarts ?? false }));
-  const projects = Array.from({ length: trial.short ? 5 : random.int(6, 14) }, (_, index) => `p${index}`);
+  const projects = Array.from({ length: trial.short ? 3 : random.int(6, 14) }, (_, index) => `p${index}`);
   const editions = new Map(projects.map((project) => [project, 1]));
   const ground = stack.use(
     await FleetGround.open({

@@ -33,7 +33,7 @@ const attacks: readonly Attack[] = [
     name: 'kills and lost answers at once',
     needsProxy: true,
     short: true,
-    run: (...given) => storms(given, { rounds: 1, kills: true, cuts: true, most: 3 }),
+    run: (...given) => storms(given, { rounds: 1, kills: true, cuts: true, most: 2 }),
   },
   { name: 'a holder freezes, and is taken over', run: freezes },
   { name: 'a store that is down for a while', needsProxy: true, run: isDownForAWhile },

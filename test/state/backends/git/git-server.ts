@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { appendFileSync, cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { gitAnswer } from '../../../git-http-backend.ts';
 
@@ -16,12 +17,27 @@ export function git(folder: string, ...args: string[]): string {
 
 /** Makes the folder a repository with a commit, whose remote `origin` is a bare one. @returns the path of that. */
 export function newRepository(folder: string, bare = path.join(folder, 'origin.git')): string {
-  mkdirSync(folder, { recursive: true });
-  execFileSync('git', ['init', '--quiet', '--bare', '--template=', bare]);
-  execFileSync('git', ['init', '--quiet', '--template=', '-b', 'main', folder]);
-  git(folder, 'remote', 'add', 'origin', bare);
-  git(folder, 'commit', '--quiet', '--allow-empty', '-m', 'manifests');
+  cpSync(path.join(template(), 'clone'), folder, { recursive: true });
+  if (!existsSync(bare)) cpSync(path.join(template(), 'bare'), bare, { recursive: true });
+  const fetch = '+refs/heads/*:refs/remotes/origin/*';
+  const origin = `[remote "origin"]\n\turl = ${JSON.stringify(bare)}\n\tfetch = ${fetch}\n`;
+  appendFileSync(path.join(folder, '.git/config'), origin);
   return bare;
+}
+
+let made: string | undefined;
+
+/** What new repositories are copies of: making one takes several processes. */
+function template(): string {
+  if (made !== undefined) return made;
+  const folder = mkdtempSync(path.join(tmpdir(), 'voxform-git-template-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const [clone, bare] = [path.join(folder, 'clone'), path.join(folder, 'bare')];
+  execFileSync('git', ['init', '--quiet', '--bare', '--template=', bare]);
+  execFileSync('git', ['init', '--quiet', '--template=', '-b', 'main', clone]);
+  git(clone, 'commit', '--quiet', '--allow-empty', '-m', 'manifests');
+  made = folder;
+  return folder;
 }
 
 /** What becomes of a request: nothing more is done than to `cut` it, or its answer is `swallowed` once all is done. */

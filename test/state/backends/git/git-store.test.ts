@@ -97,7 +97,7 @@ describe('a state in a ref of Git', () => {
 
   it.each<{ push: number; fault: Fault }>([
     ...[0, 2].map((push) => ({ push, fault: 'cut' as const })),
-    ...[0, 1, 2, 3, 4].map((push) => ({ push, fault: 'swallowed' as const })),
+    ...[0, 1, 2, 4].map((push) => ({ push, fault: 'swallowed' as const })),
   ])('loses nothing and does nothing twice where push $push is $fault', async ({ push, fault }) => {
     const { bare, server, machine } = await served();
     let pushes = 0;
@@ -201,7 +201,7 @@ describe('a state in a ref of Git', () => {
 
   it('shares the objects of a machine with other runs of it, which begin at once', async () => {
     const { machine } = await served();
-    const refs = ['a', 'b', 'c', 'd'].map((name) => `refs/voxform/${name}`);
+    const refs = ['a', 'b'].map((name) => `refs/voxform/${name}`);
     const [one, other] = [machine(), machine()];
     await Promise.all(refs.map((ref) => run(one.store({ ref }), [ref])));
     const read = await Promise.all([...refs, ...refs].map((ref) => resourcesOf(other.store({ ref }))));
