@@ -1,37 +1,47 @@
 import { Guesses } from '../operator/health/guesses.ts';
 import { type Listener, listen } from '../operator/health/listener.ts';
-import type { Metrics } from '../operator/health/metrics.ts';
+import { createMetrics } from '../operator/health/metrics.ts';
 import { isReady, statusJson } from '../operator/health/status-json.ts';
 import { messageOf } from '../operator/messages.ts';
+import type { WatchPolicy } from '../operator/reconciler.ts';
 import type { Watch } from '../operator/watch.ts';
 import { oneToken } from '../page/access/access-tokens.ts';
 import { sessionsInMemory } from '../page/access/sessions.ts';
 import { createPage } from '../page/page-app.ts';
-import type { WatchSource } from '../page/watch-source.ts';
+import { WatchSource } from '../page/watch-source.ts';
+import { VERSION } from '../version.ts';
 import type { Context } from './context.ts';
 import { LISTEN_TOKEN, listenToken, type PageAddress } from './page-address.ts';
 
-interface WatchListening {
+interface WatchPageOptions {
   readonly address: PageAddress;
-  readonly watch: Watch;
-  readonly mode: string;
   /** Of the manifests. */
   readonly source: string;
-  readonly metrics: Metrics;
-  readonly pages: WatchSource;
+  /** The interval is in seconds. */
+  readonly flags: Pick<WatchPolicy, 'mode' | 'lockTimeout'> & { readonly interval: number };
+  watch(): Watch;
 }
 
 /** Milliseconds between two looks for what an open page does not show yet. */
 const LOOK = 1000;
 
-export async function listenForWatch(
-  context: Context,
-  { address, watch, mode, source, metrics, pages }: WatchListening,
-): Promise<Listener> {
+/** The figures of a watch and its page, which both observe its runs, and the listener that serves them. */
+export function watchPage(context: Context, { address, source, flags, watch }: WatchPageOptions) {
   const { redactor, log, now } = context;
+  const redact = (text: string) => redactor.redact(text);
+  const metrics = createMetrics(VERSION);
+  const pages = new WatchSource({
+    watch,
+    source,
+    mode: flags.mode,
+    intervalSeconds: flags.interval,
+    lockTimeout: flags.lockTimeout,
+    now,
+    redact,
+    log: (message) => log.entry('info', message, { event: 'page' }),
+  });
   const token = listenToken(context);
   const guesses = new Guesses({ now: () => performance.now() });
-  const redact = (text: string) => redactor.redact(text);
   const page = createPage({
     ...address,
     tokens: oneToken(token, LISTEN_TOKEN),
@@ -43,20 +53,30 @@ export async function listenForWatch(
     onError: (error) => log.entry('error', messageOf(error), { event: 'page-failed' }),
     every: LOOK,
   });
-  const listener = await listen({
-    ...address,
-    token,
-    isReady: () => isReady(watch.status),
-    status: () => statusJson(watch.status, source, mode),
-    metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
-    reconcile: () => watch.trigger('request'),
-    redact,
-    guesses,
-    page: page.listener,
-  });
-  const close = (): Promise<void> => {
-    page.close();
-    return listener.close();
+  const open = () =>
+    listen({
+      ...address,
+      token,
+      isReady: () => isReady(watch().status),
+      status: () => statusJson(watch().status, source, flags.mode),
+      metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
+      reconcile: () => watch().trigger('request'),
+      redact,
+      guesses,
+      page: page.listener,
+    });
+  return {
+    metrics,
+    pages,
+    async listen(): Promise<Listener> {
+      const { url, close } = await open();
+      return {
+        url,
+        close() {
+          page.close();
+          return close();
+        },
+      };
+    },
   };
-  return { url: listener.url, close };
 }

@@ -16,7 +16,6 @@ import { ExitCode, misuse } from '../../problems/user-error.ts';
 import type { LocalPaths } from '../../project/local-paths.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import type { RunContext } from '../../runs/run-context.ts';
-import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import { pageAddress } from '../page-address.ts';
 import type { PageFlags } from '../page-flags.ts';
@@ -52,29 +51,24 @@ export async function watch(given: Context, flags: WatchFlags): Promise<number> 
   if (flags.git === undefined) await refuseNothing(context);
   await log.begin(terminal.isWatched ? 'text' : 'json');
 
-  const metrics = address && (await import('../../operator/health/metrics.ts')).createMetrics(VERSION);
+  const page =
+    address &&
+    (await import('../watch-page.ts')).watchPage(context, {
+      address,
+      source: source.name,
+      flags,
+      watch: () => watch,
+    });
   const deliveries = new Deliveries({ clock: systemClock, random: Math.random });
   const notifier = new Notifier({
     log,
     deliveries,
     redact: redactor.redact,
-    onResult: (result) => metrics?.notification(result),
+    onResult: (result) => page?.metrics.notification(result),
     memory: notifiedDriftIn(path.join(flags.git === undefined ? projectFolder : cwd, '.voxform', 'cache')),
   });
-  const pages =
-    address &&
-    new (await import('../../page/watch-source.ts')).WatchSource({
-      watch: () => watch,
-      source: source.name,
-      mode: flags.mode,
-      intervalSeconds: flags.interval,
-      lockTimeout: flags.lockTimeout,
-      now: context.now,
-      redact: redactor.redact,
-      log: (message) => log.entry('info', message, { event: 'page' }),
-    });
   const watch: Watch = new Watch({
-    context: { ...context, log: timed(log), onRequest: requestListener(context, metrics) },
+    context: { ...context, log: timed(log), onRequest: requestListener(context, page?.metrics) },
     log,
     source,
     local: flags.git === undefined ? undefined : placesOf(cwd, flags),
@@ -83,26 +77,12 @@ export async function watch(given: Context, flags: WatchFlags): Promise<number> 
     timing: timingOf(flags),
     observers: [
       notifier,
-      ...(metrics === undefined ? [] : [metrics]),
-      ...(pages === undefined ? [] : [pages]),
+      ...(page === undefined ? [] : [page.metrics, page.pages]),
       ...(tracing === undefined ? [] : [traced(tracing, redactor)]),
     ],
     watchFiles: (changed) => filesOf(context, source, changed),
   });
-  const listener =
-    address &&
-    metrics &&
-    pages &&
-    (await (
-      await import('../watch-page.ts')
-    ).listenForWatch(context, {
-      address,
-      watch,
-      mode: flags.mode,
-      source: source.name,
-      metrics,
-      pages,
-    }));
+  const listener = await page?.listen();
 
   interrupts.patient = true;
   interrupts.onHangup = () => watch.trigger('hangup');
@@ -123,13 +103,8 @@ export async function watch(given: Context, flags: WatchFlags): Promise<number> 
   try {
     const isClean = await watch.untilStopped();
     await deliveries.flush(Math.max(0, endsAt - systemClock.now()));
-    log.entry(
-      isClean ? 'info' : 'warning',
-      isClean ? 'stopped' : 'stopped before all requests in flight finished',
-      {
-        event: 'ended',
-      },
-    );
+    if (isClean) log.entry('info', 'stopped', { event: 'ended' });
+    else log.entry('warning', 'stopped before all requests in flight finished', { event: 'ended' });
     return isClean ? ExitCode.ok : ExitCode.error;
   } finally {
     await listener?.close();
