@@ -25,14 +25,7 @@ export function isPassed(
   return last.serial > serial || (last.serial === serial && last.write !== write);
 }
 
-/** None of these ever rejects: a machine that keeps no marks works as well, and only notices less. */
-export interface Marks {
-  read(document: StateDocument): Promise<StateMark | undefined>;
-  /** Those of every state of a workspace of this platform. */
-  of(workspaceId: string): Promise<readonly StateMark[]>;
-  /** Keeps the write unless a higher one is known. */
-  raise(document: StateDocument, statePath: string): Promise<void>;
-}
+export type Marks = ReturnType<typeof createMarks>;
 
 interface MarksOptions {
   /** Absolute; made where it is not there. */
@@ -42,8 +35,11 @@ interface MarksOptions {
   debug(message: string): void;
 }
 
-/** Marks in files of a user's own. */
-export function createMarks({ folder, baseUrl, debug }: MarksOptions): Marks {
+/**
+ * Marks in files of a user's own. Nothing done with them ever rejects: a machine that keeps no marks works as well, and only notices
+ * less.
+ */
+export function createMarks({ folder, baseUrl, debug }: MarksOptions) {
   const platform = baseUrl === undefined ? undefined : platformOf(baseUrl);
   const fileOf = ({ lineage, workspace_id }: StateDocument): string =>
     path.join(folder, `${partOf(workspace_id)}-${partOf(lineage)}.json`);
@@ -58,7 +54,8 @@ export function createMarks({ folder, baseUrl, debug }: MarksOptions): Marks {
   const read = (document: StateDocument) => readFrom(fileOf(document));
   return {
     read,
-    async of(workspaceId) {
+    /** Those of every state of a workspace of this platform. */
+    async of(workspaceId: string): Promise<readonly StateMark[]> {
       const names = await readdir(folder).catch(() => []);
       const beginning = `${partOf(workspaceId)}-`;
       const own = names.filter((name) => name.startsWith(beginning) && name.endsWith('.json'));
@@ -67,7 +64,8 @@ export function createMarks({ folder, baseUrl, debug }: MarksOptions): Marks {
         base_url !== undefined && platform !== undefined && base_url !== platform;
       return marks.filter((each) => each !== undefined).filter((each) => !isOther(each.base_url));
     },
-    async raise(document, statePath) {
+    /** Keeps the write unless a higher one is known. */
+    async raise(document: StateDocument, statePath: string): Promise<void> {
       const { serial, write } = document;
       try {
         if (((await read(document))?.serial ?? 0) > serial) return;

@@ -1,18 +1,14 @@
 import { once } from 'node:events';
 import path from 'node:path';
 import { type BehaviourPatch, emulatorBehaviour } from '../../emulator/behaviour.ts';
-import { type Emulator, startEmulator } from '../../emulator/start-emulator.ts';
+import { type Emulator, type EmulatorOptions, startEmulator } from '../../emulator/start-emulator.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
 
-export interface EmulatorFlags {
-  readonly port: number;
-  readonly host: string;
+export interface EmulatorFlags
+  extends Pick<EmulatorOptions, 'port' | 'host' | 'seed' | 'apiKey' | 'workspaceId'> {
   readonly data?: string;
-  readonly seed?: string;
-  readonly apiKey?: string;
-  readonly workspaceId?: string;
   readonly behaviour?: Readonly<Record<string, unknown>>;
 }
 
@@ -35,16 +31,9 @@ export async function emulator(context: Context, flags: EmulatorFlags): Promise<
 }
 
 function start(flags: EmulatorFlags, cwd: string): Promise<Emulator> {
-  const { port, host, data, seed, apiKey, workspaceId } = flags;
-  return startEmulator({
-    port,
-    host,
-    seed,
-    apiKey,
-    workspaceId,
-    dataFile: data === undefined ? undefined : path.resolve(cwd, data),
-    behaviour: behaviourOf(flags.behaviour ?? {}),
-  });
+  const { data, behaviour = {}, ...options } = flags;
+  const dataFile = data === undefined ? undefined : path.resolve(cwd, data);
+  return startEmulator({ ...options, dataFile, behaviour: behaviourOf(behaviour) });
 }
 
 function behaviourOf(given: Readonly<Record<string, unknown>>): BehaviourPatch {

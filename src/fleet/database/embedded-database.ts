@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { PGlite, Transaction } from '@electric-sql/pglite';
 import {
+  type AskedStatement,
   type Database,
   type DatabaseRow,
   rowsOf,
@@ -50,7 +51,7 @@ export class EmbeddedDatabase implements Database {
 
   async #ask(
     on: PGlite | Transaction,
-    { text, values, signal }: EmbeddedAsk,
+    { text, values, signal }: AskedStatement,
   ): Promise<readonly DatabaseRow[]> {
     signal.throwIfAborted();
     try {
@@ -62,10 +63,4 @@ export class EmbeddedDatabase implements Database {
       throw error;
     }
   }
-}
-
-interface EmbeddedAsk {
-  readonly text: string;
-  readonly values: readonly unknown[];
-  readonly signal: AbortSignal;
 }

@@ -65,7 +65,7 @@ export function rowsOf(result: StatementResult | readonly StatementResult[]): re
   return 'rows' in result ? result.rows : result.flatMap(({ rows }) => rows);
 }
 
-interface AskedStatement {
+export interface AskedStatement {
   readonly text: string;
   readonly values: readonly unknown[];
   readonly signal: AbortSignal;
