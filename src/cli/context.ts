@@ -19,7 +19,6 @@ export interface Context extends RunContext {
   readonly tracing?: Tracing | undefined;
 }
 
-/** Carries a command out and gives the exit code. */
 export type CommandAction = (context: Context) => Promise<number>;
 
 /** Puts a command's action into the frame that sets its context up and turns its errors into messages and exit codes. */

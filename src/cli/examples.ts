@@ -87,7 +87,6 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
   emulator: ['emulator', 'emulator --port 0 --data records.json'],
 };
 
-/** Complete command lines; none for a command that has none. */
 export function examplesOf(command: string): readonly string[] {
   const lines = Object.hasOwn(examples, command) ? examples[command] : undefined;
   return (lines ?? []).map((line) => `voxform ${line}`);

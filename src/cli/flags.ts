@@ -177,7 +177,6 @@ export function collectItems(text: string, earlier: readonly string[] | undefine
   return [...(earlier ?? []), ...itemsOf(text)];
 }
 
-/** For arguments and flags that may stand there several times. */
 export function collectAddress(text: string, earlier: readonly string[] | undefined): string[] {
   return [...(earlier ?? []), ...itemsOf(text).map(address)];
 }
@@ -209,7 +208,6 @@ export function takesItems({ variadic, argChoices, parseArg }: Argument | Option
   return hasItems || (variadic && argChoices !== undefined);
 }
 
-/** True for a flag that may stand there several times. */
 export function isRepeatable({ variadic, parseArg }: Option): boolean {
   return variadic || collectors.has(parseArg);
 }

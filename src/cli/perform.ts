@@ -15,7 +15,6 @@ interface CommandEntry {
   readonly define: (command: Command, perform: Perform) => unknown;
 }
 
-/** Commands by their names, with what lists of them say. */
 export type CommandTable = Readonly<Record<string, CommandEntry>>;
 
 export function performing(start: Start): Perform {

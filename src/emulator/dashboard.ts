@@ -12,7 +12,6 @@ import { checkedStrictly } from './request-checks.ts';
 import { type CollectionName, type Stored, type StoredUser, storedSchemas } from './stored-records.ts';
 import type { World } from './world.ts';
 
-/** What the requests of the dashboard carry. */
 export const dashboardForms = {
   link: z.strictObject({
     inbound_agent_id: z.string().nullable().optional(),

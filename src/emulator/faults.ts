@@ -32,7 +32,6 @@ const fault = z.union([
   z.strictObject({ emptyBody: z.literal(true) }),
 ]);
 
-/** A fault, the requests it hits, and how many of them. */
 export const plannedFault = z.strictObject({
   match: z
     .strictObject({

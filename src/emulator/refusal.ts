@@ -32,7 +32,6 @@ export function notFound(what: string): Refusal {
   return new Refusal(404, `${what} not found`);
 }
 
-/** The record that was asked for. Throws a 404. */
 export function found<T>(record: T | undefined, what: string): T {
   if (record === undefined) throw notFound(what);
   return record;

@@ -81,7 +81,6 @@ export function requireWorkspace({ world }: Emulated, id: string): void {
   if (id !== world.workspaceId) throw notFound('Workspace');
 }
 
-/** The page of a list that a query asks for. Throws a 422. */
 export function pageIn<T>(
   c: Context<EmulatorEnv>,
   listing: PagedList<T>,
@@ -90,7 +89,6 @@ export function pageIn<T>(
   return pageOf(items, listing, { request: pageRequestOf(c), behaviour: emulated.behaviour });
 }
 
-/** The paging parameters in a query. Throws a 422. */
 export function pageRequestOf(c: Context<EmulatorEnv>): PageRequest {
   return checked(pageQuery, c.req.query());
 }

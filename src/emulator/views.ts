@@ -23,7 +23,6 @@ export function showAgent(
   };
 }
 
-/** The agent as it was when the version was published. */
 export function showVersion(
   view: { world: World; behaviour: EmulatorBehaviour },
   agent: StoredAgent,

@@ -99,7 +99,6 @@ function wrongType({ name, value, schema }: JudgedField): string {
   return `${wanted}, is ${shown(value)}${unquote ? '; remove the quotes' : ''}`;
 }
 
-/** What a schema wants, as the end of "must be …". */
 export function expectation(schema: unknown): string {
   if (schema instanceof z.ZodNumber) {
     return (schema.isInt ? 'a whole number' : 'a number') + bounds(schema.minValue, schema.maxValue);

@@ -16,7 +16,6 @@ import { type DocumentPath, quoted } from './finding.ts';
 const MAX_ALIASED_NODES = 100_000;
 const MAX_DEPTH = 100;
 
-/** Something wrong at an offset of the text. */
 export interface OffsetProblem {
   readonly code: string;
   readonly message: string;

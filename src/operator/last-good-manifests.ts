@@ -30,7 +30,6 @@ interface LastGoodOptions {
 /** A change of what is to be watched leads to a further load; a link that goes back and forth must not make that endless. */
 const MOST_LOADS = 3;
 
-/** The newest manifests that were valid. */
 export class LastGoodManifests {
   readonly #options: LastGoodOptions;
   readonly #last: LastLoad;

@@ -57,7 +57,6 @@ export function missingMessage({ address, id }: MissingResource): string {
   return `${address} is blocked: its record ${id} is missing from the platform`;
 }
 
-/** What is wrong with manifests, a line each. */
 export function invalidLines({ diagnostics, error }: Invalid): string[] {
   const lines = diagnostics
     .filter(({ severity }) => severity === 'error')

@@ -108,7 +108,6 @@ export interface RunReport {
   readonly error: unknown;
 }
 
-/** What wants to hear of runs. */
 export interface RunObserver {
   began?(): void;
   finished(report: RunReport): void;

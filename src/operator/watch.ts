@@ -13,7 +13,6 @@ import type { RunObserver, RunReport } from './run-report.ts';
 import type { ManifestSource } from './source.ts';
 import type { WatchLog } from './watch-log.ts';
 
-/** Looks after files. */
 export interface FileWatch {
   /** True where it began to look after some that it had not looked after. */
   watch(inputs: InputFiles): Promise<boolean>;
@@ -40,7 +39,6 @@ export interface WatchOptions {
   watchFiles(changed: () => void): FileWatch;
 }
 
-/** How a watch stands. */
 export interface WatchStatus {
   readonly running: boolean;
   readonly ending: boolean;

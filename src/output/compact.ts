@@ -90,7 +90,6 @@ interface StatementPart {
 
 type Said = Pick<Statement, 'fields' | 'released' | 'notices' | 'steps'>;
 
-/** A resource with all of its parts, or with those that it shares. */
 interface Sharer {
   readonly said: Statement;
   readonly parts: readonly StatementPart[];

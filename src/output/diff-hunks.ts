@@ -17,7 +17,6 @@ export function hunksOf(lines: readonly DiffLine[]): Hunk[] {
   });
 }
 
-/** From the first line that changed to the last. */
 function cored(lines: readonly DiffLine[]): readonly DiffLine[] {
   const [start, end] = coreOf(lines);
   return lines.slice(start, end);

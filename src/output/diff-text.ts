@@ -63,7 +63,6 @@ function renderUnverified({ resources }: DiffDocument, style: Style): string {
   return fieldList(fields, style, { title: 'Unverified', explanation });
 }
 
-/** The fields of each resource that has some, under a heading. */
 function fieldList(
   fields: readonly { readonly address: string; readonly paths: readonly string[] }[],
   style: Style,

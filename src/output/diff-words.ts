@@ -4,7 +4,6 @@ import { escapeControls } from './escape-controls.ts';
 import { createSecretNumbers, type FieldView, type FieldViewOptions, fieldViews } from './field-view.ts';
 import { plural } from './plural.ts';
 
-/** Resources of a diff that are said in one breath. */
 export interface DiffGroup {
   readonly heading: string;
   readonly explanation: string;

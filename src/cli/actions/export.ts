@@ -30,7 +30,6 @@ export interface ExportOptions extends PlatformFlags, DiscoveryFlags {
   readonly force?: boolean;
 }
 
-/** The folder of the project that manifests are written to. */
 const MANIFESTS = 'manifests';
 
 export async function exportWorkspace(context: Context, options: ExportOptions): Promise<number> {

@@ -176,7 +176,6 @@ export function holdsIds({ columns }: RecordType, { field }: Pick<CallCondition,
   return columns.some((column) => column.field === field && column.as === 'reference');
 }
 
-/** What the flags ask of each call. */
 export function conditions({ agent, outcome, where = [] }: GetOptions): CallCondition[] {
   const equals = (field: string, value: string | undefined): CallCondition[] =>
     value === undefined ? [] : [{ field, operator: '=', value }];

@@ -22,7 +22,6 @@ export interface StatusOptions extends SelectionFlags, PlatformFlags, Workspaces
   readonly timeout: number;
 }
 
-/** How everything in one workspace stands. */
 interface WorkspaceStatus {
   readonly workspace: string;
   readonly workspace_id: string;

@@ -22,7 +22,6 @@ const calls: PagedList<Stored<'calls'>> = {
   order: 'descending',
 };
 
-/** The collections that the API only shows. */
 export function listRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
   const { world } = emulated;
   api.get('/api-keys', (c) => {

@@ -2,7 +2,6 @@ import type { NextStep } from '../../problems/next-step.ts';
 import type { Action } from '../plan/plan-actions.ts';
 import type { PlanDocument, PlanWarning } from '../plan/plan-document.ts';
 
-/** What became of one planned resource. */
 export type ResourceResult =
   | {
       readonly status: 'done';
@@ -35,7 +34,6 @@ export interface ApplyReport {
   readonly stateError?: string;
 }
 
-/** Told while applying, for progress on the terminal. */
 export type ApplyEvent =
   | { readonly type: 'started'; readonly address: string; readonly action: Action }
   | {

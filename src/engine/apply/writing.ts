@@ -9,7 +9,6 @@ import { references, type Secret, type Value } from '../../values/value.ts';
 import type { Observation } from '../decide/observed.ts';
 import type { PlannedResource, Remark } from '../plan/plan-document.ts';
 
-/** What all writes of a run are done with. */
 export interface WriteTools {
   /** Open, and with the state that the plan was made from. */
   readonly session: StateSession;
@@ -18,7 +17,6 @@ export interface WriteTools {
   now(): Date;
 }
 
-/** One planned resource, and all that is needed to carry it out. */
 export interface ResourceWrite extends WriteTools {
   readonly client: PlatformClient;
   readonly workspaceId: string;
@@ -43,7 +41,6 @@ export interface ResourceWrite extends WriteTools {
   ignored(paths: ReadonlySet<string>): void;
 }
 
-/** Something that the resource refers to has no record. */
 export class MissingReference extends Error {
   override readonly name = 'MissingReference';
   readonly address: Address;

@@ -71,7 +71,6 @@ export function leftToOthers({ leaves, changed, ignoreDrift }: Deliverable): Rea
   return new Set([...leaves.keys()].filter((path) => isFree(path) && !changed.includes(path)));
 }
 
-/** The leaves of the manifest as they go out. */
 function leavesToSend(facts: BodyFacts): Map<LeafPath, Json> {
   const { kind, leaves, record, published, entry } = facts;
   const free = leftToOthers(facts);

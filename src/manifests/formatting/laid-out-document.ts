@@ -19,7 +19,6 @@ const STEP = 2;
 /** The text is laid out in a way that is rare and not worth the risk. */
 export class CannotLayOut extends Error {}
 
-/** A pair or an item of a collection in block style. */
 interface BlockEntry {
   readonly node: Node | null;
   readonly key: string | undefined;

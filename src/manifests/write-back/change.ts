@@ -9,7 +9,6 @@ type Change =
   /** An item of a list before which the path's last index counts. */
   | { readonly kind: 'insert'; readonly path: DocumentPath; readonly value: Json };
 
-/** A change, and how the text may be made to say it. */
 export interface Proposal {
   readonly change: Change;
   readonly splices: readonly Splice[];

@@ -7,7 +7,6 @@ import { CannotEdit, changed, type Proposal, UNSAFE } from './change.ts';
 import { nextChange } from './next-change.ts';
 import { spliced, TextSource } from './text-source.ts';
 
-/** One value of one document of a text. */
 export interface TextEdit {
   /** Index of the document, as `parseDocuments` counts. */
   readonly document: number;

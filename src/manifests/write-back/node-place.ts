@@ -88,7 +88,6 @@ export function startOfEntry(node: Collection, index: number): number {
   return dash;
 }
 
-/** The node that a pair or item ends with. */
 export function lastOfEntry(node: Collection, index: number): unknown {
   return isMap(node) ? (node.items[index]?.value ?? node.items[index]?.key) : node.items[index];
 }
