@@ -119,10 +119,17 @@ function noteOn({ status, plan, paused, problem, last, vanishedAt }: ShownWorksp
   if (vanishedAt !== null) return 'its project left the source, and its state has records';
   if (problem !== null) return escapeControls(problem);
   if (status === 'pending' && isObject(last)) return pendingNote(last);
-  const text = isObject(last) ? (last.error ?? firstOf(last.problems) ?? firstOf(last.drift)) : undefined;
+  const text = isObject(last)
+    ? (last.error ?? firstOf(last.problems) ?? requestNote(last) ?? firstOf(last.drift))
+    : undefined;
   if (status !== 'never-run' && status !== 'in-sync' && typeof text === 'string') return escapeControls(text);
   const person = isObject(last) ? Number(last.person ?? 0) : 0;
   return person === 0 ? '' : `${plural(person, 'resource')} with a step for a person`;
+}
+
+/** How the request stands that accepts the drift. */
+function requestNote({ pull_request: request }: Readonly<Record<string, unknown>>): unknown {
+  return isObject(request) ? (request.problem ?? request.message ?? undefined) : undefined;
 }
 
 /** `1 to create, 1 to update; the mode is report` */

@@ -22,7 +22,9 @@ export const NO_REQUEST: RequestMemory = { key: NOTHING, kept: { is: 'none' }, f
 interface Keeping extends DriftFacts {
   readonly origin: ProjectOrigin;
   readonly memory: RequestMemory;
-  /** Ends the run. */
+  /** A person, or what a person changed, asked for the run: a host that was to be left alone is tried again. */
+  readonly isAsked: boolean;
+  /** Ends it, and leaves all as it was remembered. */
   readonly signal: AbortSignal;
 }
 
@@ -32,10 +34,11 @@ interface Keeping extends DriftFacts {
  */
 export async function keepDriftRequest(
   context: RunContext,
-  { origin, memory, signal, ...facts }: Keeping,
+  { origin, memory, isAsked, signal, ...facts }: Keeping,
 ): Promise<RequestMemory> {
   const now = context.now();
-  if (memory.retryAt !== undefined && Date.parse(memory.retryAt) > now.getTime()) return memory;
+  const isLeftAlone = memory.retryAt !== undefined && Date.parse(memory.retryAt) > now.getTime();
+  if (signal.aborted || (isLeftAlone && !isAsked)) return memory;
   const within = AbortSignal.any([signal, AbortSignal.timeout(LONGEST)]);
   try {
     const { opened, drift } = facts;
@@ -51,7 +54,7 @@ export async function keepDriftRequest(
     const isSettled = kept.is !== 'foreign' && kept.is !== 'behind';
     return { ...(isSettled && { key }), kept, failures: 0 };
   } catch (error) {
-    signal.throwIfAborted();
+    if (signal.aborted) return memory;
     const failures = memory.failures + 1;
     const trouble = error instanceof HostProblem ? error.trouble : undefined;
     const until = trouble?.why === 'limited' ? trouble.until.getTime() : 0;

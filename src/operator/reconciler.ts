@@ -132,7 +132,7 @@ export class Reconciler {
   }
 
   /** What is known of the run, bit by bit: a failure keeps what was found out before it. */
-  async *#steps({ askedBy }: RunRequest): AsyncGenerator<Partial<RunOutcome>> {
+  async *#steps({ askedBy, triggers }: RunRequest): AsyncGenerator<Partial<RunOutcome>> {
     const { manifests, shutdown, context, policy, address } = this.#options;
     const { loaded, invalid, fetchProblem } = await manifests.refresh(shutdown.requests);
     yield { invalid, fetchProblem };
@@ -171,7 +171,7 @@ export class Reconciler {
         yield isHeld ? withHold(hold) : { result: 'ok' };
       } else yield await shutdown.writing(() => this.#apply({ loaded, state, planned, plan, askedBy }));
       if (policy.onDrift !== undefined) {
-        this.#request = await this.#propose(loaded, { state, client, drift: planned.drift });
+        this.#request = await this.#propose(loaded, { state, client, drift: planned.drift, triggers });
         yield { request: this.#request };
       }
     } finally {
@@ -181,13 +181,22 @@ export class Reconciler {
 
   #propose(
     loaded: LoadedVersion,
-    facts: Pick<DriftFacts, 'state' | 'client' | 'drift'>,
+    { triggers, ...facts }: Pick<DriftFacts, 'state' | 'client' | 'drift'> & Pick<RunRequest, 'triggers'>,
   ): Promise<RequestMemory> {
     const { context, shutdown, origin } = this.#options;
     const { opened, resources } = loaded;
-    const { requests: signal } = shutdown;
-    const keeping = { ...facts, opened, resources, origin: origin(loaded), memory: this.#request, signal };
-    return keepDriftRequest({ ...context, interrupts: shutdown }, keeping);
+    return keepDriftRequest(
+      { ...context, interrupts: shutdown },
+      {
+        ...facts,
+        opened,
+        resources,
+        origin: origin(loaded),
+        memory: this.#request,
+        isAsked: triggers.some((trigger) => trigger !== 'interval' && trigger !== 'retry'),
+        signal: shutdown.stop,
+      },
+    );
   }
 
   /** Takes the lock and carries out; plans once more where the state has moved on meanwhile. */

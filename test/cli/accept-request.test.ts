@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { type Fault, READER, TOKEN } from '../hosting/code-host-fake.ts';
-import { AGENTS, DriftProject, type HostName } from '../hosting/drift-project.ts';
+import { AGENTS, DriftProject, hostNames } from '../hosting/drift-project.ts';
 import { step } from '../step.ts';
 
 const BRANCH = 'voxform/drift/test';
 
-describe.each<HostName>(['github', 'gitlab'])('accept --pull-request on %s', (name) => {
+describe.each(hostNames)('accept --pull-request on %s', (name) => {
   it('keeps one request while the drift lasts, from its beginning to its end', async () => {
     await using project = await DriftProject.open(name);
     const { host } = project;
@@ -300,21 +300,40 @@ describe.each<HostName>(['github', 'gitlab'])('accept --pull-request on %s', (na
         project.pull();
       });
     }
+  });
 
-    await step('a person commits in between: what is there stays', async () => {
-      project.edit('day', { llm_config: { temperature: 0.8 } });
-      await project.accept();
-      project.edit('day', { llm_config: { temperature: 0.9 } });
-      let theirs = '';
-      const act = (): void => {
-        theirs = host.repository.push(BRANCH, { 'manifests/agents.yaml': `${AGENTS}# theirs\n` });
-      };
-      host.faults.push({ on: commit, answer: 'pass', act });
-      const told = await project.accept();
-      expect(told.code).toBe(1);
-      expect(told.stdout).toContain('has commits that voxform did not make');
-      expect(host.repository.head(BRANCH)).toBe(theirs);
-    });
+  it('commits nothing where a person was quicker', async () => {
+    await using project = await DriftProject.open(name);
+    const { host } = project;
+    const commit = name === 'github' ? /createCommitOnBranch/ : /POST \S+\/repository\/commits/;
+    project.edit('day', { llm_config: { temperature: 0.8 } });
+    await project.accept();
+    project.edit('day', { llm_config: { temperature: 0.9 } });
+    let theirs = '';
+    const act = (): void => {
+      theirs = host.repository.push(BRANCH, { 'manifests/agents.yaml': `${AGENTS}# theirs\n` });
+    };
+    host.faults.push({ on: commit, answer: 'pass', act });
+    const told = await project.accept();
+    expect(told.code).toBe(1);
+    expect(told.stdout).toContain('has commits that voxform did not make');
+    expect(host.repository.head(BRANCH)).toBe(theirs);
+  });
+
+  it('begins anew from a branch whose commits are all in its base', async () => {
+    await using project = await DriftProject.open(name);
+    const { host } = project;
+    project.edit('day', { llm_config: { temperature: 0.8 } });
+    await project.accept();
+    host.repository.set('main', host.repository.head(BRANCH));
+    host.request(host.requests[0]?.number ?? 0).state = 'merged';
+    host.repository.push('main', { 'README.md': 'Voices\n' });
+    project.pull();
+    project.edit('day', { llm_config: { temperature: 0.9 } });
+    expect((await project.accept()).stdout).toContain('Pull request opened:');
+    expect(host.requests.map(({ state }) => state)).toEqual(['merged', 'open']);
+    expect(host.repository.commits('main', BRANCH)).toHaveLength(1);
+    expect(host.repository.text(`refs/heads/${BRANCH}`, 'README.md')).toBe('Voices\n');
   });
 
   it('tells a refusal as it is, without the token', async () => {

@@ -14,6 +14,8 @@ export const hosts = { github: FakeGithub, gitlab: FakeGitlab };
 
 export type HostName = keyof typeof hosts;
 
+export const hostNames = Object.keys(hosts) as HostName[];
+
 export const AGENTS = `# Our agents
 apiVersion: voxform/v1
 kind: Agent

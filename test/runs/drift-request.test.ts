@@ -1,0 +1,245 @@
+import { execFileSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import type { HostRequest } from '../../src/hosting/code-host.ts';
+import { remoteServer } from '../../src/hosting/remote-address.ts';
+import type { ProjectConfig } from '../../src/project/project.ts';
+import type { PullRequestSettings } from '../../src/project/pull-requests-schema.ts';
+import { decideRequest, type RequestSeen } from '../../src/runs/drift-request/decide-request.ts';
+import {
+  blobId,
+  driftIn,
+  ENDED,
+  markedMessage,
+  markedText,
+  markIn,
+  withText,
+} from '../../src/runs/drift-request/request-mark.ts';
+import { type ProjectOrigin, requestPlace } from '../../src/runs/drift-request/request-place.ts';
+import { temporaryFolder } from '../cli/voxform-process.ts';
+
+const wanted = { branch: 'b', drift: 'd1', text: 'Text', ended: 'Over', hasFiles: true };
+const done = { head: 'h', isOurs: true, isDone: true, canGrow: true };
+
+function request(state: HostRequest['state'], drift = 'd1'): HostRequest {
+  return { number: 7, url: 'https://x.example/7', state, base: 'main', body: markedText(drift, 'Text') };
+}
+
+function seen(changes: Partial<RequestSeen>): RequestSeen {
+  return { base: 'main', baseHead: 'm', branch: done, requests: [], stuck: new Set(), ...changes };
+}
+
+/** What is decided, and the steps in short. */
+function decided(text: Partial<typeof wanted>, changes: Partial<RequestSeen>): string {
+  const decision = decideRequest({ ...wanted, ...text }, seen(changes));
+  const steps = 'steps' in decision ? decision.steps : [];
+  const words = steps.map((step) =>
+    step.do === 'commit'
+      ? `commit ${step.head ?? 'new'} on ${step.parent}`
+      : step.do === 'change'
+        ? Object.keys(step.change).join('+')
+        : step.do,
+  );
+  return [decision.is, ...words].join(', ');
+}
+
+describe('what becomes of a request', () => {
+  const stale = { ...done, isDone: false };
+  it.each<[reason: string, Partial<typeof wanted>, Partial<RequestSeen>, string]>([
+    ['nothing is there', {}, { branch: undefined }, 'open, commit new on m, open'],
+    ['a commit came through, and no request', {}, {}, 'open, open'],
+    ['all is as it should be', {}, { requests: [request('open')] }, 'open'],
+    [
+      'the drift changed',
+      { drift: 'd2' },
+      { branch: stale, requests: [request('open')] },
+      'open, commit h on h, body',
+    ],
+    [
+      'the base moved on',
+      {},
+      { branch: { ...stale, canGrow: false }, requests: [request('open')] },
+      'open, commit h on m',
+    ],
+    ['the base is another one', {}, { base: 'next', requests: [request('open')] }, 'open, base'],
+    ['a person closed it', {}, { requests: [request('closed')] }, 'rejected'],
+    [
+      'it changed since a person closed it',
+      { drift: 'd2' },
+      { branch: stale, requests: [request('closed')] },
+      'open, state+body, commit h on h',
+    ],
+    [
+      'it ended once, and is back',
+      {},
+      { branch: stale, requests: [request('closed', ENDED)] },
+      'open, state+body, commit h on h',
+    ],
+    [
+      'the host does not reopen it',
+      {},
+      { requests: [request('closed', ENDED)], stuck: new Set([7]) },
+      'open, open',
+    ],
+    [
+      'its branch is gone',
+      {},
+      { branch: undefined, requests: [request('closed', ENDED)] },
+      'open, commit new on m, open',
+    ],
+    ['it was merged', {}, { branch: stale, requests: [request('merged')] }, 'open, commit h on h, open'],
+    [
+      'a newer one is closed, an older one open',
+      {},
+      { requests: [request('closed'), request('open')] },
+      'open',
+    ],
+    [
+      'a person has commits there',
+      {},
+      { branch: { ...done, isOurs: false }, requests: [request('open')] },
+      'foreign',
+    ],
+    ['the drift ended', { hasFiles: false }, { requests: [request('open')] }, 'close, state+body'],
+    [
+      'it ended after a person closed it',
+      { hasFiles: false },
+      { requests: [request('closed')] },
+      'close, body',
+    ],
+    ['it ended before', { hasFiles: false }, { requests: [request('closed', ENDED)] }, 'none'],
+    ['it ended with a merge', { hasFiles: false }, { requests: [request('merged')] }, 'none'],
+    [
+      'it ended under commits of a person',
+      { hasFiles: false },
+      { branch: { ...done, isOurs: false }, requests: [request('open')] },
+      'foreign',
+    ],
+  ])('%s', (_, text, changes, expected) => {
+    expect(decided(text, changes)).toBe(expected);
+  });
+});
+
+describe('the marks', () => {
+  it('are found again in what a host makes of them', () => {
+    const body = `Before\r\n\r\n${markedText('d1', 'Text')}\r\n\r\nAfter`;
+    expect(driftIn(body)).toBe('d1');
+    expect(withText(body, markedText('d2', '$& $1'))).toBe(`Before\n\n${markedText('d2', '$& $1')}\n\nAfter`);
+    expect(withText('A person opened it', markedText('d1', 'Text'))).toMatch(
+      /^<!-- voxform[\s\S]*\n\nA person opened it$/,
+    );
+    expect(driftIn('<!-- voxform plan -->')).toBeUndefined();
+    const mark = { workspace: 'clients/a b:test', content: 'f'.repeat(64) };
+    expect(markIn(`${markedMessage('Title', mark).replaceAll('\n', '\r\n')}\r\n`)).toEqual(mark);
+    expect(markIn('Title\n\nVoxform-Drift: %ff x')).toBeUndefined();
+  });
+
+  it('give a text the id that Git gives it', () => {
+    const text = 'name: Zoë\r\n';
+    const id = execFileSync('git', ['hash-object', '--stdin'], { input: text, encoding: 'utf8' }).trim();
+    expect(blobId(text, 'a'.repeat(40))).toBe(id);
+    expect(blobId(text, 'a'.repeat(64))).toHaveLength(64);
+  });
+});
+
+describe('where a request belongs', () => {
+  it.each([
+    ['https://github.com/acme/voices.git', 'https: github.com acme/voices'],
+    ['https://ci:token@git.example.com:8443/a/b/c.git/', 'https: git.example.com:8443 a/b/c'],
+    ['git@github.com:acme/voices.git', 'https: github.com acme/voices'],
+    ['ssh://git@gitlab.example.com:2222/acme/voices', 'https: gitlab.example.com acme/voices'],
+    ['ssh://git@ssh.github.com:443/acme/voices.git', 'https: github.com acme/voices'],
+    ['http://127.0.0.1:3000/acme/voices.git', 'http: 127.0.0.1:3000 acme/voices'],
+    ['/srv/voices.git', undefined],
+    ['file:///srv/voices.git', undefined],
+    ['../voices', undefined],
+  ])('the server of %s', (address, expected) => {
+    const found = remoteServer(address);
+    expect(found && `${found.protocol} ${found.host} ${found.path}`).toBe(expected);
+  });
+
+  const place = (
+    address: string,
+    {
+      settings = {},
+      folder = '',
+      env = {},
+      ref = 'main',
+    }: { settings?: PullRequestSettings; folder?: string; env?: Record<string, string>; ref?: string } = {},
+  ) => {
+    const project = { root: '/nowhere', pullRequests: settings } as ProjectConfig;
+    const origin: ProjectOrigin = { address, ref, folder };
+    return requestPlace({ project, workspace: 'test', origin, env, signal: new AbortController().signal });
+  };
+
+  it('is worked out from the address of the repository', async () => {
+    expect(await place('git@github.com:acme/voices.git')).toEqual({
+      host: 'github',
+      api: 'https://api.github.com',
+      repository: 'acme/voices',
+      base: 'main',
+      branch: 'voxform/drift/test',
+      title: 'Accept drift of test',
+      folder: '',
+    });
+    const apis = [
+      ['https://acme.ghe.com/acme/voices', 'https://api.acme.ghe.com'],
+      ['https://github.example.com/acme/voices', 'https://github.example.com/api/v3'],
+      ['https://gitlab.example.com/group/sub/voices', 'https://gitlab.example.com/api/v4'],
+    ];
+    for (const [address = '', api] of apis) expect((await place(address)).api).toBe(api);
+    const inFolder = await place('https://gitlab.com/acme/voices', { folder: 'clients/zoë k' });
+    expect(inFolder).toMatchObject({
+      branch: 'voxform/drift/clients+zoë-k@test',
+      title: 'Accept drift of clients/zoë k:test',
+    });
+  });
+
+  it.each<[reason: string, Parameters<typeof place>, string]>([
+    ['a name that tells nothing', ['https://git.example.com/acme/voices'], 'cannot tell on which host'],
+    ['a path of another host', ['https://github.com/acme/sub/voices'], 'cannot tell the repository'],
+    [
+      'a folder',
+      ['/srv/voices.git', { settings: { host: 'github', repository: 'acme/voices' } }],
+      'cannot tell the api_url',
+    ],
+    [
+      'a branch that Git refuses',
+      [
+        'https://github.com/acme/voices',
+        { folder: 'x.lock/..y', settings: { branch: 'a/{project}/{workspace}' } },
+      ],
+      'is not a valid name of a branch',
+    ],
+  ])('is told to be missing for %s', async (_, given, said) => {
+    await expect(place(...given)).rejects.toThrow(said);
+  });
+
+  it('is what a CI job is told, for a checkout', async () => {
+    await using folder = await temporaryFolder();
+    execFileSync('git', ['init', '-q', folder.root]);
+    const project = { root: folder.root, pullRequests: {} } as ProjectConfig;
+    const env = {
+      PATH: process.env.PATH,
+      GITLAB_CI: 'true',
+      CI_API_V4_URL: 'https://x.example/git/api/v4',
+      CI_PROJECT_PATH: 'a/b',
+    };
+    const origin = { checkout: folder.root };
+    const { signal } = new AbortController();
+    expect(await requestPlace({ project, workspace: 'test', origin, env, signal })).toMatchObject({
+      host: 'gitlab',
+      api: 'https://x.example/git/api/v4',
+      repository: 'a/b',
+      base: undefined,
+    });
+    await using elsewhere = await temporaryFolder();
+    const outside = requestPlace({
+      project,
+      workspace: 'test',
+      origin: { checkout: elsewhere.root },
+      env,
+      signal,
+    });
+    await expect(outside).rejects.toThrow('is in no usable Git repository');
+  });
+});
