@@ -31,7 +31,7 @@ export interface Fleet {
 }
 
 /** Shows each plan that waits to a person, who approves it or not. */
-export async function decideOnPlans({ ground, approved }: Fleet, random?: Random): Promise<void> {
+export async function decideOnPlans({ ground, approved, figures }: Fleet, random?: Random): Promise<void> {
   if (approved === undefined) return;
   const { workspaces } = await ground.status();
   for (const { address, plan } of workspaces) {
@@ -42,7 +42,14 @@ export async function decideOnPlans({ ground, approved }: Fleet, random?: Random
     const isRejected = random?.chance(0.2) ?? false;
     const [, project = ''] = /^\w+\/(\w+):/.exec(address) ?? [];
     if (!isRejected) for (const edition of editionsIn(shown.stdout)) approved.get(project)?.add(edition);
-    await ground.run('fleet', 'approve', address, plan.id, ...(isRejected ? ['--reject'] : []));
+    const { code } = await ground.run(
+      'fleet',
+      'approve',
+      address,
+      plan.id,
+      ...(isRejected ? ['--reject'] : []),
+    );
+    if (code === 0) figures.count('decisions on plans', isRejected ? 'rejected' : 'approved');
   }
 }
 

@@ -10,7 +10,7 @@ import type { Style } from '../output/style.ts';
 import { renderTable, whole } from '../output/table.ts';
 import { isObject } from '../values/json.ts';
 
-const columns = [...whole('WORKSPACE', 'STATUS', 'SINCE', 'CHECKED'), 'NOTE'];
+const columns = [...whole('WORKSPACE', 'STATUS', 'SINCE', 'CHECKED'), { title: 'NOTE', prose: true }];
 
 /** As many rows as a person reads; the rest is counted. */
 const MOST_ROWS = 50;
