@@ -12,6 +12,8 @@ const ONE_OF = 32;
  */
 export class KeptLoads {
   readonly #loads = new Map<string, LastLoad>();
+  /** Of all loads: they are small, and finding them out again takes requests. */
+  readonly #comparedDrafts = new Map<string, LastLoad['comparedDrafts']>();
   readonly #mostBytes: number;
   #bytes = 0;
   #refused = 0;
@@ -22,13 +24,15 @@ export class KeptLoads {
 
   /** The last load of a workspace, for one run. */
   of(address: string): LastLoad {
-    const load = this.#loads.get(address) ?? new LastLoad();
+    const load =
+      this.#loads.get(address) ?? new LastLoad({ comparedDrafts: this.#comparedDrafts.get(address) });
     if (this.#loads.delete(address)) this.#bytes -= load.bytes;
     return load;
   }
 
   /** Keeps the load of a run that ended. */
   keep(address: string, load: LastLoad): void {
+    if (load.comparedDrafts.size > 0) this.#comparedDrafts.set(address, load.comparedDrafts);
     if (load.bytes > this.#mostBytes) return;
     if (this.#bytes + load.bytes > this.#mostBytes && ++this.#refused % ONE_OF !== 0) return;
     this.#loads.set(address, load);

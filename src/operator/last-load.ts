@@ -29,7 +29,7 @@ export interface LoadedFiles {
 export class LastLoad {
   /** Parses the state; one that did not change is known. */
   readonly parseState = parserWithMemory();
-  readonly comparedDrafts: ComparedDrafts = new Map();
+  readonly comparedDrafts: ComparedDrafts;
   readonly answers = new AnswerMemory();
   readonly #documents: DocumentCache;
   readonly #now: (() => number) | undefined;
@@ -38,8 +38,14 @@ export class LastLoad {
   /** @param now the clock of the file system. */
   constructor({
     documents = new DocumentMemory(),
+    comparedDrafts = new Map(),
     now,
-  }: { readonly documents?: DocumentCache; readonly now?: () => number } = {}) {
+  }: {
+    readonly documents?: DocumentCache;
+    readonly comparedDrafts?: ComparedDrafts | undefined;
+    readonly now?: () => number;
+  } = {}) {
+    this.comparedDrafts = comparedDrafts;
     this.#documents = documents;
     this.#now = now;
   }

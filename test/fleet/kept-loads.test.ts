@@ -69,3 +69,14 @@ test('keeps the others where one is larger than all the room', async () => {
   const large = await run(loads, 'clients:1');
   expect(loads.of('clients:1')).not.toBe(large);
 });
+
+test('remembers the drafts that were compared, also of loads that it does not keep', async () => {
+  const loads = new KeptLoads(BYTES - 1);
+  const first = await run(loads, 'clients:1');
+  first.comparedDrafts.set('agent', { from: 'a', unpublished: ['name'] });
+  loads.keep('clients:1', first);
+  const second = loads.of('clients:1');
+  expect(second).not.toBe(first);
+  expect(second.comparedDrafts).toBe(first.comparedDrafts);
+  expect(loads.of('clients:2').comparedDrafts.size).toBe(0);
+});
