@@ -45,7 +45,7 @@ export interface ComparedRow {
 
 const TOO_FEW = 'too few calls to tell';
 
-/** All differences, shares before medians. @param versions those of the document */
+/** The differences, shares before medians; rare values only where they differ. @param versions those of the document */
 export function comparedRows(compared: Compared, versions: readonly ImpactVersion[]): ComparedRow[] {
   const sides = [compared.from, compared.to].map((wanted) =>
     versions.find(({ version }) => version === wanted),
@@ -54,14 +54,18 @@ export function comparedRows(compared: Compared, versions: readonly ImpactVersio
     const [before = '-', after = '-'] = sides.map((side) => (side === undefined ? '-' : of(side)));
     return { title, before, after, difference, said };
   };
-  const shares = shareFields.flatMap((field) =>
-    Object.entries(compared.shares[field]).map(([value, difference]) => {
+  const shares = shareFields.flatMap((field) => {
+    const frequent = valuesOf(field, versions);
+    const told = Object.entries(compared.shares[field]).filter(
+      ([value, { verdict }]) => verdict !== 'too_few_calls' || frequent.includes(value),
+    );
+    return told.map(([value, difference]) => {
       const said = differenceText(difference, (each) => signed(each * 100, 1), ' points');
       return row(`${field}=${value}`, difference, said, (side) =>
         shareText(side, field, value).replace(/ .*/, ''),
       );
-    }),
-  );
+    });
+  });
   const medians = measures.map((measure) => {
     const isDuration = measure === 'duration';
     const text = (each: number) => (isDuration ? signed(each, 0) : signed(Number(each.toPrecision(3))));
@@ -90,11 +94,17 @@ function signed(value: number, digits?: number): string {
   return Number(text) > 0 ? `+${text}` : text;
 }
 
-/** The values of a field over all versions, the most frequent first. */
+/** Values of a field that are shown to people; JSON has all. */
+const MOST_VALUES = 8;
+
+/** The most frequent values of a field over all versions, in that order. */
 export function valuesOf(field: ShareField, versions: readonly ImpactVersion[]): string[] {
   const counts = new Map<string, number>();
   for (const { shares } of versions)
     for (const [value, { count }] of Object.entries(shares[field]))
       counts.set(value, (counts.get(value) ?? 0) + count);
-  return [...counts].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1)).map(([value]) => value);
+  return [...counts]
+    .sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1))
+    .slice(0, MOST_VALUES)
+    .map(([value]) => value);
 }

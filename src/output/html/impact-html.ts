@@ -6,9 +6,6 @@ import { escapeMarkup } from '../markup.ts';
 import { htmlPage, recordsHtml, timeHtml } from './page.ts';
 import { sharePlot } from './share-plot.ts';
 
-/** Values of a field that have a plot: rare ones would be flat lines. */
-const MOST_PLOTS = 6;
-
 /** What the versions did to the calls, with a plot of each share over time, as a page of its own. */
 export function impactHtml(impact: Impact, made: Date): string {
   const { address, id, since, voxform_version } = impact.document;
@@ -30,7 +27,7 @@ export function impactHtml(impact: Impact, made: Date): string {
 export function impactSections({ document, overTime }: Impact): string {
   const { versions, notes } = document;
   const plots = shareFields.flatMap((field) => {
-    const values = valuesOf(field, versions).slice(0, MOST_PLOTS);
+    const values = valuesOf(field, versions);
     if (values.length === 0) return [];
     const drawn = values.map(
       (value) =>

@@ -9,7 +9,9 @@ import type { ImpactDocument } from '../../../src/runs/impact/impact-document.ts
 import { wilson } from '../../../src/runs/impact/intervals.ts';
 import { type ImpactSelection, measureImpact } from '../../../src/runs/impact/measure-impact.ts';
 import '../../property-seed.ts';
+import { impactText } from '../../../src/output/impact-text.ts';
 import { Bench } from '../../engine/bench.ts';
+import { plainStyle } from '../../output/sample-styles.ts';
 import { schemaProblems } from '../../schema-problems.ts';
 import { naiveQuantile, type SomeCall, START, someCalls } from './calls.ts';
 
@@ -202,6 +204,21 @@ describe('the impact of versions', () => {
     await using odd = await platform(three, behaviour);
     const [{ versions: expected }, { versions }] = [await usual.measure(), await odd.measure()];
     expect(versions).toEqual(expected);
+  });
+
+  it('counts many values apart in JSON, a hundred of a field at most, and shows the most frequent ones', async () => {
+    const many = Array.from({ length: 300 }, (_, index) => `reason-${index % 2 ? 0 : index}`);
+    await using made = await platform({ published: [0, 10 * HOUR], calls: spread(0, many) });
+    const document = await made.measure();
+    const counted = document.versions[0]?.shares.session_outcome ?? {};
+    expect(Object.keys(counted)).toHaveLength(101);
+    expect(counted['(others)']?.count).toBe(50);
+    expect(document.notes).toContain(
+      'session_outcome has too many values: the rarer ones are counted together as (others).',
+    );
+    const text = impactText(document, plainStyle());
+    expect(new Set(text.match(/reason-\d+/g)).size).toBe(7);
+    expect(text).toContain('(others)');
   });
 
   it('says what the data do not hold', async () => {
