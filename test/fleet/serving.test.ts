@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
@@ -59,6 +60,19 @@ it('runs neither of two projects that overlap, and says which rules no workspace
   expect(fleet.log.filter((line) => line.includes('rule'))).toEqual([
     'warning no workspace has the rule "*:staging"',
   ]);
+});
+
+it('notes in the history the commit that a folder of its source is at', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
+  const git = (...args: string[]): string =>
+    execFileSync('git', ['-C', path.join(fleet.folder.root, 'acme'), ...args], { encoding: 'utf8' }).trim();
+  git('init', '--quiet');
+  git('add', '.');
+  git('-c', 'user.name=ann', '-c', 'user.email=ann@example.com', 'commit', '--quiet', '--message', 'one');
+  await fleet.server();
+  await fleet.until(async () => (await fleet.status(addressOf('acme'))) === 'in-sync');
+  const [line] = await fleet.pg.sql('SELECT line FROM voxform_fleet.history ORDER BY revision LIMIT 1');
+  expect(JSON.parse(String(line?.line))).toMatchObject({ commit: git('rev-parse', 'HEAD') });
 });
 
 it('ends a run that takes longer than its timeout, and counts it as a failure', async () => {
