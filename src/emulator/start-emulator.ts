@@ -8,7 +8,7 @@ import type { BehaviourPatch, EmulatorBehaviour } from './behaviour.ts';
 import { Dashboard } from './dashboard.ts';
 import { DataFile, loadWorldData } from './data-file.ts';
 import { Emulated } from './emulated.ts';
-import type { Faults, ReceivedRequest } from './faults.ts';
+import type { ReceivedRequest } from './faults.ts';
 import type { Seed } from './ids-and-clock.ts';
 import { type RequestHook, requestPipeline } from './request-pipeline.ts';
 import { World } from './world.ts';
@@ -33,27 +33,10 @@ export interface EmulatorOptions {
 }
 
 /** A running platform. */
-export interface Emulator {
-  /** The base URL, without a slash at its end. */
-  readonly url: string;
-  readonly port: number;
-  readonly workspaceId: string;
-  /** The requests to the API so far, oldest first. */
-  readonly requests: readonly ReceivedRequest[];
-  readonly world: World;
-  readonly dashboard: Dashboard;
-  readonly faults: Faults;
-  readonly behaviour: EmulatorBehaviour;
-  /** Lays a merge patch over the behaviour; throws a ZodError for one that does not fit. */
-  setBehaviour(patch: BehaviourPatch): EmulatorBehaviour;
-  clearRequests(): void;
-  /** Breaks the connections that are open and writes the data file. Rejects when that could not be written. */
-  close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
+export type Emulator = Readonly<Awaited<ReturnType<typeof startEmulator>>>;
 
 /** Starts the platform. Throws a UserError for a port that is taken and for a data file that does not fit. */
-export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
+export async function startEmulator(options: EmulatorOptions = {}) {
   const world = await openWorld(options);
   const file = options.dataFile === undefined ? undefined : await DataFile.open(options.dataFile, world);
   const closing = new AbortController();
@@ -68,25 +51,29 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     overrideGlobalObjects: false,
   }) as Server;
   const port = await listen(server, host, options.port ?? 0);
+  /** Breaks the connections that are open and writes the data file. Rejects when that could not be written. */
   const close = async (): Promise<void> => {
     closing.abort();
     await stop(server);
     await file?.close();
   };
   return {
+    /** The base URL, without a slash at its end. */
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     port,
     workspaceId: world.workspaceId,
-    get requests() {
+    /** The requests to the API so far, oldest first. */
+    get requests(): readonly ReceivedRequest[] {
       return emulated.requests;
     },
     world,
     dashboard,
     faults: emulated.faults,
-    get behaviour() {
+    get behaviour(): EmulatorBehaviour {
       return emulated.behaviour;
     },
-    setBehaviour: (patch) => emulated.setBehaviour(patch),
+    /** Lays a merge patch over the behaviour; throws a ZodError for one that does not fit. */
+    setBehaviour: (patch: BehaviourPatch) => emulated.setBehaviour(patch),
     clearRequests: () => {
       emulated.requests = [];
     },

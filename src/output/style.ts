@@ -9,24 +9,7 @@ export type Format = (text: string) => string;
 const readable = 110;
 
 /** How results look: what a colour means, and where prose wraps. Renderers name the meaning, never a colour. */
-export interface Style {
-  readonly color: boolean;
-  /** Columns. */
-  readonly width: number;
-  readonly bold: Format;
-  readonly dim: Format;
-  readonly good: Format;
-  readonly warn: Format;
-  readonly error: Format;
-  readonly added: Format;
-  readonly removed: Format;
-  /** The words of a line that are new, or gone. */
-  readonly addedWords: Format;
-  readonly removedWords: Format;
-  readonly action: Readonly<Record<Action, Format>>;
-  /** Sentences as lines that fit the width, with everything unsafe for a terminal escaped. */
-  prose(text: string, layout?: ProseLayout): string;
-}
+export type Style = Readonly<ReturnType<typeof createStyle>>;
 
 interface ProseLayout {
   /** Columns left free before every line. */
@@ -43,7 +26,7 @@ interface StyleOptions {
 }
 
 /** A style whose functions give the text back as it is where `color` is false. */
-export function createStyle({ color, width }: StyleOptions): Style {
+export function createStyle({ color, width }: StyleOptions) {
   const { bold, dim, green, yellow, red, magenta, cyan, blue, underline } = formats(color);
   return {
     color,
@@ -55,8 +38,9 @@ export function createStyle({ color, width }: StyleOptions): Style {
     error: red,
     added: green,
     removed: red,
-    addedWords: (text) => bold(underline(green(text))),
-    removedWords: (text) => bold(underline(red(text))),
+    /** The words of a line that are new, or gone. */
+    addedWords: (text: string) => bold(underline(green(text))),
+    removedWords: (text: string) => bold(underline(red(text))),
     action: {
       create: green,
       update: yellow,
@@ -67,8 +51,9 @@ export function createStyle({ color, width }: StyleOptions): Style {
       blocked: red,
       unknown: magenta,
       noop: dim,
-    },
-    prose(text, { indent = 0, lead = '', format = String } = {}) {
+    } satisfies Record<Action, Format>,
+    /** Sentences as lines that fit the width, with everything unsafe for a terminal escaped. */
+    prose(text: string, { indent = 0, lead = '', format = String }: ProseLayout = {}): string {
       const hang = indent + displayWidth(lead);
       const [first = '', ...rest] = wrapWords(
         escapeControls(text),
@@ -82,26 +67,16 @@ export function createStyle({ color, width }: StyleOptions): Style {
   };
 }
 
+const names = ['bold', 'dim', 'green', 'yellow', 'red', 'magenta', 'cyan', 'blue', 'underline'] as const;
+
 /** Nothing is nothing in any colour. */
-function formats(
-  color: boolean,
-): Record<'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'magenta' | 'cyan' | 'blue' | 'underline', Format> {
+function formats(color: boolean): Record<(typeof names)[number], Format> {
   const colors = picocolors.createColors(color);
-  const careful =
-    (format: Format): Format =>
-    (text) =>
-      text === '' ? '' : format(text);
-  return {
-    bold: careful(colors.bold),
-    dim: careful(colors.dim),
-    green: careful(colors.green),
-    yellow: careful(colors.yellow),
-    red: careful(colors.red),
-    magenta: careful(colors.magenta),
-    cyan: careful(colors.cyan),
-    blue: careful(colors.blue),
-    underline: careful(colors.underline),
-  };
+  const careful = (name: (typeof names)[number]): [string, Format] => [
+    name,
+    (text) => (text === '' ? '' : colors[name](text)),
+  ];
+  return Object.fromEntries(names.map(careful)) as Record<(typeof names)[number], Format>;
 }
 
 /** Sentences on one line where they fit, else each on its own: a count is easier to find at the beginning of a line. */
