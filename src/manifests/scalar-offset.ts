@@ -32,11 +32,9 @@ export function scalarOffset(node: unknown, text: string, offset: number): numbe
     const broken = lineBreak(at);
     if (/\s/.test(here) && !/\s/.test(wanted)) at += 1;
     else if (broken > 0) {
-      at = lineBegin(at + broken);
-      // The first of several line breaks is folded away.
-      const isFirst = wanted === '\n' && value.charAt(index - 1) !== '\n';
-      if (type !== Scalar.BLOCK_LITERAL && isFirst && lineBreak(at) > 0) at = lineBegin(at + lineBreak(at));
-      index += 1;
+      // As many as there are: one of them may be folded away.
+      while (lineBreak(at) > 0) at = lineBegin(at + lineBreak(at));
+      index += wanted === '\n' ? (/^\n+/.exec(value.slice(index))?.[0].length ?? 1) : 1;
     } else if (type === Scalar.QUOTE_DOUBLE && here === '\\') {
       const joined = lineBreak(at + 1);
       at = joined > 0 ? lineBegin(at + 1 + joined) : at + (ESCAPES[text.charAt(at + 1)] ?? 2);

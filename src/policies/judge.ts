@@ -20,11 +20,11 @@ export interface JudgedSubject extends Subject {
   readonly planned?: PlannedResource | undefined;
 }
 
-/** Of one rule and one resource: a fraction of a second. */
-const MOST_STEPS = 200_000;
+/** Of one rule and one resource. A step takes some 100 ns. */
+const MOST_STEPS = 1_000_000;
 /** Of all of a run. */
 const MOST_IN_ALL = 3_000_000;
-const MOST_PER_SUBJECT = 1000;
+const MOST_PER_SUBJECT = 50_000;
 
 /**
  * What the rules object to, in the order of the resources. A rule without a result objects. The same input gives the same objections.

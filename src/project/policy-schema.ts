@@ -73,7 +73,18 @@ export const policiesSchema = lazily(() =>
         });
       }
     })
-    .describe('Rules that manifests and plans must keep, in CEL.'),
+    .meta({
+      description: 'Rules that manifests and plans must keep, in CEL.',
+      examples: [
+        [
+          {
+            name: 'calls-end',
+            deny: '!has(spec.call_config.max_call_duration_ms)',
+            message: 'Calls must end.',
+          },
+        ],
+      ],
+    }),
 );
 
 /** The file that `--policy` names. */

@@ -99,7 +99,7 @@ async function violationsIn(
   if (rules.length === 0) return [];
   const { judge } = await import('../policies/judge.ts');
   const { violationsOf } = await import('../policies/violations.ts');
-  const objections = await judge(rules, subjects, { workspace, plan: { summary, now } });
+  const objections = await judge(rules, subjects, { workspace, plan: { summary, now }, signal: opened.stop });
   return violationsOf(objections, { root: opened.project.root, sources: opened.sources });
 }
 

@@ -8,10 +8,11 @@ import { createClient } from '../platform/http-client.ts';
 import type { OddFields } from '../platform/read-answer.ts';
 import { Transport } from '../platform/transport.ts';
 import { loadRules, NO_RULES } from '../policies/load-rules.ts';
+import { projectDiagnostics } from '../policies/project-diagnostics.ts';
 import type { RuleSet } from '../policies/rule.ts';
 import { compareDiagnostics } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
-import { allDiagnostics } from '../project/all-diagnostics.ts';
+
 import { PROJECT_FILES } from '../project/find-project.ts';
 import { InvalidManifests } from '../project/invalid-manifests.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
@@ -79,6 +80,11 @@ export class OpenWorkspace extends StateAccess {
     this.know(desired);
     if (diagnostics.length === 0) return desired;
     return { ...desired, diagnostics: [...desired.diagnostics, ...diagnostics].sort(compareDiagnostics) };
+  }
+
+  /** Ends long work. */
+  get stop(): AbortSignal {
+    return this.#context.interrupts.stop;
   }
 
   /** @throws UserError, InvalidProject */
@@ -222,7 +228,7 @@ async function withTheRest(
   error: InvalidProject,
   { env, workspace: name }: RunContext,
 ): Promise<InvalidProject> {
-  const diagnostics = await allDiagnostics(error, { kinds, lookups, env, name });
+  const diagnostics = await projectDiagnostics(error, { kinds, lookups, env, name });
   return new InvalidProject(
     diagnostics.filter(({ file, severity }) => PROJECT_FILES.includes(file) && severity === 'error'),
   );

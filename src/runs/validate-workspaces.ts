@@ -2,8 +2,9 @@ import type { Resource } from '../manifests/resource.ts';
 import { loadRules } from '../policies/load-rules.ts';
 import { withPolicies } from '../policies/manifest-diagnostics.ts';
 import type { OtherPolicies } from '../policies/policy-source.ts';
+import { projectDiagnostics } from '../policies/project-diagnostics.ts';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
-import { allDiagnostics } from '../project/all-diagnostics.ts';
+
 import { InvalidProject } from '../project/invalid-project.ts';
 import { type LoadDesiredOptions, loadDesired } from '../project/load-desired.ts';
 import { loadProject } from '../project/load-project.ts';
@@ -67,7 +68,7 @@ async function wrongProject(
   const wanted = names === 'all' ? known : names;
   const found = [];
   for (const name of wanted.length === 0 ? [undefined] : wanted) {
-    const diagnostics = await allDiagnostics(error, { kinds, lookups, env, name });
+    const diagnostics = await projectDiagnostics(error, { kinds, lookups, env, name });
     found.push({ name: name ?? '', resources: [], diagnostics });
   }
   return { workspaces: wanted.map((name) => ({ name, resources: [] })), diagnostics: shared(found) };

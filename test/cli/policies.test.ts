@@ -138,6 +138,15 @@ defaults: { Agent: { call_config: { ring_duration_ms: 1 } } }
     );
   });
 
+  it('reports wrong rules beside what else is wrong in the project file', async () => {
+    await using w = await project(`\n  - { name: one, deny: 'spec.nmae == "x"' }\nlimit: {}\n`);
+    for (const args of [['validate'], ['validate', '--all-workspaces'], ['plan']]) {
+      const { stdout, stderr } = await w.run(...args);
+      expect(stdout + stderr).toContain('voxform.yaml:8:30  one: unknown field "nmae"');
+      expect(stdout + stderr).toContain('unknown field "limit"');
+    }
+  });
+
   it('denies where a rule has no result, with both places', async () => {
     await using w = await project(
       `\n  - { name: quiet, deny: 'spec.call_config.ring_duration_ms > 9000' }\n`,

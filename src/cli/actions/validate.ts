@@ -6,9 +6,10 @@ import { jsonText } from '../../output/json-text.ts';
 import { kindCounts, plural } from '../../output/plural.ts';
 import { loadRules } from '../../policies/load-rules.ts';
 import { withPolicies } from '../../policies/manifest-diagnostics.ts';
+import { projectDiagnostics } from '../../policies/project-diagnostics.ts';
 import { compareDiagnostics, type Diagnostic } from '../../problems/diagnostic.ts';
 import { ExitCode } from '../../problems/user-error.ts';
-import { allDiagnostics } from '../../project/all-diagnostics.ts';
+
 import { InvalidProject } from '../../project/invalid-project.ts';
 import { loadDesired } from '../../project/load-desired.ts';
 import { loadProject } from '../../project/load-project.ts';
@@ -98,7 +99,7 @@ async function check(context: Context, { secrets }: ValidateOptions): Promise<De
     return withPolicies({ ...desired, diagnostics }, ruleSet, { project, workspace: workspace.name, signal });
   } catch (error) {
     if (!(error instanceof InvalidProject)) throw error;
-    return { resources: [], diagnostics: await allDiagnostics(error, { kinds, lookups, env, name }) };
+    return { resources: [], diagnostics: await projectDiagnostics(error, { kinds, lookups, env, name }) };
   }
 }
 

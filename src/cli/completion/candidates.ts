@@ -83,6 +83,7 @@ const valuesAt: Readonly<Record<string, ValuesOf>> = {
   'explain topic': 'topics',
   '--agent': 'agents',
   '--diff': ['published'],
+  '--waive': 'waivable',
   '--where': 'callFields',
   '--workspace': 'workspaces',
   address: 'addresses',

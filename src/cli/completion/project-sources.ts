@@ -58,6 +58,7 @@ export function projectSources(context: RunContext) {
       }));
     },
     workspaces: () => workspacesIn(context.projectFolder ?? context.cwd),
+    waivable: () => waivableIn(context.projectFolder ?? context.cwd),
     async recordTypes() {
       const { recordTypes } = await import('../../runs/record-types.ts');
       return [...recordTypes].map(([value, { description }]) => ({ value, description }));
@@ -85,17 +86,30 @@ function plain(value: string): CompletionWord {
   return { value, description: '' };
 }
 
-/** By name, as they stand in the file: what else is wrong in it does not matter here. */
-async function workspacesIn(folder: string): Promise<CompletionWord[]> {
+/** The project file as it stands: what is wrong in it does not matter here. */
+async function documentIn(folder: string): Promise<Readonly<Record<string, unknown>>> {
   const [{ projectFileIn }, { parseDocuments }] = await Promise.all([
     import('../../project/find-project.ts'),
     import('../../manifests/parse-documents.ts'),
   ]);
   const read = readTextFile(path.join(folder, projectFileIn(folder) ?? ''));
   const [document] = 'text' in read ? parseDocuments(read.text).documents : [];
-  const value: unknown = document?.value;
-  const workspaces = isObject(value) && isObject(value.workspaces) ? Object.keys(value.workspaces) : [];
-  return workspaces.map(plain);
+  return isObject(document?.value) ? document.value : {};
+}
+
+async function workspacesIn(folder: string): Promise<CompletionWord[]> {
+  const { workspaces } = await documentIn(folder);
+  return isObject(workspaces) ? Object.keys(workspaces).map(plain) : [];
+}
+
+/** Rules that deny: those that warn need no waiver. */
+async function waivableIn(folder: string): Promise<CompletionWord[]> {
+  const { policies } = await documentIn(folder);
+  return (Array.isArray(policies) ? policies : []).flatMap((policy: unknown) =>
+    isObject(policy) && policy.deny !== undefined && policy.waivable !== false
+      ? [{ value: String(policy.name), description: String(policy.message ?? '') }]
+      : [],
+  );
 }
 
 async function stateOf(context: RunContext): Promise<State> {

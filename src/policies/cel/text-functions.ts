@@ -84,7 +84,7 @@ export const textMethods: Overloads = {
   matches: [
     overload<Text>(['string', 'string'], BOOL, ([text, pattern], meter) => {
       const expression = compiled(pattern);
-      meter.take(1 + (text.length * expression.re2().prog.numInst()) / 32);
+      meter.take(1 + (text.length * expression.re2().prog.numInst()) / 8);
       return expression.test(text);
     }),
   ],

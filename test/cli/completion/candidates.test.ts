@@ -20,6 +20,10 @@ default_workspace: one
 workspaces:
   one: { base_url: "http://127.0.0.1:9", workspace_id: W1, state: { path: one.json } }
   two: { base_url: "http://127.0.0.1:9", workspace_id: W2 }
+policies:
+  - { name: calls-end, deny: 'true' }
+  - { name: friday, warn: 'true' }
+  - { name: firm, deny: 'true', waivable: false }
 `,
     'manifests/a.yaml': 'kind: Agent\nmetadata:\n  name: day\n---\nkind: Agent\nmetadata: { name: night }\n',
     'manifests/broken.yaml': 'kind: Webhook\nmetadata:\n  name: hook\nspec: {',
@@ -69,6 +73,8 @@ async function candidatesFor(words: readonly string[], cwd = folder.root): Promi
 describe('what can follow on a command line', () => {
   it.each([
     { words: ['pl'], given: ['plan'], reason: 'a command' },
+    { words: ['plan', '--waive', ''], given: ['calls-end'], reason: 'a policy that can be waived' },
+    { words: ['plan', '--policy', ''], given: 'files', reason: 'a file of policies' },
     { words: ['help', 'pl'], given: ['plan'], reason: 'a command that help is about' },
     { words: ['-qC', '/', 'pl'], given: ['plan'], reason: 'a command after flags in one word' },
     {
