@@ -1,24 +1,21 @@
-import { requestWords } from '../output/request-words.ts';
+import { requestJson } from '../output/request-words.ts';
 import type { JsonObject } from '../values/json.ts';
 import { countsOf } from './health/metrics.ts';
 import { holdMessage, invalidLines, messageOf, planWords } from './messages.ts';
 import type { RequestMemory, RunReport } from './run-report.ts';
+
+/** How the request stands that accepts drift. */
+export function requestSummary({ kept, problem }: RequestMemory): RequestSummary {
+  const known =
+    kept === undefined ? { status: null, change: null, url: null, message: null } : requestJson(kept);
+  return { ...known, problem: problem ?? null };
+}
 
 interface RequestSummary extends JsonObject {
   readonly status: string | null;
   readonly url: string | null;
   readonly message: string | null;
   readonly problem: string | null;
-}
-
-/** How the request stands that accepts drift. */
-export function requestSummary({ kept, problem }: RequestMemory): RequestSummary {
-  return {
-    status: kept?.is ?? null,
-    url: kept !== undefined && 'url' in kept ? (kept.url ?? null) : null,
-    message: (kept && requestWords(kept)) ?? null,
-    problem: problem ?? null,
-  };
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { KeptRequest } from '../runs/drift-request/keep-request.ts';
+import type { JsonObject } from '../values/json.ts';
 import { escapeControls } from './escape-controls.ts';
 
 /** In a clause how the request of a workspace stands; undefined where there is none. */
@@ -26,6 +27,24 @@ function words(kept: KeptRequest): string | undefined {
     default:
       return kept satisfies never;
   }
+}
+
+/** The same as data: `change` is what was done now. */
+export interface RequestJson extends JsonObject {
+  readonly status: KeptRequest['is'];
+  readonly change: 'opened' | 'reopened' | 'updated' | 'closed' | null;
+  readonly url: string | null;
+  readonly message: string | null;
+}
+
+export function requestJson(kept: KeptRequest): RequestJson {
+  const done = kept.is === 'open' ? kept.did : kept.is;
+  return {
+    status: kept.is,
+    change: done === 'opened' || done === 'reopened' || done === 'updated' || done === 'closed' ? done : null,
+    url: 'url' in kept ? (kept.url ?? null) : null,
+    message: requestWords(kept) ?? null,
+  };
 }
 
 /** True where drift waits for a person to look at something else than the request. */

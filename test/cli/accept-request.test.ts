@@ -260,7 +260,11 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     expect(JSON.parse(done.stdout)).toMatchObject({
       workspace: 'test',
       written: false,
-      pull_request: { is: 'open', did: 'opened', number: host.requests[0]?.number },
+      pull_request: {
+        status: 'open',
+        change: 'opened',
+        url: expect.stringMatching(new RegExp(`/${host.requests[0]?.number}$`)),
+      },
     });
   });
 

@@ -2,7 +2,7 @@ import { acceptanceJson, renderAcceptance } from '../../output/accept-text.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
 import { requestWriter } from '../../output/request-text.ts';
-import { needsPerson, requestWords } from '../../output/request-words.ts';
+import { needsPerson, requestJson, requestWords } from '../../output/request-words.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import type { DriftFacts } from '../../runs/accept.ts';
 import { carryOutProposal, proposalOf, proposedDrift } from '../../runs/drift-request/propose-drift.ts';
@@ -48,7 +48,7 @@ export async function acceptByRequest(
   const said = kept && requestWords(kept);
   if (isJson) {
     const json = acceptanceJson(acceptance, { workspace: opened.workspace.name, written: false });
-    terminal.out(jsonText({ ...json, pull_request: kept ?? null }));
+    terminal.out(jsonText({ ...json, pull_request: kept === undefined ? null : requestJson(kept) }));
     if (said !== undefined) log[kept !== undefined && needsPerson(kept) ? 'warn' : 'info'](said);
     if (refused.length > 0) log.warn(`${plural(refused.length, 'change')} cannot be written back`);
   } else if (said !== undefined) terminal.out(`${said.charAt(0).toUpperCase()}${said.slice(1)}\n`);

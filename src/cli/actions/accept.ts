@@ -56,8 +56,9 @@ async function withDrift<T>(
   return opened.withClient(options, async (client) => {
     // A value that the platform keeps is no drift: a person accepts it, and no request.
     const retryIgnored = options.pullRequest !== true;
-    const flags = { ...options, target: addresses, refresh: true, evenIfAll: true, retryIgnored };
-    const { plan } = await planAll(context, { opened, state, client, desired: resources, flags });
+    const flags = { target: addresses, refresh: true, evenIfAll: true, retryIgnored, routes: !retryIgnored };
+    const planning = { opened, state, client, desired: resources, flags: { ...options, ...flags } };
+    const { plan } = await planAll(context, planning);
     return work({ opened, state, resources, drift: driftOf(plan), client });
   });
 }
