@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lazily } from '../values/lazily.ts';
 import type { BranchContent, CodeHost, CommitWanted, HostRequest, RequestChange } from './code-host.ts';
 import type { HostClient } from './host-client.ts';
 import type { HostKind } from './host-kind.ts';
@@ -31,7 +32,7 @@ class Github implements CodeHost {
   readonly #client: HostClient;
   readonly #repository: string;
   readonly #graphql: string;
-  #known: Promise<z.infer<typeof repositoryForm>> | undefined;
+  #known: Promise<z.infer<ReturnType<typeof repositoryForm>>> | undefined;
 
   constructor(
     client: HostClient,
@@ -49,12 +50,12 @@ class Github implements CodeHost {
 
   async head(branch: string): Promise<string | undefined> {
     const found = await this.#client.find('GET', this.#path(`/git/ref/heads/${encoded(branch)}`));
-    return found && this.#client.read(refForm, found.body).object.sha;
+    return found && this.#client.read(refForm(), found.body).object.sha;
   }
 
   async contentOf(head: string, base: string): Promise<BranchContent> {
     const path = this.#path(`/compare/${base}...${head}?per_page=100`);
-    const compared = await this.#client.get(path, comparisonForm);
+    const compared = await this.#client.get(path, comparisonForm());
     const { merge_base_commit, commits, total_commits, files } = compared;
     return {
       mergeBase: merge_base_commit.sha,
@@ -76,7 +77,7 @@ class Github implements CodeHost {
       const declared = some.map((_, index) => `$e${index}: String!`).join(', ');
       const fields = some.map((_, index) => `f${index}: object(expression: $e${index}) { oid }`).join(' ');
       const query = `query($owner: String!, $name: String!, ${declared}) { repository(owner: $owner, name: $name) { ${fields} } }`;
-      const { repository } = await this.#query(blobsForm, query, { owner, name, ...variables });
+      const { repository } = await this.#query(blobsForm(), query, { owner, name, ...variables });
       for (const [index, path] of some.entries()) {
         const oid = repository[`f${index}`]?.oid;
         if (oid !== undefined) found.set(path, oid);
@@ -89,7 +90,7 @@ class Github implements CodeHost {
     const [owner = ''] = this.#repository.split('/');
     const head = encodeURIComponent(`${owner}:${branch}`);
     const query = `/pulls?head=${head}&state=all&sort=created&direction=desc&per_page=30`;
-    const pulls = await this.#client.get(this.#path(query), z.array(pullForm));
+    const pulls = await this.#client.get(this.#path(query), z.array(pullForm()));
     return pulls
       .filter(({ head: { ref, repo } }) => ref === branch && this.#isOwn(repo?.full_name))
       .map(requestOf);
@@ -118,7 +119,7 @@ class Github implements CodeHost {
   async open({ branch, base, title, body }: Parameters<CodeHost['open']>[0]): Promise<HostRequest> {
     const request = { title, head: branch, base, body };
     const made = await this.#client.ask('POST', this.#path('/pulls'), { body: request });
-    return requestOf(this.#client.read(pullForm, made.body));
+    return requestOf(this.#client.read(pullForm(), made.body));
   }
 
   async change(number: number, change: RequestChange): Promise<void> {
@@ -142,7 +143,7 @@ class Github implements CodeHost {
     };
     const mutation =
       'mutation($input: CreateCommitOnBranchInput!) { createCommitOnBranch(input: $input) { commit { oid } } }';
-    return (await this.#query(commitForm, mutation, { input })).createCommitOnBranch.commit.oid;
+    return (await this.#query(commitForm(), mutation, { input })).createCommitOnBranch.commit.oid;
   }
 
   async #updateRefs(refUpdates: readonly object[]): Promise<void> {
@@ -156,17 +157,19 @@ class Github implements CodeHost {
       body: { query, variables },
       isRead: query.startsWith('query'),
       isLimited: (body) =>
-        errorsForm.safeParse(body).data?.errors?.some(({ type }) => type === 'RATE_LIMITED') ?? false,
+        errorsForm()
+          .safeParse(body)
+          .data?.errors?.some(({ type }) => type === 'RATE_LIMITED') ?? false,
     });
-    const { errors = [], data } = this.#client.read(errorsForm, answer.body);
+    const { errors = [], data } = this.#client.read(errorsForm(), answer.body);
     const [error] = errors;
     if (error === undefined) return this.#client.read(form, data);
     const status = STATUS_OF[error.type ?? ''] ?? 422;
     throw this.#client.refusal(status, `${status} ${error.message}`);
   }
 
-  #info(): Promise<z.infer<typeof repositoryForm>> {
-    this.#known ??= this.#client.get(this.#path(''), repositoryForm);
+  #info(): Promise<z.infer<ReturnType<typeof repositoryForm>>> {
+    this.#known ??= this.#client.get(this.#path(''), repositoryForm());
     return this.#known;
   }
 
@@ -187,31 +190,41 @@ const STATUS_OF: Readonly<Record<string, number>> = {
   STALE_DATA: 409,
 };
 
-const repositoryForm = z.object({ default_branch: z.string(), node_id: z.string() });
-const refForm = z.object({ object: z.object({ sha: z.string() }) });
-const comparisonForm = z.object({
-  merge_base_commit: z.object({ sha: z.string() }),
-  total_commits: z.number(),
-  commits: z.array(z.object({ sha: z.string(), commit: z.object({ message: z.string() }) })),
-  files: z.array(z.object({ filename: z.string(), previous_filename: z.string().optional() })).default([]),
-});
-const pullForm = z.object({
-  number: z.number(),
-  html_url: z.url({ protocol: /^https?$/ }),
-  state: z.string(),
-  merged_at: z.string().nullable(),
-  body: z.string().nullable(),
-  head: z.object({ ref: z.string(), repo: z.object({ full_name: z.string() }).nullable() }),
-  base: z.object({ ref: z.string() }),
-});
-const errorsForm = z.object({
-  errors: z.array(z.object({ type: z.string().optional(), message: z.string() })).optional(),
-  data: z.unknown(),
-});
-const blobsForm = z.object({ repository: z.record(z.string(), z.object({ oid: z.string() }).nullable()) });
-const commitForm = z.object({
-  createCommitOnBranch: z.object({ commit: z.object({ oid: z.string() }) }),
-});
+const repositoryForm = lazily(() => z.object({ default_branch: z.string(), node_id: z.string() }));
+const refForm = lazily(() => z.object({ object: z.object({ sha: z.string() }) }));
+const comparisonForm = lazily(() =>
+  z.object({
+    merge_base_commit: z.object({ sha: z.string() }),
+    total_commits: z.number(),
+    commits: z.array(z.object({ sha: z.string(), commit: z.object({ message: z.string() }) })),
+    files: z.array(z.object({ filename: z.string(), previous_filename: z.string().optional() })).default([]),
+  }),
+);
+const pullForm = lazily(() =>
+  z.object({
+    number: z.number(),
+    html_url: z.url({ protocol: /^https?$/ }),
+    state: z.string(),
+    merged_at: z.string().nullable(),
+    body: z.string().nullable(),
+    head: z.object({ ref: z.string(), repo: z.object({ full_name: z.string() }).nullable() }),
+    base: z.object({ ref: z.string() }),
+  }),
+);
+const errorsForm = lazily(() =>
+  z.object({
+    errors: z.array(z.object({ type: z.string().optional(), message: z.string() })).optional(),
+    data: z.unknown(),
+  }),
+);
+const blobsForm = lazily(() =>
+  z.object({ repository: z.record(z.string(), z.object({ oid: z.string() }).nullable()) }),
+);
+const commitForm = lazily(() =>
+  z.object({
+    createCommitOnBranch: z.object({ commit: z.object({ oid: z.string() }) }),
+  }),
+);
 
 function requestOf({
   number,
@@ -220,7 +233,7 @@ function requestOf({
   merged_at,
   body,
   base,
-}: z.infer<typeof pullForm>): HostRequest {
+}: z.infer<ReturnType<typeof pullForm>>): HostRequest {
   return {
     number,
     url: html_url,

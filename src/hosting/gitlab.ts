@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lazily } from '../values/lazily.ts';
 import type { BranchContent, CodeHost, CommitWanted, HostRequest, RequestChange } from './code-host.ts';
 import type { HostClient } from './host-client.ts';
 import type { HostKind } from './host-kind.ts';
@@ -30,13 +31,13 @@ class Gitlab implements CodeHost {
   }
 
   async defaultBranch(): Promise<string> {
-    return (await this.#client.get(this.#project, projectForm)).default_branch;
+    return (await this.#client.get(this.#project, projectForm())).default_branch;
   }
 
   async head(branch: string): Promise<string | undefined> {
     const path = `${this.#project}/repository/branches/${encodeURIComponent(branch)}`;
     const found = await this.#client.find('GET', path);
-    return found && this.#client.read(branchForm, found.body).commit.id;
+    return found && this.#client.read(branchForm(), found.body).commit.id;
   }
 
   async contentOf(head: string, base: string): Promise<BranchContent> {
@@ -46,7 +47,7 @@ class Gitlab implements CodeHost {
         `${repository}/merge_base?refs[]=${base}&refs[]=${head}`,
         z.object({ id: z.string() }),
       ),
-      this.#client.get(`${repository}/compare?from=${base}&to=${head}`, comparisonForm),
+      this.#client.get(`${repository}/compare?from=${base}&to=${head}`, comparisonForm()),
     ]);
     const files = new Set(diffs.flatMap(({ old_path, new_path }) => [new_path, old_path]));
     return { mergeBase, commits, files: [...files], isWhole: compare_timeout !== true };
@@ -58,7 +59,7 @@ class Gitlab implements CodeHost {
 
   async requests(branch: string): Promise<readonly HostRequest[]> {
     const query = `source_branch=${encodeURIComponent(branch)}&state=all&order_by=created_at&sort=desc&per_page=30`;
-    const all = await this.#client.get(`${this.#project}/merge_requests?${query}`, z.array(requestForm));
+    const all = await this.#client.get(`${this.#project}/merge_requests?${query}`, z.array(requestForm()));
     return all
       .filter((each) => each.source_branch === branch && each.source_project_id === each.project_id)
       .map(requestOf);
@@ -93,7 +94,7 @@ class Gitlab implements CodeHost {
     const made = await this.#client.ask('POST', `${this.#project}/merge_requests`, {
       body: { source_branch: branch, target_branch: base, title, description: body },
     });
-    return requestOf(this.#client.read(requestForm, made.body));
+    return requestOf(this.#client.read(requestForm(), made.body));
   }
 
   async change(number: number, { state, body, base }: RequestChange): Promise<void> {
@@ -123,23 +124,27 @@ class Gitlab implements CodeHost {
   }
 }
 
-const projectForm = z.object({ default_branch: z.string() });
-const branchForm = z.object({ commit: z.object({ id: z.string() }) });
-const comparisonForm = z.object({
-  commits: z.array(z.object({ id: z.string(), message: z.string() })),
-  diffs: z.array(z.object({ old_path: z.string(), new_path: z.string() })),
-  compare_timeout: z.boolean().optional(),
-});
-const requestForm = z.object({
-  iid: z.number(),
-  web_url: z.url({ protocol: /^https?$/ }),
-  state: z.string(),
-  description: z.string().nullable(),
-  target_branch: z.string(),
-  source_branch: z.string(),
-  source_project_id: z.number().nullable(),
-  project_id: z.number(),
-});
+const projectForm = lazily(() => z.object({ default_branch: z.string() }));
+const branchForm = lazily(() => z.object({ commit: z.object({ id: z.string() }) }));
+const comparisonForm = lazily(() =>
+  z.object({
+    commits: z.array(z.object({ id: z.string(), message: z.string() })),
+    diffs: z.array(z.object({ old_path: z.string(), new_path: z.string() })),
+    compare_timeout: z.boolean().optional(),
+  }),
+);
+const requestForm = lazily(() =>
+  z.object({
+    iid: z.number(),
+    web_url: z.url({ protocol: /^https?$/ }),
+    state: z.string(),
+    description: z.string().nullable(),
+    target_branch: z.string(),
+    source_branch: z.string(),
+    source_project_id: z.number().nullable(),
+    project_id: z.number(),
+  }),
+);
 
 function requestOf({
   iid,
@@ -147,7 +152,7 @@ function requestOf({
   state,
   description,
   target_branch: base,
-}: z.infer<typeof requestForm>): HostRequest {
+}: z.infer<ReturnType<typeof requestForm>>): HostRequest {
   const isOver = state === 'closed' || state === 'merged';
   return { number: iid, url: web_url, state: isOver ? state : 'open', base, body: description ?? '' };
 }
