@@ -141,4 +141,24 @@ describe('the listener', () => {
     );
     await listener.close();
   });
+
+  it('waits no longer than it is asked to for what does not answer', async () => {
+    const silent = new Promise<never>(() => undefined);
+    const listener = await listen({
+      listen: local,
+      names: [],
+      token: undefined,
+      isReady: () => true,
+      status: () => silent,
+      metrics: () => silent,
+      redact: String,
+      guesses: new Guesses({ now: () => 0 }),
+      longest: 20,
+    });
+    for (const path of ['status', 'metrics']) {
+      const answer = await fetch(`${listener.url}/${path}`);
+      expect([answer.status, await answer.json()]).toEqual([503, { error: 'no answer within 0.02 s' }]);
+    }
+    await listener.close();
+  });
 });
