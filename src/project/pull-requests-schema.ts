@@ -11,7 +11,7 @@ export const pullRequestsSchema = lazily(() =>
     .strictObject({
       host: z.enum(hostNames).meta({
         description: 'Kind of the host; default: by the address of the remote.',
-        examples: ['gitlab'],
+        examples: ['github'],
       }),
       api_url: z.url({ protocol: /^https?$/, error: 'expected an http or https URL' }).meta({
         description: 'Address of its API; default: by the address of the remote.',

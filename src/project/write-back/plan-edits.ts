@@ -10,6 +10,8 @@ import { EditPlanner, type ProposedEdit } from './edit-planner.ts';
  * that decides it. What cannot be written without touching anything else is refused by name. Reads files, writes none.
  */
 export async function planEdits(options: PlanEditsOptions): Promise<EditPlan> {
+  // A loop asks this of every run: without drift it must not read all manifests again.
+  if (options.wanted.length === 0) return { files: [], refused: [] };
   const { declarations } = await readDeclarations(options.project, options);
   const planner = new EditPlanner(options, declarations);
   const refused: RefusedEdit[] = [];
