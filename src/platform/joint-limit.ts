@@ -52,6 +52,7 @@ export class JointLimit {
   /**
    * Connections for reads, which last from one client to the next. A write never finds its connection closed by the other side: nobody
    * could say then whether it was carried out.
+   * @internal
    */
   reads(origin: string, connecting: Omit<Connecting, 'connections'>): Promise<Dispatcher> {
     const { ca, proxy, connectMilliseconds } = connecting;
