@@ -3,8 +3,10 @@ import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
+import { apply, loadProject, plan } from '../../src/library.ts';
 import type { HistoryDocument } from '../../src/runs/past-runs.ts';
-import { type TestWorkspace, testWorkspace } from './workspace.ts';
+import { command } from '../trust/in-process.ts';
+import { API_KEY, type TestWorkspace, testWorkspace } from './workspace.ts';
 
 const CALLS_END = `
   - name: calls-end
@@ -322,4 +324,41 @@ spec: { url: { $secret: HOOK_URL }, retries: 3, timeout: 10 }
     expect(results[0]?.violations).toHaveLength(1);
     expect(results[0]?.violations).toEqual(results[1]?.violations);
   });
+});
+
+it('holds for a migration and for a program', async () => {
+  await using old = await testWorkspace({}, { workspaceId: '01JEMV1AT0RW0RKSPACE000002' });
+  await using w = await testWorkspace({ 'manifests/a.yaml': AGENTS });
+  const ends = [old, w].map(
+    ({ emulator: { url, workspaceId } }, index) =>
+      `  ws${index}: { base_url: "${url}", workspace_id: ${workspaceId}, api_key: { $secret: TEST_KEY } }\n`,
+  );
+  await w.folder.write('voxform.yaml', `version: 1\nworkspaces:\n${ends.join('')}policies:${CALLS_END}`);
+  const env = { TEST_KEY: API_KEY };
+  const { stdout, stderr, code } = await command(
+    ['migrate', '--from', 'ws0', '--to', 'ws1', '--auto-approve'],
+    { cwd: w.folder.root, env },
+  );
+  expect(stdout, stderr).toContain('Policies: apply refuses this plan');
+  expect([stderr.includes('denied by calls-end (Agent/day)'), code, w.writes()]).toEqual([true, 1, 0]);
+
+  const program = await loadProject({ cwd: w.folder.root, env, workspace: 'ws1' });
+  const planned = await plan(program);
+  expect(planned.document.violations).toMatchObject([{ rule: 'calls-end', address: 'Agent/day' }]);
+  await expect(apply(planned)).rejects.toThrow('denied by calls-end (Agent/day)');
+  expect(w.writes()).toBe(0);
+  const waiver = { rules: ['calls-end'], because: 'a test line' };
+  expect(await apply(await plan(program, { waiver }))).toMatchObject({ complete: true });
+});
+
+it('refuses a fleet whose rules are wrong, with their place', async () => {
+  await using w = await testWorkspace({
+    'fleet.yaml': `version: 1
+sources: { voices: { path: . } }
+policies: [{ name: kind, deny: 'spec.nmae == "x"' }]
+`,
+  });
+  const { stderr, code } = await w.run('fleet', 'serve');
+  expect(stderr).toContain('fleet.yaml:3:38  kind: unknown field "nmae"; did you mean "name"?');
+  expect(code).toBe(1);
 });

@@ -33,7 +33,7 @@ const MACROS = ['all', 'exists', 'exists_one', 'map', 'filter'];
 export function callOf(checker: Checker, call: CalledFunction, site: CallSite): RulePart {
   const { function: name, target, args } = call;
   const { offset, bound } = site;
-  const special = target === undefined ? logic[name] : undefined;
+  const special = target === undefined && Object.hasOwn(logic, name) ? logic[name] : undefined;
   if (special !== undefined) {
     return special(
       checker,
