@@ -99,6 +99,8 @@ export class Reconciler {
   readonly #missing: MissingSince;
   #busySince: number | undefined;
   #request: RequestMemory;
+  /** What the request was made of last. */
+  #proposed: (Pick<LoadedVersion, 'resources'> & { readonly drift: string }) | undefined;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
@@ -179,12 +181,18 @@ export class Reconciler {
     }
   }
 
-  #propose(
+  async #propose(
     loaded: LoadedVersion,
     { triggers, ...facts }: Pick<DriftFacts, 'state' | 'client' | 'drift'> & Pick<RunRequest, 'triggers'>,
   ): Promise<RequestMemory> {
     const { context, shutdown, origin } = this.#options;
     const { opened, resources } = loaded;
+    const isAsked = triggers.some((trigger) => trigger !== 'interval' && trigger !== 'retry');
+    const found = { resources, drift: JSON.stringify(driftIn(facts.drift)) };
+    const isSame = this.#proposed?.resources === resources && this.#proposed.drift === found.drift;
+    // What is to be written is found by reading all manifests again.
+    if (isSame && !isAsked && this.#request.key !== undefined) return this.#request;
+    this.#proposed = found;
     return keepDriftRequest(
       { ...context, interrupts: shutdown },
       {
@@ -193,7 +201,7 @@ export class Reconciler {
         resources,
         origin: origin(loaded),
         memory: this.#request,
-        isAsked: triggers.some((trigger) => trigger !== 'interval' && trigger !== 'retry'),
+        isAsked,
         signal: shutdown.stop,
       },
     );
