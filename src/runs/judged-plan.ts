@@ -36,9 +36,9 @@ export async function judgedPlan(planning: Planning): Promise<PlanResult> {
 export async function judged(planned: PlanResult, judging: JudgingPlan): Promise<PlanResult> {
   const { opened, desired, waiver } = judging;
   const { rules } = opened.ruleSet;
-  const { document } = planned.plan;
-  if (rules.length === 0 && waiver === undefined) return planned;
   const declared = new Map(desired.map((resource) => [resource.address, resource]));
+  const document = withLabels(planned.plan.document, declared);
+  if (rules.length === 0 && waiver === undefined) return withDocument(planned, document);
   const subjects = document.resources.map((resource) => subjectOf(resource, declared.get(resource.address)));
   const found = await violationsIn(document, subjects, judging);
   const { rules: names = [], because = '' } = waiver ?? {};
@@ -50,10 +50,6 @@ export async function judged(planned: PlanResult, judging: JudgingPlan): Promise
   }));
   return withDocument(planned, {
     ...document,
-    resources: document.resources.map((resource) => {
-      const { labels = {} } = declared.get(resource.address) ?? {};
-      return Object.keys(labels).length === 0 ? resource : { ...resource, labels };
-    }),
     violations,
     warnings: [...warnings, ...document.warnings],
   });
@@ -84,6 +80,15 @@ export async function judgedAgain(planned: PlanResult, judging: JudgingOptions):
   const addresses = new Set(written.map(({ address }) => address));
   const others = saved.filter(({ address }) => !addresses.has(address));
   return withDocument(planned, { ...document, violations: [...again, ...others] });
+}
+
+/** For rules that come with an apply of the saved plan. */
+function withLabels(document: PlanDocument, declared: ReadonlyMap<string, Resource>): PlanDocument {
+  const resources = document.resources.map((resource) => {
+    const { labels = {} } = declared.get(resource.address) ?? {};
+    return Object.keys(labels).length === 0 ? resource : { ...resource, labels };
+  });
+  return { ...document, resources };
 }
 
 function withDocument(planned: PlanResult, document: PlanDocument): PlanResult {

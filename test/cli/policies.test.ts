@@ -296,6 +296,18 @@ describe('--policy', () => {
     ]);
     expect((await w.run('apply', '--auto-approve', '--policy', 'rules/team.yaml')).code).toBe(1);
     expect(w.writes()).toBe(0);
+    // Also where the plan was made without them, by what it keeps of labels and spec.
+    const rule = (text: string) => `policies: [{ name: a, kind: Agent, deny: '${text}' }]\n`;
+    await w.run('plan', '--out', 'p.plan', '--target', 'Agent/day');
+    const applied = async (text: string) => {
+      await w.folder.write('rules/team.yaml', rule(text));
+      const { code: exit } = await w.run('apply', 'p.plan', '--auto-approve', '--policy', 'rules/team.yaml');
+      return exit;
+    };
+    expect(await applied('spec.call_config.max_call_duration_ms > 1800000')).toBe(1);
+    expect(await applied('labels.team == "sales"')).toBe(1);
+    expect(w.writes()).toBe(0);
+    expect(await applied('labels.team != "sales" || spec.name != "Day"')).toBe(0);
   });
 });
 

@@ -11,10 +11,10 @@ export function approvalDigest(plan: PlanDocument): string {
   const { workspace_id, base_url, state, secrets, resources, guards } = plan;
   const written = resources
     .filter(({ action }) => writes.has(action))
-    .map(({ source: _, reason: _reason, notices: _notices, routes: _routes, steps: _steps, ...rest }) => ({
-      ...rest,
-      changes: rest.changes.map(({ names: _names, ...change }) => change),
-    }));
+    .map(({ source: _, reason: _reason, notices: _notices, routes: _routes, steps: _steps, ...all }) => {
+      const { labels: _labels, ...rest } = all;
+      return { ...rest, changes: rest.changes.map(({ names: _names, ...change }) => change) };
+    });
   const approved = { workspace_id, base_url, lineage: state.lineage, secrets, guards, written };
   // Through JSON, so that a plan in memory and the same one read from a database give the same text.
   return createHash('sha256')

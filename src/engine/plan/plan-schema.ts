@@ -104,10 +104,7 @@ export const plannedResource = z
       .record(z.string(), z.array(z.string()))
       .optional()
       .describe('By field: ids of missing records that the update omits.'),
-    labels: z
-      .record(z.string(), z.string())
-      .optional()
-      .describe('metadata.labels, if there are policies, which see them.'),
+    labels: z.record(z.string(), z.string()).optional().describe('metadata.labels, if there are any.'),
     ignore_drift: z
       .array(z.string())
       .optional()
