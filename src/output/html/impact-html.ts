@@ -6,6 +6,9 @@ import { escapeMarkup } from '../markup.ts';
 import { htmlPage, recordsHtml, timeHtml } from './page.ts';
 import { sharePlot } from './share-plot.ts';
 
+/** The newest versions have a column each, as far as a page has room for them; the plots and JSON have all. */
+const MOST_COLUMNS = 5;
+
 /** What the versions did to the calls, with a plot of each share over time, as a page of its own. */
 export function impactHtml(impact: Impact, made: Date): string {
   const { address, id, since, voxform_version } = impact.document;
@@ -79,14 +82,15 @@ function versionsHtml({ versions }: ImpactDocument): string {
       ...measures.map((measure) => quantilesText(each, measure)),
     ],
   }));
+  const newest = versions.slice(-MOST_COLUMNS);
   const shares = shareFields.flatMap((field) =>
-    valuesOf(field, versions).map((value) => ({
+    valuesOf(field, newest).map((value) => ({
       cells: [
         `<span class="mono">${escapeMarkup(`${field}=${value}`)}</span>`,
-        ...versions.map((each) => shareText(each, field, value)),
+        ...newest.map((each) => shareText(each, field, value)),
       ],
     })),
   );
-  const titles = ['Share', ...versions.map(({ version }) => `Version ${version}`)];
+  const titles = ['Share', ...newest.map(({ version }) => `Version ${version}`)];
   return `${recordsHtml(['Version', 'Published', 'Calls', ...measures], figures, true)}${recordsHtml(titles, shares, true)}`;
 }
