@@ -1,6 +1,7 @@
+import { z } from 'zod';
 import { actions } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
-import { plannedResource } from '../engine/plan/plan-schema.ts';
+import { plannedChange, plannedResource } from '../engine/plan/plan-schema.ts';
 import { kinds } from '../kinds/index.ts';
 import type { Resource } from '../manifests/resource.ts';
 import { INT, joined, STRING, TIMESTAMP, type Type, typeOf } from './cel/types.ts';
@@ -31,7 +32,8 @@ export function variablesOf(on: Rule['on'], kind: string | undefined): Variables
 }
 
 function ofPlan(): [string, Type][] {
-  const resource = typeOf(plannedResource);
+  const changes = z.array(plannedChange.omit({ fingerprints: true }));
+  const resource = typeOf(plannedResource.omit({ observed_digest: true }).extend({ changes }));
   const counts = new Map(actions.map((action): [string, Type] => [action, INT]));
   const summary: Type = { is: 'object', fields: counts };
   return [
@@ -75,8 +77,8 @@ export function valuesFor(
   };
 }
 
-/** Equal fingerprints mean equal secrets, which is not for a rule to know. */
-function withoutFingerprints({ changes, ...resource }: PlannedResource): CelValue {
-  const told = changes.map(({ fingerprints: _, ...change }) => change);
+/** Equal fingerprints mean equal secrets, and a digest can be compared with a guess: neither is for a rule to know. */
+function withoutFingerprints({ changes, observed_digest: _, ...resource }: PlannedResource): CelValue {
+  const told = changes.map(({ fingerprints: _own, ...change }) => change);
   return { ...resource, changes: told } as unknown as CelValue;
 }

@@ -319,6 +319,16 @@ spec: { url: { $secret: HOOK_URL }, retries: 3, timeout: 10 }
 `;
   const secret = 'https://hooks.example.com/very-secret-token';
 
+  it('has no fingerprint and no digest that a rule can compare', async () => {
+    await using w = await project(`
+  - { name: a, on: plan, deny: 'resource.observed_digest == "x"' }
+  - { name: b, on: plan, deny: 'resource.changes.exists(c, has(c.fingerprints.after))' }
+`);
+    const { stdout } = await w.run('validate');
+    expect(stdout).toContain('a: unknown field "observed_digest"');
+    expect(stdout).toContain('b: unknown field "fingerprints"');
+  });
+
   it.each([
     'spec.url.startsWith("https://")',
     `spec.url == "${secret}"`,

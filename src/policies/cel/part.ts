@@ -63,10 +63,12 @@ function isWhole(value: number, { is }: Type): boolean {
 
 export function hiddenFailure(
   { why }: Opaque,
-  { offset, label = 'a value' }: { readonly offset: number; readonly label?: string | undefined },
+  { offset, label }: { readonly offset: number; readonly label?: string | undefined },
 ): NoValue {
-  if (why === 'unset') return new NoValue(`${label} is not known yet`, { offset, isUnset: true });
-  return new NoValue(`${label} is a secret, which no rule can read`, { offset });
+  const said = label ?? 'a value';
+  if (why === 'unset') return new NoValue(`${said} is not known yet`, { offset, isUnset: true });
+  const hint = label === undefined ? '' : `; test it first: isSecret(${label})`;
+  return new NoValue(`${said} is a secret, which no rule can read${hint}`, { offset });
 }
 
 /** The values of the parts, or the first that has none. */
