@@ -206,6 +206,7 @@ function send(
 }
 
 async function close(server: Server): Promise<void> {
+  if (!server.listening) return;
   const closed = server[Symbol.asyncDispose]();
   server.closeAllConnections();
   await closed;
