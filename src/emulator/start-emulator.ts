@@ -103,6 +103,7 @@ async function listen(server: Server, host: string, port: number): Promise<numbe
 }
 
 async function stop(server: Server): Promise<void> {
+  if (!server.listening) return;
   const closed = server[Symbol.asyncDispose]();
   server.closeAllConnections();
   await closed;
