@@ -4,7 +4,7 @@ import type { ShownWorkspace } from '../fleet/rows/status-rows.ts';
 import { shownStatuses } from '../fleet/shown-status.ts';
 import type { Hold } from '../operator/run-report.ts';
 import { counts, shownActions } from '../output/action-words.ts';
-import { escapeControls } from '../output/escape-controls.ts';
+import { escapeControls, escapedLines } from '../output/escape-controls.ts';
 import { plural } from '../output/plural.ts';
 import type { Style } from '../output/style.ts';
 import { renderTable, whole } from '../output/table.ts';
@@ -55,17 +55,23 @@ export function fleetStatusText(status: FleetOverview, style: Style, { address }
       noteOn(each),
     ]);
   const more = open.length - rows.length;
+  const broken = sources.flatMap((source) => source.broken);
+  const unusable = broken.length === 0 ? '' : `; ${plural(broken.length, 'broken project')}`;
   const late = processes.length === 0 || lateness < 1 ? '' : `; the next run is ${span(lateness)} late`;
   const oldest = oldestCheckAge === null ? '' : `; oldest check ${span(oldestCheckAge)} ago`;
   const checked =
     neverChecked > 0 ? `; ${neverChecked === total ? '' : `${neverChecked} `}never checked` : oldest;
   return [
-    `${plural(total, 'workspace')}${named.length === 0 ? '' : `: ${named.join(', ')}`}${checked}${late}`,
+    `${plural(total, 'workspace')}${named.length === 0 ? '' : `: ${named.join(', ')}`}${unusable}${checked}${late}`,
     ...(rows.length === 0 ? [] : ['', renderTable(columns, rows, style).trimEnd()]),
     ...(rows.some((_, place) => open[place]?.plan?.state === 'waiting')
       ? ['', 'To show or approve a plan: voxform fleet approve WORKSPACE [PLAN]']
       : []),
     ...(more > 0 ? [`and ${more} more; to see all: voxform fleet status --output json`] : []),
+    ...broken.slice(0, MOST_ROWS).flatMap(({ project, problem }) => {
+      const [first = '', ...others] = escapedLines(problem);
+      return ['', `Cannot use ${project}: ${first}`, ...others.map((line) => `  ${line}`)];
+    }),
     '',
     ...sources.flatMap(({ name, shown, commit, fetchedAge, problem, warnings }) => [
       `Source ${name} (${escapeControls(shown)}): ${commit === null ? '' : `commit ${commit.slice(0, 10)}, `}${fetchedAge === null ? 'never fetched' : `fetched ${span(fetchedAge)} ago`}`,

@@ -18,7 +18,10 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
   );
   const oldest = gauge('voxform_fleet_oldest_check_seconds', 'Age of the oldest check of a workspace.');
   const sources = gauge('voxform_fleet_source_age_seconds', 'Age of the last fetch of a source.', ['source']);
-  const broken = gauge('voxform_fleet_source_failing', '1 while a source cannot be fetched.', ['source']);
+  const failing = gauge('voxform_fleet_source_failing', '1 while a source cannot be fetched.', ['source']);
+  const brokenProjects = gauge('voxform_fleet_broken_projects', 'Projects of a source that cannot be used.', [
+    'source',
+  ]);
   const runs = counter('voxform_fleet_runs_total', 'Runs of this process, by result.', ['result']);
   for (const result of runResults) runs.inc({ result }, 0);
   const lateness = histogram(
@@ -43,9 +46,10 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
         processes.set({ status }, now.processes.filter((each) => each.status === status).length);
       behind.set(now.lateness);
       if (now.oldestCheckAge !== null) oldest.set(now.oldestCheckAge);
-      for (const { name: source, fetchedAge, problem } of now.sources) {
+      for (const { name: source, fetchedAge, problem, broken } of now.sources) {
         if (fetchedAge !== null) sources.set({ source }, fetchedAge);
-        broken.set({ source }, problem === null ? 0 : 1);
+        failing.set({ source }, problem === null ? 0 : 1);
+        brokenProjects.set({ source }, broken.length);
       }
       return registry.metrics();
     },

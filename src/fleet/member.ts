@@ -54,6 +54,13 @@ export interface SourceContents {
   readonly warnings: readonly string[];
 }
 
+/** A project whose workspaces are not known, and why. */
+export interface BrokenProject {
+  /** `SOURCE/PROJECT`. */
+  readonly project: string;
+  readonly problem: string;
+}
+
 /** The files of a version, which nobody writes to again. */
 export interface ProjectCheckout extends ProjectVersion {
   /** Absolute path of the project folder. */

@@ -3,9 +3,9 @@ import { UserError } from '../problems/user-error.ts';
 import { loadProject, parseProject } from '../project/load-project.ts';
 import type { LocalPaths } from '../project/local-paths.ts';
 import type { ProjectConfig } from '../project/project.ts';
-import { type FleetRule, fleetAddress, ruleFor } from './addresses.ts';
+import { type FleetRule, fleetAddress, projectAddress, ruleFor } from './addresses.ts';
 import { DEFAULT_RULE } from './fleet-file.ts';
-import type { DiscoveredProject, FleetMember } from './member.ts';
+import type { BrokenProject, DiscoveredProject, FleetMember, SourceContents } from './member.ts';
 import type { FoundProject } from './sources/source-reader.ts';
 
 export interface MembersOptions {
@@ -39,6 +39,12 @@ export async function membersOf(found: FoundProject, options: MembersOptions): P
     };
   });
   return { ...known, problem: undefined, members };
+}
+
+export function brokenProjects({ source, projects }: SourceContents): BrokenProject[] {
+  return projects.flatMap(({ project, problem }) =>
+    problem === undefined ? [] : [{ project: projectAddress(source, project), problem }],
+  );
 }
 
 /** What its project file says, or what is wrong with it. Its files are looked at only where that cannot be known without them. */

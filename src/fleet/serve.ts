@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { messageOf } from '../operator/messages.ts';
-import type { WatchLog } from '../operator/watch-log.ts';
+import { RepeatFilter, type WatchLog } from '../operator/watch-log.ts';
 import { UserError } from '../problems/user-error.ts';
 import { VERSION } from '../version.ts';
 import { setUpTables } from './database/set-up-tables.ts';
 import { scheduleDue } from './due.ts';
+import type { SourceContents } from './member.ts';
+import { brokenProjects } from './members.ts';
 import { Queue } from './queue.ts';
 import {
   type ClaimedSource,
@@ -62,6 +64,8 @@ export class FleetServer {
   #reachedAt: number;
   #tickedAt: number;
   #trouble: string | undefined;
+  /** What the log has of sources and their projects. */
+  readonly #said = new RepeatFilter();
   /** What the log has of rules. */
   #unused: readonly string[] | undefined;
 
@@ -176,6 +180,7 @@ export class FleetServer {
     try {
       const contents = await sources.discover(claimed.name, this.#stop.signal);
       const isNew = await enterContents(database, { claimed, contents, interval });
+      this.#tellBroken(contents);
       if (isNew || this.#unused === undefined) await this.#tellUnused();
     } catch (error) {
       if (this.#stop.signal.aborted) return await renewClaims(database, [claimed], 0);
@@ -185,6 +190,12 @@ export class FleetServer {
     } finally {
       this.#claims.delete(claimed);
     }
+  }
+
+  #tellBroken(contents: SourceContents): void {
+    const lines = brokenProjects(contents).map(({ project, problem }) => `cannot use ${project}: ${problem}`);
+    for (const line of this.#said.news(`projects of ${contents.source}`, lines).added)
+      this.#options.log.entry('warning', line, { event: 'broken-project' });
   }
 
   async #tellUnused(): Promise<void> {

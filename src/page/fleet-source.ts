@@ -92,6 +92,7 @@ export class FleetSource implements PageSource {
       counts: new Map(shownStatuses.map((status) => [status, figures.counts[status]])),
       attention: attention.flat().slice(0, MOST_SHOWN).map(rowOf),
       stale: stale.map(rowOf),
+      broken: figures.sources.flatMap(({ broken }) => broken).slice(0, MOST_SHOWN),
       facts: factsOf(figures, now()),
     };
   }

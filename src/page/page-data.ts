@@ -70,6 +70,8 @@ export interface Overview {
   readonly attention: readonly WorkspaceRow[];
   /** The longest unchecked first, cut. */
   readonly stale: readonly WorkspaceRow[];
+  /** Projects whose workspaces are not known, and why. */
+  readonly broken: readonly { readonly project: string; readonly problem: string }[];
   readonly facts: readonly Fact[];
 }
 

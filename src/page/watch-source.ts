@@ -100,6 +100,7 @@ export class WatchSource implements PageSource, RunObserver {
       counts: new Map([[row.standing, 1]]),
       attention: row.standing === 'in-sync' || row.standing === 'never-run' ? [] : [row],
       stale: [],
+      broken: [],
       facts: [],
     };
   }

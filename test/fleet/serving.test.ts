@@ -2,7 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { createFleetMetrics } from '../../src/fleet/fleet-metrics.ts';
+import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
+import { FleetSource } from '../../src/page/fleet-source.ts';
+import { runningPage } from '../page/running-page.ts';
 import { step } from '../step.ts';
+import { command } from '../trust/in-process.ts';
 import { testFleet } from './test-fleet.ts';
 
 const APPLY = 'workspaces: { "*": { mode: apply, interval: 1h } }';
@@ -107,4 +112,39 @@ it('holds the rules of the fleet file, which no project weakens', async () => {
   });
   expect(fleet.emulators.get('two')?.world.agents.size).toBe(0);
   await fleet.until(async () => (await fleet.status(addressOf('two'))) === 'pending');
+});
+
+it('shows a new project that is broken wherever it shows the fleet, until it is mended', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
+  const problem = 'voxform.yaml:1:1  unknown field "junk"';
+  const file = readFileSync(path.join(fleet.folder.root, 'acme/voxform.yaml'), 'utf8');
+  await fleet.folder.write('beta/voxform.yaml', `junk: true\n${file}`);
+  await fleet.server();
+  await fleet.until(async () => (await fleet.status(addressOf('acme'))) === 'in-sync');
+  const { database, control, folder, pg } = fleet;
+  const broken = [{ project: 'voices/beta', problem: expect.stringContaining(problem) }];
+  const status = (...args: string[]) =>
+    command(['fleet', 'status', ...args], { cwd: folder.root, env: { FLEET_DATABASE_URL: pg.url } });
+  const { stdout, code } = await status('--detailed-exitcode');
+  expect([code, stdout]).toEqual([2, expect.stringContaining('1 workspace: 1 in-sync; 1 broken project; ')]);
+  expect(stdout).toContain(`\nCannot use voices/beta: ${problem}`);
+  expect(JSON.parse((await status('--output', 'json')).stdout).sources).toMatchObject([{ broken }]);
+  expect(fleet.log.filter((line) => line.includes('voices/beta'))).toEqual([
+    expect.stringContaining(`warning cannot use voices/beta: ${problem}`),
+  ]);
+  const metrics = createFleetMetrics('1', () => fleetFigures(database));
+  expect(await metrics.text()).toContain('voxform_fleet_broken_projects{source="voices"} 1');
+  const closeOrphan = () => Promise.reject(new Error('there is none'));
+  const page = new FleetSource({ database, control, closeOrphan, now: () => new Date(), log: () => {} });
+  expect((await page.overview()).broken).toMatchObject(broken);
+  await using opened = await runningPage({ source: page });
+  const { text } = await opened.ask('/');
+  expect(text).toContain('unknown field &quot;junk&quot;');
+  expect(text).not.toContain('Nothing needs a person');
+
+  await step('and no longer', async () => {
+    await folder.write('beta/voxform.yaml', file);
+    await fleet.until(async () => (await control.status({})).sources[0]?.broken.length === 0);
+    expect((await control.status({})).workspaces).toHaveLength(2);
+  });
 });

@@ -56,12 +56,12 @@ it('refuses what a newer version made that this one cannot use, and works with w
     await beginAt(database);
   });
   await step('but not over tables that it would misread', async () => {
-    const next = { compatibleFrom: 4, statements: 'ALTER TABLE workspaces ADD COLUMN colour text' };
+    const next = { compatibleFrom: 5, statements: 'ALTER TABLE workspaces ADD COLUMN colour text' };
     await setUpTables(database, [...schemaSteps, { compatibleFrom: 1, statements: '' }, next]);
-    await expect(beginAt(database)).rejects.toThrow(/has version 4; this voxform knows 2/);
+    await expect(beginAt(database)).rejects.toThrow(/has version 5; this voxform knows 3/);
   });
   await sql(
-    `UPDATE voxform_fleet.schema_version SET version = 2 WHERE part LIKE 'fleet%'; UPDATE voxform_queue.version SET version = 999`,
+    `UPDATE voxform_fleet.schema_version SET version = 3 WHERE part LIKE 'fleet%'; UPDATE voxform_queue.version SET version = 999`,
   );
   await expect(beginAt(database)).rejects.toThrow(/voxform_queue .* has version 999; this voxform knows \d+/);
 });
@@ -69,10 +69,10 @@ it('refuses what a newer version made that this one cannot use, and works with w
 it('brings tables of the first version to the newest under a process that uses them, and loses nothing', async () => {
   const { url, sql } = await freshDatabase();
   const database = fleetDatabaseAt(url);
-  await setUpTables(database, schemaSteps.slice(0, 1));
-  await sql('DROP INDEX voxform_fleet.states_workspace');
-  const queue = await Queue.open(database, TIMING, () => undefined);
+  const queue = await openQueue(database);
   await runOnce(database, queue, 'a');
+  await sql(`DROP INDEX voxform_fleet.states_workspace; ALTER TABLE voxform_fleet.sources DROP COLUMN broken;
+UPDATE voxform_fleet.schema_version SET version = 1 WHERE part = 'fleet'`);
   await sql(`INSERT INTO voxform_fleet.states (name, write, generation) VALUES ('voices/a:test', 'w', 'w')`);
   const before = await sql('SELECT * FROM voxform_fleet.workspaces, voxform_fleet.states');
   await beginAt(database);
@@ -86,7 +86,6 @@ it('brings tables of the first version to the newest under a process that uses t
   ]);
   await sql('UPDATE voxform_fleet.workspaces SET due_at = now()');
   await runOnce(database, queue, 'a');
-  await queue.close();
 });
 
 it('brings the tables of the queue to the newest version with the jobs in them, also by the script', async () => {

@@ -81,6 +81,7 @@ export class SampleSource implements PageSource {
       counts,
       attention: some('waiting', 'failed', 'invalid', 'drifted'),
       stale: some('stale'),
+      broken: [],
       facts: [['Oldest check', at(200)] as const, ['Processes', '2 alive'] as const],
     };
   }

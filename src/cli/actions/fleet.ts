@@ -61,7 +61,8 @@ export async function fleetStatus(context: Context, flags: StatusFlags): Promise
   terminal.out(
     output === 'json' ? jsonText(status) : fleetStatusText(status, terminal.tableStyle, { address }),
   );
-  const isRight = ({ counts }: FleetStatus): boolean =>
+  const isRight = ({ counts, sources }: FleetStatus): boolean =>
+    sources.every(({ problem, broken }) => problem === null && broken.length === 0) &&
     Object.entries(counts).every(([name, count]) => name === 'in-sync' || count === 0);
   return detailedExitcode && !isRight(status) ? ExitCode.changes : ExitCode.ok;
 }

@@ -145,4 +145,5 @@ COMMENT ON COLUMN sessions.digest IS 'Of the id, which only the browser has.';
 CREATE INDEX sessions_name ON sessions (name, until);`,
   },
   { compatibleFrom: 1, statements: workspaceIndex(FLEET_SCHEMA) },
+  { compatibleFrom: 1, statements: 'ALTER TABLE sources ADD COLUMN broken json' },
 ];

@@ -4,6 +4,7 @@ import type { FleetDatabase, FleetStatements } from '../database/fleet-database.
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { storableJson } from '../database/storable-json.ts';
 import type { SourceContents, Sources } from '../member.ts';
+import { brokenProjects } from '../members.ts';
 
 /** A source that this process is to fetch. */
 export interface ClaimedSource {
@@ -82,12 +83,13 @@ export function enterContents(
     if (isNew) await enterMembers(statements, contents);
     await statements.ask(
       `UPDATE ${S}.sources SET commit = $2, fetched_at = now(), problem = NULL, warnings = $3::json, digest = $4,
-  seq = seq + 1, next_fetch = now() + $5 * interval '1 millisecond' WHERE name = $1`,
+  broken = $6::json, seq = seq + 1, next_fetch = now() + $5 * interval '1 millisecond' WHERE name = $1`,
       name,
       contents.commit ?? null,
       storableJson(contents.warnings),
       digest,
       interval,
+      storableJson(brokenProjects(contents)),
     );
     return isNew;
   });

@@ -2,6 +2,7 @@ import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
 import type { Json } from '../../values/json.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+import type { BrokenProject } from '../member.ts';
 import { type ShownStatus, shownStatuses } from '../shown-status.ts';
 
 /** Seconds without a sign of life after which a process counts as dead. */
@@ -38,6 +39,8 @@ export interface FleetFigures {
     readonly fetchedAge: number | null;
     readonly problem: string | null;
     readonly warnings: readonly string[];
+    /** Also those whose workspaces are known from before. */
+    readonly broken: readonly BrokenProject[];
   }[];
   readonly processes: readonly {
     readonly id: string;
@@ -60,7 +63,8 @@ export async function fleetFigures({ ask }: FleetStatements): Promise<FleetFigur
     FROM ${S}.workspaces WHERE paused_at IS NULL AND vanished_at IS NULL) AS oldest,
   (SELECT count(*)::integer FROM ${S}.workspaces WHERE paused_at IS NULL AND vanished_at IS NULL AND checked_at IS NULL) AS unchecked,
   (SELECT coalesce(json_agg(json_build_object('name', name, 'shown', shown, 'commit', commit, 'fetchedAge',
-    extract(epoch FROM now() - fetched_at)::float8, 'problem', problem, 'warnings', coalesce(warnings, '[]')) ORDER BY name), '[]')
+    extract(epoch FROM now() - fetched_at)::float8, 'problem', problem, 'warnings', coalesce(warnings, '[]'),
+    'broken', coalesce(broken, '[]')) ORDER BY name), '[]')
     FROM ${S}.sources) AS sources,
   (SELECT coalesce(json_agg(json_build_object('id', id, 'host', host, 'pid', pid, 'version', version, 'since', since,
     'heardAge', extract(epoch FROM now() - heard_at)::float8, 'status',

@@ -4,10 +4,11 @@ import { badge, facts, grouped, moment, name, pathOf, standingWords, type ViewCo
 
 /** How many stand how, each count a link; what needs a person; what is stale. */
 export function overviewView(
-  { counts, attention, stale, facts: known }: Overview,
+  { counts, attention, stale, broken, facts: known }: Overview,
   { now }: ViewContext,
 ): Html {
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const unusable = broken.map(({ project, problem }) => [`Project ${project}`, problem] as const);
   const tile = (standing: Standing) => {
     const count = counts.get(standing) ?? 0;
     const { meaning } = standingWords[standing];
@@ -16,7 +17,7 @@ export function overviewView(
   return html`<h1>Overview</h1>
 <div id="overview" data-live><p class="where">${grouped(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
 <ul class="tiles">${standings.map(tile)}</ul>
-<section><h2>Needs a person</h2>${attention.length === 0 ? html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'Nothing needs a person.'}</p>` : rowsTable(attention, now)}</section>
+<section><h2>Needs a person</h2>${broken.length === 0 ? '' : facts(unusable, now)}${attention.length > 0 ? rowsTable(attention, now) : broken.length > 0 ? '' : html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'Nothing needs a person.'}</p>`}</section>
 ${stale.length === 0 ? '' : html`<section><h2>Stale</h2>${rowsTable(stale, now)}</section>`}
 ${known.length === 0 ? '' : html`<section><h2>Operation</h2>${facts(known, now)}</section>`}</div>`;
 }
