@@ -198,51 +198,6 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     });
   });
 
-  it('says in the request what cannot be written, and opens none for that alone', async () => {
-    await using project = await DriftProject.open(name);
-    const { host } = project;
-    project.edit('night', { name: 'Bolt' });
-    const alone = await project.accept();
-    expect(alone.code).toBe(1);
-    expect(alone.stdout).toContain('it comes from the variable company');
-    expect(host.requests).toEqual([]);
-
-    const hostile =
-      '```\n</details><!-- x --><script>alert(1)</script>\n@everyone @acme/all Fixes #1\n/merge\n| a | b |\n````\n~~~\nclose #2';
-    project.edit('day', { prompt_config: { prompt: hostile } });
-    expect((await project.accept()).code).toBe(0);
-    const [{ body = '' } = {}] = host.requests;
-    expect(body).toContain('#### Not in this request');
-    expect(body).toMatch(/<code>Agent\/night name<\/code>: it comes from the variable company/);
-    const fence = /^(`{5,})diff$/m.exec(body)?.[1] ?? '';
-    const outside = body.replace(new RegExp(`^${fence}diff$[\\s\\S]*?^${fence}$`, 'm'), '');
-    expect(outside).not.toMatch(/@\w|Fixes|<script|^\s*\/|<!-- x/m);
-    expect(body.match(/<!--/g)).toHaveLength(3);
-  });
-
-  it('keeps a text of any length within what a host takes', async () => {
-    const long = Array.from({ length: 3000 }, (_, line) => `${line} Say this slowly, and twice.`).join('\n');
-    await using project = await DriftProject.open(name);
-    project.edit('day', { prompt_config: { prompt: long } });
-    expect((await project.accept()).code).toBe(0);
-    const [{ body = '' } = {}] = project.host.requests;
-    expect(body.length).toBeLessThanOrEqual(65_536);
-    expect(body).toContain('too long to be shown here');
-    expect(project.text(BRANCH, 'prompts/day.md')).toBe(`${long}\n`);
-  });
-
-  it('never sends a secret that somebody wrote into a field', async () => {
-    await using project = await DriftProject.open(name);
-    project.edit('day', {
-      prompt_config: { prompt: 'Use a-long-secret-key.' },
-      llm_config: { temperature: 0.9 },
-    });
-    const done = await project.accept();
-    expect(done.stdout).toContain('its value holds a secret');
-    expect(project.text(BRANCH, 'prompts/day.md')).toBe('Be kind.\n');
-    expect(JSON.stringify([project.host.requests, done])).not.toContain('a-long-secret-key');
-  });
-
   it('names branch, title and base as the settings say, for a project in a folder', async () => {
     await using project = await DriftProject.open(name, {
       folder: 'clients/acme',
@@ -274,12 +229,16 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     const commit = name === 'github' ? /createCommitOnBranch/ : /POST \S+\/repository\/commits/;
     const opening = name === 'github' ? /POST \S+\/pulls / : /POST \S+\/merge_requests /;
     const retry = { 'retry-after': '1' };
-    const faults: readonly (Fault & { readonly reason: string })[] = [
+    type Case = Fault & { readonly reason: string };
+    const ofEach: readonly Case[] = [
       { reason: 'the answer to a commit is lost', on: commit, answer: 'lost' },
       { reason: 'the answer to a new request is lost', on: opening, answer: 'lost' },
+      { reason: 'the commit fails without being done', on: commit, answer: { status: 502 } },
+    ];
+    // What all hosts share decides on these.
+    const ofOne: readonly Case[] = [
       { reason: 'the connection is closed before the commit', on: commit, answer: 'cut' },
       { reason: 'a read fails', on: /GET/, answer: { status: 502 } },
-      { reason: 'the commit fails without being done', on: commit, answer: { status: 502 } },
       { reason: 'requests are limited', on: opening, answer: { status: 429, headers: retry } },
       {
         reason: 'there is a secondary limit',
@@ -291,6 +250,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
         },
       },
     ];
+    const faults = name === 'github' ? [...ofEach, ...ofOne] : ofEach;
     for (const [index, { reason, ...fault }] of faults.entries()) {
       await step(reason, async () => {
         project.edit('day', { llm_config: { temperature: index / 100 } });
@@ -365,6 +325,53 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     host.faults.push({ on: /GET/, answer: { status: 429, headers: { 'retry-after': '600' } } });
     expect(await refused({}, '--max-wait', '1s')).toMatch(/limits requests until \d{4}-/);
     expect(host.requests).toEqual([]);
+  });
+});
+
+describe('the text of a request, which no host decides on', () => {
+  it('says in the request what cannot be written, and opens none for that alone', async () => {
+    await using project = await DriftProject.open('github');
+    const { host } = project;
+    project.edit('night', { name: 'Bolt' });
+    const alone = await project.accept();
+    expect(alone.code).toBe(1);
+    expect(alone.stdout).toContain('it comes from the variable company');
+    expect(host.requests).toEqual([]);
+
+    const hostile =
+      '```\n</details><!-- x --><script>alert(1)</script>\n@everyone @acme/all Fixes #1\n/merge\n| a | b |\n````\n~~~\nclose #2';
+    project.edit('day', { prompt_config: { prompt: hostile } });
+    expect((await project.accept()).code).toBe(0);
+    const [{ body = '' } = {}] = host.requests;
+    expect(body).toContain('#### Not in this request');
+    expect(body).toMatch(/<code>Agent\/night name<\/code>: it comes from the variable company/);
+    const fence = /^(`{5,})diff$/m.exec(body)?.[1] ?? '';
+    const outside = body.replace(new RegExp(`^${fence}diff$[\\s\\S]*?^${fence}$`, 'm'), '');
+    expect(outside).not.toMatch(/@\w|Fixes|<script|^\s*\/|<!-- x/m);
+    expect(body.match(/<!--/g)).toHaveLength(3);
+  });
+
+  it('keeps a text of any length within what a host takes', async () => {
+    const long = Array.from({ length: 3000 }, (_, line) => `${line} Say this slowly, and twice.`).join('\n');
+    await using project = await DriftProject.open('github');
+    project.edit('day', { prompt_config: { prompt: long } });
+    expect((await project.accept()).code).toBe(0);
+    const [{ body = '' } = {}] = project.host.requests;
+    expect(body.length).toBeLessThanOrEqual(65_536);
+    expect(body).toContain('too long to be shown here');
+    expect(project.text(BRANCH, 'prompts/day.md')).toBe(`${long}\n`);
+  });
+
+  it('never sends a secret that somebody wrote into a field', async () => {
+    await using project = await DriftProject.open('github');
+    project.edit('day', {
+      prompt_config: { prompt: 'Use a-long-secret-key.' },
+      llm_config: { temperature: 0.9 },
+    });
+    const done = await project.accept();
+    expect(done.stdout).toContain('its value holds a secret');
+    expect(project.text(BRANCH, 'prompts/day.md')).toBe('Be kind.\n');
+    expect(JSON.stringify([project.host.requests, done])).not.toContain('a-long-secret-key');
   });
 });
 

@@ -1,7 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { GitObjects, replaceFile, type Tree } from './git-objects.ts';
 
 /** What of each file is to be in a commit; null takes it away. */
 export type Files = Readonly<Record<string, string | null>>;
@@ -11,61 +20,40 @@ export interface Commit {
   readonly message: string;
 }
 
-/** A bare repository, changed as its host changes it, and as people do who push to it. */
+/** A bare repository, changed as its host changes it, and as people do who push to it. Its history has no merges. */
 export class BareRepository implements Disposable {
   /** Of all repositories of the host. */
   readonly root: string;
   readonly folder: string;
+  readonly #objects: GitObjects;
 
   /** @param at the folder of one that is there already, below that of its host. */
   constructor(name: string, files: Files, at?: string) {
     this.root = at ?? mkdtempSync(path.join(tmpdir(), 'voxform-host-'));
     this.folder = path.join(this.root, `${name}.git`);
+    this.#objects = new GitObjects(this.folder);
     if (at !== undefined) return;
-    mkdirSync(this.folder, { recursive: true });
-    execFileSync('git', ['init', '-q', '--bare', '-b', 'main', this.folder]);
-    this.git(['config', 'http.receivepack', 'true']);
+    begin(this.folder, '[core]\n\tbare = true\n[http]\n\treceivepack = true\n');
     this.set('main', this.commitOn(undefined, { files, message: 'Begin' }));
   }
 
-  git(args: readonly string[], options: { readonly input?: string; readonly index?: string } = {}): string {
-    const env = {
-      ...process.env,
-      ...(options.index !== undefined && { GIT_INDEX_FILE: options.index }),
-      GIT_AUTHOR_NAME: 'ann',
-      GIT_AUTHOR_EMAIL: 'ann@example.com',
-      GIT_COMMITTER_NAME: 'ann',
-      GIT_COMMITTER_EMAIL: 'ann@example.com',
-    };
-    const { input = '' } = options;
-    const args2 = ['--git-dir', this.folder, ...args];
-    return execFileSync('git', args2, {
-      input,
-      env,
-      encoding: 'utf8',
-      stdio: ['pipe', 'pipe', 'pipe'],
-    }).replace(/\n$/, '');
-  }
-
-  /** The commit of a branch or an expression; undefined where there is none. */
-  find(name: string): string | undefined {
-    try {
-      return this.git(['rev-parse', '--verify', '--quiet', name]);
-    } catch {
-      return undefined;
-    }
+  /** The id of `REVISION` or `REVISION:path`; undefined where there is none. */
+  find(expression: string): string | undefined {
+    const [revision = '', file] = expression.split(/:(.*)/s);
+    const commit = /^[0-9a-f]{40}$/.test(revision) ? revision : this.#ref(revision);
+    if (file === undefined || commit === undefined) return commit;
+    return this.#tree(commit).get(file)?.id;
   }
 
   head(branch: string): string | undefined {
-    return this.find(`refs/heads/${branch}`);
+    return this.#ref(`refs/heads/${branch}`);
   }
 
   set(branch: string, commit: string | undefined): void {
-    this.git(
-      commit === undefined
-        ? ['update-ref', '-d', `refs/heads/${branch}`]
-        : ['update-ref', `refs/heads/${branch}`, commit],
-    );
+    const file = path.join(this.folder, 'refs', 'heads', branch);
+    mkdirSync(path.dirname(file), { recursive: true });
+    if (commit === undefined) rmSync(file, { force: true });
+    else replaceFile(file, `${commit}\n`);
   }
 
   /** A new commit on another one; no branch has it yet. */
@@ -73,20 +61,13 @@ export class BareRepository implements Disposable {
     parent: string | undefined,
     { files, message }: { readonly files: Files; readonly message: string },
   ): string {
-    const index = path.join(this.root, `index-${process.hrtime.bigint()}`);
-    if (parent !== undefined) this.git(['read-tree', parent], { index });
+    const tree = new Map(parent === undefined ? [] : this.#tree(parent));
     for (const [name, text] of Object.entries(files)) {
-      if (text === null) this.git(['update-index', '--force-remove', name], { index });
-      else {
-        const blob = this.git(['hash-object', '-w', '--stdin'], { input: text });
-        this.git(['update-index', '--add', '--cacheinfo', `100644,${blob},${name}`], { index });
-      }
+      if (text === null) tree.delete(name);
+      else tree.set(name, { mode: '100644', id: this.#objects.addBlob(text) });
     }
-    const tree = this.git(['write-tree'], { index });
-    rmSync(index, { force: true });
-    return this.git(['commit-tree', tree, ...(parent === undefined ? [] : ['-p', parent])], {
-      input: message,
-    });
+    const parents = parent === undefined ? [] : [parent];
+    return this.#objects.addCommit({ tree: this.#objects.addTree(tree), parents, message });
   }
 
   /** What a person pushes to a branch, made from main where it is new. */
@@ -97,41 +78,99 @@ export class BareRepository implements Disposable {
   }
 
   text(revision: string, file: string): string | undefined {
-    try {
-      return execFileSync('git', ['--git-dir', this.folder, 'cat-file', 'blob', `${revision}:${file}`], {
-        encoding: 'utf8',
-        stdio: ['ignore', 'pipe', 'ignore'],
-      });
-    } catch {
-      return undefined;
-    }
+    const id = this.find(`${revision}:${file}`);
+    return id === undefined ? undefined : this.#objects.blob(id).toString();
   }
 
   /** Those of one that another has not, the oldest first. */
   commits(from: string, to: string): Commit[] {
-    const ids = this.git(['rev-list', '--reverse', `${from}..${to}`])
-      .split('\n')
-      .filter((id) => id !== '');
-    return ids.map((id) => ({ id, message: this.git(['log', '-1', '--format=%B', id]).trimEnd() }));
+    const known = new Set(this.#history(from));
+    const ids = this.#history(to).filter((id) => !known.has(id));
+    return ids.reverse().map((id) => ({ id, message: this.#objects.commit(id).message.trimEnd() }));
   }
 
   changed(from: string, to: string): string[] {
-    return this.git(['diff', '--name-only', '--no-renames', from, to])
-      .split('\n')
-      .filter((name) => name !== '');
+    const [before, after] = [this.#tree(this.#sure(from)), this.#tree(this.#sure(to))];
+    const names = [...new Set([...before.keys(), ...after.keys()])].sort();
+    return names.filter((name) => before.get(name)?.id !== after.get(name)?.id);
   }
 
   mergeBase(a: string, b: string): string {
-    return this.git(['merge-base', a, b]);
+    const known = new Set(this.#history(a));
+    const found = this.#history(b).find((id) => known.has(id));
+    if (found === undefined) throw new Error(`${a} and ${b} have nothing in common`);
+    return found;
+  }
+
+  /** The commit that gave a file what it has in a revision. */
+  lastChange(revision: string, file: string): string | undefined {
+    const history = this.#history(revision);
+    const blobs = history.map((id) => this.#tree(id).get(file)?.id);
+    return history.find((_, at) => blobs[at] !== blobs[at + 1]);
   }
 
   /** Branches besides main. */
   get branches(): string[] {
-    const all = this.git(['for-each-ref', '--format=%(refname:lstrip=2)', 'refs/heads']).split('\n');
-    return all.filter((name) => name !== 'main' && name !== '');
+    const heads = path.join(this.folder, 'refs', 'heads');
+    const files = readdirSync(heads, { recursive: true, withFileTypes: true }).filter((each) =>
+      each.isFile(),
+    );
+    const names = files.map(({ parentPath, name }) =>
+      path.posix.relative(heads, path.join(parentPath, name)),
+    );
+    return names.filter((name) => name !== 'main').sort();
+  }
+
+  /** A person's clone, which reads the objects of the host where they are. @param remote its address as the clone has it. */
+  cloneTo(folder: string, remote: string): void {
+    const git = path.join(folder, '.git');
+    begin(git, `[core]\n\tbare = false\n[remote "origin"]\n\turl = ${remote}\n`);
+    mkdirSync(path.join(git, 'objects', 'info'));
+    writeFileSync(path.join(git, 'objects', 'info', 'alternates'), `${path.join(this.folder, 'objects')}\n`);
+    this.pullInto(folder);
+  }
+
+  /** Brings main into such a clone. */
+  pullInto(folder: string): void {
+    execFileSync('git', ['-C', folder, 'reset', '-q', '--hard', this.#sure('refs/heads/main')]);
+  }
+
+  #ref(name: string): string | undefined {
+    const full = name.startsWith('refs/') ? name : `refs/heads/${name}`;
+    const file = path.join(this.folder, full);
+    return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
+  }
+
+  #sure(revision: string): string {
+    const found = this.find(revision);
+    if (found === undefined) throw new Error(`there is no ${revision}`);
+    return found;
+  }
+
+  #tree(commit: string): Tree {
+    return this.#objects.tree(this.#objects.commit(commit).tree);
+  }
+
+  /** A commit and all before it, the newest first. */
+  #history(revision: string): string[] {
+    const ids: string[] = [];
+    for (let id: string | undefined = this.#sure(revision); id !== undefined; ) {
+      ids.push(id);
+      const { parents } = this.#objects.commit(id);
+      if (parents.length > 1) throw new Error(`${id} is a merge`);
+      [id] = parents;
+    }
+    return ids;
   }
 
   [Symbol.dispose](): void {
     rmSync(this.root, { recursive: true, force: true });
   }
+}
+
+/** As `git init` does, without its templates. */
+function begin(folder: string, config: string): void {
+  for (const each of ['objects', 'refs/heads']) mkdirSync(path.join(folder, each), { recursive: true });
+  writeFileSync(path.join(folder, 'HEAD'), 'ref: refs/heads/main\n');
+  writeFileSync(path.join(folder, 'config'), `[gc]\n\tauto = 0\n[receive]\n\tautogc = false\n${config}`);
 }

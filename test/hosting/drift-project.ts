@@ -75,15 +75,7 @@ export class DriftProject implements AsyncDisposable {
     const host = await hosts[name].start({ '.gitignore': '.voxform/\n', ...Object.fromEntries(placed) });
     const home = await temporaryFolder();
     const opened = new DriftProject({ host, emulator, home, folder });
-    opened.git('clone', '-q', host.repository.folder, opened.clone);
-    opened.git(
-      '-C',
-      opened.clone,
-      'remote',
-      'set-url',
-      'origin',
-      host.remote.replace('//', `//ci:${TOKEN}@`),
-    );
+    host.repository.cloneTo(opened.clone, host.remote.replace('//', `//ci:${TOKEN}@`));
     if (isApplied) await opened.sure('apply', '--auto-approve');
     return opened;
   }
@@ -110,8 +102,7 @@ export class DriftProject implements AsyncDisposable {
 
   /** Brings what was merged into the clone. */
   pull(): void {
-    this.git('-C', this.clone, 'fetch', '-q', this.host.repository.folder, 'main');
-    this.git('-C', this.clone, 'reset', '-q', '--hard', 'FETCH_HEAD');
+    this.host.repository.pullInto(this.clone);
   }
 
   run(...args: string[]): Promise<CommandResult> {

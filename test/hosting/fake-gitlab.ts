@@ -57,7 +57,10 @@ export class FakeGitlab extends CodeHostFake {
       const blob = repository.find(`${ref}:${name}`);
       if (blob === undefined) return response.writeHead(404).end();
       return response
-        .writeHead(200, { 'x-gitlab-blob-id': blob, 'x-gitlab-last-commit-id': this.#last(ref, name) })
+        .writeHead(200, {
+          'x-gitlab-blob-id': blob,
+          'x-gitlab-last-commit-id': repository.lastChange(ref, name),
+        })
         .end();
     }
     if (rest === '/repository/commits' && method === 'POST') return this.#commit(body, send);
@@ -73,10 +76,6 @@ export class FakeGitlab extends CodeHostFake {
     if (number !== undefined && method === 'PUT')
       return this.#change(this.request(Number(number)), body, send);
     return send(404, { message: '404 Not Found' });
-  }
-
-  #last(ref: string, name: string): string {
-    return this.repository.git(['log', '-1', '--format=%H', ref, '--', name]);
   }
 
   #commit(
@@ -105,7 +104,7 @@ export class FakeGitlab extends CodeHostFake {
     for (const { action, file_path: name, last_commit_id: last } of actions) {
       if (action === 'update' && repository.find(`${parent}:${name}`) === undefined)
         return refused("A file with this name doesn't exist");
-      if (last !== undefined && last !== this.#last(parent, name))
+      if (last !== undefined && last !== repository.lastChange(parent, name))
         return refused(`You are attempting to update a file that has changed since you started editing it.`);
     }
     const files = actions.map(({ file_path: name, content, encoding }) => [
