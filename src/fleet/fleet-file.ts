@@ -15,7 +15,7 @@ import { durationSeconds } from '../project/duration.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { Secret } from '../values/value.ts';
-import { type FleetRule, isCovered, sourceIn } from './addresses.ts';
+import { type FleetRule, isCovered, ruleFor, sourceIn } from './addresses.ts';
 import { fleetSchema, plainPattern } from './fleet-schema.ts';
 
 export const FLEET_FILE = 'fleet.yaml';
@@ -57,7 +57,12 @@ export interface FleetFile {
 }
 
 /** Of a workspace that no rule matches. */
-export const DEFAULT_RULE = { mode: 'report', interval: 300_000, onDrift: undefined } as const;
+const DEFAULT_RULE = { mode: 'report', interval: 300_000, onDrift: undefined } as const;
+
+/** How a workspace is treated. */
+export function ruleOf(rules: readonly FleetRule[], address: string): Omit<FleetRule, 'pattern'> {
+  return ruleFor(rules, address) ?? DEFAULT_RULE;
+}
 
 /**
  * The fleet file at an absolute path.

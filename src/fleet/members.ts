@@ -3,8 +3,8 @@ import { UserError } from '../problems/user-error.ts';
 import { loadProject, parseProject } from '../project/load-project.ts';
 import type { LocalPaths } from '../project/local-paths.ts';
 import type { ProjectConfig } from '../project/project.ts';
-import { type FleetRule, fleetAddress, projectAddress, ruleFor } from './addresses.ts';
-import { DEFAULT_RULE } from './fleet-file.ts';
+import { type FleetRule, fleetAddress, projectAddress } from './addresses.ts';
+import { ruleOf } from './fleet-file.ts';
 import type { BrokenProject, DiscoveredProject, FleetMember, SourceContents } from './member.ts';
 import type { FoundProject } from './sources/source-reader.ts';
 
@@ -26,7 +26,7 @@ export async function membersOf(found: FoundProject, options: MembersOptions): P
   if (typeof read === 'string') return { ...known, problem: read, members: [] };
   const members = Object.values(read.workspaces).map(({ name, workspaceId, baseUrl }): FleetMember => {
     const address = fleetAddress(source, project, name);
-    const { mode, interval } = ruleFor(rules, address) ?? DEFAULT_RULE;
+    const { mode, interval } = ruleOf(rules, address);
     return {
       ...known,
       address,

@@ -10,7 +10,8 @@ import type { JointLimit } from '../platform/joint-limit.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import { Redactor } from '../values/redactor.ts';
-import { execPrefix, type FleetRule, ruleFor } from './addresses.ts';
+import { execPrefix, type FleetRule } from './addresses.ts';
+import { ruleOf } from './fleet-file.ts';
 import type { KeptLoads } from './kept-loads.ts';
 import type { ProjectCheckout, ProjectVersion, Sources } from './member.ts';
 import type { AskedWhy, RunRow } from './rows/run-rows.ts';
@@ -104,7 +105,7 @@ export async function runMember(
       mode: row.mode,
       approved: row.approved,
       lockTimeout: 0,
-      onDrift: ruleFor(rules, row.address)?.onDrift,
+      onDrift: ruleOf(rules, row.address).onDrift,
     },
     operation: 'fleet',
     address: row.address,

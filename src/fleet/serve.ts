@@ -14,7 +14,9 @@ import {
   claimSources,
   enterContents,
   enterFetchProblem,
+  enterRules,
   enterSources,
+  fetchedSince,
   hasSeveralBaseUrls,
   renewClaims,
   unusedPatterns,
@@ -29,7 +31,7 @@ import {
 } from './rows/process-rows.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
 
-export interface ServeOptions extends Omit<WorkerOptions, 'queue' | 'process' | 'onTrouble'> {
+export interface ServeOptions extends Omit<WorkerOptions, 'queue' | 'process' | 'ready' | 'onTrouble'> {
   readonly log: WatchLog;
   readonly timing?: Partial<FleetTiming> | undefined;
   /** Milliseconds for which runs stay in the list. */
@@ -60,6 +62,10 @@ export class FleetServer {
   readonly #cancels = new Set<() => void>();
   readonly #work = new Set<Promise<void>>();
   readonly #claims = new Set<ClaimedSource>();
+  /** Sources that were fetched, or could not be, since this process began: what it has stored of them is by its fleet file. */
+  readonly #ready = new Set<string>();
+  /** First claims that another process took over. */
+  #overtaken: readonly ClaimedSource[] = [];
   readonly #stop = new AbortController();
   #reachedAt: number;
   #tickedAt: number;
@@ -86,9 +92,12 @@ export class FleetServer {
       log.entry('warning', `the queue has a problem: ${messageOf(error)}`, { event: 'queue' }),
     );
     if (database.isEmbedded) await removeProcesses(database);
-    await enterSources(database, sources.all);
+    const claims = await enterSources(database, sources.all);
+    const names = sources.all.map(({ name }) => name);
+    await enterRules(database, names, options.rules);
     const server = new FleetServer(options, queue);
     await server.#beat();
+    for (const claimed of claims) server.#begin(server.#fetch(claimed));
     server.#every(server.#timing.tick, () => server.#tick());
     server.#every(server.#timing.beat, () => server.#beat());
     server.#every(KEEP, () => server.#keep());
@@ -106,6 +115,7 @@ export class FleetServer {
       ...options,
       queue,
       process: this.#process.id,
+      ready: this.#ready,
       onTrouble: (error) => this.#troubled(error),
     });
     this.#reachedAt = clock.now();
@@ -150,7 +160,8 @@ export class FleetServer {
     this.#tickedAt = this.#options.clock.now();
     const names = sources.all.map(({ name }) => name);
     for (const claimed of await claimSources(database, names)) this.#begin(this.#fetch(claimed));
-    await scheduleDue(database, this.#queue);
+    for (const name of await fetchedSince(database, this.#overtaken)) this.#settle(name);
+    await scheduleDue(database, this.#queue, [...this.#ready]);
     this.#reached();
     // What could not be written, and jobs that others put in.
     await Promise.all([this.#worker.flush(), this.#worker.take()]);
@@ -179,14 +190,17 @@ export class FleetServer {
     this.#claims.add(claimed);
     try {
       const contents = await sources.discover(claimed.name, this.#stop.signal);
-      const isNew = await enterContents(database, { claimed, contents, interval });
+      const entered = await enterContents(database, { claimed, contents, interval });
+      if (entered !== 'taken-over') this.#settle(claimed.name);
+      else if (!this.#ready.has(claimed.name)) this.#overtaken = [...this.#overtaken, claimed];
       this.#tellBroken(contents);
-      if (isNew || this.#unused === undefined) await this.#tellUnused();
+      if (entered === 'new' || this.#unused === undefined) await this.#tellUnused();
     } catch (error) {
       if (this.#stop.signal.aborted) return await renewClaims(database, [claimed], 0);
       const problem = messageOf(error);
       log.entry('warning', `cannot fetch the source ${claimed.name}: ${problem}`, { event: 'fetch-failed' });
       await enterFetchProblem(database, { claimed, problem, interval });
+      this.#settle(claimed.name);
     } finally {
       this.#claims.delete(claimed);
     }
@@ -196,6 +210,11 @@ export class FleetServer {
     const lines = brokenProjects(contents).map(({ project, problem }) => `cannot use ${project}: ${problem}`);
     for (const line of this.#said.news(`projects of ${contents.source}`, lines).added)
       this.#options.log.entry('warning', line, { event: 'broken-project' });
+  }
+
+  #settle(name: string): void {
+    this.#ready.add(name);
+    this.#overtaken = this.#overtaken.filter((claimed) => claimed.name !== name);
   }
 
   async #tellUnused(): Promise<void> {

@@ -3,6 +3,7 @@ import type { Pauses } from '../operator/loop.ts';
 import type { RunReport } from '../operator/run-report.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { FleetDatabase } from './database/fleet-database.ts';
+import { ruleOf } from './fleet-file.ts';
 import { KeptLoads } from './kept-loads.ts';
 import type { ClaimedJob, Queue } from './queue.ts';
 import { dropJobs, enterFinished, type FinishedRun } from './rows/finished-runs.ts';
@@ -15,6 +16,8 @@ export interface WorkerOptions extends MemberRuns {
   readonly database: FleetDatabase;
   readonly queue: Queue;
   readonly process: string;
+  /** Sources whose workspaces this process may run. */
+  readonly ready: ReadonlySet<string>;
   /** Runs at once. */
   readonly slots: number;
   readonly pauses: Pick<Pauses, 'firstRetry' | 'longestRetry'>;
@@ -116,8 +119,8 @@ export class Worker {
   }
 
   async #take(): Promise<void> {
-    const { queue, database, clock, slots } = this.#options;
-    while (!this.#isStopped) {
+    const { queue, database, clock, slots, ready } = this.#options;
+    while (!this.#isStopped && ready.size > 0) {
       const running = [...this.#running].map(({ row, began }) => ({
         baseUrl: row.baseUrl,
         age: clock.now() - began,
@@ -127,24 +130,23 @@ export class Worker {
       const jobs = await queue.take(most, without);
       if (jobs.length === 0) return;
       const rows = await rowsToRun(database, jobs);
-      await dropJobs(
-        database,
-        queue,
-        jobs.filter(({ address }) => !rows.has(address)),
-      );
+      const foreign: ClaimedJob[] = [];
       for (const job of jobs) {
         const row = rows.get(job.address);
-        if (row !== undefined) this.#begin(job, row);
+        if (row !== undefined && ready.has(row.source)) this.#begin(job, row);
+        else foreign.push(job);
       }
-      if (jobs.length < most) return;
+      if (foreign.length > 0) await dropJobs(database, queue, foreign);
+      if (jobs.length < most || foreign.length === jobs.length) return;
     }
   }
 
   #begin(job: ClaimedJob, row: RunRow): void {
-    const { clock, context } = this.#options;
+    const { clock, context, rules } = this.#options;
     const running = {
       job,
-      row,
+      // The row may be by the rules of a process with an older fleet file.
+      row: { ...row, mode: ruleOf(rules, row.address).mode },
       began: clock.now(),
       since: context.now(),
       stop: new AbortController(),

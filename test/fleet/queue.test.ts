@@ -31,8 +31,8 @@ describe.each(Object.entries(newDatabases))(
       const queue = await openQueue(database);
       const names = ['a', 'b', 'c', 'd'];
       await discover(database, contentsOf(names.map((name) => memberNamed(name))));
-      expect(await scheduleDue(database, queue)).toBe(4);
-      expect(await scheduleDue(database, queue)).toBe(0);
+      expect(await scheduleDue(database, queue, ['voices'])).toBe(4);
+      expect(await scheduleDue(database, queue, ['voices'])).toBe(0);
       const [some, others] = await Promise.all([queue.take(2, []), queue.take(10, [])]);
       const jobs = [...some, ...others];
       expect(jobs.map(({ address }) => address).sort()).toEqual(
@@ -40,7 +40,7 @@ describe.each(Object.entries(newDatabases))(
       );
       await step('a workspace that is being run gets no second job', async () => {
         await allDue(database);
-        expect(await scheduleDue(database, queue)).toBe(4);
+        expect(await scheduleDue(database, queue, ['voices'])).toBe(4);
         expect(await takenFrom(queue, 10)).toEqual([]);
       });
       await enterFinished(database, queue, await finishedRuns(database, jobs));
@@ -72,13 +72,13 @@ describe.each(Object.entries(newDatabases))(
       await database.ask(
         `UPDATE voxform_fleet.workspaces SET due_at = now() - CASE project WHEN 'b' THEN 3 WHEN 's' THEN 2 ELSE 1 END * interval '1 minute'`,
       );
-      await scheduleDue(database, queue);
+      await scheduleDue(database, queue, ['voices']);
       await step('a job that waits becomes urgent where its workspace changes', async () => {
         await discover(
           database,
           contentsOf([...names.slice(0, 2), memberNamed('c', { version: '2' }), memberNamed('s', slow)]),
         );
-        await scheduleDue(database, queue);
+        await scheduleDue(database, queue, ['voices']);
       });
       for (const next of ['c', 'b']) {
         expect(await takenFrom(queue, 1, [slow.baseUrl])).toEqual([memberNamed(next).address]);
@@ -90,7 +90,7 @@ describe.each(Object.entries(newDatabases))(
       const database = await newDatabase();
       const queue = await openQueue(database);
       await discover(database, contentsOf([memberNamed('a')]));
-      await scheduleDue(database, queue);
+      await scheduleDue(database, queue, ['voices']);
       const [job] = await queue.take(1, []);
       if (job === undefined) throw new Error('no job');
       expect(await queue.beat([job])).toEqual(new Set([job.id]));
@@ -111,7 +111,7 @@ describe.each(Object.entries(newDatabases))(
       const database = await newDatabase();
       const queue = await openQueue(database);
       await discover(database, contentsOf([memberNamed('a'), memberNamed('b', { interval: 1000 })]));
-      await scheduleDue(database, queue);
+      await scheduleDue(database, queue, ['voices']);
       const runs = await finishedRuns(database, await queue.take(2, []), {
         status: 'failed',
         failures: 3,
@@ -138,7 +138,7 @@ it('writes what a run found while its workspace is put into the queue again, wit
   if (database === undefined) throw new Error('no database');
   const queue = await openQueue(database);
   await discover(database, contentsOf([memberNamed('a')]));
-  await scheduleDue(database, queue);
+  await scheduleDue(database, queue, ['voices']);
   const runs = await finishedRuns(database, await queue.take(1, []));
   const { address } = memberNamed('a');
   let finishing: Promise<void> | undefined;
@@ -180,7 +180,7 @@ it('keeps a workspace that vanished as long as it has records, and gives it no t
   if (database === undefined) throw new Error('no database');
   const queue = await openQueue(database);
   await discover(database, contentsOf([memberNamed('a')]));
-  await scheduleDue(database, queue);
+  await scheduleDue(database, queue, ['voices']);
   await enterFinished(database, queue, await finishedRuns(database, await queue.take(1, [])));
   await discover(database, contentsOf([memberNamed('a'), memberNamed('never-run')]));
   await discover(database, contentsOf([]));
@@ -189,7 +189,7 @@ it('keeps a workspace that vanished as long as it has records, and gives it no t
   );
   expect(rows).toEqual([{ address: memberNamed('a').address, gone: true }]);
   await allDue(database);
-  expect(await scheduleDue(database, queue)).toBe(0);
+  expect(await scheduleDue(database, queue, ['voices'])).toBe(0);
   await step('a project that is broken keeps its workspaces', async () => {
     await discover(database, contentsOf([memberNamed('a')]));
     const broken = { project: 'a', version: '9', commit: 'c9', problem: 'no voxform.yaml', members: [] };
@@ -210,11 +210,10 @@ it('lets another process fetch once the one that fetches was silent, and only th
   const database = await newDatabases.PostgreSQL?.();
   if (database === undefined) throw new Error('no database');
   await setUpTables(database);
-  await enterSources(database, [{ name: 'voices', shown: 'a folder', interval: 1000 }]);
+  const [first] = await enterSources(database, [{ name: 'voices', shown: 'a folder', interval: 1000 }]);
   const claim = () => claimSources(database, ['voices']);
   const pass = (seconds: number) =>
     database.ask(`UPDATE voxform_fleet.sources SET next_fetch = next_fetch - interval '${seconds} s'`);
-  const [first] = await claim();
   if (first === undefined) throw new Error('nothing to fetch');
   await pass(29);
   await renewClaims(database, [first]);
@@ -225,8 +224,8 @@ it('lets another process fetch once the one that fetches was silent, and only th
   if (second === undefined) throw new Error('nothing to fetch');
   await renewClaims(database, [first]);
   const found = { contents: contentsOf([memberNamed('acme')]), interval: 1000 };
-  expect(await enterContents(database, { claimed: first, ...found })).toBe(false);
-  expect(await enterContents(database, { claimed: second, ...found })).toBe(true);
+  expect(await enterContents(database, { claimed: first, ...found })).toBe('taken-over');
+  expect(await enterContents(database, { claimed: second, ...found })).toBe('new');
   await renewClaims(database, [second]);
   await pass(1);
   expect(await claim()).toHaveLength(1);

@@ -21,7 +21,7 @@ const beginAt = async (database: FleetDatabase): Promise<void> => {
 /** All that a fleet does with its database, once. */
 async function runOnce(database: FleetDatabase, queue: Queue, project: string): Promise<void> {
   await discover(database, contentsOf([memberNamed(project)]));
-  await scheduleDue(database, queue);
+  await scheduleDue(database, queue, ['voices']);
   await enterFinished(database, queue, await finishedRuns(database, await queue.take(9, [])));
   expect((await fleetFigures(database)).counts['in-sync']).toBe(1);
 }
@@ -94,7 +94,7 @@ it('brings the tables of the queue to the newest version with the jobs in them, 
     const database = fleetDatabaseAt(pg.url);
     const queue = await openQueue(database);
     await discover(database, contentsOf([memberNamed('a')]));
-    await scheduleDue(database, queue);
+    await scheduleDue(database, queue, ['voices']);
     const newest = await queueVersion(database);
     await pg.sql(getRollbackPlans('voxform_queue', newest));
     const old = await queueVersion(database);

@@ -77,13 +77,21 @@ export async function enterFinished(
   });
 }
 
-/** Frees jobs whose workspaces are not to be run. */
-export async function dropJobs(
-  database: FleetDatabase,
-  queue: Queue,
-  jobs: readonly ClaimedJob[],
-): Promise<void> {
-  if (jobs.length > 0) await queue.finish(jobs, database);
+/** Milliseconds after which workspaces come to their turn again that a process cannot run. */
+const PUT_OFF = 2000;
+
+/** Frees jobs of workspaces that this process does not run. One that another may run keeps its turn. */
+export function dropJobs(database: FleetDatabase, queue: Queue, jobs: readonly ClaimedJob[]): Promise<void> {
+  return database.atomically(async (statements) => {
+    const addresses = jobs.map(({ address }) => address);
+    await lockRows(statements, addresses);
+    await queue.finish(jobs, statements);
+    await statements.ask(
+      `UPDATE ${S}.workspaces SET due_at = least(due_at, now() + $2 * interval '1 millisecond') WHERE address = ANY ($1::text[])`,
+      addresses,
+      PUT_OFF,
+    );
+  });
 }
 
 const UPDATE = `UPDATE ${S}.workspaces w SET

@@ -1,16 +1,21 @@
 import { hash } from 'node:crypto';
-import { unusedRules } from '../addresses.ts';
+import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
+import { type FleetRule, unusedRules } from '../addresses.ts';
 import type { FleetDatabase, FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { storableJson } from '../database/storable-json.ts';
+import { ruleOf } from '../fleet-file.ts';
 import type { SourceContents, Sources } from '../member.ts';
 import { brokenProjects } from '../members.ts';
+import { lockRows } from './run-rows.ts';
 
 /** A source that this process is to fetch. */
 export interface ClaimedSource {
   readonly name: string;
   /** Whoever claims it later has a higher one. */
   readonly seq: string;
+  /** When it was claimed, by the clock of the database. */
+  readonly at: string;
 }
 
 /** Milliseconds without a sign of life after which another process fetches. */
@@ -19,15 +24,56 @@ const FETCH_PATIENCE = 30_000;
 const NEWCOMER_PACE = 25;
 
 const S = FLEET_SCHEMA;
+const CLAIM = 'name, seq::text, now()::text AS at';
 
-/** The sources of the fleet file; what is known of one that is no longer in it stays. */
-export async function enterSources({ ask }: FleetStatements, all: Sources['all']): Promise<void> {
-  await ask(
-    `INSERT INTO ${S}.sources (name, shown) SELECT name, shown FROM json_to_recordset($1::json) AS s (name text, shown text)
-ON CONFLICT (name) DO UPDATE SET shown = excluded.shown, digest = NULL, next_fetch = now()
-WHERE sources.shown <> excluded.shown`,
+function claimOf({ name, seq, at }: DatabaseRow): ClaimedSource {
+  return { name: String(name), seq: String(seq), at: String(at) };
+}
+
+/** Enters the sources of the fleet file, and claims them all: a process begins with what its own file makes of them. */
+export async function enterSources(
+  { ask }: FleetStatements,
+  all: Sources['all'],
+): Promise<readonly ClaimedSource[]> {
+  const rows = await ask(
+    `INSERT INTO ${S}.sources (name, shown, next_fetch)
+SELECT name, shown, now() + $2 * interval '1 millisecond' FROM json_to_recordset($1::json) AS s (name text, shown text) ORDER BY name
+ON CONFLICT (name) DO UPDATE SET shown = excluded.shown, digest = NULL, seq = sources.seq + 1, next_fetch = excluded.next_fetch
+RETURNING ${CLAIM}`,
     storableJson(all.map(({ name, shown }) => ({ name, shown }))),
+    FETCH_PATIENCE,
   );
+  return rows.map(claimOf);
+}
+
+/** Applies rules to the workspaces that are known of sources, also where these cannot be fetched. */
+export async function enterRules(
+  database: FleetDatabase,
+  sources: readonly string[],
+  rules: readonly FleetRule[],
+): Promise<void> {
+  const rows = await database.ask(
+    `SELECT address, mode, interval_ms FROM ${S}.workspaces WHERE source = ANY ($1::text[]) AND vanished_at IS NULL`,
+    sources,
+  );
+  const ruled = rows.flatMap((row) => {
+    const { mode, interval } = ruleOf(rules, String(row.address));
+    if (row.mode === mode && Number(row.interval_ms) === interval) return [];
+    return [{ address: String(row.address), mode, interval_ms: interval }];
+  });
+  if (ruled.length === 0) return;
+  const isNews = 'o.mode <> excluded.mode';
+  await database.atomically(async (statements) => {
+    await lockRows(
+      statements,
+      ruled.map(({ address }) => address),
+    );
+    await statements.ask(
+      `UPDATE ${S}.workspaces o SET mode = excluded.mode, interval_ms = excluded.interval_ms, ${conditional(isNews)}
+FROM json_to_recordset($1::json) AS excluded (address text, mode text, interval_ms bigint) WHERE o.address = excluded.address`,
+      storableJson(ruled),
+    );
+  });
 }
 
 /** Those of the sources that are to be fetched now; nobody else gets them meanwhile. */
@@ -38,11 +84,24 @@ export async function claimSources(
   const rows = await ask(
     `UPDATE ${S}.sources SET seq = seq + 1, next_fetch = now() + $2 * interval '1 millisecond'
 WHERE name IN (SELECT name FROM ${S}.sources WHERE next_fetch <= now() AND name = ANY ($1::text[]) FOR UPDATE SKIP LOCKED)
-RETURNING name, seq::text`,
+RETURNING ${CLAIM}`,
     names,
     FETCH_PATIENCE,
   );
-  return rows.map(({ name, seq }) => ({ name: String(name), seq: String(seq) }));
+  return rows.map(claimOf);
+}
+
+/** Those of the claims that others took over, and whose sources have been fetched since. */
+export async function fetchedSince(
+  { ask }: FleetStatements,
+  claims: readonly ClaimedSource[],
+): Promise<readonly string[]> {
+  if (claims.length === 0) return [];
+  const rows = await ask(
+    `SELECT name FROM json_to_recordset($1::json) AS c (name text, at timestamptz) JOIN ${S}.sources s USING (name) WHERE s.fetched_at > c.at`,
+    storableJson([...claims]),
+  );
+  return rows.map(({ name }) => String(name));
 }
 
 /** Says that sources are still being fetched; with no patience, that somebody else may. */
@@ -66,11 +125,11 @@ interface Found {
   readonly interval: number;
 }
 
-/** Writes what a fetch found. True where that is something else than before, and no other process has fetched since. */
+/** Writes what a fetch found, unless another process has claimed the source since. */
 export function enterContents(
   database: FleetDatabase,
   { claimed: { name, seq }, contents, interval }: Found,
-): Promise<boolean> {
+): Promise<'new' | 'same' | 'taken-over'> {
   const digest = hash('sha256', JSON.stringify(contents));
   return database.atomically(async (statements) => {
     const [before] = await statements.ask(
@@ -78,7 +137,7 @@ export function enterContents(
       name,
       seq,
     );
-    if (before === undefined) return false;
+    if (before === undefined) return 'taken-over';
     const isNew = before.digest !== digest;
     if (isNew) await enterMembers(statements, contents);
     await statements.ask(
@@ -91,7 +150,7 @@ export function enterContents(
       interval,
       storableJson(brokenProjects(contents)),
     );
-    return isNew;
+    return isNew ? 'new' : 'same';
   });
 }
 
@@ -171,9 +230,7 @@ ON CONFLICT (address) DO UPDATE SET
   source = excluded.source, project = excluded.project, workspace = excluded.workspace,
   workspace_id = excluded.workspace_id, base_url = excluded.base_url, mode = excluded.mode,
   interval_ms = excluded.interval_ms, version = excluded.version, commit = excluded.commit,
-  refused = excluded.refused, problem = NULL, vanished_at = NULL, ${conditional(IS_NEWS)},
-  due_at = CASE WHEN ${IS_NEWS} THEN now()
-    ELSE least(o.due_at, now() + excluded.interval_ms * interval '1 millisecond') END`,
+  refused = excluded.refused, problem = NULL, vanished_at = NULL, ${conditional(IS_NEWS)}`,
     found,
     source,
     members.length * NEWCOMER_PACE,
@@ -201,5 +258,6 @@ WHERE w.source = $2 AND w.project = p.project AND w.vanished_at IS NULL
 function conditional(condition: string): string {
   return `asked_at = CASE WHEN ${condition} THEN now() ELSE o.asked_at END,
   asked_why = CASE WHEN ${condition} THEN 'changed' ELSE o.asked_why END,
-  asked_by = CASE WHEN ${condition} THEN NULL ELSE o.asked_by END`;
+  asked_by = CASE WHEN ${condition} THEN NULL ELSE o.asked_by END,
+  due_at = CASE WHEN ${condition} THEN now() ELSE least(o.due_at, now() + excluded.interval_ms * interval '1 millisecond') END`;
 }

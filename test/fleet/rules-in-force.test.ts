@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { serverOptions } from './server-options.ts';
+import { type TestFleet, testFleet } from './test-fleet.ts';
+
+const acme = 'voices/acme:test';
+const rule = (mode: string, interval = '1h') =>
+  `workspaces: { "*": { mode: ${mode}, interval: ${interval} } }`;
+
+async function applyAndStop(fleet: TestFleet, count: number): Promise<void> {
+  const server = await fleet.server();
+  await fleet.until(
+    async () => (await fleet.control.status({ statuses: ['in-sync'] })).workspaces.length === count,
+  );
+  await server.stop('restart');
+  await fleet.pg.sql('UPDATE voxform_fleet.workspaces SET due_at = now()');
+}
+
+it.each([
+  { reason: 'the source cannot be fetched', isReachable: false },
+  { reason: 'another process enters the rules before', isReachable: true },
+])('runs by the rules of its own fleet file where $reason', async ({ isReachable }) => {
+  const fleet = await testFleet({ projects: ['acme'], rules: rule('apply') });
+  await applyAndStop(fleet, 1);
+  const emulator = fleet.emulators.get('acme');
+  const [agent] = emulator?.world.agents.values() ?? [];
+  if (emulator === undefined || agent === undefined) throw new Error('nothing was applied');
+  agent.prompt_config = { ...agent.prompt_config, prompt: 'Changed in the dashboard.' };
+  const before = emulator.requests.length;
+  const file = readFileSync(path.join(fleet.folder.root, 'fleet.yaml'), 'utf8');
+  await fleet.folder.write('fleet.yaml', file.replace(rule('apply'), rule('report', '2h')));
+  const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: '1' });
+  await fleet.server({
+    sources: {
+      ...sources,
+      async discover(source, signal) {
+        if (!isReachable) throw new Error('unreachable');
+        const contents = await sources.discover(source, signal);
+        const projects = contents.projects.map((project) => ({
+          ...project,
+          members: project.members.map((each) => ({ ...each, mode: 'apply' as const, interval: 7_200_000 })),
+        }));
+        return { ...contents, projects };
+      },
+    },
+  });
+  await fleet.until(async () => (await fleet.status(acme)) === 'drifted');
+  expect(emulator.requests.slice(before).filter(({ method }) => method !== 'GET')).toEqual([]);
+  expect((await fleet.control.status({})).workspaces).toMatchObject([{ intervalSeconds: 7200 }]);
+});
+
+it('runs nothing of a source before it has entered the contents', async () => {
+  const fleet = await testFleet({ projects: ['acme', 'beta'], rules: rule('apply') });
+  await applyAndStop(fleet, 2);
+  const text = (project: string) =>
+    readFileSync(path.join(fleet.folder.root, project, 'voxform.yaml'), 'utf8');
+  await fleet.folder.write('beta/voxform.yaml', text('acme'));
+  const emulator = fleet.emulators.get('acme');
+  const before = emulator?.requests.length;
+  const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: '1' });
+  const heard = async () =>
+    String((await fleet.pg.sql('SELECT max(heard_at)::text AS at FROM voxform_fleet.processes'))[0]?.at);
+  await fleet.server({
+    timing: { tick: 20, beat: 200, heartbeat: 30_000 },
+    sources: {
+      ...sources,
+      async discover(source, signal) {
+        // Long enough for many looks for work.
+        for (let beats = 0, last = await heard(); beats < 4; ) {
+          const now = await heard();
+          if (now !== last) beats += 1;
+          last = now;
+        }
+        return sources.discover(source, signal);
+      },
+    },
+  });
+  await fleet.until(async () => (await fleet.control.status({})).counts.failed === 2);
+  expect(emulator?.requests.length).toBe(before);
+});
+
+it('leaves workspaces of sources that its fleet file does not name to other processes', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: rule('apply') });
+  const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: 'other' });
+  await fleet.folder.write(
+    'fleet.yaml',
+    `version: 1\ndatabase: { $secret: FLEET_DATABASE_URL }\nsources: { others: { path: ., projects: ["none"] } }\n`,
+  );
+  const other = await fleet.server();
+  await fleet.server({ sources, slots: 1 });
+  await fleet.until(async () => (await fleet.status(acme)) === 'pending');
+  for (let runs = 2; runs < 6; runs++) {
+    await fleet.control.run([acme], 'ann');
+    await fleet.until(() => fleet.told.length >= runs);
+  }
+  expect(fleet.told.filter(({ server }) => server === 'server 1')).toEqual([]);
+  await other.stop('over');
+});
