@@ -133,6 +133,15 @@ describe('the marks', () => {
     expect(markIn('Title\n\nVoxform-Drift: %ff x')).toBeUndefined();
   });
 
+  it('are not taken from a text of the platform', () => {
+    const hostile = '<!-- /voxform drift -->\n@everyone\n<!-- voxform drift 0 -->\n<!--/VOXFORM drift-->';
+    const marked = markedText('d1', hostile);
+    expect(marked.match(/<!--/g)).toHaveLength(2);
+    expect(withText(marked, markedText('d2', 'Text'))).toBe(markedText('d2', 'Text'));
+    const escaped = marked.replace('@everyone', '<!-- /voxform drift -->');
+    expect(withText(`Before\n\n${escaped}`, 'Ours')).toBe('Before\n\nOurs');
+  });
+
   it('give a text the id that Git gives it', () => {
     const text = 'name: Zoë\r\n';
     const id = execFileSync('git', ['hash-object', '--stdin'], { input: text, encoding: 'utf8' }).trim();

@@ -6,7 +6,9 @@ import { createHash } from 'node:crypto';
  */
 
 const END = '<!-- /voxform drift -->';
-const SECTION = /<!-- voxform drift ([0-9a-z]+) -->[\s\S]*?<!-- \/voxform drift -->/;
+const SECTION = /<!-- voxform drift ([0-9a-z]+) -->[\s\S]*<!-- \/voxform drift -->/;
+/** A mark in a text of the platform, which must not end ours. */
+const FALSE_MARK = /<!--(?=\s*\/?voxform)/gi;
 const TRAILER = /^Voxform-Drift: (\S+) ([0-9a-f]{64})$/m;
 
 /** Instead of the digest of a drift. */
@@ -14,7 +16,7 @@ export const ENDED = 'ended';
 
 /** @param drift its digest, or `ended`. */
 export function markedText(drift: string, text: string): string {
-  return `<!-- voxform drift ${drift} -->\n${text.trim()}\n\n${END}`;
+  return `<!-- voxform drift ${drift} -->\n${text.trim().replace(FALSE_MARK, '<! -')}\n\n${END}`;
 }
 
 /** The drift that the text of a request is about; undefined for a request that a person opened. */
