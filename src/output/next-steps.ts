@@ -68,8 +68,8 @@ const words = {
   lift_guards: ({ guards }) => ({
     said: `To apply the whole plan anyway: ${guards.map((guard) => guardFlags[guard]).join(' and ')}`,
   }),
-  waive: ({ rules }) => ({
-    said: `To apply it all the same: ${rules.map((rule) => `--waive ${rule}`).join(' ')} --because REASON`,
+  waive: ({ rules, saved_plan: isSaved }) => ({
+    said: `To apply it all the same${isSaved ? ', plan again with' : ''}: ${rules.map((rule) => `--waive ${rule}`).join(' ')} --because REASON`,
   }),
   keep_record: ({ id, previous_name }) => ({
     said: `To keep its record ${id}, add to metadata: previous_names: [${previous_name}]`,

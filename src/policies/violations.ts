@@ -44,14 +44,17 @@ export function violationsOf(
         subject.source === null
           ? null
           : { file, line: line ?? subject.source.line, ...(column !== undefined && { column }) },
+      ...(!rule.isWaivable && { waivable: false }),
       ...(field !== undefined && field.length > 0 && { path: formatPath(['spec', ...field]) }),
     };
   });
 }
 
-/** Another text of the rule makes another violation. */
-function idOf({ source, name, severity, text }: Rule, address: Address): string {
-  return hash('sha256', JSON.stringify([source.of, name, severity, text, address])).slice(0, 16);
+/** Another definition of the rule makes another violation. */
+function idOf({ source, index }: Rule, address: Address): string {
+  const { name, on, kind, deny, warn, message, waivable } = source.policies[index] ?? {};
+  const definition = [source.of, name, on, kind, deny, warn, message, waivable, address];
+  return hash('sha256', JSON.stringify(definition)).slice(0, 16);
 }
 
 /** The same for who reports on manifests. */

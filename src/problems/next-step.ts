@@ -122,6 +122,10 @@ export const nextStep = z
       .strictObject({
         action: z.literal('waive'),
         rules: z.array(z.string()).describe('Names of policies.'),
+        saved_plan: z
+          .literal(true)
+          .optional()
+          .describe('Present if the plan was saved: waive them in a new one.'),
       })
       .describe('Lift what these policies deny, for one run.'),
     z

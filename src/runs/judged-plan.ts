@@ -56,7 +56,7 @@ export async function judged(planned: PlanResult, judging: JudgingPlan): Promise
 }
 
 /**
- * A saved plan with what the rules object to now, in what it would write. What was waived then is still, and nothing else.
+ * A saved plan with what the rules object to now, in what it would write. What was waived then is still, where the rule can be waived.
  * @throws UserError where the plan was denied when it was saved.
  */
 export async function judgedAgain(planned: PlanResult, judging: JudgingOptions): Promise<PlanResult> {
@@ -75,7 +75,7 @@ export async function judgedAgain(planned: PlanResult, judging: JudgingOptions):
   const reasons = new Map(saved.map(({ id, waived: because }) => [id, because]));
   const again = found.map((each) => {
     const because = reasons.get(each.id);
-    return because === undefined ? each : { ...each, waived: because };
+    return because === undefined || each.waivable === false ? each : { ...each, waived: because };
   });
   const addresses = new Set(written.map(({ address }) => address));
   const others = saved.filter(({ address }) => !addresses.has(address));
@@ -128,12 +128,15 @@ function savedResource({ desired, labels = {} }: PlannedResource): Pick<Resource
 }
 
 /** Throws `UserError` where a rule stops the plan and no waiver lifts it. */
-export function refuseDenied({ violations }: Pick<PlanDocument, 'violations'>): void {
+export function refuseDenied({ violations, digest }: Pick<PlanDocument, 'violations' | 'digest'>): void {
   const denied = denials(violations);
   if (denied.length === 0) return;
+  const rules = [...new Set(denied.map(({ rule }) => rule))];
+  const isWaivable = denied.every(({ waivable }) => waivable !== false);
+  const saved = digest === undefined ? {} : ({ saved_plan: true } as const);
   throw new UserError(`nothing was written: ${denialWords(denied)}`, {
     hint: 'Change what the policies object to.',
-    next: [{ action: 'waive', rules: [...new Set(denied.map(({ rule }) => rule))] }],
+    next: isWaivable ? [{ action: 'waive', rules, ...saved }] : [],
   });
 }
 

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
+import { sealed } from '../../src/engine/plan/saved-plan.ts';
 import { apply, loadProject, plan } from '../../src/library.ts';
 import type { HistoryDocument } from '../../src/runs/past-runs.ts';
 import { command } from '../trust/in-process.ts';
@@ -261,6 +262,41 @@ describe('--waive', () => {
     expect((await w.run('apply', 'p.plan', '--auto-approve')).code).toBe(0);
     const { stdout } = await w.run('history', '--output', 'json');
     expect((JSON.parse(stdout) as HistoryDocument).runs[0]?.waived?.[0]?.because).toBe('a test line');
+  });
+
+  it.each([
+    { reason: 'is not waivable at apply', mine: CALLS_END, theirs: `${CALLS_END}    waivable: false\n` },
+    { reason: 'says something else', mine: CALLS_END.replace('Calls must', 'Calls may'), theirs: CALLS_END },
+  ])('holds in a saved plan for no rule that $reason', async ({ mine, theirs }) => {
+    await using w = await project('');
+    await w.folder.write('mine.yaml', `policies:${mine}`);
+    await w.folder.write('theirs.yaml', `policies:${theirs}`);
+    const waiver = ['--waive', 'calls-end', '--because', 'x'];
+    expect((await w.run('plan', '--policy', 'mine.yaml', ...waiver, '--out', 'p.plan')).code).toBe(0);
+    const applied = await w.run('apply', 'p.plan', '--auto-approve', '--policy', 'theirs.yaml');
+    expect(applied.stderr).toContain('denied by calls-end (Agent/day)');
+    expect([applied.code, w.writes()]).toEqual([1, 0]);
+  });
+
+  it('is not taken from a forged plan for a rule that cannot be waived', async () => {
+    await using w = await project(`${CALLS_END}    waivable: false\n`);
+    await w.run('plan', '--out', 'p.plan');
+    const document = JSON.parse(readFileSync(path.join(w.folder.root, 'p.plan'), 'utf8')) as PlanDocument;
+    const violations = document.violations?.map((each) => ({ ...each, waived: 'x' }));
+    await w.folder.write('p.plan', JSON.stringify(sealed({ ...document, violations })));
+    expect((await w.run('apply', 'p.plan', '--auto-approve')).stderr).toContain('denied by calls-end');
+    expect(w.writes()).toBe(0);
+  });
+
+  it('is suggested where it can be given', async () => {
+    await using w = await project(CALLS_END);
+    await w.run('plan', '--out', 'p.plan');
+    const saved = await w.run('apply', 'p.plan', '--auto-approve');
+    expect(saved.stderr.replaceAll(/\s+/g, ' ')).toContain('plan again with: --waive calls-end');
+    await using firm = await project(`${CALLS_END}    waivable: false\n`);
+    const { stderr } = await firm.run('apply', '--auto-approve');
+    expect(stderr).toContain('Change what the policies object to.');
+    expect(stderr).not.toContain('--waive');
   });
 
   it('needs a reason, a rule that there is, and something to lift', async () => {

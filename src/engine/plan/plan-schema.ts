@@ -146,6 +146,7 @@ export const violation = z
       .nullable()
       .describe('The field that the rule objects to, or else the manifest; null if no manifest declares it.'),
     path: z.string().optional().describe('The field, e.g. `spec.llm_config.model`.'),
+    waivable: z.literal(false).optional().describe('Present if --waive does not lift the rule.'),
     waived: z.string().optional().describe('Present if --waive lifts it: the reason given.'),
   })
   .describe('A resource that a policy objects to.');
