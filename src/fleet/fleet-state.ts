@@ -1,6 +1,7 @@
+import { attempt } from '../problems/attempt.ts';
 import { addressOf } from '../state/backends/postgres/address.ts';
 import { type Database, provideDatabase } from '../state/backends/postgres/database.ts';
-import type { StatePlace } from '../state/state-place.ts';
+import { isSameState, type StatePlace } from '../state/state-place.ts';
 import { fleetAddress } from './addresses.ts';
 import { FLEET_SCHEMA } from './database/fleet-tables.ts';
 import type { FleetFile } from './fleet-file.ts';
@@ -22,6 +23,15 @@ export function fleetStatePlace(
 
 export function fleetStateAt({ database = EMBEDDED }: Pick<FleetFile, 'database'>, name: string): StatePlace {
   return { backend: 'postgres', url: database, schema: FLEET_SCHEMA, name };
+}
+
+/** Why a project may not name this place: it would reach the states of other projects. */
+export function foreignStateProblem(place: StatePlace, own: StatePlace): string | undefined {
+  if (place.backend !== 'postgres' || own.backend !== 'postgres' || isSameState(place, own)) return undefined;
+  const isOfFleet = place.schema === FLEET_SCHEMA && place.name !== own.name;
+  if (!isOfFleet && attempt(() => addressOf(place.url).location) !== addressOf(EMBEDDED).location)
+    return undefined;
+  return "a project may not name the fleet's own database: remove state, to keep it there under its address";
 }
 
 /** Has states of the embedded database kept in this one, until it is disposed of. */

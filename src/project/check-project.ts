@@ -138,6 +138,9 @@ function crossChecks(
         "a fleet keeps no local state of a project from Git: remove state, to keep it in the fleet's database, or name another backend";
       problems.push({ code: 'local-state', message, path: at.slice(0, -1), at: 'value' });
     }
+    const forbidden = context.local?.stateProblem?.(name, place);
+    if (forbidden !== undefined)
+      problems.push({ code: 'foreign-state', message: forbidden, path: at.slice(0, -1), at: 'value' });
     const named = context.local && backendOf(place).folderOf?.(place);
     const foreign =
       named && context.local && pathProblem(`state.${named.setting}`, named.path, context.local);

@@ -20,6 +20,8 @@ export interface LocalPaths {
   readonly isFleeting?: boolean | undefined;
   /** The state of a workspace whose project file says nothing of it; a local one where absent. */
   stateOf?(workspace: string): StatePlace;
+  /** Why a workspace may not keep its state at that place; undefined where it may. */
+  stateProblem?(workspace: string, place: StatePlace): string | undefined;
 }
 
 /** Folder of the checkouts, below the root. */

@@ -171,6 +171,41 @@ describe('a repository of projects', () => {
     });
   });
 
+  it.each([
+    {
+      state: 'url: "postgres://voxform@embedded/fleet", schema: voxform_fleet, name: "voices/other:test"',
+      isRefused: true,
+    },
+    { state: 'url: "postgres://x@embedded:5432/fleet", name: mine', isRefused: true },
+    {
+      state:
+        'url: "postgres://voxform@embedded/fleet", schema: voxform_fleet, name: "voices/clients/acme:{workspace}"',
+      isRefused: false,
+    },
+    {
+      state: 'url: "postgres://db.example/x", schema: voxform_fleet, name: "voices/other:test"',
+      isRefused: true,
+    },
+    { state: 'url: { $env: UNSET }, schema: voxform_fleet, name: "voices/other:test"', isRefused: true },
+    {
+      state: 'url: "postgres://db.example/x", schema: voxform_fleet, name: "voices/clients/acme:test"',
+      isRefused: false,
+    },
+    { state: 'url: "postgres://db.example/x", name: "voices/other:test"', isRefused: false },
+  ])('lets no project name the state of another: $state', async ({ state, isRefused }) => {
+    using remote = new Remote();
+    remote.push({
+      'clients/acme/voxform.yaml': projectText('acme', `state: { backend: postgres, ${state} }\n`),
+    });
+    const { projects } = await gitFleet(remote).discover('voices', never);
+    const refusal = "a project may not name the fleet's own database";
+    expect([
+      projects.length,
+      projects[0]?.problem?.includes(refusal) ?? false,
+      projects[0]?.members.length,
+    ]).toEqual([1, isRefused, isRefused ? 0 : 1]);
+  });
+
   it('has last good versions after a restart, on this machine and on another', async () => {
     using remote = new Remote();
     remote.push({ 'clients/acme/voxform.yaml': projectText('acme'), 'clients/acme/x': 'good' });

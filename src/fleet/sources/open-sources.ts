@@ -6,10 +6,11 @@ import { secretsOf } from '../../operator/git/git-source.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { CHECKOUTS, type LocalPaths } from '../../project/local-paths.ts';
 import { originOf, type ProjectOrigin } from '../../runs/drift-request/request-place.ts';
+import type { StatePlace } from '../../state/state-place.ts';
 import type { Redactor } from '../../values/redactor.ts';
 import { projectAddress } from '../addresses.ts';
 import type { FleetFile, GitSourceSettings, SourceSettings } from '../fleet-file.ts';
-import { fleetStatePlace } from '../fleet-state.ts';
+import { fleetStatePlace, foreignStateProblem } from '../fleet-state.ts';
 import type { DiscoveredProject, ProjectWanted, SourceContents, Sources } from '../member.ts';
 import { type MembersOptions, membersOf } from '../members.ts';
 import { FolderProjects } from './folder-projects.ts';
@@ -171,10 +172,12 @@ function localPaths(
 ): LocalPaths {
   const { name: source } = settings;
   const secrets = settings.secrets?.replaceAll('{source}', source).replaceAll('{project}', project);
+  const stateOf = (workspace: string) => fleetStatePlace(fleet, { source, project, workspace });
   const common = {
     allowed: secrets === undefined ? [] : [secrets],
     allowedWith: `set secrets of the source ${source} in the fleet file`,
-    stateOf: (workspace: string) => fleetStatePlace(fleet, { source, project, workspace }),
+    stateOf,
+    stateProblem: (workspace: string, place: StatePlace) => foreignStateProblem(place, stateOf(workspace)),
   };
   if ('git' in settings) {
     return {
