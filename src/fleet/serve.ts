@@ -193,12 +193,16 @@ export class FleetServer {
       const entered = await enterContents(database, { claimed, contents, interval });
       if (entered !== 'taken-over') this.#settle(claimed.name);
       else if (!this.#ready.has(claimed.name)) this.#overtaken = [...this.#overtaken, claimed];
+      if (this.#said.news(`source ${claimed.name}`, []).gone > 0)
+        log.entry('info', `the source ${claimed.name} can be fetched again`, { event: 'fetched' });
       this.#tellBroken(contents);
       if (entered === 'new' || this.#unused === undefined) await this.#tellUnused();
     } catch (error) {
       if (this.#stop.signal.aborted) return await renewClaims(database, [claimed], 0);
       const problem = messageOf(error);
-      log.entry('warning', `cannot fetch the source ${claimed.name}: ${problem}`, { event: 'fetch-failed' });
+      const message = `cannot fetch the source ${claimed.name}: ${problem}`;
+      if (this.#said.news(`source ${claimed.name}`, [problem]).added.length > 0)
+        log.entry('warning', message, { event: 'fetch-failed' });
       await enterFetchProblem(database, { claimed, problem, interval });
       this.#settle(claimed.name);
     } finally {

@@ -148,3 +148,27 @@ it('shows a new project that is broken wherever it shows the fleet, until it is 
     expect((await control.status({})).workspaces).toHaveLength(2);
   });
 });
+
+it('logs once that a source cannot be fetched, and that it can be again', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
+  const { folder, database } = fleet;
+  const root = path.join(folder.root, 'later');
+  await folder.write(
+    'fleet.yaml',
+    `version: 1\ndatabase: { $secret: FLEET_DATABASE_URL }\nsources: { voices: { path: later, interval: 1s } }\n`,
+  );
+  await fleet.server();
+  const said = () => fleet.log.filter((line) => line.includes('source voices'));
+  const fetches = async () => {
+    const [row] = await database.ask('SELECT seq::integer / 2 AS done FROM voxform_fleet.sources');
+    return Number(row?.done);
+  };
+  await fleet.until(async () => (await fetches()) >= 3);
+  const failed = expect.stringContaining(
+    `warning cannot fetch the source voices: cannot open the folder ${root}`,
+  );
+  expect(said()).toEqual([failed]);
+  await folder.write('later/notes.txt', 'none');
+  await fleet.until(() => said().length === 2);
+  expect(said()).toEqual([failed, 'info the source voices can be fetched again']);
+});
