@@ -70,7 +70,7 @@ export function ruleOf(rules: readonly FleetRule[], address: string): Omit<Fleet
  */
 export function loadFleetFile(at: string, env: Environment): FleetFile {
   const [folder, file] = [path.dirname(at), path.basename(at)];
-  const read = readTextFile(at, folder);
+  const read = readTextFile(at);
   if ('problem' in read) {
     if (read.problem.code !== 'unreadable-file')
       throw new InvalidProject([{ severity: 'error', file, ...read.problem }]);

@@ -48,7 +48,7 @@ const source = z
         examples: [['clients/*', '!clients/archive']],
       })
       .optional(),
-    interval: durationSetting('1s')
+    interval: durationSetting('1s', '1d')
       .meta({
         description: 'Time between two looks for a newer version; default: 30s for Git, 2s for a folder.',
         examples: ['30s'],
@@ -57,6 +57,9 @@ const source = z
     secrets: z
       .string()
       .min(1)
+      .refine((text) => !/[{}]/.test(text.replaceAll(/\{(source|project)\}/g, '')), {
+        error: 'expected no other braces than {source} and {project}',
+      })
       .meta({
         description:
           'Folder with one file per secret, with {source} and {project}: the secrets_dir of projects that name none, and the only folder that theirs may be in.',
@@ -83,7 +86,7 @@ const rule = z
         examples: ['approve'],
       })
       .optional(),
-    interval: durationSetting('1s')
+    interval: durationSetting('1s', '30d')
       .meta({ description: 'Time between runs; default: 5m.', examples: ['1m'] })
       .optional(),
     on_drift: z
@@ -142,10 +145,10 @@ export const fleetSchema = z
       .describe('Limits of one process.')
       .optional(),
     policies: policiesSchema().describe('Rules that every project must keep, in CEL.').optional(),
-    timeout: durationSetting('1s')
+    timeout: durationSetting('1s', '1d')
       .meta({ description: 'Longest time of one run; default: 10m.', examples: ['10m'] })
       .optional(),
-    retention: durationSetting('1h')
+    retention: durationSetting('1h', '3650d')
       .meta({ description: 'How long the record of a run is kept; default: 90d.', examples: ['90d'] })
       .optional(),
   })

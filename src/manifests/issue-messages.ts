@@ -52,16 +52,20 @@ function judged(issue: z.core.$ZodIssue, field: JudgedField): { code: string; me
     case 'invalid_type':
       return { code: 'wrong-type', message: wrongType(field) };
     case 'invalid_value': {
-      const near = typeof value === 'string' ? didYouMean(value, issue.values.map(String)) : '';
+      const isQuoted = issue.values.some((each) => typeof each !== 'string' && String(each) === value);
+      const near = typeof value === 'string' && !isQuoted ? didYouMean(value, issue.values.map(String)) : '';
       return {
         code: 'not-allowed',
-        message: `${name} must be ${expectation(schema)}, is ${shown(value)}${near}`,
+        message: `${name} must be ${expectation(schema)}, is ${shown(value)}${isQuoted ? '; remove the quotes' : near}`,
       };
     }
     case 'too_small':
     case 'too_big': {
-      const size =
-        typeof value === 'string' || Array.isArray(value) ? `has ${value.length}` : `is ${shown(value)}`;
+      if (Array.isArray(value)) {
+        const bound = issue.code === 'too_small' ? `at least ${issue.minimum}` : `at most ${issue.maximum}`;
+        return { code: 'out-of-range', message: `${name} must be a list of ${bound}, has ${value.length}` };
+      }
+      const size = typeof value === 'string' ? `has ${value.length}` : `is ${shown(value)}`;
       return { code: 'out-of-range', message: `${name} must be ${expectation(schema)}, ${size}` };
     }
     case 'custom':

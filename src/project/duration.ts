@@ -12,8 +12,9 @@ export function durationSeconds(text: string): number {
 /**
  * A setting such as `30m` or `6h`.
  * @param least the shortest that is allowed; anything above 0 where absent.
+ * @param most the longest that is allowed.
  */
-export function durationSetting(least?: string): z.ZodString {
+export function durationSetting(least?: string, most?: string): z.ZodString {
   const isEnough = (seconds: number): boolean =>
     least === undefined ? seconds > 0 : seconds >= durationSeconds(least);
   return z
@@ -21,5 +22,8 @@ export function durationSetting(least?: string): z.ZodString {
     .regex(DURATION, { error: 'expected a duration such as 30m or 6h' })
     .refine((text) => !DURATION.test(text) || isEnough(durationSeconds(text)), {
       error: least === undefined ? 'expected more than 0' : `expected at least ${least}`,
+    })
+    .refine((text) => most === undefined || durationSeconds(text) <= durationSeconds(most), {
+      error: `expected at most ${most}`,
     });
 }

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -158,9 +158,37 @@ retention: 1d
       'version: 1\nsources: { a: { path: x }, b: { path: ./x } }\n',
       ['2:28 b has the same projects as a; remove one of them, or give each its own projects'],
     ],
+    [
+      'a version and a list that are none',
+      'version: "1"\nsources: { v: { path: a, projects: [] } }\n',
+      [
+        '1:10 version must be 1, is "1"; remove the quotes',
+        '2:36 projects must be a list of at least 1, has 0',
+      ],
+    ],
+    [
+      'durations that no timer has, and secrets of nothing',
+      'version: 1\ntimeout: 999999d\nworkspaces: { "*": { interval: 99999d } }\nsources: { v: { path: a, secrets: "x/{nope}" } }\n',
+      [
+        '2:10 timeout: expected at most 1d',
+        '3:32 interval: expected at most 30d',
+        '4:35 secrets: expected no other braces than {source} and {project}',
+      ],
+    ],
     ['two documents', `${minimal}---\nversion: 1\n`, ['4:1 the fleet file must have one document only']],
   ])('refuses %s, with its place', async (_, text, expected) => {
     expect(await problemsOf(text)).toEqual(expected);
+  });
+
+  it('may be a symbolic link, whose folder counts', async () => {
+    await using folder = await temporaryFolder({ 'elsewhere/fleet.yaml': minimal.replace('/srv', '.') });
+    const file = path.join(folder.root, 'fleet.yaml');
+    symlinkSync('elsewhere/fleet.yaml', file);
+    expect(loadFleetFile(file, {}).folder).toBe(folder.root);
+    mkdirSync(path.join(folder.root, 'mounted'));
+    symlinkSync('../elsewhere/fleet.yaml', path.join(folder.root, 'mounted/fleet.yaml'));
+    const { sources } = loadFleetFile(path.join(folder.root, 'mounted/fleet.yaml'), {});
+    expect(sources).toMatchObject([{ path: path.join(folder.root, 'mounted/voices') }]);
   });
 
   it('says how to name one where there is none', () => {
