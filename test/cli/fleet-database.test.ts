@@ -190,8 +190,9 @@ it.each(refusals)(
     if (prepare !== undefined) await pg.sql(prepare);
     await using folder = await temporaryFolder({ 'fleet.yaml': FLEET, 'voices/none.txt': '' });
     const env = { FLEET_DATABASE_URL: url(pg) };
-    for (const name of ['serve', 'status']) {
-      const { code, stdout, stderr } = await command(['fleet', name], { cwd: folder.root, env });
+    const isReached = prepare !== undefined || options !== undefined;
+    for (const words of [['serve'], ['status'], ...(isReached ? [['init', '--sql']] : [])]) {
+      const { code, stdout, stderr } = await command(['fleet', ...words], { cwd: folder.root, env });
       expect([code, stdout, said(stderr)]).toEqual([1, '', expect.stringMatching(message)]);
       expect(stderr).not.toContain('not-the-password');
     }

@@ -144,10 +144,12 @@ export async function fleetInit(
     if (flags.sql) {
       const { queueScript, queueVersion } = await import('../../fleet/queue.ts');
       const role = roleOf(database);
-      // A database that cannot be used yet has none.
-      const [tables, queue] = await Promise.all([tablesVersion(database), queueVersion(database)]).catch(
-        () => [0, 0],
-      );
+      const versions = Promise.all([tablesVersion(database), queueVersion(database)]);
+      const [tables, queue] = await versions.catch((error: unknown) => {
+        // A database that cannot be reached yet has none.
+        if (error instanceof UserError && error.cause === undefined) throw error;
+        return [0, 0];
+      });
       terminal.out(`BEGIN;\n${tablesScript(role, tables)}\nCOMMIT;\n${queueScript(role, queue)}\n`);
     } else {
       await setUp(database);
