@@ -8,6 +8,7 @@ import { escapeControls, escapedLines } from '../output/escape-controls.ts';
 import { plural } from '../output/plural.ts';
 import type { Style } from '../output/style.ts';
 import { renderTable, whole } from '../output/table.ts';
+import { shellWord } from '../problems/shell-word.ts';
 import { isObject } from '../values/json.ts';
 
 const columns = [...whole('WORKSPACE', 'STATUS', 'SINCE', 'CHECKED'), { title: 'NOTE', prose: true }];
@@ -90,6 +91,7 @@ export function fleetStatusText(status: FleetOverview, style: Style, { address }
 function workspaceText(workspace: ShownWorkspace, now: number): string {
   const { status, since, mode, intervalSeconds, workspaceId, baseUrl, checkedAge, failures } = workspace;
   const { asked, paused, vanishedAt, commit, plan, dueAt } = workspace;
+  const unknown = isObject(workspace.last) ? [workspace.last.unknown ?? []].flat() : [];
   const due = (Date.parse(dueAt) - now) / 1000;
   const facts: [string, string | null][] = [
     ['Workspace', workspace.address],
@@ -111,6 +113,8 @@ function workspaceText(workspace: ShownWorkspace, now: number): string {
       plan && `${plan.id}, ${plan.state}${plan.by === null ? '' : ` by ${plan.by}`}, made ${plan.madeAt}`,
     ],
     ['Note', noteOn(workspace) || null],
+    ['Unknown', unknown.join(', ') || null],
+    ['Resolve', unknown.length > 0 ? `voxform fleet exec ${shellWord(workspace.address)} plan` : null],
     ['Approve', plan?.state === 'waiting' ? `voxform fleet approve ${workspace.address} ${plan.id}` : null],
   ];
   const known = facts.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]));

@@ -184,6 +184,10 @@ function summaryOf(report: RunReport, { after, redact, timeout, now }: Summing):
       ),
       person: after?.resources.filter(isForPerson).length ?? 0,
       counts: Object.fromEntries([...countsOf(report)].filter(([, count]) => count > 0)),
+      unknown: (after?.resources ?? [])
+        .filter(({ action }) => action === 'unknown')
+        .slice(0, MOST_NAMED)
+        .map(({ address }) => address),
       drift: drift.slice(0, MOST_NAMED).map(({ address }) => address),
       missing: missing.map(({ address, id, since }) => ({ address, id, since: since ?? now.toISOString() })),
     }),

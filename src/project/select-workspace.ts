@@ -91,7 +91,7 @@ function refuseUnset(workspace: WorkspaceConfig): void {
   const hint =
     apiKey.name === 'VOXFORM_API_KEY'
       ? `Set VOXFORM_API_KEY in the environment or .env, or give the workspace an api_key: { $secret: NAME }.`
-      : `Set ${apiKey.name} or VOXFORM_API_KEY in the environment or .env, or put the key into a file ${apiKey.name} in the workspace's secrets_dir.`;
+      : `Set ${apiKey.name} in the environment or .env, or put the key into a file ${apiKey.name} in the workspace's secrets_dir.`;
   throw new UserError(`the API key of the workspace ${name} is not set`, { hint });
 }
 

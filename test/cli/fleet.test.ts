@@ -23,6 +23,21 @@ it('knows the statuses that it takes', async () => {
   expect(only?.argChoices).toEqual([...shownStatuses]);
 });
 
+it('tells all that keeps it from being served in the form of the log', async () => {
+  await using folder = await temporaryFolder({ 'fleet.yaml': 'version: "1"\nsources: {}\n' });
+  const messages = async (env: Record<string, string>) => {
+    const { code, stderr } = await command(['fleet', 'serve'], { cwd: folder.root, env });
+    const lines = stderr.trim().split('\n');
+    return [code, lines.map((line) => JSON.parse(line).message).join(' ')];
+  };
+  expect(await messages({})).toEqual([1, expect.stringMatching(/version must be 1.* at least one source/)]);
+  await folder.write('fleet.yaml', 'version: 1\nsources: { voices: { path: . } }\n');
+  expect(await messages({ VOXFORM_API_KEY: 'x' })).toEqual([
+    64,
+    expect.stringContaining('VOXFORM_API_KEY would apply'),
+  ]);
+});
+
 it('is served over an embedded database, and controlled by other processes', {
   timeout: 180_000,
 }, async () => {
@@ -119,6 +134,9 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     expect((await fleet('approve', acme, plan)).stdout).toBe(`Approved plan ${plan} of ${acme}.\n`);
     const unknown = new RegExp(`${acme} +pending .* 1 unknown$`, 'm');
     await until(async () => unknown.test((await fleet('status')).stdout));
+    expect((await fleet('status', acme)).stdout).toMatch(
+      new RegExp(`^Unknown +Agent/a\nResolve +voxform fleet exec ${acme} plan$`, 'm'),
+    );
   });
 
   await step('and runs the command that a person answers with, while it is served', async () => {

@@ -36,13 +36,13 @@ const PAUSES = { firstRetry: 5000, longestRetry: 300_000 };
 
 export async function serveFleet(context: Context, flags: ServeFlags): Promise<number> {
   const { cwd, env, log, redactor, terminal, interrupts, now, cacheFolder, failPoint } = context;
+  await log.begin(terminal.isWatched ? 'text' : 'json');
   const fleet = fleetFileOf(context, flags);
   const { diagnostics } = await checkedRules([fleet.policies]);
   if (diagnostics.length > 0) throw new InvalidProject(diagnostics);
   const address = pageAddress(flags);
   const ofProjects = projectEnvironment(env, fleet);
   const sources = openSources({ fleet, home: cwd, env: ofProjects, redactor });
-  await log.begin(terminal.isWatched ? 'text' : 'json');
   await using stack = new AsyncDisposableStack();
   const database = stack.adopt(await openFleetDatabase(fleet, cwd, 'serve'), (each) => each.close());
   const metrics = createFleetMetrics(VERSION, () => fleetFigures(database));
