@@ -76,7 +76,7 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
   'fleet token remove': ['fleet token remove ann', 'fleet token remove wall'],
   'fleet exec': [
     'fleet exec voices/clients/acme:production plan',
-    'fleet exec voices/clients/acme:production -- state resolve Agent/night --not-created',
+    'fleet exec voices/acme:test -- state resolve Agent/night --not-created',
   ],
   'fleet init': ['fleet init', 'fleet init --sql > setup.sql'],
   fmt: ['fmt', 'fmt --check'],

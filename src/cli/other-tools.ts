@@ -16,7 +16,6 @@ export const instead: Readonly<Record<string, string>> = {
   edit: 'Edit the manifest and run voxform plan. voxform accept writes dashboard edits into the manifest.',
   ls: 'voxform status lists the resources, voxform state list their ids, voxform get TYPE the records on the platform.',
   list: 'voxform status lists the resources, voxform state list their ids, voxform get TYPE the records on the platform.',
-  show: 'voxform state show ADDRESS shows a resource in the state, voxform get TYPE ID its record on the platform.',
   describe:
     'voxform state show ADDRESS shows a resource in the state, voxform get TYPE ID its record on the platform. voxform explain describes fields.',
   destroy: deletes(),

@@ -85,7 +85,7 @@ describe('words of other tools', () => {
     [['stack'], 'voxform workspace list'],
     [['force-unlock'], 'voxform state unlock'],
     [['taint', 'Agent/a'], 'cannot force a replacement'],
-    [['show'], 'voxform get TYPE'],
+    [['describe'], 'voxform get TYPE'],
     [['state', 'remove', 'Agent/a'], 'Use voxform state rm ADDRESS.'],
     [['state', 'remove', '--help'], 'Use voxform state rm ADDRESS.'],
     [['workspace', 'select', 'prod'], '-w NAME'],

@@ -291,6 +291,7 @@ describe('a project file that is right', () => {
       windows: [],
       webhooks: [],
       policies: [],
+      pullRequests: {},
     });
     expect(workspaces.test).toMatchObject({
       name: 'test',
