@@ -74,8 +74,8 @@ export function fleetStatusText(status: FleetOverview, style: Style, { address }
       return ['', `Cannot use ${project}: ${first}`, ...others.map((line) => `  ${line}`)];
     }),
     '',
-    ...sources.flatMap(({ name, shown, commit, fetchedAge, problem, warnings }) => [
-      `Source ${name} (${escapeControls(shown)}): ${commit === null ? '' : `commit ${commit.slice(0, 10)}, `}${fetchedAge === null ? 'never fetched' : `fetched ${span(fetchedAge)} ago`}`,
+    ...sources.flatMap(({ name, shown, commit, fetchedAge, problem, removed, warnings }) => [
+      `Source ${name} (${escapeControls(shown)}): ${removed ? 'no longer in the fleet file, ' : ''}${commit === null ? '' : `commit ${commit.slice(0, 10)}, `}${fetchedAge === null ? 'never fetched' : `fetched ${span(fetchedAge)} ago`}`,
       ...[...(problem === null ? [] : [problem]), ...warnings].map((each) => `  ${escapeControls(each)}`),
     ]),
     ...status.unusedRules.map((pattern) => `No workspace has the rule ${JSON.stringify(pattern)}`),

@@ -46,7 +46,9 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
         processes.set({ status }, now.processes.filter((each) => each.status === status).length);
       behind.set(now.lateness);
       if (now.oldestCheckAge !== null) oldest.set(now.oldestCheckAge);
-      for (const { name: source, fetchedAge, problem, broken } of now.sources) {
+      for (const each of [sources, failing, brokenProjects]) each.reset();
+      for (const { name: source, fetchedAge, problem, broken, removed } of now.sources) {
+        if (removed) continue;
         if (fetchedAge !== null) sources.set({ source }, fetchedAge);
         failing.set({ source }, problem === null ? 0 : 1);
         brokenProjects.set({ source }, broken.length);

@@ -18,6 +18,7 @@ import {
   enterSources,
   fetchedSince,
   hasSeveralBaseUrls,
+  removeSources,
   renewClaims,
   unusedPatterns,
   versionsInUse,
@@ -168,13 +169,15 @@ export class FleetServer {
   }
 
   async #beat(): Promise<void> {
-    const { database, clock } = this.#options;
+    const { database, clock, sources } = this.#options;
     try {
       await enterProcess(database, this.#process, { isEnding: false, runs: this.#worker.runs });
       await this.#worker.beat();
       if (this.#claims.size > 0) await renewClaims(database, this.#claims);
       this.#worker.isMixed = await hasSeveralBaseUrls(database);
       this.#reached();
+      const names = sources.all.map(({ name }) => name);
+      await removeSources(database, names);
     } catch (error) {
       // By now another process may begin what runs here.
       if (clock.now() - this.#reachedAt > this.#timing.heartbeat - this.#timing.beat) {

@@ -254,8 +254,8 @@ function factsOf(
     ],
     ['Lateness', lasting(Math.round(lateness))],
     ['Processes', `${count('alive')} alive${count('dead') === 0 ? '' : `, ${count('dead')} dead`}`],
-    ...sources.map(({ name, problem, fetchedAge }): Fact => {
-      if (problem !== null) return [`Source ${name}`, problem];
+    ...sources.map(({ name, problem, fetchedAge, removed }): Fact => {
+      if (removed || problem !== null) return [`Source ${name}`, problem ?? 'no longer in the fleet file'];
       return [`Source ${name}, fetched`, fetchedAge === null ? 'never' : ago(fetchedAge)];
     }),
   ];

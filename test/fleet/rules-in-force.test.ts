@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
 import { serverOptions } from './server-options.ts';
 import { type TestFleet, testFleet } from './test-fleet.ts';
 
@@ -96,4 +97,29 @@ it('leaves workspaces of sources that its fleet file does not name to other proc
   }
   expect(fleet.told.filter(({ server }) => server === 'server 1')).toEqual([]);
   await other.stop('over');
+});
+
+it('has the workspaces of a source vanish that no fleet file names, until one does again', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: rule('apply') });
+  const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: 'again' });
+  await applyAndStop(fleet, 1);
+  const age = "next_fetch = now() - interval '2 minutes'";
+  await fleet.pg.sql(`UPDATE voxform_fleet.sources SET ${age}, problem = 'unreachable'`);
+  await fleet.folder.write(
+    'fleet.yaml',
+    'version: 1\ndatabase: { $secret: FLEET_DATABASE_URL }\nsources: { others: { path: ., projects: ["*"] } }\n',
+  );
+  await fleet.server();
+  const others = 'others/acme:test';
+  await fleet.until(() => fleet.told.some(({ address }) => address === others));
+  await fleet.until(async () => (await fleet.status(others)) !== 'never-run');
+  expect(await fleet.status(acme)).toBe('vanished');
+  const [run] = (await fleet.control.status({ address: others })).workspaces;
+  expect(JSON.stringify(run?.last)).not.toContain('are the same workspace of the platform');
+  expect((await fleetFigures(fleet.database)).sources).toMatchObject([
+    { name: 'others', removed: false },
+    { name: 'voices', removed: true, problem: null },
+  ]);
+  await fleet.server({ sources });
+  await fleet.until(async () => (await fleet.status(acme)) !== 'vanished');
 });

@@ -20,6 +20,10 @@ export interface ClaimedSource {
 
 /** Milliseconds without a sign of life after which another process fetches. */
 const FETCH_PATIENCE = 30_000;
+/** Seconds for which nobody has fetched a source that no process names any more. */
+const REMOVED_AFTER = 60;
+/** Of a source: no process names it any more. */
+export const REMOVED = "next_fetch = 'infinity'";
 /** Milliseconds by which workspaces that are new together begin after each other. */
 const NEWCOMER_PACE = 25;
 
@@ -44,6 +48,20 @@ RETURNING ${CLAIM}`,
     FETCH_PATIENCE,
   );
   return rows.map(claimOf);
+}
+
+/** Has the workspaces of sources vanished that no process has in its fleet file; a process that still has one fetches it in time. */
+export async function removeSources(database: FleetDatabase, named: readonly string[]): Promise<void> {
+  await database.atomically(async (statements) => {
+    const rows = await statements.ask(
+      `UPDATE ${S}.sources SET next_fetch = 'infinity', seq = seq + 1, digest = NULL, problem = NULL, warnings = NULL, broken = NULL
+WHERE next_fetch < now() - ${REMOVED_AFTER} * interval '1 second' AND NOT (name = ANY ($1::text[])) RETURNING name`,
+      named,
+    );
+    for (const { name } of rows) {
+      await enterMembers(statements, { source: String(name), commit: undefined, projects: [], warnings: [] });
+    }
+  });
 }
 
 /** Applies rules to the workspaces that are known of sources, also where these cannot be fetched. */
@@ -83,7 +101,7 @@ export async function claimSources(
 ): Promise<readonly ClaimedSource[]> {
   const rows = await ask(
     `UPDATE ${S}.sources SET seq = seq + 1, next_fetch = now() + $2 * interval '1 millisecond'
-WHERE name IN (SELECT name FROM ${S}.sources WHERE next_fetch <= now() AND name = ANY ($1::text[]) FOR UPDATE SKIP LOCKED)
+WHERE name IN (SELECT name FROM ${S}.sources WHERE (next_fetch <= now() OR ${REMOVED}) AND name = ANY ($1::text[]) FOR UPDATE SKIP LOCKED)
 RETURNING ${CLAIM}`,
     names,
     FETCH_PATIENCE,
@@ -183,7 +201,7 @@ export async function unusedPatterns(
   patterns: readonly string[],
 ): Promise<readonly string[]> {
   const rows = await ask(
-    `SELECT address FROM ${S}.workspaces WHERE vanished_at IS NULL AND NOT EXISTS (SELECT FROM ${S}.sources WHERE fetched_at IS NULL)`,
+    `SELECT address FROM ${S}.workspaces WHERE vanished_at IS NULL AND NOT EXISTS (SELECT FROM ${S}.sources WHERE fetched_at IS NULL AND NOT ${REMOVED})`,
   );
   if (rows.length === 0) return [];
   const rules = patterns.map((pattern) => ({ pattern }));

@@ -4,6 +4,7 @@ import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import type { BrokenProject } from '../member.ts';
 import { type ShownStatus, shownStatuses } from '../shown-status.ts';
+import { REMOVED } from './member-rows.ts';
 
 /** Seconds without a sign of life after which a process counts as dead. */
 const DEAD_AFTER = 60;
@@ -38,6 +39,8 @@ export interface FleetFigures {
     readonly commit: string | null;
     readonly fetchedAge: number | null;
     readonly problem: string | null;
+    /** True where no process has it in its fleet file any more. */
+    readonly removed: boolean;
     readonly warnings: readonly string[];
     /** Also those whose workspaces are known from before. */
     readonly broken: readonly BrokenProject[];
@@ -63,9 +66,9 @@ export async function fleetFigures({ ask }: FleetStatements): Promise<FleetFigur
     FROM ${S}.workspaces WHERE paused_at IS NULL AND vanished_at IS NULL) AS oldest,
   (SELECT count(*)::integer FROM ${S}.workspaces WHERE paused_at IS NULL AND vanished_at IS NULL AND checked_at IS NULL) AS unchecked,
   (SELECT coalesce(json_agg(json_build_object('name', name, 'shown', shown, 'commit', commit, 'fetchedAge',
-    extract(epoch FROM now() - fetched_at)::float8, 'problem', problem, 'warnings', coalesce(warnings, '[]'),
+    extract(epoch FROM now() - fetched_at)::float8, 'problem', problem, 'removed', ${REMOVED}, 'warnings', coalesce(warnings, '[]'),
     'broken', coalesce(broken, '[]')) ORDER BY name), '[]')
-    FROM ${S}.sources) AS sources,
+    FROM ${S}.sources s WHERE NOT ${REMOVED} OR EXISTS (SELECT FROM ${S}.workspaces w WHERE w.source = s.name)) AS sources,
   (SELECT coalesce(json_agg(json_build_object('id', id, 'host', host, 'pid', pid, 'version', version, 'since', since,
     'heardAge', extract(epoch FROM now() - heard_at)::float8, 'status',
     CASE WHEN heard_at < now() - ${DEAD_AFTER} * interval '1 second' THEN 'dead' WHEN ending THEN 'ending' ELSE 'alive' END,
