@@ -4,6 +4,8 @@ import { hostNames } from '../hosting/index.ts';
 import { lazily } from '../values/lazily.ts';
 import { envForm, secretForm } from './notify-schema.ts';
 
+const MISNAMED = /\{(?!(?:workspace|project)\})[^{}]*\}/;
+
 const named = (text: string): string => text.replaceAll('{workspace}', 'x').replaceAll('{project}', 'x');
 
 export const pullRequestsSchema = lazily(() =>
@@ -46,6 +48,9 @@ export const pullRequestsSchema = lazily(() =>
         .string()
         .min(1)
         .max(200)
+        .refine((text) => !MISNAMED.test(text), {
+          error: 'expected only {workspace} and {project} in braces',
+        })
         .meta({
           description:
             'Title of a request, with {workspace} and {project}; default: Accept drift of {workspace}.',

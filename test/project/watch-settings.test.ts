@@ -54,6 +54,10 @@ describe('what a project file says for watch', () => {
   });
 
   it.each([
+    [
+      'pull_requests: { title: "{project} {worksapce}" }\n',
+      'pull_requests.title bad-format title: expected only {workspace} and {project} in braces',
+    ],
     ['watch: { window: [] }\n', 'watch.window unknown-field unknown field "window"; did you mean "windows"?'],
     [
       'watch: { windows: [{ cron: "every night", duration: 6h }] }\n',
