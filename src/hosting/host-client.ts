@@ -216,10 +216,9 @@ export class HostClient {
   #spend(milliseconds: number, tries: number): void {
     if (milliseconds > this.#patience || tries === MOST_TRIES_LIMITED) {
       const until = new Date(Date.now() + milliseconds);
-      throw new HostProblem(`${this.#api.host} limits requests until ${until.toISOString()}`, {
-        why: 'limited',
-        until,
-      });
+      const message = `${this.#api.host} limits requests until ${until.toISOString()}`;
+      const hint = 'Try again then, or wait longer with --max-wait.';
+      throw new HostProblem(message, { why: 'limited', until }, { hint });
     }
     this.#patience -= milliseconds;
   }

@@ -62,7 +62,10 @@ export async function keepDriftRequest(
     const retryAt = new Date(Math.max(until, now.getTime() + pause)).toISOString();
     const problem = within.aborted
       ? `the host of pull requests did not answer within ${LONGEST / 1000} s`
-      : context.redactor.redact(messageOf(error, facts.opened.workspaceFlag));
+      : // Without the hint to try again: it is.
+        context.redactor.redact(
+          messageOf(until === 0 ? error : (error as Error).message, facts.opened.workspaceFlag),
+        );
     return { kept: memory.kept, failures, problem, retryAt };
   }
 }

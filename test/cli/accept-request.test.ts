@@ -323,7 +323,9 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     host.protectedBranches.add(BRANCH);
     expect(await refused({})).toMatch(/rotected branch|not allowed to push/i);
     host.faults.push({ on: /GET/, answer: { status: 429, headers: { 'retry-after': '600' } } });
-    expect(await refused({}, '--max-wait', '1s')).toMatch(/limits requests until \d{4}-/);
+    expect(await refused({}, '--max-wait', '1s')).toMatch(
+      /limits requests until \d{4}-\S+ hint: Try again then/,
+    );
     expect(host.requests).toEqual([]);
   });
 });
