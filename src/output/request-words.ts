@@ -15,7 +15,7 @@ function words(kept: KeptRequest): string | undefined {
     case 'open':
       return `pull request ${kept.did === 'nothing' ? 'open' : kept.did}: ${kept.url}`;
     case 'closed':
-      return `pull request closed, because the drift has ended: ${kept.url}`;
+      return `pull request closed, because the drift ${kept.hasRest ? 'that is left cannot be written' : 'has ended'}: ${kept.url}`;
     case 'rejected':
       return `somebody closed the pull request for this drift, so it stays closed: ${kept.url}`;
     case 'foreign': {

@@ -83,6 +83,11 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
 
     await step('a person merges it: the next plan has nothing to do', async () => {
       host.merge(first);
+      const behind = await project.accept();
+      expect(behind.code).toBe(1);
+      expect(behind.stdout).toContain(
+        'the branch main has other texts than were read: manifests/agents.yaml',
+      );
       project.pull();
       expect((await project.sure('plan', '--detailed-exitcode')).code).toBe(0);
       expect((await project.accept()).stdout).toContain('No drift to accept.');
@@ -124,7 +129,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
         `The branch ${BRANCH} has commits that voxform did not make, so it stays as it is`,
       );
       project.edit('day', { llm_config: { temperature: 0.5 } });
-      expect((await project.accept()).code).toBe(1);
+      expect((await project.accept()).code).toBe(0);
       expect(host.writes).toHaveLength(length);
       expect(repository.head(BRANCH)).toBe(theirs);
       expect(host.request(number).state).toBe('open');
@@ -143,8 +148,8 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     });
 
     await step('the branch is deleted: it is made anew, with a new request', async () => {
-      repository.set(BRANCH, undefined);
-      host.close(number);
+      project.edit('day', { llm_config: { temperature: 0.8 } });
+      host.delete(BRANCH);
       const done = await project.accept();
       expect(done.stdout).toContain('Pull request opened:');
       expect(host.requests.map(({ state }) => state)).toEqual(['closed', 'open']);
@@ -277,6 +282,11 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     const act = (): void => {
       theirs = host.repository.push(BRANCH, { 'manifests/agents.yaml': `${AGENTS}# theirs\n` });
     };
+    host.faults.push({ on: commit, answer: 'pass', act: () => host.close(host.requests[0]?.number ?? 0) });
+    const closed = await project.accept();
+    expect(closed.code).toBe(1);
+    expect(closed.stdout).toContain('Somebody closed the pull request');
+    project.edit('day', { llm_config: { temperature: 0.7 } });
     host.faults.push({ on: commit, answer: 'pass', act });
     const told = await project.accept();
     expect(told.code).toBe(1);
@@ -343,6 +353,7 @@ describe('the text of a request, which no host decides on', () => {
     const hostile =
       '```\n</details><!-- x --><script>alert(1)</script>\n@everyone @acme/all Fixes #1\n/merge\n| a | b |\n````\n~~~\nclose #2';
     project.edit('day', { prompt_config: { prompt: hostile } });
+    expect((await project.accept('--dry-run')).code).toBe(0);
     expect((await project.accept()).code).toBe(0);
     const [{ body = '' } = {}] = host.requests;
     expect(body).toContain('#### Not in this request');
@@ -351,6 +362,11 @@ describe('the text of a request, which no host decides on', () => {
     const outside = body.replace(new RegExp(`^${fence}diff$[\\s\\S]*?^${fence}$`, 'm'), '');
     expect(outside).not.toMatch(/@\w|Fixes|<script|^\s*\/|<!-- x/m);
     expect(body.match(/<!--/g)).toHaveLength(3);
+
+    project.edit('day', { prompt_config: { prompt: 'Be kind.' } });
+    const rest = await project.accept();
+    expect(rest.code).toBe(1);
+    expect(rest.stdout).toContain('Pull request closed, because the drift that is left cannot be written:');
   });
 
   it('keeps a text of any length within what a host takes', async () => {

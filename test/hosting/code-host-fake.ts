@@ -97,6 +97,13 @@ export abstract class CodeHostFake extends FakeHost {
     request.closedAt = this.repository.head(request.branch);
   }
 
+  /** A person deletes a branch: the host closes its request. */
+  delete(branch: string): void {
+    for (const { number } of this.requests.filter((each) => each.branch === branch && each.state === 'open'))
+      this.close(number);
+    this.repository.set(branch, undefined);
+  }
+
   request(number: number): FakeRequest {
     const found = this.requests.find((each) => each.number === number);
     if (found === undefined) throw new Error(`there is no request ${number}`);

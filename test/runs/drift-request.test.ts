@@ -86,6 +86,12 @@ describe('what becomes of a request', () => {
       { branch: undefined, requests: [request('closed', ENDED)] },
       'open, commit new on m, open',
     ],
+    [
+      'a person deleted its branch',
+      {},
+      { branch: undefined, requests: [request('closed')] },
+      'open, commit new on m, open',
+    ],
     ['it was merged', {}, { branch: stale, requests: [request('merged')] }, 'open, commit h on h, open'],
     [
       'a newer one is closed, an older one open',

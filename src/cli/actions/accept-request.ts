@@ -52,6 +52,6 @@ export async function acceptByRequest(
     if (said !== undefined) log[kept !== undefined && needsPerson(kept) ? 'warn' : 'info'](said);
     if (refused.length > 0) log.warn(`${plural(refused.length, 'change')} cannot be written back`);
   } else if (said !== undefined) terminal.out(`${said.charAt(0).toUpperCase()}${said.slice(1)}\n`);
-  const isTold = kept?.is === 'open' || refused.length === 0;
-  return isTold && !(kept !== undefined && needsPerson(kept)) ? ExitCode.ok : ExitCode.error;
+  if (files.length === 0) return refused.length === 0 ? ExitCode.ok : ExitCode.error;
+  return kept !== undefined && needsPerson(kept) ? ExitCode.error : ExitCode.ok;
 }

@@ -66,7 +66,9 @@ export function decideRequest(wanted: RequestText, seen: RequestSeen): RequestDe
   if (foreign) return { is: 'foreign', request };
   const isOpen = request?.state === 'open';
   const isClosed = request?.state === 'closed';
-  if (isClosed && driftIn(request.body) === wanted.drift) return { is: 'rejected', request };
+  // A host closes the request of a branch that is deleted, which asks for a new one.
+  if (isClosed && branch !== undefined && driftIn(request.body) === wanted.drift)
+    return { is: 'rejected', request };
 
   const commit: RequestStep[] =
     branch?.isDone === true

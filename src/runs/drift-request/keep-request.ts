@@ -24,6 +24,8 @@ export interface RequestWanted {
   readonly drift: string;
   /** In Markdown. */
   readonly text: string;
+  /** True where there is drift that no file can have. */
+  readonly hasRest: boolean;
   /** The same, once the drift has ended. */
   readonly ended: string;
   /** By their paths in the repository, with the text that was read and the one that it is to have. */
@@ -40,8 +42,8 @@ export type KeptRequest =
       readonly number: number;
       readonly did: 'opened' | 'reopened' | 'updated' | 'nothing';
     }
-  /** The drift has ended. */
-  | { readonly is: 'closed'; readonly url: string; readonly number: number }
+  /** The drift has ended, but for what no file can have. */
+  | { readonly is: 'closed'; readonly url: string; readonly number: number; readonly hasRest: boolean }
   /** Somebody closed it while this drift lasts. */
   | { readonly is: 'rejected'; readonly url: string; readonly number: number }
   /** The branch has commits of somebody else. */
@@ -68,7 +70,9 @@ export async function keepRequest(
   const done = new Set<Done>();
   for (let round = 1; ; round++) {
     try {
-      return await attemptOnce(host, wanted, { stuck, done });
+      const kept = await attemptOnce(host, wanted, { stuck, done });
+      if (round === MOST_ROUNDS || !(await isOverSince(host, wanted, kept))) return kept;
+      done.clear();
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof HostProblem) || round === MOST_ROUNDS) throw error;
@@ -79,6 +83,13 @@ export async function keepRequest(
       await delay(backoff(round, Math.random), undefined, { signal }).catch(() => signal.throwIfAborted());
     }
   }
+}
+
+/** True for an update of a request that somebody, or the host itself, has closed or merged meanwhile. */
+async function isOverSince(host: CodeHost, { branch }: RequestWanted, kept: KeptRequest): Promise<boolean> {
+  if (kept.is !== 'open' || kept.did !== 'updated') return false;
+  const found = (await host.requests(branch)).find(({ number }) => number === kept.number);
+  return found !== undefined && found.state !== 'open';
 }
 
 /** What was sent, in this round or one before; the first of them is told. */
@@ -113,15 +124,19 @@ async function attemptOnce(host: CodeHost, wanted: RequestWanted, round: Round):
   const branch = head === undefined ? undefined : await lookAt(host, { head, baseHead, wanted, files });
   const seen: RequestSeen = { base, baseHead, branch, requests, stuck: round.stuck };
   const decision = decideRequest({ ...wanted, hasFiles: files.size > 0 }, seen);
-  if (decision.is === 'none') return decision;
+  const none = (): KeptRequest =>
+    wanted.files.length === 0
+      ? { is: 'none' }
+      : { is: 'behind', base, files: wanted.files.map(({ path }) => path) };
+  if (decision.is === 'none') return none();
   if (decision.is === 'foreign') return { is: 'foreign', branch: wanted.branch, url: decision.request?.url };
   if (decision.is === 'rejected') return { is: 'rejected', ...placeOf(decision.request) };
   let opened: HostRequest | undefined;
   for (const step of decision.steps)
     opened = (await carryOut(host, step, { wanted, base, files, round })) ?? opened;
   if (decision.is === 'close') {
-    const { state } = decision.request;
-    return state === 'open' ? { is: 'closed', ...placeOf(decision.request) } : { is: 'none' };
+    const { request } = decision;
+    return request.state === 'open' ? { is: 'closed', ...placeOf(request), hasRest: wanted.hasRest } : none();
   }
   const did = deeds.find((deed) => round.done.has(deed)) ?? 'nothing';
   return { is: 'open', ...placeOf((opened ?? decision.request) as HostRequest), did };

@@ -88,6 +88,7 @@ export async function proposalOf(
     workspace: `${place.folder || '.'}:${workspace.name}`,
     drift: hash('sha256', JSON.stringify([accepted, refused])).slice(0, 32),
     text: redactor.redact(writer.text(subject)),
+    hasRest: refused.length > 0,
     ended: redactor.redact(writer.ended(subject)),
     files: acceptance.files.map(({ file, before, after }) => ({
       path: path.posix.join(place.folder, realName(project.root, file)),
