@@ -165,6 +165,8 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await plain.keyboard.type('approver-token');
     await plain.keyboard.press('Enter');
     await plain.waitForURL(`${running.url}/`);
+    await plain.setViewportSize({ width: 800, height: 900 });
+    expect(await plain.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
     await plain.locator('.tiles a', { hasText: 'waiting' }).focus();
     await plain.keyboard.press('Enter');
     await plain.waitForURL(/status=waiting/);

@@ -176,7 +176,7 @@ function runOf(id: string, summary: string): RunDetail {
     result: 'failed',
     command: 'fleet',
     who: 'voxform@host-1',
-    askedBy: 'ann',
+    askedBy: 'u'.repeat(255),
     summary,
     facts: [['Commit', '1f2e3d4c']],
     problems: [summary],

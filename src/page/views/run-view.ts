@@ -30,7 +30,7 @@ ${more === 0 ? '' : html`<p class="faint">and ${more} more</p>`}</section>`;
 
 function resourcesTable({ resources }: RunDetail): Html {
   const row = ({ address, action, result, id, detail }: RunDetail['resources'][number]) => html`<tr>
-<td>${trusted(addressHtml(address))}</td><td data-title="Action">${action}</td>
+<td class="name">${trusted(addressHtml(address))}</td><td data-title="Action">${action}</td>
 <td data-title="Result">${word(result)}</td>
 <td data-title="Id">${id === null ? '' : html`<code>${id}</code>`}</td>
 <td class="text" data-title="Detail">${name(detail)}</td></tr>`;

@@ -35,6 +35,7 @@ button:hover,.button:hover{border-color:var(--ink)}
 .badge.bad::before{border-radius:1px;transform:rotate(45deg)}
 .standing{display:flex;flex-wrap:wrap;gap:4px 12px;align-items:baseline;margin:6px 0 0}
 .standing .badge{font-size:16px}
+.rows time{white-space:normal}
 time span{white-space:nowrap;font-variant-numeric:tabular-nums}
 .age{color:var(--faint)}
 .scripted .at{display:none}
@@ -56,7 +57,7 @@ dd{margin:0;overflow-wrap:anywhere}
 .rows th,.rows td{text-align:left;padding:8px 14px 8px 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere;vertical-align:top}
 .rows th{font-size:13px;font-weight:600;color:var(--faint);white-space:nowrap}
 .rows tbody tr:hover{background:var(--box)}
-@media (min-width:720px){.rows .name{width:40%}.rows .text{width:26%}.rows td:not(.name,.text){white-space:nowrap}}
+@media (min-width:720px){.rows .name{width:40%}.rows .text{width:60%}.rows .by:not(:empty){min-width:10em}.rows td:not(.name,.text,.by){white-space:nowrap}}
 @media (max-width:719px){.facts{gap:4px}.facts div{display:grid;grid-template-columns:84px minmax(0,1fr);gap:8px}.wide{display:none}.rows thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}.rows tr{display:flex;flex-wrap:wrap;gap:2px 10px;padding:8px 0;border-bottom:1px solid var(--line)}.rows td{padding:0;border:0;min-width:0}.rows td:empty{display:none}.rows td[data-title]:not(.text,:has(.badge))::before{content:attr(data-title) " ";color:var(--faint);font-size:13px}.rows td:first-child,.rows .text{flex-basis:100%}.rows td:first-child{font-weight:600}}
 @media (max-width:999px){.rows .mode{display:none}}
 .panel{border:1px solid var(--line);border-radius:8px;padding:12px 14px;margin:12px 0;overflow-wrap:anywhere}
