@@ -120,6 +120,7 @@ export function detailOfKeptRun(run: KeptRun, written?: PastRun): RunDetail {
       known.error ??
       known.problems[0] ??
       [...countWords(known.applied, 'done'), ...countWords(known.counts, 'count')].join(', '),
+    plan: plan ?? undefined,
     facts: [
       ['Mode', mode],
       ...(why === null ? [] : [['Why', why] as const]),

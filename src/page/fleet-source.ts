@@ -274,6 +274,7 @@ function factsOfWorkspace(shown: ShownWorkspace): Fact[] {
     ['Paused by', paused && pauseText(paused)],
     ['Vanished', vanishedAt === null ? null : new Date(vanishedAt)],
     ['Asked for a run', asked?.by],
+    ['Plan', plan?.id],
     ['Plan made', plan && new Date(plan.madeAt)],
     ['Plan approved by', plan?.state === 'approved' ? plan.by : null],
   ];

@@ -238,9 +238,6 @@ export function createPage(options: SiteOptions): Page {
     }
     const { action } = path;
     if (context.visitor.person === undefined) return signIn(c, context.here, 401);
-    if (!detail.actions.includes(action))
-      return note(c, 409, 'Not possible', 'This cannot be done now.', pathOf(address));
-    if (!may(context.visitor.person, action)) return forbidden(c, action);
     const of = c.req.query('of');
     const isPlan = action === 'approve' || action === 'reject';
     if (isPlan && detail.waiting?.id !== of) {
@@ -250,6 +247,9 @@ export function createPage(options: SiteOptions): Page {
         pathOf(address),
       );
     }
+    if (!detail.actions.includes(action))
+      return note(c, 409, 'Not possible', 'This cannot be done now.', pathOf(address));
+    if (!may(context.visitor.person, action)) return forbidden(c, action);
     if (action === 'close-orphan' && !detail.orphans.some(({ id }) => id === of)) {
       return gone(c, 'This orphan is not on the list any more.', pathOf(address));
     }

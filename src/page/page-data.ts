@@ -96,6 +96,8 @@ export interface ListedRun {
   readonly who: string | undefined;
   readonly askedBy: string | undefined;
   readonly summary: string;
+  /** The id of the saved plan that it made, decided or applied. */
+  readonly plan?: string | undefined;
 }
 
 export interface RunDetail extends ListedRun {

@@ -176,6 +176,7 @@ describe('a role', () => {
     const cookie = await page.signIn('approver-token');
     const shown = await page.ask(`${APPROVE}?of=plan-1`, { headers: { cookie } });
     expect(shown.text).toContain('Agent</span>/support-line');
+    expect(shown.text).toMatch(/<bdi>plan-1<\/bdi>.*Plan made.*30 min ago/s);
     const form = await page.formToken(`${APPROVE}?of=plan-1`, cookie);
     page.source.waiting = 'plan-2';
     const answer = await page.ask(APPROVE, { headers: { cookie }, form: { form, of: 'plan-1' } });

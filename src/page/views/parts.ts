@@ -24,7 +24,7 @@ export interface StandingWords {
 }
 
 export const standingWords: Readonly<Record<Standing, StandingWords>> = {
-  'in-sync': { word: 'in sync', tone: 'good', meaning: 'nothing to do' },
+  'in-sync': { word: 'in sync', tone: 'good', meaning: 'no changes to apply' },
   waiting: { word: 'waiting', tone: 'ask', meaning: 'a plan waits for approval' },
   failed: { word: 'failed', tone: 'bad', meaning: 'the last run failed' },
   invalid: { word: 'invalid', tone: 'bad', meaning: 'the newest manifests cannot be used' },
@@ -127,8 +127,8 @@ export function runsTable(workspace: string, runs: readonly ListedRun[], now: Da
 <td data-title="Run"><a href="${pathOf(workspace, 'runs', run.id)}">${moment(run.began, now)}</a></td>
 <td data-title="Result">${word(run.result)}</td>
 <td data-title="Command">${run.command}</td>
-<td data-title="Who">${run.askedBy === undefined ? name(run.who ?? '') : html`asked by ${name(run.askedBy)}`}</td>
-<td class="text" data-title="Changes">${name(run.summary)}</td></tr>`;
+<td class="by" data-title="Who">${run.askedBy === undefined ? name(run.who ?? '') : html`asked by ${name(run.askedBy)}`}</td>
+<td class="text" data-title="Changes">${name([run.summary, ...(run.plan === undefined ? [] : [`plan ${run.plan}`])].filter((each) => each !== '').join(', '))}</td></tr>`;
   return html`<table class="rows"><thead><tr><th scope="col">Run</th><th scope="col">Result</th><th scope="col">Command</th><th scope="col">Who</th><th scope="col">Changes</th></tr></thead>
 <tbody>${runs.map(row)}</tbody></table>`;
 }

@@ -68,7 +68,7 @@ const closings = [
 
 /** Says what will happen, and asks. */
 export function confirmView(
-  { address, mode, orphans, facts: known }: WorkspaceDetail,
+  { address, mode, orphans, facts: known, waiting }: WorkspaceDetail,
   {
     action,
     of,
@@ -86,8 +86,12 @@ export function confirmView(
         : '';
   const orphanFacts =
     orphan === undefined ? [] : [['Orphan', orphan.address] as const, ['Id', orphan.id] as const];
+  const planFacts =
+    waiting === undefined || waiting.id !== of
+      ? []
+      : [['Plan', waiting.id] as const, ['Plan made', waiting.madeAt] as const];
   return html`<p class="crumbs"><a href="${pathOf(address)}">${name(address)}</a></p><h1>${heading}</h1>
-${facts([['Workspace', address], ['Mode', mode], ...known.filter(([label]) => label === 'Platform'), ...orphanFacts], now)}
+${facts([['Workspace', address], ['Mode', mode], ...known.filter(([label]) => label === 'Platform'), ...planFacts, ...orphanFacts], now)}
 <p class="panel change">${effect}${isSingle && action === 'pause' ? ' A restart of voxform resumes it.' : ''}</p>${shown}
 <form class="confirm" method="post" action="${pathOf(address, 'actions', action)}"><input type="hidden" name="form" value="${visitor.formToken}">${of === undefined ? '' : html`<input type="hidden" name="of" value="${of}">`}${reason}
 <p class="actions"><button class="primary">${button}</button><a class="button" href="${pathOf(address)}">Cancel</a></p></form>`;

@@ -56,7 +56,7 @@ ${problems.map(problemPanel)}</div>
 <section id="resources" data-live><h2>Resources</h2>${resourcesPart(detail, page)}</section>
 <div id="graph" data-live>${plan === undefined ? '' : trusted(referencesHtml(planReport(plan)))}</div>
 <section id="history" data-live><h2>History</h2>${detail.stateProblem === undefined ? '' : problemPanel({ heading: 'The history cannot be read', lines: [detail.stateProblem] })}
-${runs.length === 0 ? html`<p class="empty">No runs yet.</p>` : runsTable(address, runs, now)}</section>`;
+${runs.length === 0 ? html`<p class="empty">${checkedAt === undefined ? 'No runs yet.' : 'No run changed anything.'}</p>` : runsTable(address, runs, now)}</section>`;
 
   function planPart(its: WorkspaceDetail, { visitor }: ViewContext): Html {
     if (checkedAt === undefined) return html`<p class="empty">The platform was not read yet.</p>`;
@@ -151,7 +151,7 @@ function resourcesPart({ address: workspace, resources }: WorkspaceDetail, page:
   const pages = Math.ceil(resources.length / RESOURCES_PER_PAGE);
   const at = Math.min(page, pages);
   const row = ({ address, id, status, detail }: ResourceRow) => html`<tr>
-<td>${resourceLink(workspace, address)}</td>
+<td class="name">${resourceLink(workspace, address)}</td>
 <td data-title="Status">${word(status)}</td>
 <td data-title="Id">${id === null ? '' : html`<a class="resource-link" href="${pathOf(workspace, 'resources', address)}"><code>${id}</code></a>`}</td>
 <td class="text" data-title="Detail">${name(detail)}</td></tr>`;
