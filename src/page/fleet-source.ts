@@ -12,35 +12,27 @@ import {
   storedState,
   workspaceVersion,
 } from '../fleet/rows/page-rows.ts';
-import {
-  type FleetFigures,
-  fleetFigures,
-  type ShownWorkspace,
-  shownWorkspaces,
-} from '../fleet/rows/status-rows.ts';
+import { fleetFigures, type ShownWorkspace, shownWorkspaces } from '../fleet/rows/status-rows.ts';
 import { shownStatuses } from '../fleet/shown-status.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import { runsIn } from '../state/history.ts';
 import { closingReasons, type StateDocument } from '../state/state-document.ts';
+import { factsOf, factsOfWorkspace, problemsOf } from './fleet-facts.ts';
 import type { CloseOrphan } from './fleet-orphans.ts';
-import { detailOfKeptRun, lastRun, resourcesOfState, rowOf } from './fleet-rows.ts';
+import { detailOfKeptRun, resourcesOfState, rowOf } from './fleet-rows.ts';
 import {
   type ActionName,
   type ActionRequest,
-  type Fact,
   type ListQuery,
   type Overview,
   type PageSource,
   ROWS_PER_PAGE,
   type RunDetail,
-  type ShownProblem,
   type WorkspaceDetail,
   type WorkspaceList,
 } from './page-data.ts';
-import { NO_REQUEST_SHOWN, requestFacts } from './report-standing.ts';
-import { detailOfPastRun, pauseText } from './run-details.ts';
-import { lasting } from './views/parts.ts';
+import { detailOfPastRun } from './run-details.ts';
 
 export interface FleetSourceOptions {
   readonly database: FleetDatabase;
@@ -234,68 +226,5 @@ function actionsFor({ plan, paused, vanishedAt }: ShownWorkspace): ActionName[] 
     ...(paused === null && vanishedAt === null ? (['run'] as const) : []),
     ...(paused === null ? (['pause'] as const) : (['resume'] as const)),
     ...(plan?.state === 'waiting' ? (['approve', 'reject'] as const) : []),
-  ];
-}
-
-function factsOf(
-  { lateness, oldestCheckAge, neverChecked, processes, sources }: FleetFigures,
-  now: Date,
-): Fact[] {
-  const count = (wanted: string) => processes.filter(({ status }) => status === wanted).length;
-  const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000);
-  return [
-    [
-      'Oldest check',
-      neverChecked > 0
-        ? `${neverChecked} never checked`
-        : oldestCheckAge === null
-          ? 'none'
-          : ago(oldestCheckAge),
-    ],
-    ['Lateness', lasting(Math.round(lateness))],
-    ['Processes', `${count('alive')} alive${count('dead') === 0 ? '' : `, ${count('dead')} dead`}`],
-    ...sources.map(({ name, problem, fetchedAge, removed }): Fact => {
-      if (removed || problem !== null) return [`Source ${name}`, problem ?? 'no longer in the fleet file'];
-      return [`Source ${name}, fetched`, fetchedAge === null ? 'never' : ago(fetchedAge)];
-    }),
-  ];
-}
-
-function factsOfWorkspace(shown: ShownWorkspace): Fact[] {
-  const { workspaceId, baseUrl, commit, intervalSeconds, failures, paused, vanishedAt, asked, plan } = shown;
-  const known: readonly (readonly [string, string | Date | null | undefined])[] = [
-    ['Workspace', workspaceId],
-    ['Platform', baseUrl],
-    ['Commit', commit],
-    ['Interval', lasting(intervalSeconds)],
-    ['Labels', lastRun(shown).labels.join(', ') || null],
-    ['Failed runs in a row', failures === 0 ? null : String(failures)],
-    ['Paused', paused && new Date(paused.at)],
-    ['Paused by', paused && pauseText(paused)],
-    ['Vanished', vanishedAt === null ? null : new Date(vanishedAt)],
-    ['Asked for a run', asked?.by],
-    ['Plan', plan?.id],
-    ['Plan made', plan && new Date(plan.madeAt)],
-    ['Plan approved by', plan?.state === 'approved' ? plan.by : null],
-  ];
-  const told = known.flatMap(([name, value]): Fact[] =>
-    value === null || value === undefined ? [] : [[name, value]],
-  );
-  return [...told, ...requestFacts(lastRun(shown).pull_request)];
-}
-
-function problemsOf(shown: ShownWorkspace): ShownProblem[] {
-  const { error, problems, pull_request: request } = lastRun(shown);
-  return [
-    ...(shown.problem === null ? [] : [{ heading: 'The project cannot be read', lines: [shown.problem] }]),
-    ...(error === null || shown.status === 'in-sync'
-      ? []
-      : [{ heading: 'The last run failed', lines: [error] }]),
-    ...(problems.length === 0
-      ? []
-      : [
-          { heading: 'The newest manifests are invalid; the last valid ones stay in force', lines: problems },
-        ]),
-    ...(request?.problem ? [{ heading: NO_REQUEST_SHOWN, lines: [request.problem] }] : []),
   ];
 }

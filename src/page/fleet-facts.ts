@@ -1,0 +1,69 @@
+import type { FleetFigures, ShownWorkspace } from '../fleet/rows/status-rows.ts';
+import { lastRun } from './fleet-rows.ts';
+import type { Fact, ShownProblem } from './page-data.ts';
+import { NO_REQUEST_SHOWN, requestFacts } from './report-standing.ts';
+import { pauseText } from './run-details.ts';
+import { lasting } from './views/parts.ts';
+
+export function factsOf(
+  { lateness, oldestCheckAge, neverChecked, processes, sources }: FleetFigures,
+  now: Date,
+): Fact[] {
+  const count = (wanted: string) => processes.filter(({ status }) => status === wanted).length;
+  const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000);
+  return [
+    [
+      'Oldest check',
+      neverChecked > 0
+        ? `${neverChecked} never checked`
+        : oldestCheckAge === null
+          ? 'none'
+          : ago(oldestCheckAge),
+    ],
+    ['Lateness', lasting(Math.round(lateness))],
+    ['Processes', `${count('alive')} alive${count('dead') === 0 ? '' : `, ${count('dead')} dead`}`],
+    ...sources.map(({ name, problem, fetchedAge, removed }): Fact => {
+      if (removed || problem !== null) return [`Source ${name}`, problem ?? 'no longer in the fleet file'];
+      return [`Source ${name}, fetched`, fetchedAge === null ? 'never' : ago(fetchedAge)];
+    }),
+  ];
+}
+
+export function factsOfWorkspace(shown: ShownWorkspace): Fact[] {
+  const { workspaceId, baseUrl, commit, intervalSeconds, failures, paused, vanishedAt, asked, plan } = shown;
+  const known: readonly (readonly [string, string | Date | null | undefined])[] = [
+    ['Workspace', workspaceId],
+    ['Platform', baseUrl],
+    ['Commit', commit],
+    ['Interval', lasting(intervalSeconds)],
+    ['Labels', lastRun(shown).labels.join(', ') || null],
+    ['Failed runs in a row', failures === 0 ? null : String(failures)],
+    ['Paused', paused && new Date(paused.at)],
+    ['Paused by', paused && pauseText(paused)],
+    ['Vanished', vanishedAt === null ? null : new Date(vanishedAt)],
+    ['Asked for a run', asked?.by],
+    ['Plan', plan?.id],
+    ['Plan made', plan && new Date(plan.madeAt)],
+    ['Plan approved by', plan?.state === 'approved' ? plan.by : null],
+  ];
+  const told = known.flatMap(([name, value]): Fact[] =>
+    value === null || value === undefined ? [] : [[name, value]],
+  );
+  return [...told, ...requestFacts(lastRun(shown).pull_request)];
+}
+
+export function problemsOf(shown: ShownWorkspace): ShownProblem[] {
+  const { error, problems, pull_request: request } = lastRun(shown);
+  return [
+    ...(shown.problem === null ? [] : [{ heading: 'The project cannot be read', lines: [shown.problem] }]),
+    ...(error === null || shown.status === 'in-sync'
+      ? []
+      : [{ heading: 'The last run failed', lines: [error] }]),
+    ...(problems.length === 0
+      ? []
+      : [
+          { heading: 'The newest manifests are invalid; the last valid ones stay in force', lines: problems },
+        ]),
+    ...(request?.problem ? [{ heading: NO_REQUEST_SHOWN, lines: [request.problem] }] : []),
+  ];
+}
