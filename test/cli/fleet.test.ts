@@ -147,7 +147,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     const [id = ''] = first.world.agents.keys();
     const imported = await fleet('exec', acme, '--', 'import', 'Agent/a', id, '--lock-timeout', '30s');
     expect([imported.code, imported.stdout]).toEqual([0, expect.stringContaining('Imported Agent/a')]);
-    for (const words of [['watch'], ['--', 'plan', '-w', 'test']])
+    for (const words of [['watch'], ['--', 'plan', '-w', 'test'], ['plan', '-w', 'test']])
       expect((await fleet('exec', acme, ...words)).code).toBe(64);
     expect((await fleet('exec', 'voices/acne:test', 'plan')).stderr).toContain('the fleet has no workspace');
   });

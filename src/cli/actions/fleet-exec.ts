@@ -22,21 +22,19 @@ const COMMANDS = [
 interface ExecFlags extends FleetFlags {
   readonly address: string;
   readonly command: readonly string[];
+  readonly workspace?: readonly string[];
 }
 
 /** Runs a command as if its project named the state that the fleet keeps. */
 export async function fleetExec(context: Context, flags: ExecFlags): Promise<number> {
-  const { address, command } = flags;
+  const { address, command, workspace } = flags;
   const { env, cwd, redactor, interrupts } = context;
   const [name = ''] = command;
   if (!COMMANDS.includes(name)) {
     throw misuse(`fleet exec cannot run ${JSON.stringify(name)}`, `Commands: ${COMMANDS.join(', ')}.`);
   }
-  if (command.some((word) => /^(-[wC]|--(workspace|chdir)(=|$))/.test(word))) {
-    throw misuse(
-      'fleet exec chooses the workspace and the folder itself',
-      'Leave out -w and -C behind the address.',
-    );
+  if (workspace?.length || command.some((word) => /^(-[wC]|--(workspace|chdir)(=|$))/.test(word))) {
+    throw misuse('fleet exec chooses the workspace and the folder itself', 'Leave out -w and -C.');
   }
   const fleet = fleetFileOf(context, flags);
   const ofProjects = projectEnvironment(env, fleet);
