@@ -69,10 +69,11 @@ export function runText(run: PastRun, style: Style): string {
   ].join('\n');
 }
 
-/** `calls-end for Agent/a, Agent/b: a test line` */
-function waiverText({ rule, because, addresses = [] }: NonNullable<PastRun['waived']>[number]): string {
+/** `calls-end (voxform.yaml) for Agent/a, Agent/b: a test line` */
+function waiverText(waiver: NonNullable<PastRun['waived']>[number]): string {
+  const { rule, policy_file: file, because, addresses = [] } = waiver;
   const what = addresses.length === 0 ? '' : ` for ${listed(addresses, MOST_WAIVED)}`;
-  return `${rule}${what}: ${because}`;
+  return `${rule}${file === undefined ? '' : ` (${file})`}${what}: ${because}`;
 }
 
 const MOST_WAIVED = 5;

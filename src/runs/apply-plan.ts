@@ -76,10 +76,14 @@ function endingOf(
 
 /** Each rule that was lifted, for what, and why. */
 function waiversIn(violations: readonly Violation[]): Pick<RunEnding, 'waived'> {
-  const lifted = Map.groupBy(violations, ({ rule, waived }) => JSON.stringify([rule, waived]));
+  const lifted = Map.groupBy(violations, ({ rule, policy_file, waived }) =>
+    JSON.stringify([rule, policy_file, waived]),
+  );
   const waived = [...lifted.values()].flatMap((ofOne) => {
-    const [{ rule, waived: because } = { rule: '' }] = ofOne;
-    return because === undefined ? [] : [{ rule, because, addresses: ofOne.map(({ address }) => address) }];
+    const [first] = ofOne;
+    if (first?.waived === undefined) return [];
+    const { rule, policy_file, waived: because } = first;
+    return [{ rule, policy_file, because, addresses: ofOne.map(({ address }) => address) }];
   });
   return waived.length === 0 ? {} : { waived };
 }

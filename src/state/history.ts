@@ -59,7 +59,14 @@ const outcome = lazily(() =>
     approved_by: z.string().optional().describe('Who approved the plan.'),
     lifted: z.array(z.string()).optional().describe('Guards that options lifted.'),
     waived: z
-      .array(z.object({ rule: z.string(), because: z.string(), addresses: z.array(z.string()).optional() }))
+      .array(
+        z.object({
+          rule: z.string(),
+          policy_file: z.string().optional().describe('The file that has the rule.'),
+          because: z.string(),
+          addresses: z.array(z.string()).optional(),
+        }),
+      )
       .optional()
       .describe('Policies that options waived.'),
   }),

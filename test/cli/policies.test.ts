@@ -239,10 +239,10 @@ describe('--waive', () => {
     expect(w.emulator.world.agents.size).toBe(2);
     const { runs } = JSON.parse((await w.run('history', '--output', 'json')).stdout) as HistoryDocument;
     expect(runs[0]?.waived).toEqual([
-      { rule: 'calls-end', because: 'a test line', addresses: ['Agent/day'] },
+      { rule: 'calls-end', policy_file: 'voxform.yaml', because: 'a test line', addresses: ['Agent/day'] },
     ]);
     const { stdout } = await w.run('history', 'show', runs[0]?.run ?? '');
-    expect(stdout).toMatch(/Waived +calls-end for Agent\/day: a test line/);
+    expect(stdout).toMatch(/Waived +calls-end \(voxform\.yaml\) for Agent\/day: a test line/);
   });
 
   it('goes with a saved plan, bound to what that plan has', async () => {
