@@ -126,6 +126,15 @@ defaults: { Agent: { call_config: { ring_duration_ms: 1 } } }
       said: 'there are two rules named "one"',
     },
     { rules: '{ name: one, dney: x }', said: 'unknown field "dney"; did you mean "deny"?' },
+    { rules: '', said: 'policies must be a list of at least 1, has 0' },
+    {
+      rules: Array.from({ length: 201 }, (_, index) => `{ name: r${index}, deny: 'true' }`).join(', '),
+      said: 'policies must be a list of at most 200, has 201',
+    },
+    {
+      rules: `{ name: one, on: plan, deny: 'now.getDayOfWeek("Europe/Berln") == 5' }`,
+      said: 'one: unknown time zone "Europe/Berln"',
+    },
   ])('reports $said', async ({ rules, said }) => {
     await using w = await project(` [${rules}]\n`);
     expect((await w.run('validate')).stdout).toContain(said);

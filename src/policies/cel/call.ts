@@ -8,6 +8,7 @@ import { NoResult, type Overload } from './overload.ts';
 import { all, hiddenFailure, type RulePart, type Run, reading } from './part.ts';
 import type { Expression } from './syntax.ts';
 import { patternProblem } from './text-functions.ts';
+import { timeMethods, zoneProblem } from './time-functions.ts';
 import { ANY, BOOL, joined, type Type, wordFor } from './types.ts';
 import {
   type CelSort,
@@ -86,7 +87,7 @@ function applied(checker: Checker, { name, overloads, parts, at }: Application):
   const problem =
     possible.length === 0
       ? mismatch(name, overloads, types)
-      : (neverEqual(name, types) ?? wrongPattern(name, parts));
+      : (neverEqual(name, types) ?? wrongText(name, parts));
   if (problem !== undefined) return checker.problem(problem, at);
   const grows = name === '_+_' && parts[0]?.label === ACCUMULATED && parts[1]?.type.is === 'list';
   const part: RulePart = {
@@ -185,9 +186,11 @@ const GROUPS: Partial<Record<Type['is'], string>> = {
   map: 'object',
 };
 
-function wrongPattern(name: string, parts: readonly RulePart[]): string | undefined {
-  const pattern = name === 'matches' ? parts[1]?.constant : undefined;
-  return typeof pattern === 'string' ? patternProblem(pattern) : undefined;
+function wrongText(name: string, parts: readonly RulePart[]): string | undefined {
+  const text = parts[1]?.constant;
+  if (typeof text !== 'string') return undefined;
+  if (name === 'matches') return patternProblem(text);
+  return Object.hasOwn(timeMethods, name) ? zoneProblem(text) : undefined;
 }
 
 /** `list[0]`, and `object["field"]`. */

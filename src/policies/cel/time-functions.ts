@@ -64,6 +64,17 @@ function formatIn(zone: string): Intl.DateTimeFormat {
   return made;
 }
 
+/** What is wrong with the name of a time zone. */
+export function zoneProblem(zone: string): string | undefined {
+  try {
+    formatIn(zone);
+    return undefined;
+  } catch (error) {
+    if (error instanceof NoResult) return error.message;
+    throw error;
+  }
+}
+
 function calendar({ ms }: Timestamp, zone: string): Calendar {
   if (Math.abs(ms) > 8.64e15) throw new NoResult('the time is out of range');
   const parts = new Map(
