@@ -429,3 +429,8 @@ policies: [{ name: kind, deny: 'spec.nmae == "x"' }]
   expect(stderr).toContain('fleet.yaml:3:38  kind: unknown field "nmae"; did you mean "name"?');
   expect(code).toBe(1);
 });
+  await w.folder.write('rules.yaml', `policies:${CALLS_END.replace('calls-end', 'of-file')}`);
+  const args = ['migrate', '--from', 'ws0', '--to', 'ws1', '--auto-approve', '--policy', 'rules.yaml'];
+  const withFile = await command(args, { cwd: w.folder.root, env });
+  expect([withFile.stderr.includes('of-file (Agent/day)'), w.writes()]).toEqual([true, 0]);
+

@@ -35,10 +35,17 @@ import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
 import type { FullFlag, JsonFlag } from '../flags.ts';
 import { givenIds, readTextOf } from '../given-ids.ts';
+import { type PolicyFlags, withPolicyFiles } from '../policy-flags.ts';
 import { approve } from './confirm.ts';
 import { beginWriting, progressFor } from './planning.ts';
 
-export interface MigrateOptions extends MigrationOptions, DiscoveryFlags, GuardOptions, FullFlag, JsonFlag {
+export interface MigrateOptions
+  extends MigrationOptions,
+    DiscoveryFlags,
+    GuardOptions,
+    FullFlag,
+    JsonFlag,
+    PolicyFlags {
   readonly from: string;
   readonly to: string;
   readonly source?: 'manifests' | 'live';
@@ -49,7 +56,8 @@ export interface MigrateOptions extends MigrationOptions, DiscoveryFlags, GuardO
   readonly autoApprove?: boolean;
 }
 
-export async function migrate(context: Context, options: MigrateOptions): Promise<number> {
+export async function migrate(given: Context, options: MigrateOptions): Promise<number> {
+  const context = withPolicyFiles(given, options);
   refuseOdd(context, options);
   const names = await namesIn(context, options.map);
   const ends = await openMigrationWorkspaces(context, options);

@@ -12,6 +12,7 @@ import {
   withPlatform,
 } from '../flags.ts';
 import type { CommandTable } from '../perform.ts';
+import { withPolicies } from '../policy-flags.ts';
 
 /** What takes existing records under management, here or in another workspace. */
 export const adoptingCommands = {
@@ -45,7 +46,7 @@ export const adoptingCommands = {
   migrate: {
     summary: 'Copy the resources of one workspace to another',
     define: async (command, perform) => {
-      withFull(withPlatform(withLock(command)))
+      withPolicies(withFull(withPlatform(withLock(command))))
         .description(
           'Copy the resources of one workspace to another. Shows a checklist of what the target lacks, then creates the resources in the order of their references. Run it again to resume. Manual steps are listed at the end.',
         )
