@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { Command } from 'commander';
+import { isInside } from '../manifests/read-file.ts';
 import { misuse } from '../problems/user-error.ts';
 import type { Waiver } from '../runs/run-options.ts';
 import type { Context } from './context.ts';
@@ -32,10 +33,11 @@ export function withWaiver(command: Command): Command {
 export function withPolicyFiles<C extends Context>(context: C, { policy = [] }: PolicyFlags): C {
   if (policy.length === 0) return context;
   const { cwd, projectFolder = cwd } = context;
-  const files = policy.map((name) => {
-    const absolute = path.resolve(cwd, name);
+  const paths = new Set(policy.map((name) => path.resolve(cwd, name)));
+  const files = [...paths].map((absolute) => {
     // As diagnostics name files: relative to the project.
-    return { path: absolute, file: path.relative(projectFolder, absolute).replaceAll(path.sep, '/') };
+    const file = isInside(absolute, projectFolder) ? path.relative(projectFolder, absolute) : absolute;
+    return { path: absolute, file: file.replaceAll(path.sep, '/') };
   });
   return { ...context, policies: { ...context.policies, files } };
 }

@@ -99,6 +99,8 @@ export function reasonOf(error: unknown): string {
   switch (code) {
     case 'ENOENT':
       return 'no such file';
+    case 'EISDIR':
+      return 'this is a folder';
     case 'EACCES':
     case 'EPERM':
       return 'permission denied';

@@ -15,6 +15,7 @@ describe('wrong usage', () => {
     [['completion', 'fihs'], 'did you mean "fish"?', 'a misspelt argument'],
     [['state', 'lsit'], 'voxform state --help', 'a misspelt command of a group'],
     [['help', 'pln'], 'did you mean "plan"?', 'help of a misspelt command'],
+    [['versions', 'Agent/a', '--diff', 'pub'], 'published or a whole number', 'no version'],
     [['plan', '--concurrency', '0'], 'whole number', 'no concurrency'],
     [['plan', '--concurrency', '257'], 'auto or a whole number between 1 and 256', 'more than anybody needs'],
     [['plan', '--concurrency', 'fast'], 'auto or a whole number', 'a word as concurrency'],

@@ -329,6 +329,30 @@ describe('--waive', () => {
 });
 
 describe('--policy', () => {
+  it('takes a file once, and says what is no file', async () => {
+    await using w = await project('');
+    await w.folder.write('rules.yaml', `policies:${CALLS_END}`);
+    const twice = ['--policy', 'rules.yaml', '--policy', './rules.yaml'];
+    const waiver = ['--waive', 'calls-end', '--because', 'Agreed'];
+    expect((await planOf(w, ...twice, ...waiver)).violations).toHaveLength(1);
+    const { stdout } = await w.run('plan', ...twice, ...waiver, '--output', 'markdown');
+    expect(stdout).toContain('- **Policy** calls-end: Calls must end after half an hour. Waived: Agreed');
+    const outside = path.dirname(w.folder.root);
+    expect((await w.run('plan', '--policy', outside)).stderr.replaceAll(/\s+/g, ' ')).toContain(
+      `cannot read the policies in ${outside}: this is a folder`,
+    );
+    expect((await w.run('show', '.')).stderr).toContain('cannot read the plan .: this is a folder');
+  });
+
+  it('names the file of each rule that was lifted', async () => {
+    await using w = await project(CALLS_END);
+    await w.folder.write('rules.yaml', `policies:${CALLS_END}`);
+    const flags = ['--policy', 'rules.yaml', '--waive', 'calls-end', '--because', 'x'];
+    expect((await w.run('apply', '--auto-approve', ...flags)).code).toBe(0);
+    const { runs } = JSON.parse((await w.run('history', '--output', 'json')).stdout) as HistoryDocument;
+    expect(runs[0]?.waived?.map(({ policy_file }) => policy_file)).toEqual(['voxform.yaml', 'rules.yaml']);
+  });
+
   it('adds rules that the project cannot weaken', async () => {
     await using w = await project(CALLS_END.replace('> 1800000', '> 99000000').replace('Calls must', 'Ours'));
     await w.folder.write('rules/team.yaml', `version: 1\npolicies:${CALLS_END}`);
@@ -409,6 +433,11 @@ it('holds for a migration and for a program', async () => {
   expect(stdout, stderr).toContain('Policies: apply refuses this plan');
   expect([stderr.includes('denied by calls-end (Agent/day)'), code, w.writes()]).toEqual([true, 1, 0]);
 
+  await w.folder.write('rules.yaml', `policies:${CALLS_END.replace('calls-end', 'of-file')}`);
+  const args = ['migrate', '--from', 'ws0', '--to', 'ws1', '--auto-approve', '--policy', 'rules.yaml'];
+  const withFile = await command(args, { cwd: w.folder.root, env });
+  expect([withFile.stderr.includes('of-file (Agent/day)'), w.writes()]).toEqual([true, 0]);
+
   const program = await loadProject({ cwd: w.folder.root, env, workspace: 'ws1' });
   const planned = await plan(program);
   expect(planned.document.violations).toMatchObject([{ rule: 'calls-end', address: 'Agent/day' }]);
@@ -429,8 +458,3 @@ policies: [{ name: kind, deny: 'spec.nmae == "x"' }]
   expect(stderr).toContain('fleet.yaml:3:38  kind: unknown field "nmae"; did you mean "name"?');
   expect(code).toBe(1);
 });
-  await w.folder.write('rules.yaml', `policies:${CALLS_END.replace('calls-end', 'of-file')}`);
-  const args = ['migrate', '--from', 'ws0', '--to', 'ws1', '--auto-approve', '--policy', 'rules.yaml'];
-  const withFile = await command(args, { cwd: w.folder.root, env });
-  expect([withFile.stderr.includes('of-file (Agent/day)'), w.writes()]).toEqual([true, 0]);
-

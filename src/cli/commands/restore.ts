@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { attempt } from '../../problems/attempt.ts';
 import {
   address,
   collectAddress,
@@ -51,7 +52,7 @@ export const restoringCommands = {
         .option(
           '--diff <version>',
           'Compare with this version; published: the draft with the latest',
-          (text) => (text === 'published' ? text : positiveInteger(text)),
+          versionOrPublished,
         )
         .addOption(outputOption(['text', 'json', 'markdown']))
         .option(
@@ -109,4 +110,11 @@ function withWriteBack(command: Command): Command {
     .option('--dry-run', 'Show the diff and write nothing')
     .option('--auto-approve', 'Skip the approval prompt')
     .addOption(outputOption(['text', 'json']));
+}
+
+function versionOrPublished(text: string): number | 'published' {
+  if (text === 'published') return text;
+  const version = attempt(() => positiveInteger(text));
+  if (version !== undefined) return version;
+  throw new InvalidArgumentError('Expected published or a whole number of at least 1.');
 }

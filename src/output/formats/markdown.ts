@@ -197,7 +197,7 @@ function remarksOf(
   ];
 }
 
-const STANDING = { denied: 'Denied by', waived: 'Waived', warning: 'Warning:' } as const;
+const STANDING = { denied: 'Denied by', waived: 'Policy', warning: 'Warning:' } as const;
 
 function violationLine(group: ViolationGroup, full: boolean): string {
   const { named, more } = namedViolations(group, full);
