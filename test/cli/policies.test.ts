@@ -455,6 +455,7 @@ policies: [{ name: kind, deny: 'spec.nmae == "x"' }]
 `,
   });
   const { stderr, code } = await w.run('fleet', 'serve');
-  expect(stderr).toContain('fleet.yaml:3:38  kind: unknown field "nmae"; did you mean "name"?');
+  const { message } = JSON.parse(stderr.split('\n', 1)[0] ?? '') as { message: string };
+  expect(message).toBe('fleet.yaml:3:38  kind: unknown field "nmae"; did you mean "name"?');
   expect(code).toBe(1);
 });
