@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import type { Json } from '../values/json.ts';
+import { escapeUnsafe } from '../values/unsafe-text.ts';
 
 interface JsonLinesOptions {
   write(line: string): void;
@@ -18,7 +19,7 @@ export function jsonLines({ write, now }: JsonLinesOptions): JsonLines {
       timestamp: () => `,"time":"${now().toISOString()}"`,
       formatters: { level: (level) => ({ level }) },
     },
-    { write },
+    { write: (line: string) => write(escapeUnsafe(line)) },
   );
   return (level, message, fields) => logger[level](fields, message);
 }
