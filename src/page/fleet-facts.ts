@@ -1,4 +1,5 @@
 import type { FleetFigures, ShownWorkspace } from '../fleet/rows/status-rows.ts';
+import { plural } from '../output/plural.ts';
 import { lastRun } from './fleet-rows.ts';
 import type { Fact, ShownProblem } from './page-data.ts';
 import { NO_REQUEST_SHOWN, requestFacts } from './report-standing.ts';
@@ -12,14 +13,8 @@ export function factsOf(
   const count = (wanted: string) => processes.filter(({ status }) => status === wanted).length;
   const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000);
   return [
-    [
-      'Oldest check',
-      neverChecked > 0
-        ? `${neverChecked} never checked`
-        : oldestCheckAge === null
-          ? 'none'
-          : ago(oldestCheckAge),
-    ],
+    ['Oldest check', oldestCheckAge === null ? 'none' : ago(oldestCheckAge)],
+    ...(neverChecked === 0 ? [] : [['Never checked', plural(neverChecked, 'workspace')] as const]),
     ['Lateness', lasting(Math.round(lateness))],
     ['Processes', `${count('alive')} alive${count('dead') === 0 ? '' : `, ${count('dead')} dead`}`],
     ...sources.map(({ name, problem, fetchedAge, removed }): Fact => {

@@ -20,7 +20,7 @@ import { runsIn } from '../state/history.ts';
 import { closingReasons, type StateDocument } from '../state/state-document.ts';
 import { factsOf, factsOfWorkspace, problemsOf } from './fleet-facts.ts';
 import type { CloseOrphan } from './fleet-orphans.ts';
-import { detailOfKeptRun, resourcesOfState, rowOf } from './fleet-rows.ts';
+import { detailOfKeptRun, lastRun, resourcesOfState, rowOf } from './fleet-rows.ts';
 import {
   type ActionName,
   type ActionRequest,
@@ -74,15 +74,19 @@ export class FleetSource implements PageSource {
     };
     const [stale, ...attention] = await Promise.all([
       some('stale'),
-      some('waiting'),
       some('failed', 'invalid'),
+      some('waiting'),
       some('vanished'),
       some('drifted'),
       shownWorkspaces(database, { isForPerson: true, limit: MOST_SHOWN }),
     ]);
     return {
       counts: new Map(shownStatuses.map((status) => [status, figures.counts[status]])),
-      attention: attention.flat().slice(0, MOST_SHOWN).map(rowOf),
+      attention: attention
+        .flat()
+        .sort((a, b) => urgency(a) - urgency(b))
+        .slice(0, MOST_SHOWN)
+        .map(rowOf),
       stale: stale.map(rowOf),
       broken: figures.sources.flatMap(({ broken }) => broken).slice(0, MOST_SHOWN),
       facts: factsOf(figures, now()),
@@ -207,6 +211,12 @@ export class FleetSource implements PageSource {
       ),
     };
   }
+}
+
+/** Failures and unknown creates come first. */
+function urgency(shown: ShownWorkspace): number {
+  const { status } = shown;
+  return status === 'failed' || status === 'invalid' || (lastRun(shown).counts.unknown ?? 0) > 0 ? 0 : 1;
 }
 
 /** The run that wrote is in the history of the state, too. */

@@ -245,4 +245,12 @@ it('shows 10,000 workspaces in pages of less than 100 kB', { timeout: 60_000 }, 
   expect(text).toContain('2,500 of 10,000 workspaces');
   expect(text).toContain('Page 50 of 50');
   expect(text.match(/<tr>/g)).toHaveLength(51);
+  const first = async () =>
+    /<h2>Needs a person.*?<td class="name">.*?badge[^>]*>([^<]*)/s.exec((await page.ask('/')).text)?.[1];
+  expect(await first()).toBe('failed');
+  await database.ask(`UPDATE voxform_fleet.workspaces SET status = 'waiting' WHERE status = 'failed'`);
+  await database.ask(
+    `UPDATE voxform_fleet.workspaces SET status = 'pending', last = '{"person": 1, "counts": {"unknown": 1}}' WHERE address LIKE '%09999:%'`,
+  );
+  expect(await first()).toBe('pending');
 });

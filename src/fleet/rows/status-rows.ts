@@ -141,7 +141,7 @@ export async function shownWorkspaces(
   FROM ${S}.workspaces w LEFT JOIN ${S}.plans p ON p.address = w.address AND p.state IN ('waiting', 'approved')
   WHERE $1::text[] IS NULL OR w.address = ANY ($1)) AS s
 WHERE ($2::text[] IS NULL OR shown = ANY ($2)) AND (NOT $4 OR shown IN ('in-sync', 'pending') AND (last->'person')::integer > 0)
-ORDER BY address LIMIT $3`,
+ORDER BY CASE WHEN NOT $4 THEN 0 WHEN (last->'counts'->'unknown') IS NOT NULL THEN 0 WHEN shown = 'pending' THEN 1 ELSE 2 END, address LIMIT $3`,
     addresses ?? null,
     statuses ?? null,
     limit,
