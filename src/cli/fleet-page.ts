@@ -59,6 +59,7 @@ export function fleetPage(
 export function tokensOf(database: FleetDatabase): Tokens {
   return {
     missing: undefined,
+    origin: 'An administrator creates a token with: voxform fleet token add NAME --role viewer',
     person: (token) => personOfToken(database, token),
   };
 }

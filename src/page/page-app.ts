@@ -21,9 +21,9 @@ import { resourceView } from './views/resource-view.ts';
 import { runView } from './views/run-view.ts';
 import { layout } from './views/site-layout.ts';
 import { siteStyle } from './views/site-style.ts';
-import { confirmView, noteView, signInView } from './views/small-views.ts';
+import { confirmView, noteView, pageActionWords, signInView } from './views/small-views.ts';
 import { planOf, workspaceView } from './views/workspace-view.ts';
-import { workspacesView } from './views/workspaces-view.ts';
+import { listPath, pagesOf, workspacesView } from './views/workspaces-view.ts';
 import { type WorkspacePath, workspacePath } from './workspace-path.ts';
 
 export interface SiteOptions extends AccessOptions {
@@ -60,6 +60,7 @@ interface Shown {
 
 /** What of a form is read: a token, an id, a reason. */
 const MOST_FORM_BYTES = 16_384;
+const FORM_TYPE = /^application\/x-www-form-urlencoded *(;|$)/i;
 
 const assets = { 'style.css': [siteStyle, 'text/css'], 'page.js': [pageScript, 'text/javascript'] } as const;
 
@@ -84,7 +85,8 @@ export function createPage(options: SiteOptions): Page {
       visitor: c.var.visitor,
       now: now(),
       here: pathname + search,
-      missingTokens: access.missingTokens,
+      missingTokens: options.tokens.missing,
+      tokenOrigin: options.tokens.origin,
       isSingle: source.only() !== undefined,
     };
   };
@@ -113,6 +115,8 @@ export function createPage(options: SiteOptions): Page {
     if (c.req.header('transfer-encoding') !== undefined) return c.text('send the length of the form\n', 411);
     if (Number(c.req.header('content-length') ?? 0) > MOST_FORM_BYTES)
       return c.text('the form is too large\n', 413);
+    if (c.req.method === 'POST' && !FORM_TYPE.test(c.req.header('content-type') ?? ''))
+      return c.text('send the form as application/x-www-form-urlencoded\n', 415);
     const visitor = await access.visitor(c.env.incoming);
     c.set('visitor', visitor);
     // Nothing is called so, and no database can look for it.
@@ -174,6 +178,8 @@ export function createPage(options: SiteOptions): Page {
     const follows = follow();
     const query = listQuery(searchParams);
     const list = { ...(await source.workspaces(query)), unknown: unknownIn(searchParams) };
+    const last = pagesOf(list);
+    if (query.page > last) return c.redirect(listPath({ ...query, page: last }), 302);
     const body = workspacesView(query, list, viewContext(c));
     return show(c, body, { title: 'Workspaces', section: 'workspaces', follows });
   });
@@ -198,13 +204,8 @@ export function createPage(options: SiteOptions): Page {
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       const help = helpText(error, '');
-      return note(
-        c,
-        409,
-        'Not done',
-        help === undefined ? error.message : `${error.message} (${help})`,
-        pathOf(address),
-      );
+      const text = help === undefined ? error.message : `${error.message} (${help})`;
+      return note(c, 409, 'Not done', text, pathOf(address));
     }
   });
   app.notFound((c) => notFound(c));
@@ -257,7 +258,7 @@ export function createPage(options: SiteOptions): Page {
       return gone(c, 'This resource is gone from the workspace.', pathOf(address));
     }
     const body = confirmView(detail, { action, of, shown: isPlan ? planOf(detail) : html`` }, context);
-    return show(c, body, { title: `${action} · ${address}`, section: 'workspaces' });
+    return show(c, body, { title: `${pageActionWords[action].heading} · ${address}`, section: 'workspaces' });
   }
 
   const forbidden = (c: PageContext, action: ActionName) =>
@@ -265,12 +266,12 @@ export function createPage(options: SiteOptions): Page {
       c,
       403,
       'Not allowed',
-      `${c.var.visitor.person === undefined ? 'Sign in' : 'Your role does not allow'} to ${action}.`,
+      `${c.var.visitor.person === undefined ? 'Sign in' : 'Your role does not allow you'} to ${pageActionWords[action].heading.toLowerCase()}.`,
     );
   const badForm = (c: PageContext) =>
     note(c, 403, 'Not done', 'This form belongs to another session. Go back, reload the page and try again.');
   const notFound = (c: PageContext) =>
-    c.var.visitor?.mayRead && (c.req.header('accept') ?? '').includes('text/html')
+    (c.req.header('accept') ?? '').includes('text/html')
       ? gone(c, 'There is no such page.', '/')
       : c.json({ error: NOT_FOUND }, 404);
 

@@ -86,6 +86,7 @@ describe('a form', () => {
     ['of another site', { origin: 'https://evil.example' }],
     ['of another port of this machine', { origin: 'http://127.0.0.1:1' }],
     ['of another site that hides where it is', { origin: 'null' }],
+    ['whose page is of another site', { referer: 'https://evil.example/form' }],
     ['of a site beside this one', { 'sec-fetch-site': 'same-site' }],
   ])('%s is refused', async (_, headers) => {
     await using page = await runningPage();
@@ -138,8 +139,10 @@ describe('a form', () => {
     expect(answer.status).toBe(413);
     const chunked = { cookie, 'transfer-encoding': 'chunked' };
     expect((await page.ask(RUN, { headers: chunked, form: { form: 'x' } })).status).toBe(411);
-    const multipart = { 'content-type': 'multipart/form-data; boundary=x' };
-    expect((await page.ask('/sign-in', { headers: multipart, form: { token: 'wrong' } })).status).toBe(401);
+    for (const type of ['multipart/form-data; boundary=x', 'text/plain']) {
+      const headers = { 'content-type': type };
+      expect((await page.ask('/sign-in', { headers, form: { token: 'wrong' } })).status).toBe(415);
+    }
     for (const method of ['OPTIONS', 'PUT', 'DELETE'])
       expect((await page.ask(RUN, { method, headers: { cookie } })).status).toBe(404);
   });
@@ -168,6 +171,10 @@ describe('a role', () => {
     expect((await page.ask(path, { headers: { cookie }, form: sent })).status).toBe(status);
     const asked = await page.ask(`${path}?of=${of ?? ''}`, { headers: { cookie } });
     expect(asked.status).toBe(status === 303 ? 200 : 403);
+    if (status === 403)
+      expect(asked.text).toMatch(
+        /Your role does not allow you to (run now|approve the plan|pause|close an orphan)\./,
+      );
     expect(page.source.acted.map(({ by }) => by)).toEqual(status === 303 ? [`${role}-ann`] : []);
   });
 
@@ -334,6 +341,33 @@ describe('what is shown', () => {
   ])('of %s is nothing', async (path) => {
     await using page = await runningPage({ source: new SampleSource({ count: 1, names: ['\0'] }) });
     expect((await page.ask(path)).status).toBe(404);
+  });
+
+  it('is a page for people, whatever does not exist', async () => {
+    await using page = await runningPage(everywhere);
+    for (const path of ['/nothing', '/%00']) {
+      const { status, text } = await page.ask(path, { headers: elsewhere });
+      expect([status, text]).toEqual([404, expect.stringContaining('<h1>Not found</h1>')]);
+      const asked = await page.ask(path, { headers: { ...elsewhere, accept: '*/*' } });
+      expect(JSON.parse(asked.text)).toMatchObject({ error: expect.stringContaining('not found') });
+    }
+  });
+
+  it('is the last page of a list that is shorter, in the same order', async () => {
+    await using page = await runningPage({ source: new SampleSource({ count: 120 }) });
+    const { status, headers } = await page.ask('/workspaces?page=99&sort=checked&q=client');
+    expect([status, headers.location]).toEqual([302, '/workspaces?q=client&sort=checked&page=3']);
+  });
+
+  it('is no more than recorded where it is stale', async () => {
+    await using page = await runningPage({ source: new SampleSource({ count: 7 }) });
+    const resources = async (of: number) => {
+      const { text } = await page.ask(pathOf(`voices/clients/client-0000${of}:production`));
+      return /<section id="resources".*?<\/section>/s.exec(text)?.[0] ?? '';
+    };
+    expect(await resources(0)).toMatch(/as of .*badge good/s);
+    expect(await resources(6)).toMatch(/as of .*badge faint/s);
+    expect(await resources(6)).not.toContain('badge good');
   });
 
   it('keeps the parts of a path in their order', async () => {

@@ -161,7 +161,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     const context = await browser.newContext({ javaScriptEnabled: false });
     const plain = await context.newPage();
     await plain.goto(`${running.url}/sign-in`);
-    await plain.locator('input[name=token]').focus();
+    await plain.locator('input[name=token]:focus').waitFor();
     await plain.keyboard.type('approver-token');
     await plain.keyboard.press('Enter');
     await plain.waitForURL(`${running.url}/`);

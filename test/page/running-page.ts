@@ -54,7 +54,7 @@ export async function runningPage(more: Partial<SiteOptions> = {}, token?: strin
   const errors: unknown[] = [];
   const page = createPage({
     ...address,
-    tokens: { missing: undefined, person: async (token) => people[token] },
+    tokens: { missing: undefined, origin: 'Ask ann for a token.', person: async (token) => people[token] },
     sessions: sessionsInMemory(() => made.time),
     guesses,
     now: () => made.time,

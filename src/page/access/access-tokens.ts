@@ -5,6 +5,8 @@ import type { Person } from './person.ts';
 export interface Tokens {
   /** Why nobody can sign in; undefined where somebody can. */
   readonly missing: string | undefined;
+  /** A sentence: where one comes from. */
+  readonly origin: string;
   person(token: string): Promise<Person | undefined>;
 }
 
@@ -12,6 +14,7 @@ export interface Tokens {
 export function oneToken(token: string | undefined, variable: string): Tokens {
   return {
     missing: token === undefined ? `To sign in and start runs here, set ${variable}.` : undefined,
+    origin: `The token is the value of ${variable}.`,
     person: async (given) =>
       token !== undefined && isSame(given, token) ? { name: 'admin', role: 'admin' } : undefined,
   };

@@ -52,7 +52,7 @@ export class Access {
     if (method === 'GET' || method === 'HEAD') return undefined;
     const site = headers['sec-fetch-site'];
     if (site !== undefined) return site === 'same-origin' ? undefined : 'a form of another site';
-    const { origin } = headers;
+    const origin = headers.origin ?? headers.referer;
     if (origin === undefined) return undefined;
     const from = URL.canParse(origin) ? new URL(origin).host : '';
     return from === headers.host?.toLowerCase() ? undefined : 'a form of another site';
@@ -108,10 +108,6 @@ export class Access {
   /** True where a form carries the token of the session that it was made for. */
   isOwnForm({ formToken }: Visitor, given: string | null): boolean {
     return formToken !== undefined && given !== null && isSame(given, formToken);
-  }
-
-  get missingTokens(): string | undefined {
-    return this.#options.tokens.missing;
   }
 
   /** Other listeners of this machine share its cookies, so the name has the port. */

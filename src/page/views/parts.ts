@@ -14,6 +14,8 @@ export interface ViewContext {
   readonly here: string;
   /** Why nobody can sign in. */
   readonly missingTokens: string | undefined;
+  /** A sentence: where a token comes from. */
+  readonly tokenOrigin: string;
   readonly isSingle: boolean;
 }
 
@@ -66,8 +68,9 @@ const tones: Readonly<Record<string, StandingWords['tone']>> = {
   unknown: 'odd',
 };
 
-export function word(text: string): Html {
-  return html`<span class="badge ${tones[text] ?? 'faint'}">${text}</span>`;
+/** @param isOld true where it is too old to be believed. */
+export function word(text: string, isOld = false): Html {
+  return html`<span class="badge ${(isOld ? undefined : tones[text]) ?? 'faint'}">${text}</span>`;
 }
 
 /** A moment with its age as of the page; the script keeps the age current. */

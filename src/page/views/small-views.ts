@@ -3,10 +3,10 @@ import { type Html, html } from './html.ts';
 import { facts, name, pathOf, type ViewContext } from './parts.ts';
 
 /** Asks for a token. @param said why it was refused. */
-export function signInView(to: string, { missingTokens }: ViewContext, said?: string): Html {
+export function signInView(to: string, { missingTokens, tokenOrigin }: ViewContext, said?: string): Html {
   const form = html`<form method="post" action="/sign-in"><input type="hidden" name="to" value="${to}">
-<label>Token<input type="password" name="token" required autocomplete="current-password" maxlength="1024"${said === undefined ? '' : html` aria-describedby="said"`}></label>
-<button class="primary">Sign in</button></form>`;
+<label>Token<input type="password" name="token" required autofocus autocomplete="current-password" maxlength="1024"${said === undefined ? '' : html` aria-describedby="said"`}></label>
+<button class="primary">Sign in</button></form><p class="faint">${tokenOrigin}</p>`;
   return html`<div class="narrow"><h1>Sign in</h1>${said === undefined ? '' : html`<p class="panel bad" id="said" role="alert">${said}</p>`}
 ${missingTokens === undefined ? form : html`<p>${missingTokens}</p>`}</div>`;
 }

@@ -35,6 +35,7 @@ const buttons: readonly (readonly [action: ActionName, text: string])[] = [
 export function workspaceView(detail: WorkspaceDetail, context: ViewContext, page: number): Html {
   const { address, standing, since, checkedAt, running, nextRun, problems, plan, runs } = detail;
   const { now, isSingle } = context;
+  const asOf = checkedAt === undefined ? '' : html` <small>as of ${moment(checkedAt, now)}</small>`;
   return html`<div class="head"><div>
 ${isSingle ? '' : html`<p class="crumbs"><a href="/workspaces">Workspaces</a></p>`}
 <h1>${name(address)}</h1></div>${actionButtons(detail, context)}</div>
@@ -49,11 +50,11 @@ ${facts(
   now,
 )}
 ${problems.map(problemPanel)}</div>
-<section id="plan" data-live><h2>Plan${checkedAt === undefined ? '' : html` <small>as of ${moment(checkedAt, now)}</small>`}</h2>${planPart(detail, context)}</section>
+<section id="plan" data-live><h2>Plan${asOf}</h2>${planPart(detail, context)}</section>
 <section id="todo" data-live>${todo(plan, detail.workspaceFlag, address)}</section>
 <section id="orphans" data-live>${orphansPart(detail, context)}</section>
 <div id="calls" data-live>${[...(detail.impacts ?? [])].map(([resource, impact]) => impactPanel(address, resource, { impact, now }))}</div>
-<section id="resources" data-live><h2>Resources</h2>${resourcesPart(detail, page)}</section>
+<section id="resources" data-live><h2>Resources${asOf}</h2>${resourcesPart(detail, page)}</section>
 <div id="graph" data-live>${plan === undefined ? '' : trusted(referencesHtml(planReport(plan)))}</div>
 <section id="history" data-live><h2>History</h2>${detail.stateProblem === undefined ? '' : problemPanel({ heading: 'The history cannot be read', lines: [detail.stateProblem] })}
 ${runs.length === 0 ? html`<p class="empty">${checkedAt === undefined ? 'No runs yet.' : 'No run changed anything.'}</p>` : runsTable(address, runs, now)}</section>`;
@@ -106,9 +107,15 @@ export function problemPanel({ heading, lines }: ShownProblem): Html {
   return html`<div class="panel bad"><h2>${heading}</h2><ul>${lines.map((line) => html`<li>${name(line)}</li>`)}</ul></div>`;
 }
 
+/** An unknown create may be a duplicate, which is worse than what is not published yet. */
+function urgency({ action, steps = [], notices = [] }: PlannedResource): number {
+  if (action === 'unknown') return 0;
+  return notices.length === 0 && steps.every((step) => step.action === 'publish') ? 2 : 1;
+}
+
 /** What no run does by itself. */
 function todo(plan: PlanDocument | undefined, flag: string, workspace: string): Html {
-  const open = (plan?.resources ?? []).filter(isForPerson);
+  const open = (plan?.resources ?? []).filter(isForPerson).sort((a, b) => urgency(a) - urgency(b));
   if (open.length === 0) return html``;
   const item = (resource: PlannedResource) => {
     const { address, reason, notices = [], steps = [] } = resource;
@@ -143,7 +150,7 @@ function orphansPart(
   return html`<h2>Orphans (${orphans.length})</h2><p class="faint">Records that are no longer managed and may still be active. Delete them in the dashboard, then close them here.</p><ul class="tasks">${orphans.slice(0, RESOURCES_PER_PAGE).map(item)}</ul>${orphans.length > RESOURCES_PER_PAGE ? html`<p class="faint">and ${orphans.length - RESOURCES_PER_PAGE} more</p>` : ''}`;
 }
 
-function resourcesPart({ address: workspace, resources }: WorkspaceDetail, page: number): Html {
+function resourcesPart({ address: workspace, resources, standing }: WorkspaceDetail, page: number): Html {
   if (resources.length === 0) return html`<p class="empty">No resources.</p>`;
   const counted = [...Map.groupBy(resources, ({ status }) => status)]
     .map(([status, { length }]) => `${length} ${status}`)
@@ -152,7 +159,7 @@ function resourcesPart({ address: workspace, resources }: WorkspaceDetail, page:
   const at = Math.min(page, pages);
   const row = ({ address, id, status, detail }: ResourceRow) => html`<tr>
 <td class="name">${resourceLink(workspace, address)}</td>
-<td data-title="Status">${word(status)}</td>
+<td data-title="Status">${word(status, standing === 'stale')}</td>
 <td data-title="Id">${id === null ? '' : html`<a class="resource-link" href="${pathOf(workspace, 'resources', address)}"><code>${id}</code></a>`}</td>
 <td class="text" data-title="Detail">${name(detail)}</td></tr>`;
   return html`<p class="where">${counted}</p><table class="rows"><thead><tr><th scope="col">Resource</th><th scope="col">Status</th><th scope="col">Id</th><th scope="col">Detail</th></tr></thead>

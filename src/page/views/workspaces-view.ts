@@ -19,7 +19,6 @@ interface Listed extends WorkspaceList {
 export function workspacesView(query: ListQuery, list: Listed, { now }: ViewContext): Html {
   const { rows, found, total, sources, unknown } = list;
   const isFiltered = [query.status, query.source, query.label, query.q].some((each) => each !== undefined);
-  const pages = Math.max(1, Math.ceil(found / ROWS_PER_PAGE));
   return html`<h1>Workspaces</h1>
 <form class="filter" method="get" action="/workspaces" role="search">
 <label>Address contains<input type="search" name="q" value="${query.q ?? ''}" maxlength="255"></label>
@@ -45,7 +44,7 @@ ${
 ${unknown.map((each) => html`<p class="panel change" role="alert">${each}</p>`)}
 <div id="list" data-live><p class="where">${isFiltered ? `${grouped(found)} of ` : ''}${grouped(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
 ${rows.length === 0 ? html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'No workspace matches.'}</p>` : rowsTable(rows, now)}
-${pager(query.page, pages, (page) => linkTo({ ...query, page }))}</div>`;
+${pager(query.page, pagesOf(list), (page) => listPath({ ...query, page }))}</div>`;
 }
 
 function choice(
@@ -61,7 +60,11 @@ function option(value: string, text: string, chosen: string | undefined): Html {
   return html`<option value="${value}"${value === chosen ? html` selected` : ''}>${text}</option>`;
 }
 
-function linkTo(query: ListQuery): string {
+export function pagesOf({ found }: Pick<WorkspaceList, 'found'>): number {
+  return Math.max(1, Math.ceil(found / ROWS_PER_PAGE));
+}
+
+export function listPath(query: ListQuery): string {
   const parameters = new URLSearchParams();
   for (const [key, value] of Object.entries(query))
     if (value !== undefined) parameters.set(key, String(value));
