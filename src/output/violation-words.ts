@@ -6,7 +6,7 @@ import { type Style, section } from './style.ts';
 export interface ViolationGroup {
   /** Whether it stops apply, warns, or was waived. */
   readonly standing: 'denied' | 'waived' | 'warning';
-  /** `calls-end: Calls must end after half an hour.` */
+  /** `calls-end: Calls must end after half an hour.`, with the file where several have a rule of that name. */
   readonly said: string;
   readonly violations: readonly Violation[];
 }
@@ -24,8 +24,9 @@ export function violationGroups({
     .flatMap((ofOne): ViolationGroup[] => {
       const [first] = ofOne;
       if (first === undefined) return [];
-      const { rule, message, waived } = first;
-      const said = `${rule}: ${message}${waived === undefined ? '' : ` Waived: ${waived}`}`;
+      const { rule, policy_file: file, message, waived } = first;
+      const isOne = violations.every((each) => each.rule !== rule || each.policy_file === file);
+      const said = `${rule}${isOne ? '' : ` (${file})`}: ${message}${waived === undefined ? '' : ` Waived: ${waived}`}`;
       return [{ standing: standingOf(first), said, violations: ofOne }];
     })
     .sort((a, b) => ORDER.indexOf(a.standing) - ORDER.indexOf(b.standing));

@@ -348,7 +348,10 @@ describe('--policy', () => {
     await using w = await project(CALLS_END);
     await w.folder.write('rules.yaml', `policies:${CALLS_END}`);
     const flags = ['--policy', 'rules.yaml', '--waive', 'calls-end', '--because', 'x'];
-    expect((await w.run('apply', '--auto-approve', ...flags)).code).toBe(0);
+    const { stdout, code } = await w.run('apply', '--auto-approve', ...flags);
+    expect(stdout).toContain('- calls-end (voxform.yaml): Calls must end after half an hour. Waived: x\n');
+    expect(stdout).toContain('- calls-end (rules.yaml): Calls must end after half an hour. Waived: x\n');
+    expect(code).toBe(0);
     const { runs } = JSON.parse((await w.run('history', '--output', 'json')).stdout) as HistoryDocument;
     expect(runs[0]?.waived?.map(({ policy_file }) => policy_file)).toEqual(['voxform.yaml', 'rules.yaml']);
   });
