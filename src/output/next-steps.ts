@@ -40,7 +40,8 @@ const words = {
     command: `voxform apply --allow-recreate ${address}${address === 'all' ? ' --even-if-all' : ''}`,
   }),
   replace: ({ address, id }) => ({
-    said: `To replace it, set metadata.replace: allow, or apply with --allow-replace ${address}. ${id} stays active until you delete it.`,
+    said: `To replace it, set metadata.replace: allow, or run this (${id} stays active until you delete it)`,
+    command: `voxform apply --allow-replace ${address}`,
   }),
   release: ({ address, id, or }) => ({
     said:

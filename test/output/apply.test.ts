@@ -75,9 +75,9 @@ describe('an apply as text', () => {
           [ ] In the dashboard, invite carla@example.com to the workspace.
         x Webhook/audit  blocked
           timeout cannot be updated
-          [ ] To replace it, set metadata.replace: allow, or apply with
-              --allow-replace Webhook/audit. 01JWEBHOOK0000000000000002 stays active
-              until you delete it.
+          [ ] To replace it, set metadata.replace: allow, or run this
+              (01JWEBHOOK0000000000000002 stays active until you delete it): voxform
+              apply --allow-replace Webhook/audit
         ? Webhook/events  unknown
           the create sent at 2030-01-02T03:04:05.000Z was not confirmed: the record
           may or may not exist

@@ -79,7 +79,7 @@ describe('a next step', () => {
     },
     {
       step: { action: 'replace', address, id: 'A1' },
-      text: 'To replace it, set metadata.replace: allow, or apply with --allow-replace Agent/day. A1 stays active until you delete it.',
+      text: 'To replace it, set metadata.replace: allow, or run this (A1 stays active until you delete it): voxform apply --allow-replace Agent/day -w staging',
     },
     {
       step: { action: 'release', address, id: 'A1', or: 'remove_id' },

@@ -102,9 +102,9 @@ describe('a plan as text', () => {
         x Webhook/audit  01JWEBHOOK0000000000000002  manifests/webhooks.yaml:14
             # timeout cannot be updated
             timeout: 10 -> 20
-            [ ] To replace it, set metadata.replace: allow, or apply with
-                --allow-replace Webhook/audit. 01JWEBHOOK0000000000000002 stays active
-                until you delete it.
+            [ ] To replace it, set metadata.replace: allow, or run this
+                (01JWEBHOOK0000000000000002 stays active until you delete it): voxform
+                apply --allow-replace Webhook/audit
 
       Unknown (1)
 
