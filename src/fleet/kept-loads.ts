@@ -24,23 +24,28 @@ export class KeptLoads {
 
   /** The last load of a workspace, for one run. */
   of(address: string): LastLoad {
-    const load =
-      this.#loads.get(address) ?? new LastLoad({ comparedDrafts: this.#comparedDrafts.get(address) });
-    if (this.#loads.delete(address)) this.#bytes -= load.bytes;
-    return load;
+    return this.#taken(address) ?? new LastLoad({ comparedDrafts: this.#comparedDrafts.get(address) });
   }
 
   /** Keeps the load of a run that ended. */
   keep(address: string, load: LastLoad): void {
     if (load.comparedDrafts.size > 0) this.#comparedDrafts.set(address, load.comparedDrafts);
+    // Of another run of the workspace at the same time.
+    this.#taken(address);
     if (load.bytes > this.#mostBytes) return;
     if (this.#bytes + load.bytes > this.#mostBytes && ++this.#refused % ONE_OF !== 0) return;
     this.#loads.set(address, load);
     this.#bytes += load.bytes;
-    for (const [oldest, { bytes }] of this.#loads) {
+    for (const oldest of this.#loads.keys()) {
       if (this.#bytes <= this.#mostBytes) break;
-      this.#loads.delete(oldest);
-      this.#bytes -= bytes;
+      this.#taken(oldest);
     }
+  }
+
+  #taken(address: string): LastLoad | undefined {
+    const load = this.#loads.get(address);
+    this.#loads.delete(address);
+    this.#bytes -= load?.bytes ?? 0;
+    return load;
   }
 }

@@ -18,14 +18,18 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 /** A run of a workspace with one file. */
 async function run(loads: KeptLoads, address: string): Promise<LastLoad> {
   const load = loads.of(address);
+  await read(load);
+  loads.keep(address, load);
+  return load;
+}
+
+async function read(load: LastLoad): Promise<void> {
   await load.load('key', async () => {
     const file = path.join(folder, 'manifest.yaml');
     writeFileSync(file, 'x'.repeat(BYTES));
     withOpen(file, () => undefined);
     return {} as LoadedFiles;
   });
-  loads.keep(address, load);
-  return load;
 }
 
 test('keeps loads where there are more workspaces than room, though they run in turn', async () => {
@@ -79,4 +83,17 @@ test('remembers the drafts that were compared, also of loads that it does not ke
   expect(second).not.toBe(first);
   expect(second.comparedDrafts).toBe(first.comparedDrafts);
   expect(loads.of('clients:2').comparedDrafts.size).toBe(0);
+});
+
+test('has room for others after two runs of one workspace at a time', async () => {
+  const loads = new KeptLoads(BYTES * 2);
+  for (let turn = 0; turn < 5; turn++) {
+    const [one, other] = [loads.of('clients:1'), loads.of('clients:1')];
+    for (const load of [one, other]) {
+      await read(load);
+      loads.keep('clients:1', load);
+    }
+  }
+  const second = await run(loads, 'clients:2');
+  expect(loads.of('clients:2')).toBe(second);
 });
