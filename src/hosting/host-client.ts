@@ -5,17 +5,16 @@ import type { z } from 'zod';
 import type { AttemptResult } from '../platform/attempt-result.ts';
 import { poolFor } from '../platform/connection.ts';
 import { readErrorBody } from '../platform/error-body.ts';
-import { Exchange, isSuccess } from '../platform/exchange.ts';
-import { inflated } from '../platform/inflate.ts';
+import { isSuccess } from '../platform/exchange.ts';
 import { networkReason } from '../platform/network-reason.ts';
 import { ProxyFailure, type ProxySettings } from '../platform/proxy.ts';
 import { backoff, isLasting, retryAfter } from '../platform/retry.ts';
+import { sendOnce } from '../platform/send-once.ts';
 import { attempt } from '../problems/attempt.ts';
 import { errorCode } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
 import { isLoopback } from '../values/loopback.ts';
 import type { Secret } from '../values/value.ts';
-import { VERSION } from '../version.ts';
 import { HostProblem } from './host-problem.ts';
 
 export interface HostClientOptions {
@@ -172,31 +171,15 @@ export class HostClient {
     const { origin } = this.#api;
     const url = new URL(this.#options.api + path);
     this.#pool ??= poolFor(origin, { connections: 4, connectMilliseconds: TIMEOUT, ...network });
-    const pool = await this.#pool;
-    const exchange = new Exchange({ timeoutMilliseconds: TIMEOUT, maxBodyBytes: LARGEST_BODY });
-    const abort = (): void => exchange.abort();
-    signal.addEventListener('abort', abort, { once: true });
-    try {
-      pool.dispatch(
-        {
-          origin,
-          path: url.pathname + url.search,
-          method,
-          headers: {
-            accept: 'application/json',
-            ...headers,
-            'user-agent': `voxform/${VERSION}`,
-            authorization: this.#authorization,
-            ...(body !== undefined && { 'content-type': 'application/json' }),
-          },
-          body: body === undefined ? null : JSON.stringify(body),
-        },
-        exchange,
-      );
-      return await inflated(await exchange.result, LARGEST_BODY);
-    } finally {
-      signal.removeEventListener('abort', abort);
-    }
+    return sendOnce(await this.#pool, {
+      method,
+      url,
+      headers: { ...headers, authorization: this.#authorization },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      timeoutMilliseconds: TIMEOUT,
+      maxBodyBytes: LARGEST_BODY,
+      signal,
+    });
   }
 
   #answer({ status, headers, body }: AttemptResult & { type: 'answer' }): HostAnswer {

@@ -4,18 +4,17 @@ import type { Dispatcher } from 'undici';
 import type { AttemptResult } from '../../../platform/attempt-result.ts';
 import { poolFor } from '../../../platform/connection.ts';
 import { readErrorBody } from '../../../platform/error-body.ts';
-import { Exchange, isSuccess } from '../../../platform/exchange.ts';
-import { inflated } from '../../../platform/inflate.ts';
+import { isSuccess } from '../../../platform/exchange.ts';
 import { networkReason, proxyRefusal } from '../../../platform/network-reason.ts';
 import { looksLikeMarkup, oneLine } from '../../../platform/plain-text.ts';
 import { ProxyFailure } from '../../../platform/proxy.ts';
 import { isClosedLocalPort, isLasting, retryAfter } from '../../../platform/retry.ts';
+import { sendOnce } from '../../../platform/send-once.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { isLoopback } from '../../../values/loopback.ts';
 import { Redactor } from '../../../values/redactor.ts';
 import type { Secret } from '../../../values/value.ts';
-import { VERSION } from '../../../version.ts';
 import type { Network, StoreUser } from '../backend.ts';
 import { revealed } from '../settings.ts';
 
@@ -113,35 +112,15 @@ export class StateServer {
       this.#pools.get(url.origin) ??
       poolFor(url.origin, { connections: 2, connectMilliseconds: timeoutMilliseconds, ...network });
     this.#pools.set(url.origin, opening);
-    const pool = await opening;
-    const exchange = new Exchange({ timeoutMilliseconds, maxBodyBytes: LARGEST_BODY });
-    const abort = (): void => exchange.abort();
-    signal.addEventListener('abort', abort, { once: true });
-    try {
-      if (signal.aborted) exchange.abort();
-      else {
-        const headers = {
-          accept: 'application/json',
-          'cache-control': 'no-cache',
-          'user-agent': `voxform/${VERSION}`,
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-          ...(authorization !== undefined && { authorization }),
-        };
-        pool.dispatch(
-          {
-            origin: url.origin,
-            path: url.pathname + url.search,
-            method: method as Dispatcher.HttpMethod,
-            headers,
-            body: body ?? null,
-          },
-          exchange,
-        );
-      }
-      return await inflated(await exchange.result, LARGEST_BODY);
-    } finally {
-      signal.removeEventListener('abort', abort);
-    }
+    return sendOnce(await opening, {
+      method,
+      url,
+      headers: { 'cache-control': 'no-cache', ...(authorization !== undefined && { authorization }) },
+      body,
+      timeoutMilliseconds,
+      maxBodyBytes: LARGEST_BODY,
+      signal,
+    });
   }
 
   #credentials(url: URL): string | undefined {
