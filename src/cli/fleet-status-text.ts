@@ -36,6 +36,7 @@ export function fleetStatusText(status: FleetOverview, style: Style, { address }
     lateness,
     oldestCheckAge,
     neverChecked,
+    orphans,
     at,
   } = status;
   const now = Date.parse(at);
@@ -58,12 +59,13 @@ export function fleetStatusText(status: FleetOverview, style: Style, { address }
   const more = open.length - rows.length;
   const broken = sources.flatMap((source) => source.broken);
   const unusable = broken.length === 0 ? '' : `; ${plural(broken.length, 'broken project')}`;
+  const left = orphans === 0 ? '' : `; ${orphansNote(orphans)}`;
   const late = processes.length === 0 || lateness < 1 ? '' : `; the next run is ${span(lateness)} late`;
   const oldest = oldestCheckAge === null ? '' : `; oldest check ${span(oldestCheckAge)} ago`;
   const checked =
     neverChecked > 0 ? `; ${neverChecked === total ? '' : `${neverChecked} `}never checked` : oldest;
   return [
-    `${plural(total, 'workspace')}${named.length === 0 ? '' : `: ${named.join(', ')}`}${unusable}${checked}${late}`,
+    `${plural(total, 'workspace')}${named.length === 0 ? '' : `: ${named.join(', ')}`}${unusable}${left}${checked}${late}`,
     ...(rows.length === 0 ? [] : ['', renderTable(columns, rows, style).trimEnd()]),
     ...(rows.some((_, place) => open[place]?.plan?.state === 'waiting')
       ? ['', 'To show or approve a plan: voxform fleet approve WORKSPACE [PLAN]']
@@ -133,8 +135,13 @@ function noteOn({ status, plan, paused, problem, last, vanishedAt }: ShownWorksp
     ? (last.error ?? firstOf(last.problems) ?? requestNote(last) ?? firstOf(last.drift))
     : undefined;
   if (status !== 'never-run' && status !== 'in-sync' && typeof text === 'string') return escapeControls(text);
-  const person = isObject(last) ? Number(last.person ?? 0) : 0;
-  return person === 0 ? '' : `${plural(person, 'resource')} with a step for a person`;
+  return isObject(last) ? leftNote(last) : '';
+}
+
+/** `1 resource with a step for a person; 2 orphans` */
+function leftNote({ person = 0, orphans = 0 }: Readonly<Record<string, unknown>>): string {
+  const steps = person === 0 ? '' : `${plural(Number(person), 'resource')} with a step for a person`;
+  return [steps, orphansNote(orphans)].filter((part) => part !== '').join('; ');
 }
 
 /** How the request stands that accepts the drift. */
@@ -143,11 +150,15 @@ function requestNote({ pull_request: request }: Readonly<Record<string, unknown>
 }
 
 /** `1 to create, 1 to update; the mode is report` */
-function pendingNote({ counts: found, hold }: Readonly<Record<string, unknown>>): string {
+function pendingNote({ counts: found, hold, orphans }: Readonly<Record<string, unknown>>): string {
   const none = Object.fromEntries(shownActions.map((action) => [action, 0]));
   const words = counts({ ...none, ...(isObject(found) && found) } as PlanDocument['summary'], shownActions);
   const why = Object.hasOwn(holdWords, String(hold)) ? holdWords[hold as keyof typeof holdWords] : undefined;
-  return [words, why].filter((part) => part !== undefined && part !== '').join('; ');
+  return [words, why, orphansNote(orphans)].filter((part) => part !== undefined && part !== '').join('; ');
+}
+
+function orphansNote(orphans: unknown = 0): string {
+  return orphans === 0 ? '' : plural(Number(orphans), 'orphan');
 }
 
 const holdWords = {

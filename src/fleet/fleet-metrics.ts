@@ -17,6 +17,7 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
     'How late the next run of the fleet is; 0 if none is.',
   );
   const oldest = gauge('voxform_fleet_oldest_check_seconds', 'Age of the oldest check of a workspace.');
+  const orphans = gauge('voxform_fleet_orphans', 'Open orphans, as the last runs found them.');
   const sources = gauge('voxform_fleet_source_age_seconds', 'Age of the last fetch of a source.', ['source']);
   const failing = gauge('voxform_fleet_source_failing', '1 while a source cannot be fetched.', ['source']);
   const brokenProjects = gauge('voxform_fleet_broken_projects', 'Projects of a source that cannot be used.', [
@@ -45,6 +46,7 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
       for (const status of ['alive', 'ending', 'dead'])
         processes.set({ status }, now.processes.filter((each) => each.status === status).length);
       behind.set(now.lateness);
+      orphans.set(now.orphans);
       if (now.oldestCheckAge !== null) oldest.set(now.oldestCheckAge);
       for (const each of [sources, failing, brokenProjects]) each.reset();
       for (const { name: source, fetchedAge, problem, broken, removed } of now.sources) {

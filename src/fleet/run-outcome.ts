@@ -183,6 +183,7 @@ function summaryOf(report: RunReport, { after, redact, timeout, now }: Summing):
         [...Map.groupBy(done, ({ action }) => action)].map(([action, { length }]) => [action, length]),
       ),
       person: after?.resources.filter(isForPerson).length ?? 0,
+      orphans: report.orphans,
       counts: Object.fromEntries([...countsOf(report)].filter(([, count]) => count > 0)),
       unknown: (after?.resources ?? [])
         .filter(({ action }) => action === 'unknown')

@@ -12,7 +12,7 @@ import { changesIn } from '../runs/planning.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import type { GuardOptions, LockOptions, PlatformOptions } from '../runs/run-options.ts';
 import { withSession } from '../runs/with-session.ts';
-import type { FreshState, State } from '../state/state.ts';
+import { type FreshState, openOrphans, type State } from '../state/state.ts';
 import type { Clock } from './clock.ts';
 import { keepDriftRequest } from './drift-request.ts';
 import type { GracefulShutdown } from './graceful-shutdown.ts';
@@ -86,6 +86,7 @@ export const NOTHING: RunOutcome = {
   plan: undefined,
   drift: [],
   missing: [],
+  orphans: 0,
   hold: undefined,
   applied: [],
   notify: undefined,
@@ -135,7 +136,7 @@ export class Reconciler {
 
   /** What is known of the run, bit by bit: a failure keeps what was found out before it. */
   async *#steps({ askedBy, triggers }: RunRequest): AsyncGenerator<Partial<RunOutcome>> {
-    const { manifests, shutdown, context, policy, address } = this.#options;
+    const { manifests, shutdown, context, policy, address, fresh } = this.#options;
     const { loaded, invalid, fetchProblem } = await manifests.refresh(shutdown.requests);
     yield { invalid, fetchProblem };
     if (loaded === undefined) {
@@ -143,16 +144,15 @@ export class Reconciler {
       return;
     }
     const { opened, version, warnings, resources } = loaded;
-    const { name, workspaceId: id } = opened.workspace;
-    yield { notify: receiversOf(opened, context) };
     yield {
-      workspace: { name: address ?? name, id },
+      notify: receiversOf(opened, context),
+      workspace: { name: address ?? opened.workspace.name, id: opened.workspace.workspaceId },
       workspaceFlag: opened.workspaceFlag,
       labels: labelsOf(resources),
       commit: version.commit,
       warnings: invalid === undefined ? warnings : [],
     };
-    const stored = await opened.state(this.#options.fresh);
+    const stored = await opened.state(fresh);
     if (opened.holder !== undefined) throw new StateLocked(opened.holder, opened.workspaceFlag);
     this.#busySince = undefined;
     const client = opened.connect(policy);
@@ -163,9 +163,9 @@ export class Reconciler {
         planRun(loaded, { state: from, client, options: policy, keepsDrift, now: context.now });
       const planned = await plan(state);
       const { document } = planned.plan;
-      const missing = missingIn(document);
+      const [missing, orphans] = [missingIn(document), openOrphans(state).length];
       this.#missing.note(missing, planned.observedAt);
-      yield { plan: document, drift: driftIn(planned.drift), missing };
+      yield { plan: document, drift: driftIn(planned.drift), missing, orphans };
       const isNeeded = changesIn(document) > 0 || hasNotes(planned, state);
       const hold = this.#hold(loaded, document);
       if (!isNeeded || hold !== undefined) {
@@ -234,11 +234,11 @@ export class Reconciler {
         ([address, result]): AppliedChange => ({ address, action: actions.get(address) ?? 'noop', result }),
       );
       const isWhole = applied.every(({ result }) => result.status === 'done');
-      const result = isWhole ? 'ok' : report.interrupted === undefined ? 'failed' : 'interrupted';
       return {
-        result,
+        result: isWhole ? 'ok' : report.interrupted === undefined ? 'failed' : 'interrupted',
         plan: { ...document, warnings: report.warnings },
         drift: driftIn(current.drift),
+        orphans: openOrphans(session.state).length,
         applied,
       };
     });

@@ -98,6 +98,8 @@ export interface RunReport {
   readonly plan: PlanDocument | undefined;
   readonly drift: readonly DriftedResource[];
   readonly missing: readonly MissingResource[];
+  /** Open ones, as the run left them. */
+  readonly orphans: number;
   readonly hold: Hold | undefined;
   readonly applied: readonly AppliedChange[];
   /** Whom the manifests in force want told. */

@@ -7,7 +7,7 @@ import { pauseText } from './run-details.ts';
 import { lasting } from './views/parts.ts';
 
 export function factsOf(
-  { lateness, oldestCheckAge, neverChecked, processes, sources }: FleetFigures,
+  { lateness, oldestCheckAge, neverChecked, orphans, processes, sources }: FleetFigures,
   now: Date,
 ): Fact[] {
   const count = (wanted: string) => processes.filter(({ status }) => status === wanted).length;
@@ -15,6 +15,7 @@ export function factsOf(
   return [
     ['Oldest check', oldestCheckAge === null ? 'none' : ago(oldestCheckAge)],
     ...(neverChecked === 0 ? [] : [['Never checked', plural(neverChecked, 'workspace')] as const]),
+    ...(orphans === 0 ? [] : [['Orphans', String(orphans)] as const]),
     ['Lateness', lasting(Math.round(lateness))],
     ['Processes', `${count('alive')} alive${count('dead') === 0 ? '' : `, ${count('dead')} dead`}`],
     ...sources.map(({ name, problem, fetchedAge, removed }): Fact => {

@@ -3,6 +3,7 @@ import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { KeptRun } from '../fleet/rows/page-rows.ts';
 import type { ShownWorkspace } from '../fleet/rows/status-rows.ts';
 import { actionWords } from '../output/action-words.ts';
+import { plural } from '../output/plural.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import { statusOf } from '../runs/status.ts';
 import type { StateDocument } from '../state/state-document.ts';
@@ -18,6 +19,7 @@ const lastSummary = z.object({
   counts: z.record(z.string(), z.number()).catch({}),
   applied: z.record(z.string(), z.number()).catch({}),
   person: z.number().catch(0),
+  orphans: z.number().catch(0),
   drift: z.array(z.string()).catch([]),
   missing: z.array(z.object({ address: z.string() })).catch([]),
   labels: z.array(z.string()).catch([]),
@@ -55,7 +57,7 @@ export function rowOf(shown: ShownWorkspace): WorkspaceRow {
 const MOST_SUMMARY = 200;
 
 function wordsOf(
-  { error, problems, counts, drift, missing, person }: LastSummary,
+  { error, problems, counts, drift, missing, person, orphans }: LastSummary,
   status: ShownWorkspace['status'],
 ): string {
   if (status === 'failed' && error !== null) return error.slice(0, MOST_SUMMARY);
@@ -65,6 +67,7 @@ function wordsOf(
     ...(missing.length === 0 ? [] : [`${missing.length} missing`]),
     ...countWords(counts, 'count'),
     ...(person === 0 ? [] : [`${person} for a person`]),
+    ...(orphans === 0 ? [] : [plural(orphans, 'orphan')]),
   ].join(', ');
 }
 

@@ -3,6 +3,7 @@ import { execPrefix } from '../fleet/addresses.ts';
 import type { FleetControl } from '../fleet/control.ts';
 import type { FleetDatabase } from '../fleet/database/fleet-database.ts';
 import {
+  enterOrphans,
   fleetVersion,
   type KeptRun,
   keptRuns,
@@ -17,6 +18,7 @@ import { shownStatuses } from '../fleet/shown-status.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import { runsIn } from '../state/history.ts';
+import { openOrphans } from '../state/state.ts';
 import { closingReasons, type StateDocument } from '../state/state-document.ts';
 import { factsOf, factsOfWorkspace, problemsOf } from './fleet-facts.ts';
 import type { CloseOrphan } from './fleet-orphans.ts';
@@ -130,7 +132,7 @@ export class FleetSource implements PageSource {
       plan,
       waiting: waiting && { id: waiting.id, madeAt: new Date(waiting.madeAt) },
       workspaceFlag: execPrefix(address),
-      orphans: state.document?.orphans.filter(({ closed }) => closed === undefined) ?? [],
+      orphans: state.document === undefined ? [] : openOrphans(state.document),
       runs: [
         ...kept.map((run) => detailOfKeptRun(run)),
         ...state.runs.filter(({ command }) => command !== 'fleet').map(detailOfPastRun),
@@ -186,13 +188,15 @@ export class FleetSource implements PageSource {
 
   async #closeOrphan({ address, of, because, by }: Omit<ActionRequest, 'action'>): Promise<void> {
     const { document } = await this.#state(address);
-    const orphan = document?.orphans.find(({ id, closed }) => id === of && closed === undefined);
+    const open = document === undefined ? [] : openOrphans(document);
+    const orphan = open.find(({ id }) => id === of);
     const reason = closingReasons.find((each) => each === because);
     if (document !== undefined && orphan !== undefined && reason !== undefined) {
       const { now, closeOrphan } = this.#options;
       const closed = { because: reason, since: now().toISOString() };
       const workspaceId = document.workspace_id;
-      if (await closeOrphan({ address, workspaceId, orphan: { ...orphan, closed }, by })) return;
+      if (await closeOrphan({ address, workspaceId, orphan: { ...orphan, closed }, by }))
+        return enterOrphans(this.#options.database, address, open.length - 1);
     }
     throw new UserError('This orphan is not on the list any more.');
   }

@@ -6,6 +6,7 @@ import type { Watch } from '../operator/watch.ts';
 import { UserError } from '../problems/user-error.ts';
 import { recordClosed } from '../runs/orphans.ts';
 import { type PastRun, pastRuns } from '../runs/past-runs.ts';
+import { openOrphans } from '../state/state.ts';
 import { closingReasons, type Orphan } from '../state/state-document.ts';
 import { CallComparisons } from './call-comparisons.ts';
 import {
@@ -153,7 +154,7 @@ export class WatchSource implements PageSource, RunObserver {
       plan: read && planAfter(read),
       waiting: undefined,
       workspaceFlag: flag,
-      orphans: orphans.filter(({ closed }) => closed === undefined),
+      orphans: openOrphans({ orphans }),
       runs: this.#runs(runs),
       stateProblem: typeof parts === 'string' ? parts : undefined,
       actions: [
@@ -203,8 +204,7 @@ export class WatchSource implements PageSource, RunObserver {
     const { watch, log, lockTimeout, now } = this.#options;
     const reason = closingReasons.find((each) => each === because);
     const { opened } = watch();
-    const { orphans } = await this.#stateParts();
-    const orphan = orphans.find(({ id, closed }) => id === of && closed === undefined);
+    const orphan = openOrphans(await this.#stateParts()).find(({ id }) => id === of);
     if (opened === undefined || orphan === undefined || reason === undefined) throw gone();
     const closed = { because: reason, since: now().toISOString() };
     const done = await recordClosed(opened, [{ ...orphan, closed }], { lockTimeout, askedBy: by });

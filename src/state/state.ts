@@ -12,6 +12,11 @@ export interface State {
   readonly orphans: readonly Orphan[];
 }
 
+/** Those that nobody has closed. */
+export function openOrphans({ orphans }: Pick<State, 'orphans'>): readonly Orphan[] {
+  return orphans.filter(({ closed }) => closed === undefined);
+}
+
 /** What a state begins with where there is none yet. */
 export interface FreshState {
   readonly lineage: string;

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import { sessionsIn, tokensOf } from '../../src/cli/fleet-page.ts';
+import { fleetStatusText } from '../../src/cli/fleet-status-text.ts';
 import { fleetControl } from '../../src/fleet/control.ts';
 import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
+import { shownWorkspaces } from '../../src/fleet/rows/status-rows.ts';
 import { addToken, listTokens, removeToken } from '../../src/fleet/rows/token-rows.ts';
 import { closingOrphans } from '../../src/page/fleet-orphans.ts';
 import { resourcesOfState } from '../../src/page/fleet-rows.ts';
@@ -10,6 +12,7 @@ import { pathOf } from '../../src/page/views/parts.ts';
 import { Secret } from '../../src/values/value.ts';
 import { agentManifest } from '../cli/workspace.ts';
 import { testFleet } from '../fleet/test-fleet.ts';
+import { plainStyle } from '../output/sample-styles.ts';
 import { freshDatabase } from '../state/backends/postgres/databases.ts';
 import { step } from '../step.ts';
 import { enterMany, listPaths } from './many-workspaces.ts';
@@ -174,9 +177,19 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     const { text } = await get(pathOf(address), cookie);
     const orphan = /close-orphan\?of=([^"]+)"/.exec(text)?.[1] ?? '';
     expect(text).toContain('Orphans (1)');
+    const told =
+      /<h2>Needs a person[\s\S]*voices\/acme:test[\s\S]*1 orphan<[\s\S]*<dt>Orphans<\/dt><dd><bdi>1</;
+    expect((await get('/')).text).toMatch(told);
+    expect((await get('/workspaces?q=acme')).text).toContain('1 orphan<');
+    const fleet = { ...(await control.status({})), unusedRules: [] };
+    const words = fleetStatusText(fleet, plainStyle(), {});
+    expect(words).toMatch(
+      /; 1 orphan; oldest check[\s\S]*acme:test +in-sync .*a step for a person;\s+1 orphan$/m,
+    );
     expect(await act(cookie, 'close-orphan', { of: orphan, because: 'deleted' })).toBe(303);
     const after = (await get(pathOf(address), cookie)).text;
     expect(after).not.toContain('Orphans (1)');
+    for (const list of ['/', '/workspaces']) expect((await get(list)).text).not.toContain('1 orphan');
     expect(after).toMatch(/orphans close<\/td>\s*<td class="by" data-title="Who">asked by <bdi>root/);
   });
   await step('a token that is removed ends its sessions', async () => {
@@ -248,6 +261,7 @@ it('shows 10,000 workspaces in pages of less than 100 kB', { timeout: 60_000 }, 
   const first = async () =>
     /<h2>Needs a person.*?<td class="name">.*?badge[^>]*>([^<]*)/s.exec((await page.ask('/')).text)?.[1];
   expect(await first()).toBe('failed');
+  expect(await shownWorkspaces(database, { limit: 1 })).toMatchObject([{ status: 'failed' }]);
   await database.ask(`UPDATE voxform_fleet.workspaces SET status = 'waiting' WHERE status = 'failed'`);
   await database.ask(
     `UPDATE voxform_fleet.workspaces SET status = 'pending', last = '{"person": 1, "counts": {"unknown": 1}}' WHERE address LIKE '%09999:%'`,

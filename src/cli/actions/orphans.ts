@@ -10,6 +10,7 @@ import {
   type RecordReads,
   recordClosed,
 } from '../../runs/orphans.ts';
+import { openOrphans } from '../../state/state.ts';
 import type { ClosingReason, Orphan } from '../../state/state-document.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag, LockFlags, PlatformFlags } from '../flags.ts';
@@ -21,8 +22,9 @@ export interface OrphansOptions extends PlatformFlags, LockFlags, JsonFlag {
 
 export async function orphans(context: Context, options: OrphansOptions): Promise<number> {
   const opened = await openWorkspace(context, { requireKey: options.check ?? false });
-  const { orphans: listed } = await opened.state();
-  const wanted = options.all ? listed : listed.filter(({ closed }) => closed === undefined);
+  const state = await opened.state();
+  const { orphans: listed } = state;
+  const wanted = options.all ? listed : openOrphans(state);
   const { log } = context;
   if (wanted.length === 0 && options.output === 'text') {
     const more = listed.length - wanted.length;
@@ -106,7 +108,7 @@ function namedBy(given: string, listed: readonly Orphan[]): readonly Orphan[] {
   const byId = listed.filter(({ id }) => id === given);
   if (byId.length > 0) return byId;
   const all = listed.filter(({ address }) => address === given);
-  const open = all.filter(({ closed }) => closed === undefined);
+  const open = openOrphans({ orphans: all });
   const meant = open.length > 0 ? open : all;
   if (meant.length === 1) return meant;
   const ids = meant.map(({ id }) => id);

@@ -138,6 +138,15 @@ export async function storedState(
   };
 }
 
+/** Corrects how many the last run found open. */
+export async function enterOrphans({ ask }: FleetStatements, address: string, open: number): Promise<void> {
+  await ask(
+    `UPDATE ${S}.workspaces SET last = last || jsonb_build_object('orphans', $2::integer) WHERE address = $1`,
+    address,
+    open,
+  );
+}
+
 /** Another text whenever a list of workspaces would look different; that workspaces were checked again shows each ten seconds. */
 export async function fleetVersion({ ask }: FleetStatements): Promise<string> {
   const [row] = await ask(

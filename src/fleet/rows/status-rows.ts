@@ -23,6 +23,8 @@ export const SHOWN = `CASE WHEN vanished_at IS NOT NULL THEN 'vanished' WHEN pau
 export const SHOWN_SINCE = `CASE ${SHOWN} WHEN 'vanished' THEN vanished_at WHEN 'paused' THEN paused_at
   WHEN 'stale' THEN checked_at + ${STALE_AFTER} * greatest(interval_ms, 1000) * interval '1 millisecond' ELSE status_since END`;
 
+const FOR_PERSON = `((last->'person')::integer > 0 OR (last->'orphans')::integer > 0)`;
+
 /** Figures of the whole fleet. Times are ISO 8601, ages are seconds. */
 export interface FleetFigures {
   readonly at: string;
@@ -33,6 +35,8 @@ export interface FleetFigures {
   readonly oldestCheckAge: number | null;
   /** Workspaces that are neither paused nor vanished, and that no run has checked yet. */
   readonly neverChecked: number;
+  /** Open ones, as the last runs found them. */
+  readonly orphans: number;
   readonly sources: readonly {
     readonly name: string;
     readonly shown: string;
@@ -65,6 +69,7 @@ export async function fleetFigures({ ask }: FleetStatements): Promise<FleetFigur
   (SELECT extract(epoch FROM now() - min(coalesce(checked_at, status_since)))::float8
     FROM ${S}.workspaces WHERE paused_at IS NULL AND vanished_at IS NULL) AS oldest,
   (SELECT count(*)::integer FROM ${S}.workspaces WHERE paused_at IS NULL AND vanished_at IS NULL AND checked_at IS NULL) AS unchecked,
+  (SELECT coalesce(sum((last->'orphans')::integer), 0)::integer FROM ${S}.workspaces) AS orphans,
   (SELECT coalesce(json_agg(json_build_object('name', name, 'shown', shown, 'commit', commit, 'fetchedAge',
     extract(epoch FROM now() - fetched_at)::float8, 'problem', problem, 'removed', ${REMOVED}, 'warnings', coalesce(warnings, '[]'),
     'broken', coalesce(broken, '[]')) ORDER BY name), '[]')
@@ -80,6 +85,7 @@ export async function fleetFigures({ ask }: FleetStatements): Promise<FleetFigur
     lateness: Number(row.lateness),
     oldestCheckAge: row.oldest === null ? null : Number(row.oldest),
     neverChecked: Number(row.unchecked),
+    orphans: Number(row.orphans),
     sources: row.sources as FleetFigures['sources'],
     processes: row.processes as FleetFigures['processes'],
   };
@@ -120,11 +126,12 @@ export interface WorkspaceFilter {
   readonly statuses?: readonly ShownStatus[] | undefined;
   readonly address?: string | undefined;
   readonly addresses?: readonly string[] | undefined;
-  /** True for those alone that have steps of a person, though nothing else is wrong. */
+  /** True for those alone that have orphans or steps of a person, though nothing else is wrong. */
   readonly isForPerson?: boolean | undefined;
   readonly limit?: number | undefined;
 }
 
+/** The most urgent first. */
 export async function shownWorkspaces(
   { ask }: FleetStatements,
   {
@@ -140,12 +147,13 @@ export async function shownWorkspaces(
   p.id AS plan_id, p.state AS plan_state, p.made_at, p.decided_by
   FROM ${S}.workspaces w LEFT JOIN ${S}.plans p ON p.address = w.address AND p.state IN ('waiting', 'approved')
   WHERE $1::text[] IS NULL OR w.address = ANY ($1)) AS s
-WHERE ($2::text[] IS NULL OR shown = ANY ($2)) AND (NOT $4 OR shown IN ('in-sync', 'pending') AND (last->'person')::integer > 0)
-ORDER BY CASE WHEN NOT $4 THEN 0 WHEN (last->'counts'->'unknown') IS NOT NULL THEN 0 WHEN shown = 'pending' THEN 1 ELSE 2 END, address LIMIT $3`,
+WHERE ($2::text[] IS NULL OR shown = ANY ($2)) AND (NOT $4 OR shown IN ('in-sync', 'pending') AND ${FOR_PERSON})
+ORDER BY array_position($5::text[], shown), last->'counts'->'unknown' IS NULL, ${FOR_PERSON} IS NOT TRUE, address LIMIT $3`,
     addresses ?? null,
     statuses ?? null,
     limit,
     isForPerson,
+    shownStatuses,
   );
   return rows.map(shownOf);
 }

@@ -15,6 +15,7 @@ const figuresOfNothing = {
   lateness: 0,
   oldestCheckAge: null,
   neverChecked: 0,
+  orphans: 0,
   sources: [],
   processes: [],
 };
