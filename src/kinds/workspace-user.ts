@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type UserRequest, userRequest, userRoles } from '../platform/records/user-records.ts';
+import { about } from '../values/described.ts';
 import { lazily } from '../values/lazily.ts';
 import type { Kind } from './kind.ts';
 import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
@@ -9,10 +10,7 @@ const spec = lazily(() =>
     email: z
       .string()
       .regex(/^\s*[^\s@]+@[^\s@]+\s*$/, { error: 'expected an e-mail address' })
-      .meta({
-        description: 'E-mail address of the user. Compared without case.',
-        examples: ['jo@example.com'],
-      }),
+      .meta(about('E-mail address of the user. Compared without case.', 'jo@example.com')),
     ...userRequest().partial().shape,
   }),
 );

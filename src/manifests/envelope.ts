@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { didYouMean } from '../problems/suggest.ts';
+import { about, described } from '../values/described.ts';
 import type { Json } from '../values/json.ts';
 import { isObject } from '../values/json.ts';
 import { type Problem, quoted } from './finding.ts';
@@ -13,48 +14,37 @@ export const API_VERSION = 'voxform/v1';
 const resourceName = z.string().regex(NAME_PATTERN, { error: NAME_RULE });
 
 /** What a manifest says about its resource rather than about the record. None of it is sent. */
-export const metadataSchema = z
-  .strictObject({
-    name: resourceName.meta({
-      description:
-        'Name of the resource in this project, unique in its kind: up to 63 lower-case letters, digits and hyphens.',
-      examples: ['support-line'],
-    }),
-    labels: z
-      .record(z.string().min(1), z.string())
-      .meta({
-        description: 'Labels for --selector. Never sent.',
-        examples: [{ team: 'support' }],
-      })
-      .optional(),
-    id: z
-      .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected the id of a record' })
-      .meta({
-        description: 'Id of an existing record to adopt instead of creating one.',
-        examples: ['01JEMV1AT0AGENT00000000001'],
-      })
-      .optional(),
-    previous_names: z
-      .array(resourceName)
-      .meta({
-        description: 'Earlier names of the resource: a rename keeps its record.',
-        examples: [['old-name']],
-      })
-      .optional(),
-    ignore_drift: z
-      .array(z.string().min(1))
-      .meta({
-        description: 'Fields of the spec that others may change on the platform, such as `tts_config.speed`.',
-        examples: [['tts_config.speed']],
-      })
-      .optional(),
-    replace: z
-      .literal('allow')
-      .describe('Allows replacing the record. The old one stays until you delete it in the dashboard.')
-      .optional(),
-  })
-  .describe('Name and settings of the resource in this project.');
+export const metadataSchema = described('Name and settings of the resource in this project.', {
+  name: resourceName.meta({
+    description:
+      'Name of the resource in this project, unique in its kind: up to 63 lower-case letters, digits and hyphens.',
+    examples: ['support-line'],
+  }),
+  labels: z
+    .record(z.string().min(1), z.string())
+    .meta(about('Labels for --selector. Never sent.', { team: 'support' }))
+    .optional(),
+  id: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected the id of a record' })
+    .meta(about('Id of an existing record to adopt instead of creating one.', '01JEMV1AT0AGENT00000000001'))
+    .optional(),
+  previous_names: z
+    .array(resourceName)
+    .meta(about('Earlier names of the resource: a rename keeps its record.', ['old-name']))
+    .optional(),
+  ignore_drift: z
+    .array(z.string().min(1))
+    .meta({
+      description: 'Fields of the spec that others may change on the platform, such as `tts_config.speed`.',
+      examples: [['tts_config.speed']],
+    })
+    .optional(),
+  replace: z
+    .literal('allow')
+    .describe('Allows replacing the record. The old one stays until you delete it in the dashboard.')
+    .optional(),
+});
 
 /** Every manifest, whatever its kind; `manifestSchema` says what the spec holds. */
 export const envelopeSchema = z.strictObject({

@@ -25,131 +25,105 @@ const importReasons = [
   'odd_answer',
 ] as const;
 
-const importing = z
-  .strictObject({
-    action: z.literal('import'),
-    address,
-    id: z.string().nullable().describe('Id of the record; null where you must look it up in the dashboard.'),
-    reason: z
-      .enum(importReasons)
-      .describe(
-        'candidate: the record may be that of the unknown create. found: import it if you find it. not_listed: the same, and the list does not show it yet. succeeded: the unknown create made it. closed: it is a closed orphan. former: it is a former record of the resource and is back on the platform. returned: the same, while another may be managed. unsaved: it was created, but the state could not be written. odd_answer: the response to its create was invalid.',
-      ),
-    instead_of: z.string().optional().describe('Id of the record that is managed now.'),
-    mentions: z.array(z.string()).optional().describe('Of a candidate: where its id was found.'),
-    agrees: z.array(z.string()).optional().describe('Of a candidate: fields that match.'),
-    differs: z.array(z.string()).optional().describe('Of a candidate: fields that differ.'),
-  })
-  .describe('Import a record.');
+function step<Action extends string, Fields extends z.ZodRawShape>(
+  action: Action,
+  description: string,
+  fields: Fields,
+) {
+  return z.strictObject({ action: z.literal(action), ...fields }).describe(description);
+}
+
+const importing = step('import', 'Import a record.', {
+  address,
+  id: z.string().nullable().describe('Id of the record; null where you must look it up in the dashboard.'),
+  reason: z
+    .enum(importReasons)
+    .describe(
+      'candidate: the record may be that of the unknown create. found: import it if you find it. not_listed: the same, and the list does not show it yet. succeeded: the unknown create made it. closed: it is a closed orphan. former: it is a former record of the resource and is back on the platform. returned: the same, while another may be managed. unsaved: it was created, but the state could not be written. odd_answer: the response to its create was invalid.',
+    ),
+  instead_of: z.string().optional().describe('Id of the record that is managed now.'),
+  mentions: z.array(z.string()).optional().describe('Of a candidate: where its id was found.'),
+  agrees: z.array(z.string()).optional().describe('Of a candidate: fields that match.'),
+  differs: z.array(z.string()).optional().describe('Of a candidate: fields that differ.'),
+});
 
 export const nextStep = z
   .discriminatedUnion('action', [
-    z
-      .strictObject({
-        action: z.literal('dashboard'),
-        instruction,
-        sets: z
-          .strictObject({
-            record: z.string().describe('Display name of the record, e.g. `+12025550120 (Front desk)`.'),
-            field: z.string().describe('The field, or the word for a link, e.g. `inbound`.'),
-            value: z.string().nullable().describe('The value, or the address of the record to link.'),
-          })
-          .optional()
-          .describe('Present if the instruction sets one field.'),
-      })
-      .describe('Do in the dashboard what the API cannot.'),
-    z
-      .strictObject({
-        action: z.literal('publish'),
-        instruction,
-        meanwhile: z.string().optional().describe('What holds until then, a clause.'),
-      })
-      .describe('Publish the draft in the dashboard.'),
+    step('dashboard', 'Do in the dashboard what the API cannot.', {
+      instruction,
+      sets: z
+        .strictObject({
+          record: z.string().describe('Display name of the record, e.g. `+12025550120 (Front desk)`.'),
+          field: z.string().describe('The field, or the word for a link, e.g. `inbound`.'),
+          value: z.string().nullable().describe('The value, or the address of the record to link.'),
+        })
+        .optional()
+        .describe('Present if the instruction sets one field.'),
+    }),
+    step('publish', 'Publish the draft in the dashboard.', {
+      instruction,
+      meanwhile: z.string().optional().describe('What holds until then, a clause.'),
+    }),
     importing,
-    z
-      .strictObject({ action: z.literal('resolve_not_created'), address })
-      .describe('Mark the unknown create as not created, if the record is not there.'),
-    z
-      .strictObject({
-        action: z.literal('recreate'),
-        address: z.string().describe('Address of the resource; `all` for every missing record.'),
-        remove_id: z.literal(true).optional().describe('Remove metadata.id from the manifest first.'),
-      })
-      .describe('Create the record again, if it was deleted.'),
-    z
-      .strictObject({ action: z.literal('replace'), address, id: z.string().nullable() })
-      .describe('Allow replacing the record, which stays active until you delete it.'),
-    z
-      .strictObject({
-        action: z.literal('release'),
-        address,
-        id: z.string(),
-        or: z
-          .enum(['correct_workspace', 'remove_id'])
-          .describe('The alternative: another workspace_id is right, or metadata.id must go.'),
-      })
-      .describe('Release the record from the state.'),
-    z
-      .strictObject({ action: z.literal('close_orphan'), id: z.string(), because: z.literal('deleted') })
-      .describe('Close the orphan, if its record was deleted.'),
-    z.strictObject({ action: z.literal('wait') }).describe('Wait until the platform shows the record again.'),
-    z
-      .strictObject({
-        action: z.literal('wait_for'),
-        address,
-        because: z
-          .enum(['missing', 'not_created', 'not_in_run'])
-          .describe(
-            'Its record is missing, does not exist yet, or does not exist yet and is not part of the run.',
-          ),
-        path: z.string().optional().describe('The only field that waits.'),
-      })
-      .describe('Nothing to do until another resource has a record.'),
-    z
-      .strictObject({ action: z.literal('resolve_first'), address })
-      .describe('Resolve the unknown create of another resource, then plan again.'),
-    z.strictObject({ action: z.literal('correct_workspace') }).describe('Correct workspace_id.'),
-    z
-      .strictObject({ action: z.literal('correct_id') })
-      .describe('Remove metadata.id, or name a record of this workspace.'),
-    z
-      .strictObject({ action: z.literal('retry_ignored'), path: z.string().describe('The field.') })
-      .describe('Change the manifest, or send the field again.'),
-    z
-      .strictObject({ action: z.literal('lift_guards'), guards: z.array(z.enum(guards)) })
-      .describe('Apply the plan although these guards stop it.'),
-    z
-      .strictObject({
-        action: z.literal('waive'),
-        rules: z.array(z.string()).describe('Names of policies.'),
-        saved_plan: z
-          .literal(true)
-          .optional()
-          .describe('Present if the plan was saved: waive them in a new one.'),
-      })
-      .describe('Lift what these policies deny, for one run.'),
-    z
-      .strictObject({
-        action: z.literal('keep_record'),
-        id: z.string(),
-        previous_name: z.string().describe('For metadata.previous_names.'),
-      })
-      .describe('If it was renamed: keep its record.'),
-    z.strictObject({ action: z.literal('save_plan') }).describe('Save a new plan.'),
-    z
-      .strictObject({ action: z.literal('select_workspace'), workspace: z.string() })
-      .describe('Apply the saved plan to its workspace.'),
-    z
-      .strictObject({ action: z.literal('unlock'), id: z.string().describe('Id of the lock.') })
-      .describe('Release the lock, if its run is gone for sure.'),
-    z
-      .strictObject({ action: z.literal('push_newer'), file: z.string() })
-      .describe('Push a newer copy of the state.'),
-    z.strictObject({ action: z.literal('allow_older_state') }).describe('Use this state all the same.'),
-    z
-      .strictObject({ action: z.literal('move_state'), from: z.string() })
-      .describe('Move the state back from there.'),
-    z.strictObject({ action: z.literal('list_addresses') }).describe('Look the address up in the state.'),
+    step('resolve_not_created', 'Mark the unknown create as not created, if the record is not there.', {
+      address,
+    }),
+    step('recreate', 'Create the record again, if it was deleted.', {
+      address: z.string().describe('Address of the resource; `all` for every missing record.'),
+      remove_id: z.literal(true).optional().describe('Remove metadata.id from the manifest first.'),
+    }),
+    step('replace', 'Allow replacing the record, which stays active until you delete it.', {
+      address,
+      id: z.string().nullable(),
+    }),
+    step('release', 'Release the record from the state.', {
+      address,
+      id: z.string(),
+      or: z
+        .enum(['correct_workspace', 'remove_id'])
+        .describe('The alternative: another workspace_id is right, or metadata.id must go.'),
+    }),
+    step('close_orphan', 'Close the orphan, if its record was deleted.', {
+      id: z.string(),
+      because: z.literal('deleted'),
+    }),
+    step('wait', 'Wait until the platform shows the record again.', {}),
+    step('wait_for', 'Nothing to do until another resource has a record.', {
+      address,
+      because: z
+        .enum(['missing', 'not_created', 'not_in_run'])
+        .describe(
+          'Its record is missing, does not exist yet, or does not exist yet and is not part of the run.',
+        ),
+      path: z.string().optional().describe('The only field that waits.'),
+    }),
+    step('resolve_first', 'Resolve the unknown create of another resource, then plan again.', { address }),
+    step('correct_workspace', 'Correct workspace_id.', {}),
+    step('correct_id', 'Remove metadata.id, or name a record of this workspace.', {}),
+    step('retry_ignored', 'Change the manifest, or send the field again.', {
+      path: z.string().describe('The field.'),
+    }),
+    step('lift_guards', 'Apply the plan although these guards stop it.', { guards: z.array(z.enum(guards)) }),
+    step('waive', 'Lift what these policies deny, for one run.', {
+      rules: z.array(z.string()).describe('Names of policies.'),
+      saved_plan: z
+        .literal(true)
+        .optional()
+        .describe('Present if the plan was saved: waive them in a new one.'),
+    }),
+    step('keep_record', 'If it was renamed: keep its record.', {
+      id: z.string(),
+      previous_name: z.string().describe('For metadata.previous_names.'),
+    }),
+    step('save_plan', 'Save a new plan.', {}),
+    step('select_workspace', 'Apply the saved plan to its workspace.', { workspace: z.string() }),
+    step('unlock', 'Release the lock, if its run is gone for sure.', {
+      id: z.string().describe('Id of the lock.'),
+    }),
+    step('push_newer', 'Push a newer copy of the state.', { file: z.string() }),
+    step('allow_older_state', 'Use this state all the same.', {}),
+    step('move_state', 'Move the state back from there.', { from: z.string() }),
+    step('list_addresses', 'Look the address up in the state.', {}),
   ])
   .describe('What to do next.');
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { didYouMean } from '../problems/suggest.ts';
+import { about, described } from '../values/described.ts';
 import { isObject } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
 
@@ -45,6 +46,12 @@ export const envForm = () =>
       .describe('Name of the environment variable.'),
   });
 
+/** Of what must not be in the project file. */
+export const secretOrEnvForm = () =>
+  z.union([secretForm(), envForm()], {
+    error: 'must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
+  });
+
 const NOT_A_URL = 'expected an http or https URL, { $env: NAME } or { $secret: NAME }';
 
 const template = lazily(() =>
@@ -64,44 +71,29 @@ const template = lazily(() =>
 );
 
 const webhookSchema = lazily(() =>
-  z
-    .strictObject({
-      url: z
-        .union([z.url({ protocol: /^https?$/, error: NOT_A_URL }), envForm(), secretForm()], {
-          error: NOT_A_URL,
-        })
-        .meta({
-          description: 'URL to send to. Use { $secret: NAME } for a secret URL.',
-          examples: [{ $secret: 'CHAT_WEBHOOK' }],
-        }),
-      secret_header: z
-        .strictObject({
-          name: z
-            .string()
-            .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, { error: 'expected the name of a header' })
-            .meta({ description: 'Name of the header, such as Authorization.', examples: ['Authorization'] }),
-          value: z
-            .union([secretForm(), envForm()], {
-              error: 'must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
-            })
-            .meta({
-              description: 'Value of the header, as { $secret: NAME } or { $env: NAME }.',
-              examples: [{ $secret: 'HOOK_HEADER' }],
-            }),
-        })
-        .describe('Header that authenticates voxform to the receiver.')
-        .optional(),
-      on: z
-        .array(z.enum(notifyEvents))
-        .min(1)
-        .meta({
-          description: 'Events to send: changes, failure, drift; default: all.',
-          examples: [['failure', 'drift']],
-        })
-        .optional(),
-      template: template().optional(),
-    })
-    .describe('A webhook that watch calls.'),
+  described('A webhook that watch calls.', {
+    url: z
+      .union([z.url({ protocol: /^https?$/, error: NOT_A_URL }), envForm(), secretForm()], {
+        error: NOT_A_URL,
+      })
+      .meta(about('URL to send to. Use { $secret: NAME } for a secret URL.', { $secret: 'CHAT_WEBHOOK' })),
+    secret_header: described('Header that authenticates voxform to the receiver.', {
+      name: z
+        .string()
+        .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, { error: 'expected the name of a header' })
+        .meta({ description: 'Name of the header, such as Authorization.', examples: ['Authorization'] }),
+      value: secretOrEnvForm().meta({
+        description: 'Value of the header, as { $secret: NAME } or { $env: NAME }.',
+        examples: [{ $secret: 'HOOK_HEADER' }],
+      }),
+    }).optional(),
+    on: z
+      .array(z.enum(notifyEvents))
+      .min(1)
+      .meta(about('Events to send: changes, failure, drift; default: all.', ['failure', 'drift']))
+      .optional(),
+    template: template().optional(),
+  }),
 );
 
 export const notifySchema = lazily(() => z.array(webhookSchema()).describe('Webhooks that watch notifies.'));

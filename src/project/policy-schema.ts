@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { described } from '../values/described.ts';
 import type { Immutable } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
 
@@ -89,12 +90,10 @@ export const policiesSchema = lazily(() =>
 
 /** The file that `--policy` names. */
 export const policyFileSchema = lazily(() =>
-  z
-    .strictObject({
-      version: z.literal(1).describe('Format of this file.').optional(),
-      policies: policiesSchema(),
-    })
-    .describe('Rules that manifests and plans must keep, whatever their repository says.'),
+  described('Rules that manifests and plans must keep, whatever their repository says.', {
+    version: z.literal(1).describe('Format of this file.').optional(),
+    policies: policiesSchema(),
+  }),
 );
 
 export type Policy = Immutable<z.infer<ReturnType<typeof policySchema>>>;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { settingForms } from '../manifests/setting-forms.ts';
 import { MOST_GIVEN } from '../platform/concurrency-limit.ts';
 import { stateSchema } from '../state/state-place.ts';
+import { about, described } from '../values/described.ts';
 import { isObject } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
 import { notifySchema } from './notify-schema.ts';
@@ -15,10 +16,7 @@ export const baseUrlSchema = lazily(() =>
     .refine((text) => !URL.canParse(text) || isBare(new URL(text)), {
       error: 'expected a URL without user name, query and fragment',
     })
-    .meta({
-      description: 'Base address of the platform, or { $env: NAME }.',
-      examples: ['https://api.example.com'],
-    })
+    .meta(about('Base address of the platform, or { $env: NAME }.', 'https://api.example.com'))
     .register(settingForms, { forms: ['$env'] }),
 );
 
@@ -30,10 +28,7 @@ export const workspaceIdSchema = lazily(() =>
   z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected the id of a workspace' })
-    .meta({
-      description: 'Id of the workspace on the platform, or { $env: NAME }.',
-      examples: ['01JEMV1AT0RW0RKSPACE000001'],
-    })
+    .meta(about('Id of the workspace on the platform, or { $env: NAME }.', '01JEMV1AT0RW0RKSPACE000001'))
     .register(settingForms, { forms: ['$env'] }),
 );
 
@@ -51,53 +46,48 @@ const apiKey = () =>
 const anyObject = () => z.record(z.string(), z.json()).register(settingForms, { forms: ['any'] });
 
 const workspaceSchema = (has: Sections) =>
-  z
-    .strictObject({
-      base_url: baseUrlSchema(),
-      workspace_id: workspaceIdSchema(),
-      api_key: apiKey(),
-      vars: z
-        .record(z.string(), z.json().register(settingForms, { forms: ['any'] }))
-        .meta({
-          description: 'Values for { $var: name } in manifests; they may be value forms.',
-          examples: [{ company: 'Acme' }],
-        })
-        .optional(),
-      patches: z
-        .record(z.string(), anyObject())
-        .meta({
-          description:
-            'Changes to specs in this workspace, by address, such as Agent/support-line. null removes a field.',
-          examples: [{ 'Kind/name': { llm_config: { temperature: 0.2 } } }],
-        })
-        .optional(),
-      skip: z
-        .array(z.string().min(1))
-        .meta({
-          description: 'Addresses of resources that this workspace skips; * matches any name.',
-          examples: [['Kind/name', 'Kind/*']],
-        })
-        .optional(),
-      secrets_dir: z
-        .string()
-        .min(1)
-        .meta({
-          description: 'Folder with one file per secret, read if no environment variable has that name.',
-          examples: ['/run/secrets/voxform'],
-        })
-        .optional(),
-      ca_file: z
-        .string()
-        .min(1)
-        .meta({
-          description:
-            'PEM file of additional CA certificates, relative to the project, such as those of a proxy.',
-          examples: ['certificates/company.pem'],
-        })
-        .optional(),
-      state: has('state', stateSchema).optional(),
-    })
-    .describe('One workspace of the platform.');
+  described('One workspace of the platform.', {
+    base_url: baseUrlSchema(),
+    workspace_id: workspaceIdSchema(),
+    api_key: apiKey(),
+    vars: z
+      .record(z.string(), z.json().register(settingForms, { forms: ['any'] }))
+      .meta(about('Values for { $var: name } in manifests; they may be value forms.', { company: 'Acme' }))
+      .optional(),
+    patches: z
+      .record(z.string(), anyObject())
+      .meta({
+        description:
+          'Changes to specs in this workspace, by address, such as Agent/support-line. null removes a field.',
+        examples: [{ 'Kind/name': { llm_config: { temperature: 0.2 } } }],
+      })
+      .optional(),
+    skip: z
+      .array(z.string().min(1))
+      .meta({
+        description: 'Addresses of resources that this workspace skips; * matches any name.',
+        examples: [['Kind/name', 'Kind/*']],
+      })
+      .optional(),
+    secrets_dir: z
+      .string()
+      .min(1)
+      .meta({
+        description: 'Folder with one file per secret, read if no environment variable has that name.',
+        examples: ['/run/secrets/voxform'],
+      })
+      .optional(),
+    ca_file: z
+      .string()
+      .min(1)
+      .meta({
+        description:
+          'PEM file of additional CA certificates, relative to the project, such as those of a proxy.',
+        examples: ['certificates/company.pem'],
+      })
+      .optional(),
+    state: has('state', stateSchema).optional(),
+  });
 
 const limitsSchema = lazily(() =>
   z
@@ -129,17 +119,11 @@ const guardsSchema = lazily(() =>
         .number()
         .min(0)
         .max(100)
-        .meta({
-          description: 'Largest share of the resources that one apply may change; default: 50.',
-          examples: [50],
-        }),
+        .meta(about('Largest share of the resources that one apply may change; default: 50.', 50)),
       min_resources: z
         .int()
         .min(0)
-        .meta({
-          description: 'Resources in the state from which the guard applies; default: 10.',
-          examples: [10],
-        }),
+        .meta(about('Resources in the state from which the guard applies; default: 10.', 10)),
     })
     .partial()
     .describe('Guards against unexpectedly large changes.'),

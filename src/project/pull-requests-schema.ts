@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { isRefName } from '../git/git-address.ts';
 import { hostNames } from '../hosting/index.ts';
+import { about } from '../values/described.ts';
 import { lazily } from '../values/lazily.ts';
-import { envForm, secretForm } from './notify-schema.ts';
+import { secretOrEnvForm } from './notify-schema.ts';
 
 const MISNAMED = /\{(?!(?:workspace|project)\})[^{}]*\}/;
 
@@ -22,10 +23,7 @@ export const pullRequestsSchema = lazily(() =>
       repository: z
         .string()
         .min(1)
-        .meta({
-          description: 'Repository on the host; default: by the address of the remote origin.',
-          examples: ['acme/voices'],
-        }),
+        .meta(about('Repository on the host; default: by the address of the remote origin.', 'acme/voices')),
       base: z
         .string()
         .refine(isRefName, { error: 'expected the name of a branch' })
@@ -56,14 +54,10 @@ export const pullRequestsSchema = lazily(() =>
             'Title of a request, with {workspace} and {project}; default: Accept drift of {workspace}.',
           examples: ['Accept drift of {workspace}'],
         }),
-      token: z
-        .union([secretForm(), envForm()], {
-          error: 'must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
-        })
-        .meta({
-          description: 'Token for the API; default: { $secret: GITHUB_TOKEN } or { $secret: GITLAB_TOKEN }.',
-          examples: [{ $secret: 'GITHUB_TOKEN' }],
-        }),
+      token: secretOrEnvForm().meta({
+        description: 'Token for the API; default: { $secret: GITHUB_TOKEN } or { $secret: GITLAB_TOKEN }.',
+        examples: [{ $secret: 'GITHUB_TOKEN' }],
+      }),
     })
     .partial()
     .describe('Pull or merge requests that accept drift.'),

@@ -2,46 +2,40 @@ import { createRequire } from 'node:module';
 import type { Cron } from 'croner';
 import { z } from 'zod';
 import { attempt } from '../problems/attempt.ts';
+import { about, described } from '../values/described.ts';
 import { lazily } from '../values/lazily.ts';
 import { durationSeconds, durationSetting } from './duration.ts';
 
 const windowSchema = lazily(() =>
-  z
-    .strictObject({
-      cron: z
-        .string()
-        .meta({
-          description: 'When the window opens: minute, hour, day, month, weekday, such as "0 22 * * 1-5".',
-          examples: ['0 22 * * 1-5'],
-        })
-        .refine(isCron, { error: 'expected minute, hour, day, month and weekday, such as "0 22 * * 1-5"' })
-        .refine((text) => !isCron(text) || everFires(text), { error: 'this day never occurs' }),
-      time_zone: z
-        .string()
-        .meta({
-          description: 'Time zone of the cron expression, such as Europe/Berlin; default: UTC.',
-          examples: ['Europe/Berlin'],
-        })
-        .refine(isTimeZone, { error: 'expected the name of a time zone, such as Europe/Berlin' })
-        .optional(),
-      duration: durationSetting().meta({
-        description: 'How long the window stays open, such as 30m or 6h.',
-        examples: ['6h'],
-      }),
-    })
-    .describe('A window in which watch may apply.'),
+  described('A window in which watch may apply.', {
+    cron: z
+      .string()
+      .meta({
+        description: 'When the window opens: minute, hour, day, month, weekday, such as "0 22 * * 1-5".',
+        examples: ['0 22 * * 1-5'],
+      })
+      .refine(isCron, { error: 'expected minute, hour, day, month and weekday, such as "0 22 * * 1-5"' })
+      .refine((text) => !isCron(text) || everFires(text), { error: 'this day never occurs' }),
+    time_zone: z
+      .string()
+      .meta({
+        description: 'Time zone of the cron expression, such as Europe/Berlin; default: UTC.',
+        examples: ['Europe/Berlin'],
+      })
+      .refine(isTimeZone, { error: 'expected the name of a time zone, such as Europe/Berlin' })
+      .optional(),
+    duration: durationSetting().meta(about('How long the window stays open, such as 30m or 6h.', '6h')),
+  }),
 );
 
 export const watchSchema = lazily(() =>
-  z
-    .strictObject({
-      windows: z
-        .array(windowSchema())
-        .min(1)
-        .describe('Windows in which watch may apply; outside them it only reports. Default: always.')
-        .optional(),
-    })
-    .describe('Settings of watch.'),
+  described('Settings of watch.', {
+    windows: z
+      .array(windowSchema())
+      .min(1)
+      .describe('Windows in which watch may apply; outside them it only reports. Default: always.')
+      .optional(),
+  }),
 );
 
 /** A time in which changes may be applied. */

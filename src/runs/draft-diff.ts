@@ -15,6 +15,7 @@ import { PlatformError } from '../platform/platform-error.ts';
 import { foreignRecord } from '../platform/workspace-check.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { State } from '../state/state.ts';
+import { described } from '../values/described.ts';
 import { type Immutable, type Json, mapParts } from '../values/json.ts';
 import { VERSION } from '../version.ts';
 
@@ -24,33 +25,31 @@ import { VERSION } from '../version.ts';
 
 export const DRAFT_DIFF_FORMAT_VERSION = 1;
 
-export const draftDiffDocument = z
-  .strictObject({
-    format_version: z.literal(DRAFT_DIFF_FORMAT_VERSION),
-    voxform_version: z.string(),
-    workspace: z.string(),
-    workspace_id: z.string(),
-    address: z.string(),
-    kind: z.string(),
-    id: z.string(),
-    updated_at: z.string().nullable().describe('When the draft was changed last; null if not shown.'),
-    published: z
-      .strictObject({
-        version: z.int().nullable().describe('Null if the platform does not show it.'),
-        published_at: z.string().nullable(),
-      })
-      .nullable()
-      .describe('The latest published version; null if there is none.'),
-    changes: z
-      .array(plannedChange)
-      .describe(
-        'Fields that publishing would change, from the version to the draft; empty if nothing is published.',
-      ),
-    unknown: z
-      .array(z.string())
-      .describe('Fields that cannot be compared, because the platform does not show them on one side.'),
-  })
-  .describe('What publishing a draft would change');
+export const draftDiffDocument = described('What publishing a draft would change', {
+  format_version: z.literal(DRAFT_DIFF_FORMAT_VERSION),
+  voxform_version: z.string(),
+  workspace: z.string(),
+  workspace_id: z.string(),
+  address: z.string(),
+  kind: z.string(),
+  id: z.string(),
+  updated_at: z.string().nullable().describe('When the draft was changed last; null if not shown.'),
+  published: z
+    .strictObject({
+      version: z.int().nullable().describe('Null if the platform does not show it.'),
+      published_at: z.string().nullable(),
+    })
+    .nullable()
+    .describe('The latest published version; null if there is none.'),
+  changes: z
+    .array(plannedChange)
+    .describe(
+      'Fields that publishing would change, from the version to the draft; empty if nothing is published.',
+    ),
+  unknown: z
+    .array(z.string())
+    .describe('Fields that cannot be compared, because the platform does not show them on one side.'),
+});
 
 export type DraftDiffDocument = Immutable<z.infer<typeof draftDiffDocument>>;
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { planDocument } from '../engine/plan/plan-schema.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
+import { described } from '../values/described.ts';
 import type { Immutable } from '../values/json.ts';
 
 /*
@@ -20,23 +21,19 @@ export const diagnosticSchema = z.strictObject({
   path: z.string().optional().describe('The path inside the manifest.'),
 });
 
-const workspaceFailure = z
-  .strictObject({
-    workspace: z.string(),
-    message: z.string().describe('Error message.'),
-    hint: z.string().optional().describe('Hint for fixing it.'),
-    diagnostics: z.array(diagnosticSchema).optional().describe('Diagnostics of invalid manifests.'),
-  })
-  .describe('A workspace that could not be planned.');
+const workspaceFailure = described('A workspace that could not be planned.', {
+  workspace: z.string(),
+  message: z.string().describe('Error message.'),
+  hint: z.string().optional().describe('Hint for fixing it.'),
+  diagnostics: z.array(diagnosticSchema).optional().describe('Diagnostics of invalid manifests.'),
+});
 
-export const plansDocument = z
-  .strictObject({
-    format_version: z.literal(PLANS_FORMAT_VERSION),
-    voxform_version: z.string(),
-    plans: z.array(planDocument).describe('One per workspace, in the order of the run.'),
-    failures: z.array(workspaceFailure),
-  })
-  .describe('The plans of several workspaces');
+export const plansDocument = described('The plans of several workspaces', {
+  format_version: z.literal(PLANS_FORMAT_VERSION),
+  voxform_version: z.string(),
+  plans: z.array(planDocument).describe('One per workspace, in the order of the run.'),
+  failures: z.array(workspaceFailure),
+});
 
 export interface WorkspaceFailure {
   readonly workspace: string;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Address, kindOf } from '../manifests/resource.ts';
+import { described } from '../values/described.ts';
 import type { Immutable, Json } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
 
@@ -13,97 +14,89 @@ export const STATE_FORMAT_VERSION = 2;
 const leaves = lazily(() => z.record(z.string(), z.unknown() as z.ZodType<Json>));
 
 export const resourceEntry = lazily(() =>
-  z
-    .strictObject({
-      id: z.string().min(1).describe("The record's id on the platform."),
-      adopted: z.literal(true).optional().describe('Present for a record that voxform adopted.'),
-      recorded: leaves().describe('Values last sent, by path; references as ids, secrets as fingerprints.'),
-      observed: leaves().describe(
-        'Values shown right after the last apply, by path, where they differ from the recorded ones.',
-      ),
-      unobserved: z
-        .array(z.string())
-        .describe('Recorded paths that the platform has not shown since the last apply.'),
-      not_applied: z
-        .array(z.string())
-        .optional()
-        .describe('Recorded paths whose update the platform ignored; absent if there are none.'),
-      missing_since: z
-        .string()
-        .optional()
-        .describe('ISO 8601. Present while the record is missing from the platform.'),
-    })
-    .describe('A managed record.'),
+  described('A managed record.', {
+    id: z.string().min(1).describe("The record's id on the platform."),
+    adopted: z.literal(true).optional().describe('Present for a record that voxform adopted.'),
+    recorded: leaves().describe('Values last sent, by path; references as ids, secrets as fingerprints.'),
+    observed: leaves().describe(
+      'Values shown right after the last apply, by path, where they differ from the recorded ones.',
+    ),
+    unobserved: z
+      .array(z.string())
+      .describe('Recorded paths that the platform has not shown since the last apply.'),
+    not_applied: z
+      .array(z.string())
+      .optional()
+      .describe('Recorded paths whose update the platform ignored; absent if there are none.'),
+    missing_since: z
+      .string()
+      .optional()
+      .describe('ISO 8601. Present while the record is missing from the platform.'),
+  }),
 );
 
 export const pendingCreate = lazily(() =>
-  z
-    .strictObject({
-      since: z.string().describe('When the request was sent, ISO 8601.'),
-      natural_key: z
-        .string()
-        .optional()
-        .describe("The natural key that identifies the record in the platform's lists."),
-      recorded: leaves().describe('Values in the request.'),
-      replaces: z.string().optional().describe('Id of the record that the new one replaces.'),
-    })
-    .describe('An unknown create: the record may or may not exist.'),
+  described('An unknown create: the record may or may not exist.', {
+    since: z.string().describe('When the request was sent, ISO 8601.'),
+    natural_key: z
+      .string()
+      .optional()
+      .describe("The natural key that identifies the record in the platform's lists."),
+    recorded: leaves().describe('Values in the request.'),
+    replaces: z.string().optional().describe('Id of the record that the new one replaces.'),
+  }),
 );
 
 export const closingReasons = ['deleted', 'handed-over', 'kept'] as const;
 
 export const orphan = lazily(() =>
-  z
-    .strictObject({
-      kind: z.string(),
-      id: z.string().min(1),
-      address: z.string().describe('The former address.'),
-      natural_key: z
-        .string()
-        .optional()
-        .describe(
-          "The natural key that identifies the record in the platform's lists; absent if it was not recorded.",
-        ),
-      reason: z
-        .enum(['forgotten', 'replaced', 'removed', 'gone'])
-        .describe(
-          'Why it is no longer managed: no manifest declares it, it was replaced, a person released it, or it was missing from the platform.',
-        ),
-      since: z.string().describe('ISO 8601.'),
-      closed: z
-        .strictObject({
-          because: z.enum(closingReasons).describe('It was deleted, handed over, or kept on purpose.'),
-          since: z.string().describe('ISO 8601.'),
-        })
-        .optional()
-        .describe('Present once the orphan is closed.'),
-    })
-    .describe('A record that voxform no longer manages and that may still exist.'),
+  described('A record that voxform no longer manages and that may still exist.', {
+    kind: z.string(),
+    id: z.string().min(1),
+    address: z.string().describe('The former address.'),
+    natural_key: z
+      .string()
+      .optional()
+      .describe(
+        "The natural key that identifies the record in the platform's lists; absent if it was not recorded.",
+      ),
+    reason: z
+      .enum(['forgotten', 'replaced', 'removed', 'gone'])
+      .describe(
+        'Why it is no longer managed: no manifest declares it, it was replaced, a person released it, or it was missing from the platform.',
+      ),
+    since: z.string().describe('ISO 8601.'),
+    closed: z
+      .strictObject({
+        because: z.enum(closingReasons).describe('It was deleted, handed over, or kept on purpose.'),
+        since: z.string().describe('ISO 8601.'),
+      })
+      .optional()
+      .describe('Present once the orphan is closed.'),
+  }),
 );
 
 export const stateDocument = lazily(() =>
-  z
-    .strictObject({
-      format_version: z.literal(STATE_FORMAT_VERSION),
-      voxform_version: z.string().describe('The voxform version that wrote the file.'),
-      lineage: z.string().min(1).describe('Unique to this state and its successors.'),
-      serial: z.int().min(0).describe('Rises with each write of this document.'),
-      workspace_id: z.string().min(1),
-      salt: z.string().min(1).describe('Key of the fingerprints of secret values.'),
-      resources: z.record(z.string(), resourceEntry()).describe('By address.'),
-      pending: z.record(z.string(), z.lazy(pendingCreate)).describe('By address.'),
-      orphans: z.array(z.lazy(orphan)),
-      write: z
-        .string()
-        .describe(
-          'Unique to each write, so that two states with the same serial conflict in Git; empty if read from format 1.',
-        ),
-      write_digest: z
-        .string()
-        .regex(/^sha256:[0-9a-f]{64}$/)
-        .describe('SHA-256 of the document as written, up to the comma before this key.'),
-    })
-    .describe('The state of one workspace'),
+  described('The state of one workspace', {
+    format_version: z.literal(STATE_FORMAT_VERSION),
+    voxform_version: z.string().describe('The voxform version that wrote the file.'),
+    lineage: z.string().min(1).describe('Unique to this state and its successors.'),
+    serial: z.int().min(0).describe('Rises with each write of this document.'),
+    workspace_id: z.string().min(1),
+    salt: z.string().min(1).describe('Key of the fingerprints of secret values.'),
+    resources: z.record(z.string(), resourceEntry()).describe('By address.'),
+    pending: z.record(z.string(), z.lazy(pendingCreate)).describe('By address.'),
+    orphans: z.array(z.lazy(orphan)),
+    write: z
+      .string()
+      .describe(
+        'Unique to each write, so that two states with the same serial conflict in Git; empty if read from format 1.',
+      ),
+    write_digest: z
+      .string()
+      .regex(/^sha256:[0-9a-f]{64}$/)
+      .describe('SHA-256 of the document as written, up to the comma before this key.'),
+  }),
 );
 
 /** What earlier versions wrote; the next write makes it the present format. */

@@ -1,55 +1,48 @@
 import { z } from 'zod';
 import { guards, nextStep } from '../../problems/next-step.ts';
+import { described } from '../../values/described.ts';
 import { jsonValue } from '../../values/json.ts';
 import { actions, PLAN_FORMAT_VERSION } from './plan-actions.ts';
 
 /* Apart from what every plan uses: to make these schemas takes a part of the start. */
 
-const leafValue = jsonValue;
+/** A mark that is there or absent. */
+const present = (description: string) => z.literal(true).optional().describe(description);
 
-export const plannedChange = z
-  .strictObject({
-    path: z.string().describe('The field, e.g. `prompt_config.prompt`.'),
-    before: leafValue
-      .optional()
-      .describe('The current value; absent for a create, for a sensitive change, and if it is not known.'),
-    after: leafValue
-      .optional()
-      .describe(
-        'The planned value; absent for a sensitive change. `{ "unknown_until_apply": address }` stands for the id of a record not yet created.',
-      ),
-    cause: z
-      .enum(['manifest', 'drift', 'both'])
-      .describe('What changed: the manifest, the platform, or both.'),
-    verified: z
-      .boolean()
-      .describe('False if the platform does not show the field: `before` is the value last sent.'),
-    sensitive: z.boolean().describe('True for a secret.'),
-    manual: z
-      .literal(true)
-      .optional()
-      .describe('Present for a manual step: the API cannot make this change.'),
-    not_applied: z
-      .literal(true)
-      .optional()
-      .describe('Present when it was sent before and the platform ignored it.'),
-    names: z
-      .record(z.string(), z.string())
-      .optional()
-      .describe('Of ids in `before` and `after`: the address of the record, or its name on the platform.'),
-    referents: z
-      .array(z.string())
-      .optional()
-      .describe('Present when the manifest is unchanged and a resource it refers to has a new record.'),
-    fingerprints: z
-      .strictObject({ before: z.string().optional(), after: z.string().optional() })
-      .optional()
-      .describe('Of a sensitive change: equal fingerprints mean equal secrets.'),
-  })
-  .describe('One field that differs.');
+/** A list that is absent where it would be empty. */
+const texts = (description: string) => z.array(z.string()).optional().describe(description);
 
-export const plannedRoute = z
-  .strictObject({
+export const plannedChange = described('One field that differs.', {
+  path: z.string().describe('The field, e.g. `prompt_config.prompt`.'),
+  before: jsonValue
+    .optional()
+    .describe('The current value; absent for a create, for a sensitive change, and if it is not known.'),
+  after: jsonValue
+    .optional()
+    .describe(
+      'The planned value; absent for a sensitive change. `{ "unknown_until_apply": address }` stands for the id of a record not yet created.',
+    ),
+  cause: z.enum(['manifest', 'drift', 'both']).describe('What changed: the manifest, the platform, or both.'),
+  verified: z
+    .boolean()
+    .describe('False if the platform does not show the field: `before` is the value last sent.'),
+  sensitive: z.boolean().describe('True for a secret.'),
+  manual: present('Present for a manual step: the API cannot make this change.'),
+  not_applied: present('Present when it was sent before and the platform ignored it.'),
+  names: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe('Of ids in `before` and `after`: the address of the record, or its name on the platform.'),
+  referents: texts('Present when the manifest is unchanged and a resource it refers to has a new record.'),
+  fingerprints: z
+    .strictObject({ before: z.string().optional(), after: z.string().optional() })
+    .optional()
+    .describe('Of a sensitive change: equal fingerprints mean equal secrets.'),
+});
+
+export const plannedRoute = described(
+  'A record that is linked to another, e.g. a phone number to an agent.',
+  {
     kind: z.string(),
     id: z
       .string()
@@ -58,141 +51,120 @@ export const plannedRoute = z
     address: z.string().nullable().describe('Address of that record; null if it is not managed.'),
     label: z.string().describe('Display name, e.g. `+12025550120 (Front desk)`.'),
     ways: z.array(z.string()).describe('How it is linked now, e.g. `inbound`.'),
-    coming: z.array(z.string()).optional().describe('Links that a manual step in this plan adds.'),
-    leaving: z.array(z.string()).optional().describe('Links that a manual step in this plan removes.'),
-  })
-  .describe('A record that is linked to another, e.g. a phone number to an agent.');
+    coming: texts('Links that a manual step in this plan adds.'),
+    leaving: texts('Links that a manual step in this plan removes.'),
+  },
+);
 
-export const plannedResource = z
-  .strictObject({
-    address: z.string(),
-    kind: z.string(),
-    action: z.enum(actions),
-    id: z.string().nullable().describe('Id of the record; null before it is created.'),
-    source: z
-      .strictObject({ file: z.string(), line: z.int() })
-      .nullable()
-      .describe('Where it is declared; null if no manifest declares it any more.'),
-    reason: z.string().describe('Why this action, in one sentence.'),
-    changes: z.array(plannedChange),
-    adopted: z.literal(true).optional().describe('Present when an existing record is adopted.'),
-    missing: z
-      .literal(true)
-      .optional()
-      .describe('Present when the record is missing from the platform and this plan does not recreate it.'),
-    missing_since: z.string().optional().describe('ISO 8601: when a run first found the record missing.'),
-    recreates: z
-      .string()
-      .optional()
-      .describe('Of a create: id of the missing record that it replaces (--allow-recreate).'),
-    previous_address: z.string().optional().describe('The address before a rename.'),
-    steps: z.array(nextStep).optional().describe('What to do next.'),
-    unverified: z
-      .array(z.string())
-      .optional()
-      .describe('Managed fields that the platform does not show; compared with the values last sent.'),
-    not_applied: z
-      .array(z.string())
-      .optional()
-      .describe('Fields that were sent and that the platform ignored: not in sync, and not resent.'),
-    depends_on: z.array(z.string()).describe('Addresses that must be applied first.'),
-    desired: z
-      .record(z.string(), leafValue)
-      .optional()
-      .describe('The desired values, by path, in the forms of a manifest.'),
-    left_out: z
-      .record(z.string(), z.array(z.string()))
-      .optional()
-      .describe('By field: ids of missing records that the update omits.'),
-    labels: z.record(z.string(), z.string()).optional().describe('metadata.labels, if there are any.'),
-    ignore_drift: z
-      .array(z.string())
-      .optional()
-      .describe('Fields under metadata.ignore_drift: sent only when the manifest changes them.'),
-    notices: z.array(z.string()).optional().describe('Notes on the record, one clause each.'),
-    released: z.array(z.string()).optional().describe('Fields that left the manifest.'),
-    routes: z
-      .array(plannedRoute)
-      .optional()
-      .describe('Records linked to this one, as the platform showed them; absent if they were not read.'),
-    observed_digest: z.string().optional().describe('Digest of the record that the plan was made from.'),
-  })
-  .describe('The planned action of one resource.');
+export const plannedResource = described('The planned action of one resource.', {
+  address: z.string(),
+  kind: z.string(),
+  action: z.enum(actions),
+  id: z.string().nullable().describe('Id of the record; null before it is created.'),
+  source: z
+    .strictObject({ file: z.string(), line: z.int() })
+    .nullable()
+    .describe('Where it is declared; null if no manifest declares it any more.'),
+  reason: z.string().describe('Why this action, in one sentence.'),
+  changes: z.array(plannedChange),
+  adopted: present('Present when an existing record is adopted.'),
+  missing: present(
+    'Present when the record is missing from the platform and this plan does not recreate it.',
+  ),
+  missing_since: z.string().optional().describe('ISO 8601: when a run first found the record missing.'),
+  recreates: z
+    .string()
+    .optional()
+    .describe('Of a create: id of the missing record that it replaces (--allow-recreate).'),
+  previous_address: z.string().optional().describe('The address before a rename.'),
+  steps: z.array(nextStep).optional().describe('What to do next.'),
+  unverified: texts('Managed fields that the platform does not show; compared with the values last sent.'),
+  not_applied: texts('Fields that were sent and that the platform ignored: not in sync, and not resent.'),
+  depends_on: z.array(z.string()).describe('Addresses that must be applied first.'),
+  desired: z
+    .record(z.string(), jsonValue)
+    .optional()
+    .describe('The desired values, by path, in the forms of a manifest.'),
+  left_out: z
+    .record(z.string(), z.array(z.string()))
+    .optional()
+    .describe('By field: ids of missing records that the update omits.'),
+  labels: z.record(z.string(), z.string()).optional().describe('metadata.labels, if there are any.'),
+  ignore_drift: texts('Fields under metadata.ignore_drift: sent only when the manifest changes them.'),
+  notices: texts('Notes on the record, one clause each.'),
+  released: texts('Fields that left the manifest.'),
+  routes: z
+    .array(plannedRoute)
+    .optional()
+    .describe('Records linked to this one, as the platform showed them; absent if they were not read.'),
+  observed_digest: z.string().optional().describe('Digest of the record that the plan was made from.'),
+});
 
 const planWarning = z.strictObject({
   address: z.string().nullable(),
   message: z.string(),
   next: z.array(nextStep).optional().describe('What to do about it.'),
-  may_erase: z
-    .array(z.string())
-    .optional()
-    .describe(
-      'Fields that the update may erase: neither declared nor shown. Secrets first, then what is hard to restore.',
-    ),
+  may_erase: texts(
+    'Fields that the update may erase: neither declared nor shown. Secrets first, then what is hard to restore.',
+  ),
 });
 
-export const violation = z
-  .strictObject({
-    rule: z.string().describe('Name of the rule.'),
-    policy_file: z.string().describe('The file that has the rule.'),
-    id: z
-      .string()
-      .describe('Equal for the same rule and the same resource: what a waiver in a saved plan is bound to.'),
-    severity: z.enum(['deny', 'warn']).describe('deny stops apply.'),
-    address: z.string(),
-    message: z.string(),
-    source: z
-      .strictObject({ file: z.string(), line: z.int(), column: z.int().optional() })
-      .nullable()
-      .describe('The field that the rule objects to, or else the manifest; null if no manifest declares it.'),
-    path: z.string().optional().describe('The field, e.g. `spec.llm_config.model`.'),
-    waivable: z.literal(false).optional().describe('Present if --waive does not lift the rule.'),
-    waived: z.string().optional().describe('Present if --waive lifts it: the reason given.'),
-  })
-  .describe('A resource that a policy objects to.');
+export const violation = described('A resource that a policy objects to.', {
+  rule: z.string().describe('Name of the rule.'),
+  policy_file: z.string().describe('The file that has the rule.'),
+  id: z
+    .string()
+    .describe('Equal for the same rule and the same resource: what a waiver in a saved plan is bound to.'),
+  severity: z.enum(['deny', 'warn']).describe('deny stops apply.'),
+  address: z.string(),
+  message: z.string(),
+  source: z
+    .strictObject({ file: z.string(), line: z.int(), column: z.int().optional() })
+    .nullable()
+    .describe('The field that the rule objects to, or else the manifest; null if no manifest declares it.'),
+  path: z.string().optional().describe('The field, e.g. `spec.llm_config.model`.'),
+  waivable: z.literal(false).optional().describe('Present if --waive does not lift the rule.'),
+  waived: z.string().optional().describe('Present if --waive lifts it: the reason given.'),
+});
 
-export const planDocument = z
-  .strictObject({
-    format_version: z.literal(PLAN_FORMAT_VERSION),
-    voxform_version: z.string(),
-    workspace: z.string(),
-    workspace_id: z.string(),
-    base_url: z.string(),
-    state: z
-      .strictObject({
-        lineage: z.string(),
-        serial: z.int(),
-        salt: z.string().describe('Key of the fingerprints of secret values.'),
-      })
-      .describe('The state that the plan was made from.'),
-    refreshed: z
-      .boolean()
-      .describe('False if the records were not read (--no-refresh): the plan is from the state alone.'),
-    summary: z
-      .strictObject(
-        Object.fromEntries(actions.map((action) => [action, z.int()])) as Record<
-          (typeof actions)[number],
-          z.ZodInt
-        >,
-      )
-      .describe('How many resources each action has.'),
-    secrets: z
-      .record(z.string(), z.string())
-      .describe('Fingerprints of the secrets that apply sends, by name.'),
-    resources: z.array(plannedResource).describe('By address.'),
-    guards: z
-      .array(
-        z.strictObject({
-          guard: z.enum(guards).describe('The guard that stops it.'),
-          message: z.string(),
-        }),
-      )
-      .describe('Guards that stop apply.'),
-    violations: z
-      .array(violation)
-      .optional()
-      .describe('What policies object to; absent if there are no policies.'),
-    warnings: z.array(planWarning),
-    digest: z.string().optional().describe('Digest of everything else in the plan, to detect edits.'),
-  })
-  .describe('A voxform plan');
+export const planDocument = described('A voxform plan', {
+  format_version: z.literal(PLAN_FORMAT_VERSION),
+  voxform_version: z.string(),
+  workspace: z.string(),
+  workspace_id: z.string(),
+  base_url: z.string(),
+  state: described('The state that the plan was made from.', {
+    lineage: z.string(),
+    serial: z.int(),
+    salt: z.string().describe('Key of the fingerprints of secret values.'),
+  }),
+  refreshed: z
+    .boolean()
+    .describe('False if the records were not read (--no-refresh): the plan is from the state alone.'),
+  summary: z
+    .strictObject(
+      Object.fromEntries(actions.map((action) => [action, z.int()])) as Record<
+        (typeof actions)[number],
+        z.ZodInt
+      >,
+    )
+    .describe('How many resources each action has.'),
+  secrets: z
+    .record(z.string(), z.string())
+    .describe('Fingerprints of the secrets that apply sends, by name.'),
+  resources: z.array(plannedResource).describe('By address.'),
+  guards: z
+    .array(
+      z.strictObject({
+        guard: z.enum(guards).describe('The guard that stops it.'),
+        message: z.string(),
+      }),
+    )
+    .describe('Guards that stop apply.'),
+  violations: z
+    .array(violation)
+    .optional()
+    .describe('What policies object to; absent if there are no policies.'),
+  warnings: z.array(planWarning),
+  digest: z.string().optional().describe('Digest of everything else in the plan, to detect edits.'),
+});

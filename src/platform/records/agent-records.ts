@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { about } from '../../values/described.ts';
 import { lazily } from '../../values/lazily.ts';
 import {
-  about,
   anyRange,
   anyText,
   anything,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { about } from '../../values/described.ts';
 import { lazily } from '../../values/lazily.ts';
-import { about, anyText, anything, timestamp } from './record-fields.ts';
+import { anyText, anything, timestamp } from './record-fields.ts';
 
 export const phoneNumberText = lazily(() =>
   z

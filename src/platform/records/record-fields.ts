@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { about } from '../../values/described.ts';
 import { lazily } from '../../values/lazily.ts';
 
 /*
@@ -10,14 +11,8 @@ import { lazily } from '../../values/lazily.ts';
 
 // ---- Of requests
 
-/** What editors and `voxform explain` say of a field. Examples are as in a manifest. */
-export const about = (description: string, example: z.core.util.JSONType) => ({
-  description,
-  examples: [example],
-});
-
 /** As `meta`, without a copy of the schema. */
-function described<T extends z.ZodType>(
+function withMeta<T extends z.ZodType>(
   schema: T,
   description: string,
   example: string | number | boolean,
@@ -26,12 +21,12 @@ function described<T extends z.ZodType>(
   return schema;
 }
 
-export const text = (description: string, example: string) => described(z.string(), description, example);
-export const integer = (description: string, example: number) => described(z.int(), description, example);
-export const decimal = (description: string, example: number) => described(z.number(), description, example);
-export const flag = (description: string) => described(z.boolean(), description, true);
+export const text = (description: string, example: string) => withMeta(z.string(), description, example);
+export const integer = (description: string, example: number) => withMeta(z.int(), description, example);
+export const decimal = (description: string, example: number) => withMeta(z.number(), description, example);
+export const flag = (description: string) => withMeta(z.boolean(), description, true);
 export const url = (description: string, example: string) =>
-  described(z.url({ error: 'expected a valid URL, such as https://example.com/hook' }), description, example);
+  withMeta(z.url({ error: 'expected a valid URL, such as https://example.com/hook' }), description, example);
 
 /*
  * A description says no more than the API document does: units, values and limits that it states. A meaning that only the field's

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { about } from '../../values/described.ts';
 import { lazily } from '../../values/lazily.ts';
-import { about, anyText, anything } from './record-fields.ts';
+import { anyText, anything } from './record-fields.ts';
 
 export const userRoles = ['owner', 'admin', 'developer', 'member'] as const;
 export const userModules = [

@@ -1,16 +1,7 @@
 import { z } from 'zod';
+import { about } from '../../values/described.ts';
 import { lazily } from '../../values/lazily.ts';
-import {
-  about,
-  anyText,
-  anything,
-  anyValue,
-  flag,
-  presumably,
-  text,
-  timestamp,
-  url,
-} from './record-fields.ts';
+import { anyText, anything, anyValue, flag, presumably, text, timestamp, url } from './record-fields.ts';
 
 /** Loose: whether the envelope may hold other keys is not documented. */
 const webhookPayload = () =>

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { described } from '../../values/described.ts';
 import type { Immutable } from '../../values/json.ts';
 import { measures, shareFields } from './tally.ts';
 
@@ -32,60 +33,50 @@ const quantiles = z
     'Null if no call shows the field. `duration` is in seconds; the units of `e2e_latency` and `cost` are not documented.',
   );
 
-const version = z
-  .strictObject({
-    version: z.int(),
-    published_at: z.string(),
-    until: z.string().nullable().describe('When the next version was published; null for the latest.'),
-    calls: z.int().describe('Calls that began while it was the latest version.'),
-    shares: ofFields(z.record(z.string(), share)).describe(
-      'By value; `(not shown)` counts calls without one.',
-    ),
-    ...ofMeasures(quantiles),
-  })
-  .describe('A published version and its calls.');
+const version = described('A published version and its calls.', {
+  version: z.int(),
+  published_at: z.string(),
+  until: z.string().nullable().describe('When the next version was published; null for the latest.'),
+  calls: z.int().describe('Calls that began while it was the latest version.'),
+  shares: ofFields(z.record(z.string(), share)).describe('By value; `(not shown)` counts calls without one.'),
+  ...ofMeasures(quantiles),
+});
 
 const verdict = z
   .enum(['higher', 'lower', 'too_few_calls'])
   .describe('`too_few_calls` if the interval holds no difference, or there is none.');
 
-const difference = z
-  .strictObject({
-    difference: z.number().nullable().describe('To less from; null if one side has no value.'),
-    low: z.number().nullable(),
-    high: z.number().nullable(),
-    verdict,
-  })
-  .describe('A difference with its 95 % interval.');
+const difference = described('A difference with its 95 % interval.', {
+  difference: z.number().nullable().describe('To less from; null if one side has no value.'),
+  low: z.number().nullable(),
+  high: z.number().nullable(),
+  verdict,
+});
 
-export const impactDocument = z
-  .strictObject({
-    format_version: z.literal(IMPACT_FORMAT_VERSION),
-    voxform_version: z.string(),
-    workspace: z.string(),
-    workspace_id: z.string(),
-    address: z.string(),
-    id: z.string(),
-    since: z.string().nullable().describe('Earlier calls are not counted; null for all calls.'),
-    versions: z.array(version).describe('Oldest first.'),
-    compared: z
-      .strictObject({
-        from: z.int().describe('A version.'),
-        to: z.int(),
-        shares: ofFields(z.record(z.string(), difference)),
-        ...ofMeasures(difference.describe('Of the medians.')),
-      })
-      .nullable()
-      .describe('Two versions; null if there is only one.'),
-    left_out: z
-      .strictObject({
-        near_publication: z.int().describe('Calls that began within a minute of a publication.'),
-        without_start: z.int().describe('Calls without a start time.'),
-      })
-      .describe('Calls of the agent that count for no version.'),
-    notes: z.array(z.string()).describe('What the data do not hold, one sentence each.'),
-  })
-  .describe('What the published versions of an agent did to its calls');
+export const impactDocument = described('What the published versions of an agent did to its calls', {
+  format_version: z.literal(IMPACT_FORMAT_VERSION),
+  voxform_version: z.string(),
+  workspace: z.string(),
+  workspace_id: z.string(),
+  address: z.string(),
+  id: z.string(),
+  since: z.string().nullable().describe('Earlier calls are not counted; null for all calls.'),
+  versions: z.array(version).describe('Oldest first.'),
+  compared: z
+    .strictObject({
+      from: z.int().describe('A version.'),
+      to: z.int(),
+      shares: ofFields(z.record(z.string(), difference)),
+      ...ofMeasures(difference.describe('Of the medians.')),
+    })
+    .nullable()
+    .describe('Two versions; null if there is only one.'),
+  left_out: described('Calls of the agent that count for no version.', {
+    near_publication: z.int().describe('Calls that began within a minute of a publication.'),
+    without_start: z.int().describe('Calls without a start time.'),
+  }),
+  notes: z.array(z.string()).describe('What the data do not hold, one sentence each.'),
+});
 
 export type ImpactDocument = Immutable<z.infer<typeof impactDocument>>;
 export type ImpactVersion = ImpactDocument['versions'][number];

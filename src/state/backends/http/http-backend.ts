@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { about } from '../../../values/described.ts';
 import { lazily } from '../../../values/lazily.ts';
 import type { StateBackend } from '../backend.ts';
 import { createRemoteStore } from '../remote/remote-store.ts';
@@ -15,10 +16,7 @@ function address(description: string) {
       error:
         'expected an http or https URL without user name, password and fragment; set username and password',
     })
-    .meta({
-      description,
-      examples: ['https://git.example.com/api/v4/projects/7/terraform/state/{workspace}'],
-    });
+    .meta(about(description, 'https://git.example.com/api/v4/projects/7/terraform/state/{workspace}'));
 }
 
 function isAddress(text: string): boolean {

@@ -1,0 +1,12 @@
+import { z } from 'zod';
+
+/** For `meta` of a schema: what editors and `voxform explain` say of a field. Examples are as in a manifest. */
+export const about = (description: string, ...examples: z.core.util.JSONType[]) => ({
+  description,
+  examples,
+});
+
+/** The schema of an object that holds these fields and no others. */
+export function described<Fields extends z.ZodRawShape>(description: string, fields: Fields) {
+  return z.strictObject(fields).describe(description);
+}
