@@ -5,7 +5,7 @@ import { publishAgent } from './agents.ts';
 import type { Emulated } from './emulated.ts';
 import { microsecondTime, offsetTime } from './ids-and-clock.ts';
 import { isMarkedKey, type KeyMarker, markKey } from './key-marker.ts';
-import { makeCalls } from './made-calls.ts';
+import { makeCalls, usualCall } from './made-calls.ts';
 import { mergePatch } from './merge-patch.ts';
 import { found, notFound } from './refusal.ts';
 import { checkedStrictly } from './request-checks.ts';
@@ -93,20 +93,15 @@ export class Dashboard {
     const record = this.#world.newRecord(microsecondTime);
     return putRecord(this.#world, 'calls', {
       ...record,
+      ...usualCall,
       start_time: microsecondTime(Date.parse(record.created_at) - 180_000),
       end_time: record.created_at,
       duration: '00:03:00',
-      channel_type: 'voice',
       cost: 0.42,
-      session_id: null,
       end_reason: 'hangup',
       session_status: 'active',
-      from: '+4930111111',
-      to: '+4930222222',
-      direction: 'inbound',
       session_outcome: 'unresolved',
       e2e_latency: 640,
-      analysis: null,
       ...call,
     });
   }

@@ -43,6 +43,16 @@ export const madeCalls = outcomes.partial().extend({
 
 export type MadeCalls = Immutable<z.output<typeof madeCalls>>;
 
+/** What a call shows where nobody says otherwise. */
+export const usualCall = {
+  channel_type: 'voice',
+  session_id: null,
+  from: '+4930111111',
+  to: '+4930222222',
+  direction: 'inbound',
+  analysis: null,
+} as const;
+
 /** Makes the calls of the days after a publication, and moves the clock to their end. */
 export function makeCalls(
   world: World,
@@ -58,25 +68,20 @@ export function makeCalls(
     const end = microsecondTime(start + seconds * 1000);
     const id = world.newId();
     world.records.calls.set(id, {
+      ...usualCall,
       id,
       start_time: microsecondTime(start),
       end_time: end,
       duration: new Date(seconds * 1000).toISOString().slice(11, 19),
-      channel_type: 'voice',
       cost: Number((rates.cost * spread()).toFixed(2)),
-      session_id: null,
       end_reason: chosen(rates.end_reason, random()),
       session_status: chosen(rates.session_status, random()),
-      from: '+4930111111',
-      to: '+4930222222',
-      direction: 'inbound',
       session_outcome: chosen(rates.session_outcome, random()),
       e2e_latency: Math.round(rates.e2e_latency * spread()),
       agent_id: agent.id,
       workspace_id: world.workspaceId,
       created_at: end,
       updated_at: end,
-      analysis: null,
     });
   }
   world.sequence.skip(days * DAY);

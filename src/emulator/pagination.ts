@@ -17,6 +17,13 @@ export interface PagedList<T> {
   readonly order: 'ascending' | 'descending';
 }
 
+export function pagedById(
+  name: string,
+  order: PagedList<never>['order'] = 'ascending',
+): PagedList<{ readonly id: string | number }> {
+  return { name, key: ({ id }) => id, order };
+}
+
 export interface ListPage<T> {
   readonly data: readonly T[];
   readonly meta: Readonly<Record<string, number | string | boolean | null>>;

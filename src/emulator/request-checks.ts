@@ -60,13 +60,15 @@ function isContainer(value: unknown): value is Record<PropertyKey, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-const perPageText = z
+export const integerText = z
   .string()
   .regex(/^\d{1,9}$/, { error: 'expected an integer' })
-  .transform(Number)
-  .pipe(z.int().min(1).max(100));
+  .transform(Number);
 
-const pageQuery = z.object({ per_page: perPageText.optional(), cursor: z.string().optional() });
+const pageQuery = z.object({
+  per_page: integerText.pipe(z.int().min(1).max(100)).optional(),
+  cursor: z.string().optional(),
+});
 
 /** What a write carries, its texts trimmed where the behaviour says so. Throws a Refusal. */
 export function writtenBody<T>(

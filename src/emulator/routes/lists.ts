@@ -3,24 +3,14 @@ import { z } from 'zod';
 import { type CallFilter, callFilter } from '../../platform/records/call-records.ts';
 import type { EmulatorBehaviour } from '../behaviour.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
-import { type PagedList, pageOf, seenByKey } from '../pagination.ts';
+import { pagedById, pageOf, seenByKey } from '../pagination.ts';
 import { found, invalid } from '../refusal.ts';
-import { bodyOf, checked, pageIn, requireWorkspace } from '../request-checks.ts';
+import { bodyOf, checked, integerText, pageIn, requireWorkspace } from '../request-checks.ts';
 import type { Stored } from '../stored-records.ts';
 
-const apiKeys: PagedList<Stored<'api-keys'>> = { name: 'api-keys', key: ({ id }) => id, order: 'ascending' };
-
-const knowledgeBases: PagedList<Stored<'knowledge-bases'>> = {
-  name: 'knowledge-bases',
-  key: ({ id }) => id,
-  order: 'ascending',
-};
-
-const calls: PagedList<Stored<'calls'>> = {
-  name: 'call-histories',
-  key: ({ id }) => id,
-  order: 'descending',
-};
+const apiKeys = pagedById('api-keys');
+const knowledgeBases = pagedById('knowledge-bases');
+const calls = pagedById('call-histories', 'descending');
 
 export function listRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
   const { world } = emulated;
@@ -77,12 +67,7 @@ function isWithin(call: Stored<'calls'>, { date_from, date_to }: CallFilter): bo
 }
 
 const invoiceQuery = z.object({
-  limit: z
-    .string()
-    .regex(/^\d{1,9}$/, { error: 'expected an integer' })
-    .transform(Number)
-    .pipe(z.int().min(1))
-    .default(10),
+  limit: integerText.pipe(z.int().min(1)).default(10),
   starting_after: z.string().optional(),
   ending_before: z.string().optional(),
 });

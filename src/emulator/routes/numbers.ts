@@ -2,13 +2,13 @@ import type { Hono } from 'hono';
 import { numberRequest } from '../../platform/records/number-records.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { offsetTime } from '../ids-and-clock.ts';
-import { type PagedList, seenByKey } from '../pagination.ts';
+import { pagedById, seenByKey } from '../pagination.ts';
 import { invalid } from '../refusal.ts';
 import { pageIn, writtenBody } from '../request-checks.ts';
 import type { StoredNumber } from '../stored-records.ts';
 import { digitsOf, showNumber } from '../views.ts';
 
-const listing: PagedList<StoredNumber> = { name: 'numbers', key: ({ id }) => id, order: 'ascending' };
+const listing = pagedById('numbers');
 
 export function numberRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
   const { world } = emulated;

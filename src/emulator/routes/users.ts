@@ -2,12 +2,12 @@ import type { Hono } from 'hono';
 import { type UserRequest, userRequest } from '../../platform/records/user-records.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { ordered } from '../normalising.ts';
-import { type PagedList, pageOf } from '../pagination.ts';
+import { pagedById, pageOf } from '../pagination.ts';
 import { found, invalid } from '../refusal.ts';
 import { pageRequestOf, requireWorkspace, writtenBody } from '../request-checks.ts';
 import type { StoredUser } from '../stored-records.ts';
 
-const listing: PagedList<StoredUser> = { name: 'users', key: ({ id }) => id, order: 'ascending' };
+const listing = pagedById('users');
 
 export function userRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
   const { world } = emulated;
