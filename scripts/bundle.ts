@@ -123,7 +123,7 @@ const bundle = await rolldown({
   platform: 'node',
   plugins: [leanUndici, onlyUsedMembers],
   // undici's parser as Node has it, without the experimental one beside it.
-  transform: { define: { esbuildDetection: 'true' } },
+  transform: { target: 'node22.22', define: { esbuildDetection: 'true' } },
   preserveEntrySignatures: 'allow-extension',
   treeshake: { propertyReadSideEffects: false },
   external: (id) => outside.some((name) => id === name || id.startsWith(`${name}/`)),

@@ -119,26 +119,17 @@ function parseConcurrency(text: string): Concurrency {
   throw new InvalidArgumentError(`Expected auto or a whole number between 1 and ${MOST_GIVEN}.`);
 }
 
-export function positiveInteger(text: string): number {
-  const number = Number(text);
-  if (!/^\d+$/.test(text) || number < 1 || number > 1_000_000) {
-    throw new InvalidArgumentError('Expected a whole number of at least 1.');
-  }
-  return number;
+function integer(least: number, most: number, expected: string) {
+  return (text: string): number => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+    throw new InvalidArgumentError(expected);
+  };
 }
 
-export function wholeNumber(text: string): number {
-  const number = Number(text);
-  if (!/^\d+$/.test(text) || number > 1_000_000) throw new InvalidArgumentError('Expected a whole number.');
-  return number;
-}
-
-export function parsePort(text: string): number {
-  const number = Number(text);
-  if (!/^\d+$/.test(text) || number > 65_535)
-    throw new InvalidArgumentError('Expected a port from 0 to 65535.');
-  return number;
-}
+export const positiveInteger = integer(1, 1_000_000, 'Expected a whole number of at least 1.');
+export const wholeNumber = integer(0, 1_000_000, 'Expected a whole number.');
+export const parsePort = integer(0, 65_535, 'Expected a port from 0 to 65535.');
 
 /** A flag that takes a duration, and how help writes its default. */
 export function duration(
@@ -173,22 +164,17 @@ export function itemsOf(text: string): string[] {
 }
 
 /** For flags that take `a,b` and may stand there several times. */
-export function collectItems(text: string, earlier: readonly string[] | undefined): string[] {
-  return [...(earlier ?? []), ...itemsOf(text)];
+function collecting(parse: (item: string) => string) {
+  return (text: string, earlier: readonly string[] | undefined): string[] => [
+    ...(earlier ?? []),
+    ...itemsOf(text).map(parse),
+  ];
 }
 
-export function collectAddress(text: string, earlier: readonly string[] | undefined): string[] {
-  return [...(earlier ?? []), ...itemsOf(text).map(address)];
-}
-
-/** Addresses, or globs of addresses. */
-function collectTarget(text: string, earlier: readonly string[] | undefined): string[] {
-  return [...(earlier ?? []), ...itemsOf(text).map((each) => (isGlob(each) ? each : address(each)))];
-}
-
-function collectAddressOrAll(text: string, earlier: readonly string[] | undefined): string[] {
-  return [...(earlier ?? []), ...itemsOf(text).map((each) => (each === 'all' ? each : address(each)))];
-}
+export const collectItems = collecting(String);
+export const collectAddress = collecting(address);
+const collectTarget = collecting((item) => (isGlob(item) ? item : address(item)));
+const collectAddressOrAll = collecting((item) => (item === 'all' ? item : address(item)));
 
 export function collectText(text: string, earlier: readonly string[] | undefined): string[] {
   return [...(earlier ?? []), text];

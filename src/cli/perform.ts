@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
+import { ExitCode } from '../problems/user-error.ts';
 import type { Context, Start, Takes } from './context.ts';
 
-type LoadedAction<Given> = (context: Context, given: Given) => Promise<number>;
+/** Gives an exit code; 0 where it gives none. */
+type LoadedAction<Given> = (context: Context, given: Given) => Promise<number> | Promise<void>;
 
 /** Makes the action of a command from a function that is loaded when it runs: that gets the flags, and the arguments by their names. */
 export type Perform = <Given>(
@@ -22,7 +24,10 @@ export function performing(start: Start): Perform {
     (...parsed: unknown[]) => {
       const given = givenTo(parsed.at(-1) as Command) as Given;
       const unusual = typeof takes === 'function' ? takes(given) : takes;
-      return start(async (context) => (await load())(context, given), unusual);
+      return start(async (context) => {
+        const action = await load();
+        return (await action(context, given)) ?? ExitCode.ok;
+      }, unusual);
     };
 }
 

@@ -16,23 +16,19 @@ export const nodeFiles: Files = { ...promises, readFile: readWhole };
 
 /** Node reads a file in pieces of half a megabyte, with a wait after each; a state may have a hundred times that. */
 async function readWhole(path: string): Promise<Buffer> {
-  const handle = await promises.open(path);
-  try {
-    const status = await handle.stat();
-    // What is no file of its own does not know how much it has.
-    if (!status.isFile() || status.size === 0) return await handle.readFile();
-    const { size } = status;
-    const bytes = Buffer.allocUnsafeSlow(size);
-    let filled = 0;
-    while (filled < size) {
-      const { bytesRead } = await handle.read(bytes, filled, size - filled, filled);
-      if (bytesRead === 0) break;
-      filled += bytesRead;
-    }
-    return bytes.subarray(0, filled);
-  } finally {
-    await handle.close();
+  await using handle = await promises.open(path);
+  const status = await handle.stat();
+  // What is no file of its own does not know how much it has.
+  if (!status.isFile() || status.size === 0) return await handle.readFile();
+  const { size } = status;
+  const bytes = Buffer.allocUnsafeSlow(size);
+  let filled = 0;
+  while (filled < size) {
+    const { bytesRead } = await handle.read(bytes, filled, size - filled, filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
   }
+  return bytes.subarray(0, filled);
 }
 
 /** Gives the memory of a file's content back at once: the collector may leave it until long after. It is empty then. */
@@ -40,12 +36,13 @@ export function freeBuffer({ buffer, byteLength }: Buffer): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
+/** For `catch`: undefined where there is no such file. */
+export function whereMissing(error: unknown): undefined {
+  if (errorCode(error) !== 'ENOENT') throw error;
+}
+
 export async function unlinkIfThere(files: Files, path: string): Promise<void> {
-  try {
-    await files.unlink(path);
-  } catch (error) {
-    if (errorCode(error) !== 'ENOENT') throw error;
-  }
+  await files.unlink(path).catch(whereMissing);
 }
 
 /** A write may take fewer bytes than it was given. */
@@ -59,20 +56,12 @@ export async function writeFully(handle: FileHandle, bytes: Buffer): Promise<voi
 
 /** Makes names in the file's folder survive a loss of power, where the system can. */
 export async function syncFolderOf(files: Files, path: string): Promise<void> {
-  let handle: FileHandle;
-  try {
-    handle = await files.open(dirname(path), 'r');
-  } catch (error) {
-    if (errorCode(error) === 'EISDIR' || errorCode(error) === 'EPERM') return;
-    throw error;
-  }
-  try {
-    await handle.sync();
-  } catch (error) {
-    if (errorCode(error) !== 'EINVAL' && errorCode(error) !== 'EPERM') throw error;
-  } finally {
-    await handle.close();
-  }
+  const unless = (codes: readonly string[]) => (error: unknown) => {
+    if (!codes.includes(errorCode(error) ?? '')) throw error;
+    return undefined;
+  };
+  await using handle = await files.open(dirname(path), 'r').catch(unless(['EISDIR', 'EPERM']));
+  await handle?.sync().catch(unless(['EINVAL', 'EPERM']));
 }
 
 /** True where a hard link failed because the file system has none. */

@@ -70,7 +70,7 @@ export async function writeBeside(
 ): Promise<string> {
   const draft = named ?? draftBeside(file);
   if (named !== undefined) await unlinkIfThere(files, named);
-  const handle = await files.open(draft, 'wx', 0o600);
+  await using handle = await files.open(draft, 'wx', 0o600);
   try {
     await handle.chmod(mode & 0o7777);
     for (const piece of typeof content === 'string' ? [Buffer.from(content)] : content)
@@ -79,8 +79,6 @@ export async function writeBeside(
   } catch (error) {
     await files.unlink(draft).catch(() => undefined);
     throw error;
-  } finally {
-    await handle.close();
   }
   return draft;
 }

@@ -1,5 +1,6 @@
 import type { ApplyEvent } from '../engine/apply/apply-report.ts';
 import { driftOf, hasDrift } from '../engine/decide/drift.ts';
+import type { PlanResult } from '../engine/engine.ts';
 import type { ReadProgress } from '../engine/observe/read-counter.ts';
 import { parseSavedPlan } from '../engine/plan/parse-saved-plan.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
@@ -8,7 +9,7 @@ import { revalidatePlan } from '../engine/revalidate-plan.ts';
 import { type ApplyDocument, applyJson } from '../output/apply-json.ts';
 import { applyPlan, refuseTrippedGuards } from '../runs/apply-plan.ts';
 import { judgedAgain, judgedPlan, refuseDenied } from '../runs/judged-plan.ts';
-import { changesIn, commonInput, planWorkspace, preparedToPlan } from '../runs/planning.ts';
+import { changesIn, commonInput, type Planning, planWorkspace, preparedToPlan } from '../runs/planning.ts';
 import type {
   GuardOptions,
   LockOptions,
@@ -63,15 +64,7 @@ export interface Drift {
  * @throws UserError, InvalidProject, InvalidManifests, PlatformError
  */
 export async function plan(project: Project, options: PlanOptions = {}): Promise<Planned> {
-  const made = await calling(project, options, ({ context, opened }) =>
-    preparedToPlan(context, { opened, options }, async (prepared) => {
-      const { now } = context;
-      const { onProgress } = options;
-      const asked = { refresh: true, ...options };
-      return (await judgedPlan({ ...prepared, opened, options: asked, now, onProgress })).plan;
-    }),
-  );
-  const document = sealed(made.document);
+  const document = sealed((await planned(project, options, judgedPlan)).plan.document);
   return { project, document, changes: changesIn(document) };
 }
 
@@ -130,14 +123,20 @@ export async function apply(
  * @throws UserError, InvalidProject, InvalidManifests, PlatformError
  */
 export async function drift(project: Project, options: ReadOptions = {}): Promise<Drift> {
-  const made = await calling(project, options, ({ context, opened }) =>
-    preparedToPlan(context, { opened, options }, async (prepared) => {
-      const { now } = context;
+  const { plan } = await planned(project, { ...options, evenIfAll: true }, planWorkspace);
+  const document = driftOf(plan);
+  return { document, drifted: hasDrift(document) };
+}
+
+function planned(
+  project: Project,
+  options: PlanOptions,
+  make: (planning: Planning) => Promise<PlanResult>,
+): Promise<PlanResult> {
+  return calling(project, options, ({ context: { log, now }, opened }) =>
+    preparedToPlan({ log, now }, { opened, options }, (prepared) => {
       const { onProgress } = options;
-      const asked = { refresh: true, ...options, evenIfAll: true };
-      return (await planWorkspace({ ...prepared, opened, options: asked, now, onProgress })).plan;
+      return make({ ...prepared, opened, options: { refresh: true, ...options }, now, onProgress });
     }),
   );
-  const document = driftOf(made);
-  return { document, drifted: hasDrift(document) };
 }

@@ -155,29 +155,25 @@ export class Reconciler {
     const stored = await opened.state(fresh);
     if (opened.holder !== undefined) throw new StateLocked(opened.holder, opened.workspaceFlag);
     this.#busySince = undefined;
-    const client = opened.connect(policy);
-    try {
-      const state = policy.mode !== 'apply' ? this.#missing.in(stored) : stored;
-      const keepsDrift = policy.onDrift !== undefined && policy.mode !== 'report';
-      const plan = (from: State): Promise<PlannedRun> =>
-        planRun(loaded, { state: from, client, options: policy, keepsDrift, now: context.now });
-      const planned = await plan(state);
-      const { document } = planned.plan;
-      const [missing, orphans] = [missingIn(document), openOrphans(state).length];
-      this.#missing.note(missing, planned.observedAt);
-      yield { plan: document, drift: driftIn(planned.drift), missing, orphans };
-      const isNeeded = changesIn(document) > 0 || hasNotes(planned, state);
-      const hold = this.#hold(loaded, document);
-      if (!isNeeded || hold !== undefined) {
-        const isHeld = changesIn(document) > 0 || hold?.why === 'window';
-        yield isHeld ? withHold(hold) : { result: 'ok' };
-      } else yield await shutdown.writing(() => this.#apply({ loaded, state, planned, plan, askedBy }));
-      if (policy.onDrift !== undefined) {
-        this.#request = await this.#propose(loaded, { state, client, drift: planned.drift, triggers });
-        yield { request: this.#request };
-      }
-    } finally {
-      await client.close();
+    await using client = opened.connect(policy);
+    const state = policy.mode !== 'apply' ? this.#missing.in(stored) : stored;
+    const keepsDrift = policy.onDrift !== undefined && policy.mode !== 'report';
+    const plan = (from: State): Promise<PlannedRun> =>
+      planRun(loaded, { state: from, client, options: policy, keepsDrift, now: context.now });
+    const planned = await plan(state);
+    const { document } = planned.plan;
+    const [missing, orphans] = [missingIn(document), openOrphans(state).length];
+    this.#missing.note(missing, planned.observedAt);
+    yield { plan: document, drift: driftIn(planned.drift), missing, orphans };
+    const isNeeded = changesIn(document) > 0 || hasNotes(planned, state);
+    const hold = this.#hold(loaded, document);
+    if (!isNeeded || hold !== undefined) {
+      const isHeld = changesIn(document) > 0 || hold?.why === 'window';
+      yield isHeld ? withHold(hold) : { result: 'ok' };
+    } else yield await shutdown.writing(() => this.#apply({ loaded, state, planned, plan, askedBy }));
+    if (policy.onDrift !== undefined) {
+      this.#request = await this.#propose(loaded, { state, client, drift: planned.drift, triggers });
+      yield { request: this.#request };
     }
   }
 

@@ -11,7 +11,7 @@ import type { WorkspaceCheck } from './workspace-check.ts';
  * are iterated; an iteration that is left early asks for no further page. Records of other workspaces are passed over in lists, and
  * given where they are asked for by their ids.
  */
-export interface PlatformClient {
+export interface PlatformClient extends AsyncDisposable {
   /** Which workspaces the records belong to that were read. */
   readonly workspaceCheck: WorkspaceCheck;
   /** How many requests may run at once, by the answers so far. */

@@ -92,6 +92,7 @@ export function createClient({
         },
       }),
     close: () => transport.close(),
+    [Symbol.asyncDispose]: () => transport.close(),
   };
 }
 

@@ -12,7 +12,6 @@ import { projectDiagnostics } from '../policies/project-diagnostics.ts';
 import type { RuleSet } from '../policies/rule.ts';
 import { compareDiagnostics } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
-
 import { PROJECT_FILES } from '../project/find-project.ts';
 import { InvalidManifests } from '../project/invalid-manifests.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
@@ -62,11 +61,7 @@ export class OpenWorkspace extends StateAccess {
    * @throws InvalidManifests
    */
   async desired(listener?: LoadListener): Promise<Desired> {
-    const desired = await this.declared('live', listener);
-    if (desired.diagnostics.some(({ severity }) => severity === 'error')) {
-      throw new InvalidManifests(desired.diagnostics);
-    }
-    return desired;
+    return validOnly(await this.declared('live', listener));
   }
 
   /** The same with whatever is wrong in it; `offline` also does without what is not set. */
@@ -173,17 +168,13 @@ export class OpenWorkspace extends StateAccess {
         log.debug(`Records of other workspaces skipped: ${foreign}. The API key sees several workspaces.`);
       await client.close();
     };
-    return { ...client, close };
+    return { ...client, close, [Symbol.asyncDispose]: close };
   }
 
   /** Does work with a client, which is closed whatever comes of it. */
   async withClient<T>(options: PlatformOptions, work: (client: PlatformClient) => Promise<T>): Promise<T> {
-    const client = this.connect(options);
-    try {
-      return await work(client);
-    } finally {
-      await client.close();
-    }
+    await using client = this.connect(options);
+    return await work(client);
   }
 
   #keep(secret: Secret): void {
@@ -191,6 +182,13 @@ export class OpenWorkspace extends StateAccess {
     this.#platformRedactor.add(secret.reveal());
     if (secret.reveal().length >= SHORTEST_REDACTED) this.#context.redactor.add(secret.reveal());
   }
+}
+
+/** @throws InvalidManifests where an error is among its diagnostics. */
+export function validOnly(desired: Desired): Desired {
+  const { diagnostics } = desired;
+  if (diagnostics.some(({ severity }) => severity === 'error')) throw new InvalidManifests(diagnostics);
+  return desired;
 }
 
 /** Opens the project of the context's folder with the workspace that flags and environment select. */

@@ -63,13 +63,10 @@ export async function withManifests<T>(
   work: (loaded: LoadedManifests) => Promise<T>,
 ): Promise<T> {
   const early = await begin(loading);
-  try {
-    const { resources } = await loading.opened.desired(early?.ahead);
-    early?.ahead.manifestsRead();
-    return await work({ desired: resources, early });
-  } finally {
-    await early?.client.close();
-  }
+  await using _ = early?.client;
+  const { resources } = await loading.opened.desired(early?.ahead);
+  early?.ahead.manifestsRead();
+  return await work({ desired: resources, early });
 }
 
 /** Does work of a command that takes no lock with all that a plan needs. */

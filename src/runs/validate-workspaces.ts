@@ -4,7 +4,6 @@ import { withPolicies } from '../policies/manifest-diagnostics.ts';
 import type { OtherPolicies } from '../policies/policy-source.ts';
 import { projectDiagnostics } from '../policies/project-diagnostics.ts';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
-
 import { InvalidProject } from '../project/invalid-project.ts';
 import { type LoadDesiredOptions, loadDesired } from '../project/load-desired.ts';
 import { loadProject } from '../project/load-project.ts';

@@ -22,19 +22,12 @@ export async function withSession<T>(
   { operation, options, fresh, client: given }: SessionWanted,
   work: (writable: { session: StateSession; client: PlatformClient }) => Promise<T>,
 ): Promise<T> {
-  // Before the lock: where no request could be sent, none is taken.
-  const client = given ?? opened.connect(options);
-  try {
-    return await opened.inSession({ operation, options, fresh }, async (session) => {
-      try {
-        return await work({ session, client });
-      } finally {
-        await removeManifestDrafts(opened);
-      }
-    });
-  } finally {
-    if (given === undefined) await client.close();
-  }
+  const inSession = (client: PlatformClient): Promise<T> =>
+    opened.inSession({ operation, options, fresh }, (session) =>
+      work({ session, client }).finally(() => removeManifestDrafts(opened)),
+    );
+  // Opened before the lock: where no request could be sent, none is taken.
+  return given === undefined ? opened.withClient(options, inSession) : inSession(given);
 }
 
 /** Removes what killed commands left beside the manifests that were read. To be called by the holder of the lock. */

@@ -1,3 +1,4 @@
+import { errorMessage } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
 import { fold } from './fold.ts';
 import type { DeadRun, RunEnding, RunResources } from './history.ts';
@@ -15,7 +16,7 @@ export function endingAfter(
     : changed || !(error instanceof UserError)
       ? 'failed'
       : 'refused';
-  return { result, error: reasonOf(error) };
+  return { result, error: errorMessage(error) };
 }
 
 /** What a person would call a change, for the history; the event is not in the state yet. */
@@ -37,10 +38,6 @@ export function changeOf(event: JournalEvent, { resources }: State): RunResource
     default:
       return [];
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** The run that left the journal; undefined where the history has its end, or does not know it. */

@@ -1,6 +1,5 @@
 import path from 'node:path';
 import type { Command } from 'commander';
-import { ExitCode } from '../../problems/user-error.ts';
 import { complete } from '../completion/candidates.ts';
 import { answerFor, type Shell, wordsFrom } from '../completion/completion-answer.ts';
 import type { CompletionCursor } from '../completion/cursor.ts';
@@ -20,10 +19,9 @@ export interface CompletionOptions {
  * @param program the whole command line.
  */
 export function completionOf(program: Command) {
-  return async (context: Context, { shell, complete: given }: CompletionOptions): Promise<number> => {
+  return async (context: Context, { shell, complete: given }: CompletionOptions): Promise<void> => {
     const answer = given && (await answerTo(context, program, { shell, given }).catch(() => ''));
     context.terminal.out(answer ?? scripts[shell]);
-    return ExitCode.ok;
   };
 }
 

@@ -59,14 +59,10 @@ function rendered(
   { output, full }: DiffOptions,
   { terminal, verbose }: Context,
 ): string {
-  switch (output) {
-    case 'text':
-      return renderDiffText(document, terminal.style, { verbose, full });
-    case 'json':
-      return jsonText(document);
-    case 'markdown':
-      return diffMarkdown(document, { full });
-    default:
-      return output satisfies never;
-  }
+  const formats: Record<DiffFormat, () => string> = {
+    text: () => renderDiffText(document, terminal.style, { verbose, full }),
+    json: () => jsonText(document),
+    markdown: () => diffMarkdown(document, { full }),
+  };
+  return formats[output]();
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { type BehaviourPatch, emulatorBehaviour } from '../../emulator/behaviour.ts';
 import { type Emulator, type EmulatorOptions, startEmulator } from '../../emulator/start-emulator.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { ExitCode, misuse } from '../../problems/user-error.ts';
+import { misuse } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
 
 export interface EmulatorFlags
@@ -13,7 +13,7 @@ export interface EmulatorFlags
 }
 
 /** Serves the platform on this machine until a signal ends it. */
-export async function emulator(context: Context, flags: EmulatorFlags): Promise<number> {
+export async function emulator(context: Context, flags: EmulatorFlags): Promise<void> {
   const { terminal, interrupts, cwd, log } = context;
   const emulator = await start(flags, cwd);
   terminal.out(
@@ -27,7 +27,6 @@ export async function emulator(context: Context, flags: EmulatorFlags): Promise<
   log.info('Press Ctrl-C to stop.');
   if (!interrupts.stop.aborted) await once(interrupts.stop, 'abort');
   await emulator.close();
-  return ExitCode.ok;
 }
 
 function start(flags: EmulatorFlags, cwd: string): Promise<Emulator> {

@@ -4,7 +4,7 @@ import { explain } from '../../output/explain/explanation.ts';
 import { findTopic } from '../../output/explain/find-topic.ts';
 import { topicsOf } from '../../output/explain/topics.ts';
 import { jsonText } from '../../output/json-text.ts';
-import { ExitCode, misuse } from '../../problems/user-error.ts';
+import { misuse } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../flags.ts';
 
@@ -12,12 +12,12 @@ import type { JsonFlag } from '../flags.ts';
 export async function explainTopic(
   { terminal }: Context,
   { topic: asked, output }: JsonFlag & { readonly topic?: string },
-): Promise<number> {
+): Promise<void> {
   const topics = topicsOf(kinds.values(), lookups.values());
   if (asked === undefined) {
     const list = topics.map(({ path, about, description }) => ({ path, about, description }));
     terminal.out(output === 'json' ? jsonText(list) : topicsText(topics, terminal.style));
-    return ExitCode.ok;
+    return;
   }
   const found = findTopic(topics, asked);
   if (!('topic' in found)) {
@@ -25,5 +25,4 @@ export async function explainTopic(
   }
   const explanation = explain(found.topic, topics);
   terminal.out(output === 'json' ? jsonText(explanation) : explanationText(explanation, terminal.style));
-  return ExitCode.ok;
 }

@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { kinds } from '../../kinds/index.ts';
 import { exportText } from '../../output/export-text.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { shellWord } from '../../problems/shell-word.ts';
+import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
 import { withDrafts } from '../../runs/draft-workspace.ts';
 import { namesInManifests } from '../../runs/export/known-names.ts';
@@ -32,7 +33,7 @@ export interface ExportOptions extends PlatformFlags, DiscoveryFlags {
 
 const MANIFESTS = 'manifests';
 
-export async function exportWorkspace(context: Context, options: ExportOptions): Promise<number> {
+export async function exportWorkspace(context: Context, options: ExportOptions): Promise<void> {
   const target = path.resolve(context.cwd, options.out);
   if (!options.force) await refuseUsed(target);
   const given = await givenIds(context, options);
@@ -60,8 +61,7 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
     warnOfTokens(log, tokens);
     if (left.length > 0)
       log.warn('older manifests may declare the same records: delete those, then run voxform validate');
-    log.info(`Next: run voxform -C ${asArgument(options.out)} plan to see what it would adopt.`);
-    return ExitCode.ok;
+    log.info(`Next: run voxform -C ${shellWord(options.out)} plan to see what it would adopt.`);
   });
 }
 
@@ -105,11 +105,6 @@ async function write(
   if (force && (await isFolder(target))) return writeOver(target, files, file);
   const written = await writeFolder(target, files, file);
   return { written, replaced: [] };
-}
-
-/** As a shell takes it for one word. */
-function asArgument(folder: string): string {
-  return /^[\w./-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`;
 }
 
 function exportedWorkspace({ workspace }: OpenWorkspace): ExportedWorkspace {

@@ -1,6 +1,7 @@
 import { execPrefix } from '../../fleet/addresses.ts';
 import { formerDatabase, withControl } from '../../fleet/open-fleet.ts';
 import { openSources } from '../../fleet/sources/open-sources.ts';
+import { closing } from '../../problems/closing.ts';
 import { misuse } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
 import { type FleetFlags, fleetFileOf, projectEnvironment } from './fleet.ts';
@@ -39,9 +40,8 @@ export async function fleetExec(context: Context, flags: ExecFlags): Promise<num
   const fleet = fleetFileOf(context, flags);
   const ofProjects = projectEnvironment(env, fleet);
   const sources = openSources({ fleet, home: cwd, env: ofProjects, redactor });
-  await using stack = new AsyncDisposableStack();
-  if (name === 'state' && command[1] === 'move')
-    stack.adopt(await formerDatabase(fleet, cwd), (former) => former?.close());
+  const isMove = name === 'state' && command[1] === 'move';
+  await using _ = closing(isMove ? await formerDatabase(fleet, cwd) : undefined);
   return await withControl(fleet, cwd, async (control) => {
     const wanted = await control.project(address);
     const { folder } = await sources.checkout(wanted, interrupts.requests);

@@ -16,7 +16,7 @@ import { RunLogger } from '../../operator/run-logger.ts';
 import type { WatchLog } from '../../operator/watch-log.ts';
 import { JointLimit } from '../../platform/joint-limit.ts';
 import { checkedRules } from '../../policies/load-rules.ts';
-import { ExitCode } from '../../problems/user-error.ts';
+import { closing } from '../../problems/closing.ts';
 import { InvalidProject } from '../../project/invalid-project.ts';
 import type { RunContext } from '../../runs/run-context.ts';
 import { VERSION } from '../../version.ts';
@@ -34,7 +34,7 @@ export interface ServeFlags extends FleetFlags, PageFlags {
 /** Milliseconds: pauses after failed runs. */
 const PAUSES = { firstRetry: 5000, longestRetry: 300_000 };
 
-export async function serveFleet(context: Context, flags: ServeFlags): Promise<number> {
+export async function serveFleet(context: Context, flags: ServeFlags): Promise<void> {
   const { cwd, env, log, redactor, terminal, interrupts, now, cacheFolder, failPoint } = context;
   await log.begin(terminal.isWatched ? 'text' : 'json');
   const fleet = fleetFileOf(context, flags);
@@ -43,8 +43,8 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<n
   const address = pageAddress(flags);
   const ofProjects = projectEnvironment(env, fleet);
   const sources = openSources({ fleet, home: cwd, env: ofProjects, redactor });
-  await using stack = new AsyncDisposableStack();
-  const database = stack.adopt(await openFleetDatabase(fleet, cwd, 'serve'), (each) => each.close());
+  const database = await openFleetDatabase(fleet, cwd, 'serve');
+  await using _database = closing(database);
   const metrics = createFleetMetrics(VERSION, () => fleetFigures(database));
   const notifications = new FleetNotifications({
     database,
@@ -54,7 +54,8 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<n
   const loggers = new Map<string, RunLogger>();
   const grace = flags.grace * 1000;
 
-  const shared = stack.adopt(new JointLimit(fleet.limits.concurrency), (each) => each.close());
+  const shared = new JointLimit(fleet.limits.concurrency);
+  await using _shared = closing(shared);
   const server = await FleetServer.begin({
     database,
     sources,
@@ -89,27 +90,26 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<n
   });
   const guesses = new Guesses({ now: () => performance.now() });
   const control = fleetControl(database);
-  const page =
-    address &&
-    stack.adopt(fleetPage(context, { address, fleet, database, control, guesses }), (each) => each.close());
-  if (database.isEmbedded) stack.use(await listenForControl(database, control, controlSocket(cwd)));
+  const page = address && fleetPage(context, { address, fleet, database, control, guesses });
+  await using _page = closing(page);
+  await using _control = database.isEmbedded
+    ? await listenForControl(database, control, controlSocket(cwd))
+    : undefined;
   const listener =
     address &&
-    stack.adopt(
-      await listen({
-        ...address,
-        token: listenToken(context),
-        isAlive: () => server.isAlive,
-        isReady: () => server.isReady,
-        status: async () => JSON.parse(JSON.stringify(await control.status({ limit: 0 }))),
-        guesses,
-        page: page?.listener,
-        mayRead: page?.mayRead,
-        metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
-        redact: (text) => redactor.redact(text),
-      }),
-      (each) => each.close(),
-    );
+    (await listen({
+      ...address,
+      token: listenToken(context),
+      isAlive: () => server.isAlive,
+      isReady: () => server.isReady,
+      status: async () => JSON.parse(JSON.stringify(await control.status({ limit: 0 }))),
+      guesses,
+      page: page?.listener,
+      mayRead: page?.mayRead,
+      metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
+      redact: (text) => redactor.redact(text),
+    }));
+  await using _listener = closing(listener);
 
   interrupts.patient = true;
   interrupts.onHangup = () => undefined;
@@ -127,7 +127,6 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<n
   await server.stop(String(stop.reason));
   await notifications.end(grace);
   log.entry('info', 'stopped', { event: 'ended' });
-  return ExitCode.ok;
 }
 
 /** What runs say is in their reports. */

@@ -2,7 +2,6 @@ import { withControl } from '../../fleet/open-fleet.ts';
 import type { ListedToken } from '../../fleet/rows/token-rows.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { renderTable, whole } from '../../output/table.ts';
-import { ExitCode } from '../../problems/user-error.ts';
 import { userName } from '../../runs/local-user.ts';
 import type { Context } from '../context.ts';
 import { type FleetFlags, fleetFileOf } from './fleet.ts';
@@ -15,7 +14,7 @@ interface TokenFlags extends FleetFlags {
 export async function tokenAdd(
   context: Context,
   flags: TokenFlags & Pick<ListedToken, 'role'>,
-): Promise<number> {
+): Promise<void> {
   const { name, role } = flags;
   const { terminal, log, env, cwd } = context;
   const token = await withControl(fleetFileOf(context, flags), cwd, (control) =>
@@ -23,13 +22,12 @@ export async function tokenAdd(
   );
   log.info(`The token of ${name}, ${role}. It cannot be shown again.`);
   terminal.out(`${token}\n`);
-  return ExitCode.ok;
 }
 
 export async function tokenList(
   context: Context,
   flags: FleetFlags & { readonly output: 'text' | 'json' },
-): Promise<number> {
+): Promise<void> {
   const { terminal, log } = context;
   const tokens = await withControl(fleetFileOf(context, flags), context.cwd, (control) => control.tokens());
   if (flags.output === 'json') terminal.out(jsonText(tokens));
@@ -39,11 +37,9 @@ export async function tokenList(
     const rows = tokens.map(({ name, role, madeAt, madeBy }) => [name, role, madeAt.slice(0, 10), madeBy]);
     terminal.out(renderTable(columns, rows, terminal.tableStyle));
   }
-  return ExitCode.ok;
 }
 
-export async function tokenRemove(context: Context, flags: TokenFlags): Promise<number> {
+export async function tokenRemove(context: Context, flags: TokenFlags): Promise<void> {
   await withControl(fleetFileOf(context, flags), context.cwd, (control) => control.removeToken(flags.name));
   context.terminal.out(`Removed the token of ${flags.name} and ended its sessions.\n`);
-  return ExitCode.ok;
 }

@@ -69,49 +69,47 @@ export async function fleetStatus(context: Context, flags: StatusFlags): Promise
 
 const ALL = 1_000_000;
 
-export async function fleetRun(context: Context, flags: AddressesFlags): Promise<number> {
+export async function fleetRun(context: Context, flags: AddressesFlags): Promise<void> {
   const { addresses } = flags;
-  await asked(context, flags, (control) => control.run(addresses, person(context)));
+  await asked(context, flags, (control) => control.run(addresses, userName(context.env)));
   context.terminal.out(`Asked for ${plural(addresses.length, 'run')}.\n`);
-  return ExitCode.ok;
 }
 
 export async function fleetPause(
   context: Context,
   flags: AddressesFlags & { readonly because?: string },
-): Promise<number> {
+): Promise<void> {
   const { addresses, because } = flags;
   const paused = await asked(context, flags, (control) =>
-    control.pause(addresses, { by: person(context), because }),
+    control.pause(addresses, { by: userName(context.env), because }),
   );
-  return told(context, 'Paused', paused, addresses);
+  tell(context, 'Paused', paused, addresses);
 }
 
-export async function fleetResume(context: Context, flags: AddressesFlags): Promise<number> {
+export async function fleetResume(context: Context, flags: AddressesFlags): Promise<void> {
   const { addresses } = flags;
-  const resumed = await asked(context, flags, (control) => control.resume(addresses, person(context)));
-  return told(context, 'Resumed', resumed, addresses);
+  const resumed = await asked(context, flags, (control) => control.resume(addresses, userName(context.env)));
+  tell(context, 'Resumed', resumed, addresses);
 }
 
 export async function fleetApprove(
   context: Context,
   flags: FleetFlags & { readonly address: string; readonly plan?: string; readonly reject?: boolean },
-): Promise<number> {
+): Promise<void> {
   const { address, plan, reject } = flags;
   const { terminal } = context;
   if (plan === undefined && reject) {
     throw misuse('--reject needs a plan', `See the one that waits: voxform fleet approve ${address}`);
   }
   if (plan === undefined) return showPlan(context, flags);
-  const by = person(context);
+  const by = userName(context.env);
   await asked(context, flags, (control) =>
     reject ? control.reject(address, plan, by) : control.approve(address, plan, by),
   );
   terminal.out(reject ? `Rejected plan ${plan} of ${address}.\n` : `Approved plan ${plan} of ${address}.\n`);
-  return ExitCode.ok;
 }
 
-async function showPlan(context: Context, flags: FleetFlags & { readonly address: string }): Promise<number> {
+async function showPlan(context: Context, flags: FleetFlags & { readonly address: string }): Promise<void> {
   const document = await asked(context, flags, (control) => control.plan(flags.address));
   if (document === undefined) throw new UserError(`no plan of ${flags.address} waits for approval`);
   const { planDocument } = await import('../../engine/plan/plan-schema.ts');
@@ -123,14 +121,13 @@ async function showPlan(context: Context, flags: FleetFlags & { readonly address
   terminal.out(reportText(planReport(plan), terminal.style));
   const id = approvalDigest(plan).slice(0, 12);
   terminal.out(`\nTo approve it: voxform fleet approve ${flags.address} ${id}\n`);
-  return ExitCode.ok;
 }
 
 /** Makes the tables, or prints what somebody with more rights runs. */
 export async function fleetInit(
   context: Context,
   flags: FleetFlags & { readonly sql?: boolean },
-): Promise<number> {
+): Promise<void> {
   const { cwd, terminal } = context;
   const fleet = fleetFileOf(context, flags);
   if (fleet.database === undefined && flags.sql) {
@@ -158,7 +155,6 @@ export async function fleetInit(
   } finally {
     await database.close();
   }
-  return ExitCode.ok;
 }
 
 function roleOf({ user }: FleetDatabase): string {
@@ -183,19 +179,13 @@ function asked<T>(
   return withControl(fleetFileOf(context, flags), context.cwd, work);
 }
 
-function told(
+function tell(
   { terminal }: Context,
   done: string,
   changed: readonly string[],
   addresses: readonly string[],
-): number {
+): void {
   const before = new Set(addresses).size - changed.length;
   const rest = before === 0 ? '' : ` ${before} already ${before === 1 ? 'was' : 'were'}.`;
   terminal.out(`${done} ${plural(changed.length, 'workspace')}.${rest}\n`);
-  return ExitCode.ok;
-}
-
-/** Who asks, for the history. */
-function person({ env }: Context): string {
-  return userName(env);
 }

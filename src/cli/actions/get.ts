@@ -2,7 +2,7 @@ import { kinds } from '../../kinds/index.ts';
 import { createRecordWriter, type RecordFormat } from '../../output/records/record-writer.ts';
 import { isReversed } from '../../platform/date-range.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
+import { misuse, UserError } from '../../problems/user-error.ts';
 import type { CallCondition } from '../../runs/call-selection.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { type RecordType, recordTypes } from '../../runs/record-types.ts';
@@ -19,7 +19,7 @@ interface GetFlags extends GetOptions {
   readonly utc?: boolean;
 }
 
-export async function get(context: Context, options: GetFlags): Promise<number> {
+export async function get(context: Context, options: GetFlags): Promise<void> {
   const { id, version } = options;
   const recordType = recordTypeNamed(options.type);
   const filters = checkFilters(recordType, options);
@@ -27,31 +27,27 @@ export async function get(context: Context, options: GetFlags): Promise<number> 
   const opened = await openWorkspace(context, { requireKey: true });
   // So that the project's secrets are known, and struck out of what the platform says.
   await opened.declared('offline');
-  const client = opened.connect(options, 'kept');
-  try {
-    const { log } = context;
-    const given = filters.filter((each) => holdsIds(recordType, each)).map(({ value }) => value);
-    const isNeeded = [id, ...given].some((each) => each?.includes('/')) || lacksList(recordType);
-    const state = isNeeded
-      ? await opened.state()
-      : options.output === 'table'
-        ? await stateForNames(opened, log)
-        : undefined;
-    const records = await recordsOf(recordType, { id, version, options, opened, client, state, log });
-    // A version is what the record was then.
-    const shown = version === undefined ? recordType : { ...recordType, ...recordType.kind?.table };
-    await print(context, records, { recordType: shown, options, state });
-    const elsewhere = id === undefined ? undefined : client.workspaceCheck.elsewhere;
-    if (elsewhere !== undefined) {
-      log.warn(
-        `${elsewhere.id} belongs to workspace ${elsewhere.workspaceId}, not to ${opened.workspace.workspaceId}.`,
-      );
-    }
-    if (id === undefined) client.workspaceCheck.refuseWrongWorkspace();
-    return ExitCode.ok;
-  } finally {
-    await client.close();
+  await using client = opened.connect(options, 'kept');
+  const { log } = context;
+  const given = filters.filter((each) => holdsIds(recordType, each)).map(({ value }) => value);
+  const isNeeded = [id, ...given].some((each) => each?.includes('/')) || lacksList(recordType);
+  const state = isNeeded
+    ? await opened.state()
+    : options.output === 'table'
+      ? await stateForNames(opened, log)
+      : undefined;
+  const records = await recordsOf(recordType, { id, version, options, opened, client, state, log });
+  // A version is what the record was then.
+  const shown = version === undefined ? recordType : { ...recordType, ...recordType.kind?.table };
+  await print(context, records, { recordType: shown, options, state });
+  const elsewhere = id === undefined ? undefined : client.workspaceCheck.elsewhere;
+  if (elsewhere !== undefined) {
+    log.warn(
+      `${elsewhere.id} belongs to workspace ${elsewhere.workspaceId}, not to ${opened.workspace.workspaceId}.`,
+    );
   }
+  if (id === undefined) client.workspaceCheck.refuseWrongWorkspace();
+  return;
 }
 
 function lacksList({ list, ofRecord }: RecordType): boolean {

@@ -1,9 +1,8 @@
 import { type GroupBy, type GroupedGraph, groupedGraph, labelKeys } from '../../output/graph/grouping.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { ExitCode, misuse } from '../../problems/user-error.ts';
-import { InvalidManifests } from '../../project/invalid-manifests.ts';
+import { misuse } from '../../problems/user-error.ts';
 import { connectedTo, type ReferenceGraph, referenceGraph } from '../../project/reference-graph.ts';
-import { openWorkspace } from '../../runs/open-workspace.ts';
+import { openWorkspace, validOnly } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';
 
 /** Each is loaded when it is used: only pictures need the layout. */
@@ -26,10 +25,9 @@ export interface GraphOptions {
 export async function graph(
   context: Context,
   { address: addresses, output, groupBy }: GraphOptions,
-): Promise<number> {
+): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false });
-  const { resources, diagnostics } = await opened.declared('offline');
-  if (diagnostics.some(({ severity }) => severity === 'error')) throw new InvalidManifests(diagnostics);
+  const { resources } = validOnly(await opened.declared('offline'));
   const whole = referenceGraph(resources);
   refuseUnknown(addresses, whole);
   const shown = addresses.length === 0 ? whole : connectedTo(whole, addresses);
@@ -40,7 +38,6 @@ export async function graph(
     );
   const render = await formats[output]();
   context.terminal.out(render(grouped, { workspace: opened.workspace.name, made: context.now() }));
-  return ExitCode.ok;
 }
 
 function refuseUnknownLabel(by: GroupBy | undefined, graph: ReferenceGraph): GroupBy | undefined {

@@ -1,6 +1,5 @@
 import { historyText, runText } from '../../output/history-text.ts';
 import { jsonText } from '../../output/json-text.ts';
-import { ExitCode } from '../../problems/user-error.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import { type HistoryDocument, pastRuns, runNamed, selectRuns } from '../../runs/past-runs.ts';
 import { VERSION } from '../../version.ts';
@@ -18,7 +17,7 @@ export interface HistoryOptions {
 export async function history(
   context: Context,
   { address, number: most, since, output }: HistoryOptions,
-): Promise<number> {
+): Promise<void> {
   const { store, workspace } = await openWorkspace(context, { requireKey: false });
   const all = await pastRuns(store);
   const runs = selectRuns(all, { address, since, most });
@@ -37,16 +36,14 @@ export async function history(
     const elsewhere = from === undefined ? '' : ` ${from} keeps the earlier runs.`;
     context.log.info(all.length === 0 ? 'No runs yet.' : `No run matches.${elsewhere}`);
   } else terminal.out(historyText(runs, all, terminal.tableStyle));
-  return ExitCode.ok;
 }
 
 export async function showRun(
   context: Context,
   { run: id, output }: JsonFlag & { readonly run: string },
-): Promise<number> {
+): Promise<void> {
   const { store } = await openWorkspace(context, { requireKey: false });
   const run = runNamed(await pastRuns(store), id);
   const { terminal } = context;
   terminal.out(output === 'text' ? runText(run, terminal.style) : jsonText(run));
-  return ExitCode.ok;
 }

@@ -53,16 +53,12 @@ function conditionOf(text: string): FailCondition {
 }
 
 function rendered(measured: Impact, output: ImpactFlags['output'], { terminal, now }: Context): string {
-  switch (output) {
-    case 'text':
-      return impactText(measured.document, terminal.style);
-    case 'json':
-      return jsonText(measured.document);
-    case 'html':
-      return impactHtml(measured, now());
-    default:
-      return output satisfies never;
-  }
+  const formats: Record<typeof output, () => string> = {
+    text: () => impactText(measured.document, terminal.style),
+    json: () => jsonText(measured.document),
+    html: () => impactHtml(measured, now()),
+  };
+  return formats[output]();
 }
 
 function codeFor(

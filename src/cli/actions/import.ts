@@ -2,7 +2,7 @@ import { claimOf, importById, recordClaims } from '../../engine/apply/import-rec
 import { kinds } from '../../kinds/index.ts';
 import { parseAddress, type Resource, undeclarable } from '../../manifests/resource.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { ExitCode, misuse } from '../../problems/user-error.ts';
+import { misuse } from '../../problems/user-error.ts';
 import { checkRows, InvalidRows, type RowsImport, readRows } from '../../runs/import-rows.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import { withSession } from '../../runs/with-session.ts';
@@ -16,7 +16,7 @@ export interface ImportOptions extends LockFlags, PlatformFlags {
   readonly from?: string;
 }
 
-export async function importRecords(context: Context, options: ImportOptions): Promise<number> {
+export async function importRecords(context: Context, options: ImportOptions): Promise<void> {
   const { address, id, from } = options;
   if (from !== undefined && address === undefined) return importFile(context, from, options);
   if (from === undefined && address !== undefined && id !== undefined)
@@ -31,7 +31,7 @@ async function importRecord(
   context: Context,
   { address, id }: { readonly address: string; readonly id: string },
   options: ImportOptions,
-): Promise<number> {
+): Promise<void> {
   const name = parseAddress(address)?.kind ?? '';
   const kind = kinds.get(name);
   if (kind === undefined) {
@@ -55,11 +55,10 @@ async function importRecord(
       : `Imported ${address} (${id}). Run voxform plan to see how it differs.\n`,
   );
   warnUndeclared(context, claimedBy(resources).has(address) ? [] : [address]);
-  return ExitCode.ok;
 }
 
 /** Takes in the rows of a file, all or none. */
-async function importFile(context: Context, file: string, options: ImportOptions): Promise<number> {
+async function importFile(context: Context, file: string, options: ImportOptions): Promise<void> {
   const { rows, problems } = readRows(await readTextOf(context.cwd, file));
   const opened = await openWorkspace(context, { requireKey: true });
   const { workspaceId } = opened.workspace;
@@ -86,7 +85,6 @@ async function importFile(context: Context, file: string, options: ImportOptions
     context,
     rows.map(({ address }) => address).filter((address) => !declared.has(address)),
   );
-  return ExitCode.ok;
 }
 
 function warnUndeclared({ log }: Context, addresses: readonly string[]): void {

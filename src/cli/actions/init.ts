@@ -5,7 +5,7 @@ import { makeFolders } from '../../files/make-folders.ts';
 import { gitEnvironment, runGit } from '../../git/run-git.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { shellWord } from '../../problems/shell-word.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
@@ -13,7 +13,7 @@ import { packagePath } from '../package-files.ts';
 import { ciWorkflow, settingsFiles, withSharedState } from './init-settings.ts';
 
 /** Writes a new project into a folder. Files that are there already are left as they are. */
-export async function init(context: Context, { dir: folder }: { readonly dir: string }): Promise<number> {
+export async function init(context: Context, { dir: folder }: { readonly dir: string }): Promise<void> {
   const target = path.resolve(context.cwd, folder);
   const known = projectFileIn(target);
   if (known !== undefined) {
@@ -38,7 +38,6 @@ export async function init(context: Context, { dir: folder }: { readonly dir: st
   out(`  voxform${here} plan`);
   out(`Then set base_url and workspace_id in ${path.join(folder, PROJECT_FILE)}.`);
   if (isShared) out('The state will be in refs/voxform/ of the remote origin.');
-  return ExitCode.ok;
 }
 
 /**

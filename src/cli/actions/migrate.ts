@@ -5,7 +5,6 @@ import { jsonText } from '../../output/json-text.ts';
 import { migrateJson } from '../../output/migrate-json.ts';
 import { type MigrationView, migratedText, migrationText } from '../../output/migrate-text.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
-import { InvalidManifests } from '../../project/invalid-manifests.ts';
 import type { Desired } from '../../project/project.ts';
 import { selectWorkspace } from '../../project/select-workspace.ts';
 import { refuseTrippedGuards } from '../../runs/apply-plan.ts';
@@ -25,7 +24,7 @@ import {
   type MigrationWorkspaces,
   openMigrationWorkspaces,
 } from '../../runs/migrate/migration-workspaces.ts';
-import type { OpenWorkspace } from '../../runs/open-workspace.ts';
+import { type OpenWorkspace, validOnly } from '../../runs/open-workspace.ts';
 import { changesIn, stateToRead } from '../../runs/planning.ts';
 import type { GuardOptions } from '../../runs/run-options.ts';
 import { checkStateInCi } from '../../runs/state-in-ci.ts';
@@ -118,11 +117,8 @@ async function liveSource(
 }
 
 /** A workspace that skips all that the manifests declare was let go of: it is not read live as one without manifests is. */
-async function refuseSkipped(
-  { from, declarations }: MigrationWorkspaces,
-  { diagnostics }: Desired,
-): Promise<void> {
-  if (diagnostics.some(({ severity }) => severity === 'error')) throw new InvalidManifests(diagnostics);
+async function refuseSkipped({ from, declarations }: MigrationWorkspaces, desired: Desired): Promise<void> {
+  validOnly(desired);
   const { name } = from.workspace;
   if ((await declarations()).declarations.length === 0) return;
   throw new UserError(`${name} skips every resource of the manifests`, {

@@ -88,7 +88,7 @@ export interface CloseOptions extends LockFlags {
   readonly because: ClosingReason;
 }
 
-export async function closeOrphans(context: Context, options: CloseOptions): Promise<number> {
+export async function closeOrphans(context: Context, options: CloseOptions): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false });
   const { orphans: listed } = await opened.state();
   const { ids, because } = options;
@@ -100,7 +100,6 @@ export async function closeOrphans(context: Context, options: CloseOptions): Pro
     const instead = earlier === undefined || earlier.because === because ? '' : ` (was ${earlier.because})`;
     if (done.has(id)) context.terminal.out(`Closed ${address} (${id}): ${because}${instead}.\n`);
   }
-  return ExitCode.ok;
 }
 
 /** The orphans of an id, or the open one, else the closed one, that had an address. */

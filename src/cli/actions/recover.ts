@@ -8,8 +8,7 @@ import {
   recoverText,
 } from '../../output/recover-text.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import { InvalidManifests } from '../../project/invalid-manifests.ts';
-import { OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
+import { OpenWorkspace, openWorkspace, validOnly } from '../../runs/open-workspace.ts';
 import { findLostRecords } from '../../runs/recover/find-lost-records.ts';
 import type { Match } from '../../runs/recover/matches.ts';
 import { recordRecovery, recoverableState, unansweredNow } from '../../runs/recover/recover-state.ts';
@@ -28,8 +27,7 @@ export async function recover(context: Context, options: RecoverOptions): Promis
   const given = await givenIds(context, options);
   const opened = await openWorkspace(context, { requireKey: true });
   // Offline: what a secret would say is shown nowhere, so that it need not be set.
-  const { resources, diagnostics } = await opened.declared('offline');
-  if (diagnostics.some(({ severity }) => severity === 'error')) throw new InvalidManifests(diagnostics);
+  const { resources } = validOnly(await opened.declared('offline'));
   const backups = await opened.store.backups();
   const { state, loss } = await recoverableState(opened, backups);
   if (loss !== undefined) context.log.warn(loss.message);

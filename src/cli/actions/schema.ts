@@ -1,13 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { didYouMean } from '../../problems/suggest.ts';
-import { ExitCode, misuse } from '../../problems/user-error.ts';
+import { misuse } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
 import { packagePath } from '../package-files.ts';
 
 const SUFFIX = '.schema.json';
 
 /** Prints a JSON Schema. Kinds are found by their own name as well as by that of their file. */
-export async function schema({ terminal }: Context, { name }: { readonly name: string }): Promise<number> {
+export async function schema({ terminal }: Context, { name }: { readonly name: string }): Promise<void> {
   const files = await readdir(packagePath('schemas'));
   const names = files.filter((file) => file.endsWith(SUFFIX)).map((file) => file.slice(0, -SUFFIX.length));
   const wanted = names.find((each) => plain(each) === plain(name));
@@ -15,7 +15,6 @@ export async function schema({ terminal }: Context, { name }: { readonly name: s
     throw misuse(`unknown schema ${name}${didYouMean(name, names)}`, `Schemas: ${names.sort().join(', ')}.`);
   }
   terminal.out(await readFile(packagePath(`schemas/${wanted}${SUFFIX}`), 'utf8'));
-  return ExitCode.ok;
 }
 
 function plain(name: string): string {

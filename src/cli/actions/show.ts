@@ -1,6 +1,5 @@
 import { type ReportFormatName, reportFormats } from '../../output/formats/index.ts';
 import { flagOf, planReport } from '../../output/report.ts';
-import { ExitCode } from '../../problems/user-error.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { FullFlag } from '../flags.ts';
@@ -12,7 +11,7 @@ export interface ShowOptions extends FullFlag {
 }
 
 /** Shows a saved plan as `plan` did when it made it. */
-export async function show(context: Context, options: ShowOptions): Promise<number> {
+export async function show(context: Context, options: ShowOptions): Promise<void> {
   const { terminal, log, verbose } = context;
   const { 'plan-file': file, output, full } = options;
   const document = await readSavedPlan(context, file);
@@ -22,5 +21,4 @@ export async function show(context: Context, options: ShowOptions): Promise<numb
   const report = planReport(document);
   const presentation = { style: terminal.style, verbose, full, workspaceFlag: flagOf(report) };
   terminal.out(format.report(report, presentation));
-  return ExitCode.ok;
 }

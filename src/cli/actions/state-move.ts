@@ -2,7 +2,7 @@ import path from 'node:path';
 import { problemsOfIssue } from '../../manifests/issue-messages.ts';
 import { parseDocuments } from '../../manifests/parse-documents.ts';
 import { plural } from '../../output/plural.ts';
-import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
+import { misuse, UserError } from '../../problems/user-error.ts';
 import { readSettings } from '../../project/workspace-settings.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { freshState } from '../../runs/state-access.ts';
@@ -26,7 +26,7 @@ export interface MoveFlags extends LockFlags {
   readonly from: string;
 }
 
-export async function moveStateHere(context: Context, { from, ...lock }: MoveFlags): Promise<number> {
+export async function moveStateHere(context: Context, { from, ...lock }: MoveFlags): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false });
   const place = placeFrom(from, { opened, context });
   const { store, workspace } = opened;
@@ -47,20 +47,19 @@ export async function moveStateHere(context: Context, { from, ...lock }: MoveFla
     if (!(error instanceof MovedState) || !(await isHere(opened, error))) throw error;
     context.terminal.out(`The state was already moved from ${source.location} to ${store.location}.\n`);
   }
-  return ExitCode.ok;
 }
 
 export interface InitFlags extends LockFlags {
   readonly sql?: boolean;
 }
 
-export async function initState(context: Context, { lockTimeout, sql }: InitFlags): Promise<number> {
+export async function initState(context: Context, { lockTimeout, sql }: InitFlags): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false });
   const { store, workspace } = opened;
   if (sql) {
     const script = backendOf(workspace.state).setUp?.(workspace.state);
     context.terminal.out(script ?? `The state ${store.location} needs no SQL.\n`);
-    return ExitCode.ok;
+    return;
   }
   await withLease(store, opened.lockRequest('state init', lockTimeout), async (lease) => {
     if ((await lease.read()).document !== undefined) {
@@ -69,7 +68,6 @@ export async function initState(context: Context, { lockTimeout, sql }: InitFlag
     await lease.commit(emptyDocument(freshState(), workspace.workspaceId, VERSION), undefined);
   });
   context.terminal.out(`Created an empty state at ${store.location}.\n`);
-  return ExitCode.ok;
 }
 
 interface MovePlace {

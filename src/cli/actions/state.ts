@@ -7,7 +7,7 @@ import { kindOf, undeclarable } from '../../manifests/resource.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { renderTable, whole } from '../../output/table.ts';
 import { shellWord } from '../../problems/shell-word.ts';
-import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
+import { misuse, UserError } from '../../problems/user-error.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import { takeInFile } from '../../runs/rescues.ts';
@@ -21,7 +21,7 @@ import { orphanOf } from '../../state/state-document.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag, LockFlags } from '../flags.ts';
 
-export async function listState(context: Context, { output }: JsonFlag): Promise<number> {
+export async function listState(context: Context, { output }: JsonFlag): Promise<void> {
   const state = await open(context);
   const rows = rowsOf(state);
   const { terminal } = context;
@@ -31,13 +31,9 @@ export async function listState(context: Context, { output }: JsonFlag): Promise
     const lines = rows.map(({ address, id, status }) => [address, id ?? '-', status]);
     terminal.out(renderTable([...whole('ADDRESS', 'ID'), 'STATUS'], lines, terminal.tableStyle));
   }
-  return ExitCode.ok;
 }
 
-export async function showState(
-  context: Context,
-  { address }: { readonly address: string },
-): Promise<number> {
+export async function showState(context: Context, { address }: { readonly address: string }): Promise<void> {
   const state = await open(context);
   const entry = state.resources.get(address);
   const pending = state.pending.get(address);
@@ -45,10 +41,9 @@ export async function showState(
     throw unknownInState(address, [...state.resources.keys(), ...state.pending.keys()]);
   const shown = { address, ...entry, ...(pending !== undefined && { pending }) };
   context.terminal.out(jsonText(shown));
-  return ExitCode.ok;
 }
 
-export async function unlockState(context: Context, { id }: { readonly id: string }): Promise<number> {
+export async function unlockState(context: Context, { id }: { readonly id: string }): Promise<void> {
   const { store } = await openWorkspace(context, { requireKey: false });
   const runs = await store.history().catch(() => []);
   const named = runs.filter(({ run }) => run.startsWith(id)).map(({ run }) => run);
@@ -57,7 +52,6 @@ export async function unlockState(context: Context, { id }: { readonly id: strin
     throw new UserError(`${named.length} runs begin with ${id}: ${named.slice(0, 5).join(', ')}`);
   const lock = await store.unlock(id);
   context.terminal.out(`Released lock ${lock.id} of ${lock.who} (${lock.operation}, since ${lock.since}).\n`);
-  return ExitCode.ok;
 }
 
 async function open(context: Context): Promise<State> {
@@ -81,7 +75,7 @@ export interface PushFlags extends LockFlags {
 export async function moveInState(
   context: Context,
   { from, to, ...options }: LockFlags & { readonly from: string; readonly to: string },
-): Promise<number> {
+): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false });
   await opened.inSession({ operation: 'state mv', options }, async (session) => {
     requireKnown(from, session.state);
@@ -96,13 +90,12 @@ export async function moveInState(
     await session.record({ type: 'renamed', from, to });
   });
   context.terminal.out(`Renamed ${from} to ${to}. Rename it in the manifests too.\n`);
-  return ExitCode.ok;
 }
 
 export async function removeFromState(
   context: Context,
   { address: addresses, ...options }: LockFlags & { readonly address: readonly string[] },
-): Promise<number> {
+): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false });
   await opened.inSession({ operation: 'state rm', options }, async (session) => {
     for (const address of addresses) {
@@ -127,11 +120,10 @@ export async function removeFromState(
   for (const address of addresses) {
     context.terminal.out(`Released ${address}. Its record is on the orphan list.\n`);
   }
-  return ExitCode.ok;
 }
 
 /** Prints the state as it is now, what a dead run left in the journal included. */
-export async function pullState(context: Context): Promise<number> {
+export async function pullState(context: Context): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false });
   const { store } = opened;
   const stored = await store.read();
@@ -143,10 +135,9 @@ export async function pullState(context: Context): Promise<number> {
   }
   const document = fold(stored.document, stored.journal).toDocument(stored.document);
   for (const piece of statePieces(document)) context.terminal.out(piece.toString());
-  return ExitCode.ok;
 }
 
-export async function pushStateFile(context: Context, { file, ...flags }: PushFlags): Promise<number> {
+export async function pushStateFile(context: Context, { file, ...flags }: PushFlags): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false });
   const bytes = await readFile(path.resolve(context.cwd, file)).catch((cause: unknown) => {
     throw new UserError(`cannot read ${file}: ${reasonOf(cause)}`, {
@@ -175,20 +166,18 @@ export async function pushStateFile(context: Context, { file, ...flags }: PushFl
           ...pushed.unknown.map((address) => `${address} is not in ${file}: it is still an unknown create.`),
         ];
   context.terminal.out(`${lines.join('\n')}\n`);
-  return ExitCode.ok;
 }
 
 export async function rescueState(
   context: Context,
   { file, ...flags }: LockFlags & { readonly file: string },
-): Promise<number> {
+): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false });
   const session = opened.sessionOptions('state rescue', flags);
   const records = await takeInFile(path.resolve(context.cwd, file), opened.store, session);
   const { terminal } = context;
   for (const record of records) terminal.out(`Recorded ${record}.\n`);
   if (records.length === 0) terminal.out('Recorded. No id was missing.\n');
-  return ExitCode.ok;
 }
 
 function requireKnown(address: string, state: State): void {

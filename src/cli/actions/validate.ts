@@ -9,7 +9,6 @@ import { withPolicies } from '../../policies/manifest-diagnostics.ts';
 import { projectDiagnostics } from '../../policies/project-diagnostics.ts';
 import { compareDiagnostics, type Diagnostic } from '../../problems/diagnostic.ts';
 import { ExitCode } from '../../problems/user-error.ts';
-
 import { InvalidProject } from '../../project/invalid-project.ts';
 import { loadDesired } from '../../project/load-desired.ts';
 import { loadProject } from '../../project/load-project.ts';
@@ -104,18 +103,13 @@ async function check(context: Context, { secrets }: ValidateOptions): Promise<De
 }
 
 function rendered(diagnostics: readonly Diagnostic[], output: DiagnosticFormat, context: Context): string {
-  switch (output) {
-    case 'text':
-      return diagnosticsText(context, diagnostics, 'out');
-    case 'json':
-      return jsonText(diagnosticsJson(diagnostics));
-    case 'junit':
-      return diagnosticsJunit(diagnostics);
-    case 'github':
-      return diagnosticsGithub(diagnostics);
-    default:
-      return output satisfies never;
-  }
+  const formats: Record<DiagnosticFormat, () => string> = {
+    text: () => diagnosticsText(context, diagnostics, 'out'),
+    json: () => jsonText(diagnosticsJson(diagnostics)),
+    junit: () => diagnosticsJunit(diagnostics),
+    github: () => diagnosticsGithub(diagnostics),
+  };
+  return formats[output]();
 }
 
 /** `3 Agent, 2 PhoneNumber in 4 files` */

@@ -94,19 +94,12 @@ function printDraft(
   document: DraftDiffDocument,
   { output, detailedExitcode }: VersionsOptions,
 ): number {
-  switch (output) {
-    case 'text':
-      terminal.out(draftDiffText(document, terminal.style, verbose));
-      break;
-    case 'json':
-      terminal.out(jsonText(document));
-      break;
-    case 'markdown':
-      terminal.out(draftDiffMarkdown(document));
-      break;
-    default:
-      return output satisfies never;
-  }
+  const formats: Record<typeof output, () => string> = {
+    text: () => draftDiffText(document, terminal.style, verbose),
+    json: () => jsonText(document),
+    markdown: () => draftDiffMarkdown(document),
+  };
+  terminal.out(formats[output]());
   const changed = document.published === null || document.changes.length > 0;
   return detailedExitcode && changed ? ExitCode.changes : ExitCode.ok;
 }

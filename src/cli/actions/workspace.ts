@@ -1,13 +1,12 @@
 import { jsonText } from '../../output/json-text.ts';
 import { renderTable, whole } from '../../output/table.ts';
-import { ExitCode } from '../../problems/user-error.ts';
 import { overrides } from '../../project/overrides.ts';
 import { openProject } from '../../runs/open-workspace.ts';
 import { backendOf } from '../../state/state-place.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../flags.ts';
 
-export async function listWorkspaces(context: Context, { output }: JsonFlag): Promise<number> {
+export async function listWorkspaces(context: Context, { output }: JsonFlag): Promise<void> {
   const { terminal, env, workspace } = context;
   const { root, workspaces, defaultWorkspace } = await openProject(context);
   const names = Object.keys(workspaces);
@@ -24,7 +23,7 @@ export async function listWorkspaces(context: Context, { output }: JsonFlag): Pr
   }));
   if (output === 'json') {
     terminal.out(jsonText(rows));
-    return ExitCode.ok;
+    return;
   }
   const columns = [...whole('', 'NAME', 'WORKSPACE ID'), 'BASE URL', 'API KEY'];
   const lines = rows.map((row) => [
@@ -35,5 +34,4 @@ export async function listWorkspaces(context: Context, { output }: JsonFlag): Pr
     `${row.api_key}${row.api_key_set ? '' : ' (not set)'}`,
   ]);
   terminal.out(renderTable(columns, lines, terminal.tableStyle));
-  return ExitCode.ok;
 }

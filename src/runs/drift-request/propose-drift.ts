@@ -6,6 +6,7 @@ import type { HostKind } from '../../hosting/host-kind.ts';
 import { hostKinds } from '../../hosting/index.ts';
 import { Inputs } from '../../manifests/inputs.ts';
 import { realPath } from '../../manifests/read-file.ts';
+import { closing } from '../../problems/closing.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { Secret } from '../../values/value.ts';
 import {
@@ -135,11 +136,8 @@ export async function carryOutProposal(
     redact: redactor.redact,
     onNotice: (message) => log.info(message),
   });
-  try {
-    return await keepRequest(kind.open(client, { repository, shown }), wanted, signal);
-  } finally {
-    await client.close();
-  }
+  await using _ = closing(client);
+  return await keepRequest(kind.open(client, { repository, shown }), wanted, signal);
 }
 
 function tokenOf({ project, workspace }: OpenWorkspace, kind: HostKind, env: RunContext['env']): Secret {

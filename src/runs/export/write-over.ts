@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, readdir, realpath, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { whereMissing } from '../../files/files.ts';
 import { compareText } from '../../problems/compare-text.ts';
-import { errorCode } from '../../problems/error-code.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { ProjectFile } from './project-files.ts';
 import { cannotBeWritten, writeAll } from './write-folder.ts';
@@ -132,9 +132,4 @@ async function refuseOdd(target: string, place: string): Promise<void> {
       });
     }
   }
-}
-
-function whereMissing(cause: unknown): undefined {
-  if (errorCode(cause) === 'ENOENT') return undefined;
-  throw cause;
 }

@@ -3,7 +3,6 @@ import { kinds, lookups } from '../../kinds/index.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { UserError } from '../../problems/user-error.ts';
-import { InvalidManifests } from '../../project/invalid-manifests.ts';
 import { parseProject } from '../../project/load-project.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from '../../project/project.ts';
 import { declarationsOnce } from '../../project/read-declarations.ts';
@@ -11,7 +10,7 @@ import { selectWorkspace } from '../../project/select-workspace.ts';
 import type { FileEdit } from '../../project/write-back/edit-plan.ts';
 import type { State } from '../../state/state.ts';
 import { references } from '../../values/value.ts';
-import { OpenWorkspace } from '../open-workspace.ts';
+import { OpenWorkspace, validOnly } from '../open-workspace.ts';
 import type { RunContext } from '../run-context.ts';
 import { checkBlockers } from './blockers.ts';
 import { Checklist } from './checklist.ts';
@@ -63,7 +62,7 @@ export async function prepare(input: Preparing): Promise<PreparedMigration> {
   const { from, to } = input.ends;
   const load = loader(input);
   const there = await load(from.project, from.workspace);
-  const first = refuseInvalid(await load(to.project, to.workspace));
+  const first = validOnly(await load(to.project, to.workspace));
   if (live !== undefined) refuseUnmatched(live, there);
   const shelves = await readShelves(first.resources, input);
   const patched = await withNames(input, { load, there, first, shelves });
@@ -113,12 +112,6 @@ function loader({ context, ends, live }: Preparing): Load {
     live === undefined ? ends.declarations : declarationsOnce(rooted(ends.from.project), { kinds, lookups });
   return (project, workspace) =>
     new OpenWorkspace(context, { project: rooted(project), workspace, declarations }).declared('offline');
-}
-
-function refuseInvalid(desired: Desired): Desired {
-  if (desired.diagnostics.some(({ severity }) => severity === 'error'))
-    throw new InvalidManifests(desired.diagnostics);
-  return desired;
 }
 
 function refuseUnmatched({ drafts }: LiveExport, { resources }: Desired): void {
@@ -173,7 +166,7 @@ async function withNames(
   });
   const { name } = to.workspace;
   const workspace = selectWorkspace(project, { name, env: context.env, requireKey: false });
-  const { resources } = refuseInvalid(await load(project, workspace));
+  const { resources } = validOnly(await load(project, workspace));
   return { resources, edits: [edit] };
 }
 

@@ -1,5 +1,5 @@
 import { basename, dirname, join, resolve } from 'node:path';
-import { type Files, freeBuffer, syncFolderOf, unlinkIfThere } from '../../../files/files.ts';
+import { type Files, freeBuffer, syncFolderOf, unlinkIfThere, whereMissing } from '../../../files/files.ts';
 import { replaceFile, writeBeside } from '../../../files/replace-file.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
@@ -26,11 +26,8 @@ interface Backup {
 export async function targetOf(files: Files, path: string): Promise<string> {
   let target = path;
   for (let links = 0; links < 40; links++) {
-    try {
-      return await files.realpath(target);
-    } catch (error) {
-      if (errorCode(error) !== 'ENOENT') throw error;
-    }
+    const real = await files.realpath(target).catch(whereMissing);
+    if (real !== undefined) return real;
     try {
       target = resolve(dirname(target), await files.readlink(target));
     } catch {
@@ -116,12 +113,9 @@ export async function writeMark(files: Files, path: string, mark: MovedMark): Pr
 
 /** Makes sure that the document now in force has its backup, also when something else than voxform put it there. */
 export async function keepCurrent(files: Files, path: string, document: StateDocument): Promise<void> {
-  try {
-    await files.stat(backupPath(path, document.serial));
-  } catch (error) {
-    if (errorCode(error) !== 'ENOENT') throw error;
-    await files.rename(await written(files, path, document), backupPath(path, document.serial));
-  }
+  const backup = backupPath(path, document.serial);
+  if ((await files.stat(backup).catch(whereMissing)) !== undefined) return;
+  await files.rename(await written(files, path, document), backup);
 }
 
 /** Removes all but the newest backups of each lineage: their serials say nothing about one another. */
@@ -148,12 +142,8 @@ function draftOf(path: string): string {
 /** A file of its own, not a link: an editor that writes the document in place must not reach its copy. */
 async function copied(files: Files, from: string, to: string): Promise<void> {
   await files.copyFile(from, to);
-  const handle = await files.open(to, 'r+');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await using handle = await files.open(to, 'r+');
+  await handle.sync();
 }
 
 function backupPath(path: string, serial: number): string {
@@ -168,25 +158,15 @@ export async function newerBackups(files: Files, path: string, serial: number): 
 
 /** It stands among the first lines of a backup, which may be large. */
 async function lineageIn(files: Files, backup: string): Promise<string | undefined> {
-  const handle = await files.open(backup, 'r');
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(1024), 0, 1024, 0);
-    return /^ {2}"lineage": "(.*)",$/m.exec(buffer.toString('utf8', 0, bytesRead))?.[1];
-  } finally {
-    await handle.close();
-  }
+  await using handle = await files.open(backup, 'r');
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(1024), 0, 1024, 0);
+  return /^ {2}"lineage": "(.*)",$/m.exec(buffer.toString('utf8', 0, bytesRead))?.[1];
 }
 
 /** Newest first: by their serials, because a copy has the time at which somebody made it. */
 async function backups(files: Files, path: string): Promise<Backup[]> {
   const prefix = `${basename(path)}.backup-`;
-  let names: string[];
-  try {
-    names = await files.readdir(dirname(path));
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  }
+  const names = (await files.readdir(dirname(path)).catch(whereMissing)) ?? [];
   const found: Backup[] = [];
   for (const name of names) {
     const serial = name.startsWith(prefix) ? name.slice(prefix.length) : '';

@@ -192,13 +192,9 @@ export class LocalLease implements StateLease {
 }
 
 async function cutOff(files: Files, path: string, length: number): Promise<void> {
-  const handle = await files.open(path, 'r+');
-  try {
-    await handle.truncate(length);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await using handle = await files.open(path, 'r+');
+  await handle.truncate(length);
+  await handle.sync();
 }
 
 function movedOn(location: string, found: number | undefined, expected: number | undefined): UserError {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
-import { type FileHandle, type Files, unlinkIfThere, writeFully } from '../../../files/files.ts';
+import { type Files, unlinkIfThere } from '../../../files/files.ts';
 import { isAlive, processFacts } from '../../../files/process-facts.ts';
+import { writeBeside } from '../../../files/replace-file.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { readIfThere } from './file-problem.ts';
 import { type HeldLock, lockBytes, parseLock, readLock, temporaryName } from './lock-file.ts';
@@ -47,14 +48,10 @@ export function startHeartbeat(
  * overwritten, so this cannot reach the lock of the next holder.
  */
 async function giveSign(files: Files, path: string, id: string): Promise<void> {
-  const handle = await files.open(path, 'r+');
-  try {
-    const bytes = await handle.readFile();
-    if (parseLock(bytes)?.id !== id) return;
-    await handle.write(bytes, bytes.length - 1, 1, bytes.length - 1);
-  } finally {
-    await handle.close();
-  }
+  await using handle = await files.open(path, 'r+');
+  const bytes = await handle.readFile();
+  if (parseLock(bytes)?.id !== id) return;
+  await handle.write(bytes, bytes.length - 1, 1, bytes.length - 1);
 }
 
 export interface Judging {
@@ -135,14 +132,9 @@ async function silenceOf(files: Files, path: string, own: HeldLock): Promise<Sil
 
 /** The time of the file system that has the file. */
 async function timeAt(files: Files, path: string, own: HeldLock): Promise<number> {
-  const probe = temporaryName(path, randomUUID());
+  const draft = temporaryName(path, randomUUID());
+  const probe = await writeBeside(path, [lockBytes(own)], { files, draft, isDurable: false });
   try {
-    const handle = await files.open(probe, 'wx', 0o600);
-    try {
-      await writeFully(handle, lockBytes(own));
-    } finally {
-      await handle.close();
-    }
     return await stampOf(files, probe);
   } finally {
     await unlinkIfThere(files, probe);
@@ -151,12 +143,8 @@ async function timeAt(files: Files, path: string, own: HeldLock): Promise<number
 
 /** Opens the file first, which makes the client of a network file system ask its server. */
 async function stampOf(files: Files, path: string): Promise<number> {
-  const handle: FileHandle = await files.open(path, 'r');
-  try {
-    return (await handle.stat()).mtimeMs;
-  } finally {
-    await handle.close();
-  }
+  await using handle = await files.open(path, 'r');
+  return (await handle.stat()).mtimeMs;
 }
 
 const ID = /^(?:tmp|claim)-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;

@@ -54,7 +54,7 @@ function dyingHandle(handle: object, step: () => void): object {
       const operation: unknown = Reflect.get(target, name, target);
       if (typeof operation !== 'function') return operation;
       return async (...args: unknown[]) => {
-        if (name === 'close') return Reflect.apply(operation, target, args);
+        if (name === 'close' || name === Symbol.asyncDispose) return Reflect.apply(operation, target, args);
         try {
           step();
         } catch (error) {
