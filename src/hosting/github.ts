@@ -226,14 +226,9 @@ const commitForm = lazily(() =>
   }),
 );
 
-function requestOf({
-  number,
-  html_url,
-  state,
-  merged_at,
-  body,
-  base,
-}: z.infer<ReturnType<typeof pullForm>>): HostRequest {
+type Pull = z.infer<ReturnType<typeof pullForm>>;
+
+function requestOf({ number, html_url, state, merged_at, body, base }: Pull): HostRequest {
   return {
     number,
     url: html_url,

@@ -146,13 +146,8 @@ const requestForm = lazily(() =>
   }),
 );
 
-function requestOf({
-  iid,
-  web_url,
-  state,
-  description,
-  target_branch: base,
-}: z.infer<ReturnType<typeof requestForm>>): HostRequest {
+function requestOf(found: z.infer<ReturnType<typeof requestForm>>): HostRequest {
+  const { iid, web_url, state, description, target_branch: base } = found;
   const isOver = state === 'closed' || state === 'merged';
   return { number: iid, url: web_url, state: isOver ? state : 'open', base, body: description ?? '' };
 }
