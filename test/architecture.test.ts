@@ -29,6 +29,7 @@ const layers = [
   'operator',
   'fleet',
   'page',
+  'editor',
   'library',
   'library.ts',
   'cli',
@@ -229,8 +230,6 @@ describe('the layers', () => {
       (file) => ['manifests', 'project'].includes(layerOf(file)) && reads.test(codeOf(file)),
     );
     expect(others.filter((file) => !file.includes('/write-back/'))).toEqual([
-      // Takes the type of an entry.
-      'manifests/find-files.ts',
       // What is kept of a text depends on the text alone.
       'manifests/parse-cache.ts',
       // Reads from a file that is open.

@@ -84,6 +84,7 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
   explain: ['explain Agent.llm_config.temperature', 'explain project.guards'],
   schema: ['schema > manifest.schema.json', 'schema Agent'],
   completion: ['completion zsh', 'completion fish > ~/.config/fish/completions/voxform.fish'],
+  lsp: ['lsp', 'lsp -w staging'],
   emulator: ['emulator', 'emulator --port 0 --data records.json'],
 };
 

@@ -69,6 +69,12 @@ export class Terminal {
     return this.#lost;
   }
 
+  /** For a protocol that has them for itself. */
+  get streams(): { readonly input: InputStream; readonly output: TerminalStream } {
+    const { stdin, stdout } = this.#options;
+    return { input: stdin(), output: stdout };
+  }
+
   out(text: string): void {
     this.#hasResult ||= text !== '';
     this.#write(this.#options.stdout, text);

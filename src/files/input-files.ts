@@ -11,8 +11,10 @@ import {
   realpathSync,
   statSync,
 } from 'node:fs';
+import path from 'node:path';
 import { attempt } from '../problems/attempt.ts';
 import { errorCode } from '../problems/error-code.ts';
+import { fileView } from './file-view.ts';
 
 /*
  * Manifests, settings and secrets reach a load through these functions only, so that `SeenFiles` knows of everything that a load depends
@@ -114,8 +116,30 @@ function all(seen: ReadonlyMap<string, string>, isSame: (file: string, answer: s
   return true;
 }
 
+/** Asks the view that the work has, or the disk where it has none. */
+function inView<T>(question: string, file: string, ask: () => T): T {
+  const view = fileView();
+  return view === undefined ? ask() : view.asked(question, file, ask);
+}
+
 /** As `realpathSync`. */
 export function realPathOf(file: string): string {
+  return inView('path', file, () => realPathInView(file));
+}
+
+/** A file that is not on the disk yet may have a text all the same. */
+function realPathInView(file: string): string {
+  try {
+    return realPathOnDisk(file);
+  } catch (error) {
+    if (fileView() === undefined) throw error;
+    const real = path.join(realPathOnDisk(path.dirname(file)), path.basename(file));
+    if (fileView()?.textOf(real) === undefined) throw error;
+    return real;
+  }
+}
+
+function realPathOnDisk(file: string): string {
   try {
     const real = realpathSync(file);
     current.getStore()?.path(file, real);
@@ -137,6 +161,10 @@ export function linkTarget(link: string): string | undefined {
 
 /** What is at a path once links are followed; undefined where nothing can be seen there. */
 export function statusOf(file: string): BigIntStats | undefined {
+  return inView('status', file, () => statusOnDisk(file));
+}
+
+function statusOnDisk(file: string): BigIntStats | undefined {
   const seen = lookAt(file);
   current.getStore()?.stamp(file, seen);
   return typeof seen === 'string' ? undefined : seen;
@@ -146,8 +174,22 @@ export function isFolder(file: string): boolean {
   return statusOf(file)?.isDirectory() === true;
 }
 
+/** As much of an entry of a folder as its kind needs. */
+export type FolderEntry = Pick<Dirent, 'name' | 'isFile' | 'isDirectory' | 'isSymbolicLink'>;
+
 /** As `readdirSync`. */
-export function entriesOf(folder: string): Dirent[] {
+export function entriesOf(folder: string): readonly FolderEntry[] {
+  const entries = inView('entries', folder, () => entriesOnDisk(folder));
+  const names = fileView()?.namesIn(folder) ?? [];
+  const unsaved = names.filter((name) => !entries.some((entry) => entry.name === name));
+  return unsaved.length === 0 ? entries : [...entries, ...unsaved.map(fileNamed)];
+}
+
+function fileNamed(name: string): FolderEntry {
+  return { name, isFile: () => true, isDirectory: () => false, isSymbolicLink: () => false };
+}
+
+function entriesOnDisk(folder: string): Dirent[] {
   // First: what comes later changes the time.
   current.getStore()?.stamp(folder, lookAt(folder));
   return readdirSync(folder, { withFileTypes: true });

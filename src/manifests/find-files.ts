@@ -1,7 +1,6 @@
-import type { Dirent } from 'node:fs';
 import path from 'node:path';
 import picomatch from 'picomatch';
-import { entriesOf, isFolder, realPathOf } from '../files/input-files.ts';
+import { entriesOf, type FolderEntry, isFolder, realPathOf } from '../files/input-files.ts';
 import { isInside, reasonOf } from './read-file.ts';
 
 interface FoundFiles {
@@ -117,7 +116,7 @@ class PatternSearch {
     this.#seen.add(real);
     const depth = folder === this.#base ? 0 : folder.split('/').length - segments(this.#base);
     if (depth >= this.#depth) return;
-    let entries: Dirent[];
+    let entries: readonly FolderEntry[];
     try {
       entries = entriesOf(real);
     } catch (error) {

@@ -17,8 +17,6 @@ interface InputSources {
   readonly vars: Readonly<Record<string, Value>>;
   /** True where a secret or variable that is not set is an error, rather than a stand-in for any text. */
   readonly mustBeSet: boolean;
-  /** Texts that files are taken to have instead of their own, by real path. */
-  readonly drafts?: ReadonlyMap<string, string> | undefined;
 }
 
 type Result<T> = { readonly value: T } | { readonly code: string; readonly message: string };
@@ -28,6 +26,7 @@ export class Inputs {
   readonly sources: InputSources;
   readonly #secrets = new Map<string, Result<Secret>>();
   readonly #files = new Map<string, Result<string>>();
+  #noted = new Set<string>();
 
   constructor(sources: InputSources) {
     this.sources = sources;
@@ -35,6 +34,8 @@ export class Inputs {
 
   /** From the environment, else from the file of that name in the secrets folder without its final newline. */
   secret(name: string): Result<Secret> {
+    const { secretsDir } = this.sources;
+    if (secretsDir !== undefined) this.#noted.add(path.join(secretsDir, name));
     return remembered(this.#secrets, name, () => this.#findSecret(name));
   }
 
@@ -48,6 +49,12 @@ export class Inputs {
     return { code: 'missing-variable', message: `the environment variable ${name} is not set` };
   }
 
+  /** Does work, and takes note of the files that it asks for, as absolute paths. */
+  noting<T>(work: () => T): { readonly result: T; readonly files: readonly string[] } {
+    this.#noted = new Set();
+    return { result: work(), files: [...this.#noted] };
+  }
+
   /** What a setting names instead of holding it. */
   named(form: { readonly $secret: string } | { readonly $env: string }): Result<Secret | string | Unset> {
     return '$secret' in form ? this.secret(form.$secret) : this.variable(form.$env, undefined);
@@ -55,18 +62,17 @@ export class Inputs {
 
   /** A file's text without its final newline. `folder` is what the path is relative to. */
   file(folder: string, relative: string): Result<string> {
-    const { root, drafts } = this.sources;
+    const { root } = this.sources;
     if (path.isAbsolute(relative)) return { code: 'outside-project', message: '$file needs a relative path' };
-    return remembered(this.#files, path.resolve(folder, relative), (file) => {
+    const absolute = path.resolve(folder, relative);
+    this.#noted.add(absolute);
+    return remembered(this.#files, absolute, (file) => {
       const name = path.relative(root, file).replaceAll(path.sep, '/');
       const outside = { code: 'outside-project', message: `$file: ${name} is outside the project folder` };
       if (!isInside(file, root)) return outside;
       if (name === '') return { code: 'not-a-file', message: '$file is the project folder, expected a file' };
       try {
-        const real = realPathOf(file);
-        if (!isInside(real, root)) return outside;
-        const draft = drafts?.get(real);
-        if (draft !== undefined) return { value: withoutFinalNewline(draft) };
+        if (!isInside(realPathOf(file), root)) return outside;
       } catch (error) {
         return { code: 'unreadable-file', message: `$file: ${name} cannot be read: ${reasonOf(error)}` };
       }

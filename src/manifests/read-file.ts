@@ -1,5 +1,6 @@
 import { fstatSync, readSync } from 'node:fs';
 import path from 'node:path';
+import { fileView } from '../files/file-view.ts';
 import { realPathOf, withOpen } from '../files/input-files.ts';
 import { attempt } from '../problems/attempt.ts';
 import { errorCode } from '../problems/error-code.ts';
@@ -29,7 +30,7 @@ export function readTextFile(file: string, inside?: string): FileText {
   return decoded(readFileBytes(file, inside));
 }
 
-/** The bytes of a file, which are only there until the next one is read; or what is wrong with the file. */
+/** The bytes of a file, which without a view are only there until the next one is read; or what is wrong with the file. */
 export function readFileBytes(file: string, inside?: string): FileBytes {
   try {
     if (inside !== undefined && !isInside(realPathOf(file), inside)) {
@@ -38,27 +39,56 @@ export function readFileBytes(file: string, inside?: string): FileBytes {
         'the file is outside the project folder; symbolic links must stay inside it',
       );
     }
+  } catch (error) {
+    return unreadable(error);
+  }
+  const view = fileView();
+  if (view === undefined) return bytesOnDisk(file);
+  const text = view.textOf(realPath(file));
+  if (text !== undefined) return text.length > MAX_FILE_BYTES ? tooLarge(text.length) : { bytes: text };
+  return view.asked('bytes', file, () => {
+    const read = bytesOnDisk(file);
+    return 'bytes' in read ? { bytes: view.kept(file, read.bytes) } : read;
+  });
+}
+
+function bytesOnDisk(file: string): FileBytes {
+  try {
     return withOpen(file, readOpen);
   } catch (error) {
-    const code = errorCode(error);
-    if (code === 'EISDIR') return isFolder();
-    // A socket.
-    if (code === 'ENXIO') return isNoFile();
-    return problem('unreadable-file', `the file cannot be read: ${reasonOf(error)}`);
+    return unreadable(error);
   }
+}
+
+function unreadable(error: unknown): Failed {
+  const code = errorCode(error);
+  if (code === 'EISDIR') return isFolder();
+  // A socket.
+  if (code === 'ENXIO') return isNoFile();
+  return problem('unreadable-file', `the file cannot be read: ${reasonOf(error)}`);
 }
 
 /** How a file begins, as far as its first 4 kB go; undefined where it is no file that can be read. */
 export function readBeginning(file: string): string | undefined {
-  try {
-    return withOpen(file, (descriptor) => {
+  const view = fileView();
+  if (view === undefined) return beginningOnDisk(file);
+  const text = view.textOf(realPath(file))?.subarray(0, BEGINNING);
+  return text === undefined
+    ? view.asked('beginning', file, () => beginningOnDisk(file))
+    : looseUtf8.decode(text);
+}
+
+/** Bytes. */
+const BEGINNING = 4096;
+
+function beginningOnDisk(file: string): string | undefined {
+  return attempt(() =>
+    withOpen(file, (descriptor) => {
       if (!fstatSync(descriptor).isFile()) return undefined;
-      const bytes = Buffer.alloc(4096);
+      const bytes = Buffer.alloc(BEGINNING);
       return bytes.subarray(0, readSync(descriptor, bytes, 0, bytes.length, 0)).toString('utf8');
-    });
-  } catch {
-    return undefined;
-  }
+    }),
+  );
 }
 
 /** Every file goes through here, so that not each of thousands needs room of its own. */

@@ -7,7 +7,7 @@ import { type LoadDesiredOptions, loadDesired } from './load-desired.ts';
 import type { ProjectConfig, WorkspaceConfig } from './project.ts';
 import { selectWorkspace } from './select-workspace.ts';
 
-interface FurtherOptions extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 'env'> {
+interface FurtherOptions extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 'env' | 'signal' | 'memory'> {
   /** The workspace, from the command line. */
   readonly name: string | undefined;
 }
@@ -18,12 +18,13 @@ interface FurtherOptions extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 
  */
 export async function allDiagnostics(
   { diagnostics, usable }: InvalidProject,
-  { name, ...options }: FurtherOptions,
+  { name, kinds, lookups, env, signal, memory }: FurtherOptions,
 ): Promise<readonly Diagnostic[]> {
   if (usable === undefined) return diagnostics;
-  const chosen = chosenWorkspace(usable, { name, env: options.env });
+  const chosen = chosenWorkspace(usable, { name, env });
   const workspace = chosen ?? Object.values(usable.workspaces)[0] ?? noWorkspace(usable);
-  const desired = await loadDesired({ ...options, project: usable, workspace, mode: 'offline' });
+  const known = { kinds, lookups, env, signal, memory };
+  const desired = await loadDesired({ ...known, project: usable, workspace, mode: 'offline' });
   const isHarmless = diagnostics.every(({ path = '' }) => HARMLESS.test(path));
   const further = desired.diagnostics.filter(
     (each) =>

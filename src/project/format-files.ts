@@ -33,6 +33,16 @@ export function projectFiles({ root, file, manifests }: ProjectConfig): readonly
   return [...new Set([...own, ...findFiles(root, manifests).files])];
 }
 
+/** The text of a file in canonical form. @param file relative to the project folder. */
+export function formattedText(
+  file: string,
+  text: string,
+  kinds: FormatOptions['kinds'],
+): ReturnType<typeof formatText> {
+  const isProject = PROJECT_FILES.includes(file);
+  return formatText(text, isProject ? () => projectOrder(kinds) : (value) => manifestOrder(value, kinds));
+}
+
 /** Files as they would be in canonical form. Writes none. */
 export function formatFiles({ root, files, kinds }: FormatOptions): FormattedFiles {
   const edits: FileEdit[] = [];
@@ -43,11 +53,7 @@ export function formatFiles({ root, files, kinds }: FormatOptions): FormattedFil
   for (const file of files) {
     try {
       const { mark, text } = editableFile(root, path.join(root, file));
-      const isProject = PROJECT_FILES.includes(file);
-      const formatted = formatText(
-        text,
-        isProject ? () => projectOrder(kinds) : (value) => manifestOrder(value, kinds),
-      );
+      const formatted = formattedText(file, text, kinds);
       if ('problems' in formatted) for (const problem of formatted.problems) report(file, problem);
       else if (formatted.text !== text)
         edits.push({ file, before: mark + text, after: mark + formatted.text });

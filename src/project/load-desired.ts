@@ -10,6 +10,7 @@ import type { Resource } from '../manifests/resource.ts';
 import { evaluateForms, type FormsContext } from '../manifests/value-forms.ts';
 import { isObject, type Json } from '../values/json.ts';
 import { isSpecial, type Value } from '../values/value.ts';
+import type { LoadMemory, MadeResource } from './load-memory.ts';
 import { Overlays } from './overlays.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from './project.ts';
 import { type ReadDeclarations, readDeclarations } from './read-declarations.ts';
@@ -25,13 +26,13 @@ export interface LoadDesiredOptions {
   readonly env: Environment;
   /** Secrets and environment variables that values take need not be set for `offline`. */
   readonly mode: 'offline' | 'offline-with-secrets' | 'live';
-  /** Texts that files are taken to have instead of their own, by real path: to see what they would declare. */
-  readonly drafts?: ReadonlyMap<string, string> | undefined;
   /** What the files declare, where they were read before, for another workspace of the project. */
   readonly declarations?: ReadDeclarations | undefined;
   readonly listener?: LoadListener | undefined;
   /** Keeps where the parts of each spec were written. */
   readonly withSources?: boolean | undefined;
+  /** Of loads with the same kinds, environment and mode. */
+  readonly memory?: LoadMemory | undefined;
   /** Ends the work, with a UserError. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -49,7 +50,7 @@ export interface LoadListener {
  * people wrote is a diagnostic, never an exception.
  */
 export async function loadDesired(options: LoadDesiredOptions): Promise<Desired> {
-  const { project, workspace, lookups, listener } = options;
+  const { project, workspace, lookups, listener, memory } = options;
   const overlays = new Overlays(options);
   const onDeclaration = ({ address, home }: Declaration): void => {
     if (!overlays.skips(address)) listener?.declared(address, home.value);
@@ -62,7 +63,9 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
   const skipped = new Set<string>();
   const checked: Checked[] = [];
   const resources: Resource[] = [];
-  const contexts = formsContexts(options, overlays);
+  const inputs = inputsFor(options);
+  const contexts = formsContexts(options, overlays, inputs);
+  memory?.beginLoad(project, workspace);
   const slices = new TimeSlices(options.signal);
   for (const declaration of unique) {
     if (slices.isOver()) await slices.next();
@@ -70,7 +73,8 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
       skipped.add(declaration.address);
       continue;
     }
-    const made = makeResource(declaration, overlays, contexts(declaration));
+    const make = () => makeResource(declaration, overlays, contexts(declaration));
+    const made = memory?.resource(declaration, inputs, make) ?? make();
     for (const { reference } of made.checked.references) listener?.refersTo(reference.kind);
     findings.push(made.findings);
     checked.push(made.checked);
@@ -95,21 +99,19 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
 }
 
 /** What value forms read, each file and secret once. */
-export function inputsFor({ project, workspace, env, mode, drafts }: InputOptions): Inputs {
+export function inputsFor({ project, workspace, env, mode }: InputOptions): Inputs {
   const { secretsDir, vars } = workspace;
-  return new Inputs({ root: project.root, env, secretsDir, vars, mustBeSet: mode !== 'offline', drafts });
+  return new Inputs({ root: project.root, env, secretsDir, vars, mustBeSet: mode !== 'offline' });
 }
 
-type InputOptions = Pick<LoadDesiredOptions, 'project' | 'workspace' | 'env' | 'mode' | 'drafts'>;
+type InputOptions = Pick<LoadDesiredOptions, 'project' | 'workspace' | 'env' | 'mode'>;
 
-/** One set of inputs for the whole load, so that each file and secret is read once. */
+/** @param inputs of the whole load, so that each file and secret is read once. */
 function formsContexts(
-  options: LoadDesiredOptions,
+  { project: { root }, kinds, lookups }: LoadDesiredOptions,
   overlays: Overlays,
+  inputs: Inputs,
 ): (declaration: Declaration) => FormsContext {
-  const { project, kinds, lookups } = options;
-  const { root } = project;
-  const inputs = inputsFor(options);
   const refKinds = [...kinds.keys(), ...lookups.keys()];
   return ({ source }) => ({
     inputs,
@@ -118,7 +120,7 @@ function formsContexts(
   });
 }
 
-function makeResource(declaration: Declaration, overlays: Overlays, context: FormsContext) {
+function makeResource(declaration: Declaration, overlays: Overlays, context: FormsContext): MadeResource {
   const { address, kind, metadata, source, home } = declaration;
   const { sources, value } = overlays.lay(declaration);
   const { value: spec, hasSpecials, problems: inForms } = evaluateForms(value, context);

@@ -1,5 +1,4 @@
 import path from 'node:path';
-import { realPathOf } from '../files/input-files.ts';
 import type { Declaration } from '../manifests/declaration.ts';
 import { type DocumentCache, documentKey } from '../manifests/document-cache.ts';
 import { type KnownNames, readEnvelope } from '../manifests/envelope.ts';
@@ -9,6 +8,7 @@ import type { ParseBeside } from '../manifests/parse-beside.ts';
 import type { ParsedFile } from '../manifests/parse-documents.ts';
 import { decoded, readFileBytes } from '../manifests/read-file.ts';
 import { compareText } from '../problems/compare-text.ts';
+import type { FileDeclarations, LoadMemory } from './load-memory.ts';
 import type { ProjectConfig } from './project.ts';
 import { TimeSlices } from './time-slices.ts';
 import type { UnreadFile } from './unread-files.ts';
@@ -24,8 +24,8 @@ export interface ReadDeclarations {
 interface ReadDeclarationsOptions extends KnownNames {
   /** Told of each declaration as soon as it is read. */
   readonly onDeclaration?: ((declaration: Declaration) => void) | undefined;
-  /** Texts that files are taken to have instead of their own, by real path. */
-  readonly drafts?: ReadonlyMap<string, string> | undefined;
+  /** Of reads of the same project with the same kinds. */
+  readonly memory?: LoadMemory | undefined;
   /** Ends the reading, with a UserError. */
   readonly signal?: AbortSignal | undefined;
   /** Asked before a file is parsed, instead of the project's own. */
@@ -40,14 +40,8 @@ export async function readDeclarations(
   const findings: Finding[] = [];
   const files = manifestFiles(project, findings);
   const cache = known.documents ?? project.documents;
-  const collected: Collected[] = files.map(() => ({ declarations: [], findings: [] }));
-  const unread: UnreadFile[] = [];
-  const collect = (at: number, parsed: ParsedFile, text: string): void => {
-    const [problem] = parsed.problems;
-    if (problem !== undefined && hasUnread(parsed)) {
-      unread.push({ file: files[at] ?? '', line: problem.line, column: problem.column, text });
-    }
-    const found = collectedFrom(files[at] ?? '', parsed, known);
+  const collected: FileDeclarations[] = files.map(() => ({ declarations: [], findings: [] }));
+  const collect = (at: number, found: FileDeclarations): void => {
     collected[at] = found;
     for (const declaration of found.declarations) known.onDeclaration?.(declaration);
   };
@@ -57,32 +51,39 @@ export async function readDeclarations(
     for (const [at, file] of files.entries()) {
       if (slices.isOver()) await slices.next();
       // Joined by hand: neither side has anything to be normalised, and there may be ten thousand.
-      const absolute = `${project.root}${path.sep}${file}`;
-      const draft = known.drafts?.get(realPathOf(absolute));
-      const found = draft === undefined ? readFileBytes(absolute) : undefined;
-      const key = cache && found && 'bytes' in found ? documentKey(found.bytes) : undefined;
+      const found = readFileBytes(`${project.root}${path.sep}${file}`);
+      const remembered = 'bytes' in found ? known.memory?.declarationsOf(file, found.bytes) : undefined;
+      if (remembered !== undefined) {
+        collect(at, remembered);
+        continue;
+      }
+      const key = cache && 'bytes' in found ? documentKey(found.bytes) : undefined;
       const parsed = key === undefined ? undefined : cache?.get(key);
+      const keep = (fresh: ParsedFile, text: string): void => {
+        const declared = declaredIn(file, { parsed: fresh, text }, known);
+        if ('bytes' in found) known.memory?.keepDeclarations(file, found.bytes, declared);
+        collect(at, declared);
+      };
       // Most of ten thousand: their text is not needed.
       if (parsed?.problems.length === 0) {
-        collect(at, parsed, '');
+        keep(parsed, '');
         continue;
       }
-      const read = found === undefined ? { text: draft ?? '' } : decoded(found);
+      const read = decoded(found);
       if ('problem' in read) {
         const { line, column } = read.problem;
-        unread.push({ file, line, column, text: undefined });
-        collected[at] = { declarations: [], findings: [{ severity: 'error', file, ...read.problem }] };
+        const unread = { file, line, column, text: undefined };
+        collect(at, { declarations: [], findings: [{ severity: 'error', file, ...read.problem }], unread });
         continue;
       }
-      const keep = (fresh: ParsedFile): void => {
-        if (key !== undefined) cache?.set(key, fresh);
-        collect(at, fresh, read.text);
-      };
-      if (parsed !== undefined) collect(at, parsed, read.text);
+      if (parsed !== undefined) keep(parsed, read.text);
       else {
         // Loaded only where a file is new.
         parser ??= new (await import('../manifests/parse-beside.ts')).ParseBeside();
-        parser.parse(read.text, keep);
+        parser.parse(read.text, (fresh) => {
+          if (key !== undefined) cache?.set(key, fresh);
+          keep(fresh, read.text);
+        });
       }
     }
     await parser?.finish();
@@ -93,7 +94,7 @@ export async function readDeclarations(
   return {
     declarations: collected.flatMap((of) => of.declarations),
     findings: [findings, ...collected.map((of) => of.findings)].flat(),
-    unread: unread.sort((a, b) => compareText(a.file, b.file)),
+    unread: collected.flatMap(({ unread = [] }) => unread).sort((a, b) => compareText(a.file, b.file)),
   };
 }
 
@@ -129,12 +130,12 @@ function manifestFiles(project: ProjectConfig, findings: Finding[]): readonly st
   return files;
 }
 
-interface Collected {
-  readonly declarations: readonly Declaration[];
-  readonly findings: readonly Finding[];
-}
-
-function collectedFrom(file: string, { documents, problems }: ParsedFile, known: KnownNames): Collected {
+function declaredIn(
+  file: string,
+  { parsed, text }: { readonly parsed: ParsedFile; readonly text: string },
+  known: KnownNames,
+): FileDeclarations {
+  const { documents, problems } = parsed;
   const declarations: Declaration[] = [];
   const findings: Finding[] = problems.map((problem) => ({ severity: 'error', file, ...problem }));
   if (documents.length === 0 && problems.length === 0) {
@@ -154,5 +155,10 @@ function collectedFrom(file: string, { documents, problems }: ParsedFile, known:
       home: { value: spec, file, document: index, base: ['spec'] },
     });
   }
-  return { declarations, findings };
+  const [problem] = problems;
+  const unread =
+    problem !== undefined && hasUnread(parsed)
+      ? { file, line: problem.line, column: problem.column, text }
+      : undefined;
+  return { declarations, findings, unread };
 }

@@ -96,8 +96,8 @@ function refuseUnset(workspace: WorkspaceConfig): void {
 }
 
 interface SelectSeveral {
-  /** In the order in which they are to be taken. */
-  readonly names: readonly string[] | 'all';
+  /** In the order in which they are to be taken. Undefined among them as for `selectWorkspace`. */
+  readonly names: readonly (string | undefined)[] | 'all';
   readonly env: Environment;
   /** True where requests will be sent: every workspace must then have all that is needed to reach it. */
   readonly requireKey: boolean;

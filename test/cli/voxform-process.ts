@@ -19,7 +19,8 @@ export interface Ended {
 export interface RunOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  readonly input?: string;
+  /** All of its input, or `open` for what is written to it later. */
+  readonly input?: string | { readonly open: true };
 }
 
 /** The command in a process of its own, with nothing of this process's environment that it reads. */
@@ -29,7 +30,7 @@ export function start(args: readonly string[], { cwd, env, input }: RunOptions):
     env: { PATH: process.env.PATH ?? '', HOME: cwd, XDG_CACHE_HOME: CACHES, XDG_STATE_HOME: STATES, ...env },
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
-  child.stdin?.end(input);
+  if (typeof input !== 'object') child.stdin?.end(input);
   let stdout = '';
   let stderr = '';
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {

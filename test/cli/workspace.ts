@@ -45,7 +45,7 @@ export async function testWorkspace(
   };
 }
 
-export function projectFile({ url, workspaceId }: Emulator, more = ''): string {
+export function projectFile({ url, workspaceId }: Pick<Emulator, 'url' | 'workspaceId'>, more = ''): string {
   return `version: 1
 workspaces:
   test:

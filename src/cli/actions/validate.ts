@@ -4,18 +4,10 @@ import { diagnosticsJunit } from '../../output/diagnostics-junit.ts';
 import { escapeControls } from '../../output/escape-controls.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { kindCounts, plural } from '../../output/plural.ts';
-import { loadRules } from '../../policies/load-rules.ts';
-import { withPolicies } from '../../policies/manifest-diagnostics.ts';
-import { projectDiagnostics } from '../../policies/project-diagnostics.ts';
-import { compareDiagnostics, type Diagnostic } from '../../problems/diagnostic.ts';
+import type { Diagnostic } from '../../problems/diagnostic.ts';
 import { ExitCode } from '../../problems/user-error.ts';
-import { InvalidProject } from '../../project/invalid-project.ts';
-import { loadDesired } from '../../project/load-desired.ts';
-import { loadProject } from '../../project/load-project.ts';
 import type { Desired } from '../../project/project.ts';
-import { selectWorkspace } from '../../project/select-workspace.ts';
-import { strayManifests } from '../../project/stray-manifests.ts';
-import { validateWorkspaces } from '../../runs/validate-workspaces.ts';
+import { sharedDiagnostics, type ValidateProject, validateProject } from '../../runs/validate-project.ts';
 import type { Context } from '../context.ts';
 import { diagnosticsText } from '../diagnostics-text.ts';
 import type { WorkspacesFlags } from '../flags.ts';
@@ -34,7 +26,10 @@ export async function validate(given: Context, options: ValidateOptions): Promis
   const several = severalNamed(context, options);
   if (several !== undefined) return validateSeveral(context, several, options);
   const { terminal } = context;
-  const desired = await check(context, options);
+  // One that is wrong is a result like any other.
+  const [desired = { resources: [], diagnostics: [] }] = (
+    await validateProject(readFrom(context, options, [context.workspace]))
+  ).workspaces;
   terminal.out(rendered(desired.diagnostics, options.output, context));
   const isValid = desired.diagnostics.every(({ severity }) => severity !== 'error');
   if (isValid && options.output === 'text') {
@@ -47,12 +42,12 @@ export async function validate(given: Context, options: ValidateOptions): Promis
 async function validateSeveral(
   context: Context,
   names: readonly string[] | 'all',
-  { output, secrets }: ValidateOptions,
+  options: ValidateOptions,
 ): Promise<number> {
-  const { cwd: here, projectFolder: cwd = here, env, cacheFolder, terminal, interrupts, policies } = context;
-  const mode = secrets ? 'offline-with-secrets' : 'offline';
-  const read = { cwd, env, cacheFolder, names, kinds, lookups, policies };
-  const { workspaces, diagnostics } = await validateWorkspaces({ ...read, mode, signal: interrupts.stop });
+  const { terminal } = context;
+  const { output } = options;
+  const { workspaces } = await validateProject(readFrom(context, options, names));
+  const diagnostics = sharedDiagnostics(workspaces);
   const all = workspaces.length;
   const told = diagnostics.map(({ workspaces: having, ...diagnostic }) =>
     having.length === all
@@ -61,13 +56,16 @@ async function validateSeveral(
   );
   terminal.out(
     output === 'json'
-      ? jsonText({ ...diagnosticsJson(diagnostics), workspaces: workspaces.map(({ name }) => name) })
+      ? jsonText({
+          ...diagnosticsJson(diagnostics),
+          workspaces: workspaces.flatMap(({ name }) => name ?? []),
+        })
       : rendered(told, output, context),
   );
   const isValid = diagnostics.every(({ severity }) => severity !== 'error');
   if (isValid && output === 'text') {
     const lines = workspaces.map(
-      ({ name, resources }) =>
+      ({ name = '', resources }) =>
         `${terminal.style.good('Valid')} in ${escapeControls(name)}: ${counted({ resources })}.\n`,
     );
     terminal.out(lines.join(''));
@@ -75,31 +73,14 @@ async function validateSeveral(
   return isValid ? ExitCode.ok : ExitCode.error;
 }
 
-/** A project file that is wrong is a result like any other: with its diagnostics in the form that was asked for. */
-async function check(context: Context, { secrets }: ValidateOptions): Promise<Desired> {
-  const {
-    cwd: here,
-    projectFolder: cwd = here,
-    env,
-    cacheFolder,
-    workspace: name,
-    interrupts,
-    policies,
-  } = context;
-  try {
-    const project = await loadProject({ cwd, env, cacheFolder });
-    const workspace = selectWorkspace(project, { name, env, requireKey: false });
-    const mode = secrets ? 'offline-with-secrets' : 'offline';
-    const signal = interrupts.stop;
-    const ruleSet = await loadRules(project, policies);
-    const withSources = ruleSet.rules.length > 0;
-    const desired = await loadDesired({ project, workspace, kinds, lookups, env, mode, signal, withSources });
-    const diagnostics = [...desired.diagnostics, ...strayManifests(project)].sort(compareDiagnostics);
-    return withPolicies({ ...desired, diagnostics }, ruleSet, { project, workspace: workspace.name, signal });
-  } catch (error) {
-    if (!(error instanceof InvalidProject)) throw error;
-    return { resources: [], diagnostics: await projectDiagnostics(error, { kinds, lookups, env, name }) };
-  }
+function readFrom(
+  context: Context,
+  { secrets }: ValidateOptions,
+  names: ValidateProject['names'],
+): ValidateProject {
+  const { cwd: here, projectFolder: cwd = here, env, cacheFolder, interrupts, policies } = context;
+  const mode = secrets ? 'offline-with-secrets' : 'offline';
+  return { cwd, env, cacheFolder, names, kinds, lookups, policies, mode, signal: interrupts.stop };
 }
 
 function rendered(diagnostics: readonly Diagnostic[], output: DiagnosticFormat, context: Context): string {

@@ -2,6 +2,7 @@ import { Argument, Option } from 'commander';
 import { SHELLS } from '../completion/completion-answer.ts';
 import { jsonObject, parsePort } from '../flags.ts';
 import type { CommandTable } from '../perform.ts';
+import { withPolicies } from '../policy-flags.ts';
 
 export const toolCommands = {
   fmt: {
@@ -15,6 +16,15 @@ export const toolCommands = {
         .option('--check', 'Write nothing; exit with 1 when a file is not formatted')
         .option('--diff', 'Show the diff and write nothing')
         .action(perform(async () => (await import('../actions/fmt.ts')).fmt)),
+  },
+  lsp: {
+    summary: 'Serve an editor',
+    define: (command, perform) =>
+      withPolicies(command)
+        .description(
+          'Serve an editor over the Language Server Protocol, on stdin and stdout: problems while you type, completion, hover, go to definition, references, rename, fixes and formatting. See docs/editor.md for the settings of editors.',
+        )
+        .action(perform(async () => (await import('../actions/lsp.ts')).lsp, { withoutProject: true })),
   },
   emulator: {
     summary: 'Run the platform on this machine',

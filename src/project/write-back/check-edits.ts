@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { FileView } from '../../files/file-view.ts';
 import { formatPath } from '../../manifests/finding.ts';
 import { expectation } from '../../manifests/issue-messages.ts';
 import type { FieldRule, KindSchema } from '../../manifests/kind-schema.ts';
@@ -81,21 +82,18 @@ async function loadDrafts(options: PlanEditsOptions, drafts: DraftTexts): Promis
   const { project, workspace, env } = options;
   const draft =
     project.file === undefined ? undefined : drafts.get(realPath(path.join(project.root, project.file)));
-  if (draft === undefined) return loadDesired({ ...options, drafts, mode: 'offline' });
-  try {
-    const next = await parseProject(draft, { root: project.root, file: project.file, env });
-    const patches = next.workspaces[workspace.name]?.patches ?? {};
-    return await loadDesired({
-      ...options,
-      project: next,
-      workspace: { ...workspace, patches },
-      drafts,
-      mode: 'offline',
-    });
-  } catch (error) {
-    if (error instanceof InvalidProject) return undefined;
-    throw error;
-  }
+  return new FileView(drafts).during(async () => {
+    if (draft === undefined) return loadDesired({ ...options, mode: 'offline' });
+    try {
+      const next = await parseProject(draft, { root: project.root, file: project.file, env });
+      const patches = next.workspaces[workspace.name]?.patches ?? {};
+      const changed = { project: next, workspace: { ...workspace, patches } };
+      return await loadDesired({ ...options, ...changed, mode: 'offline' });
+    } catch (error) {
+      if (error instanceof InvalidProject) return undefined;
+      throw error;
+    }
+  });
 }
 
 function hasNewError(before: Desired, after: Desired): boolean {

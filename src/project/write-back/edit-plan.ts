@@ -12,7 +12,7 @@ export interface WantedValue {
   readonly value: Json | undefined;
 }
 
-export interface PlanEditsOptions extends Omit<LoadDesiredOptions, 'mode' | 'drafts'> {
+export interface PlanEditsOptions extends Omit<LoadDesiredOptions, 'mode'> {
   readonly lookups: ReadonlyMap<string, LookupName>;
   readonly wanted: readonly WantedValue[];
   /** Ids of the records that `$ref` can name, by address; without those whose name does not tell them apart. */

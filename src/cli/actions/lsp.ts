@@ -1,0 +1,30 @@
+import { serveEditor } from '../../editor/server.ts';
+import { ExitCode } from '../../problems/user-error.ts';
+import type { Context } from '../context.ts';
+import { type PolicyFlags, withPolicyFiles } from '../policy-flags.ts';
+
+export interface LspOptions extends PolicyFlags {
+  /** False to leave out `.env` beside project files. */
+  readonly envFile?: boolean;
+}
+
+/** Serves an editor over the standard streams until it leaves. */
+export async function lsp(given: Context, options: LspOptions): Promise<number> {
+  const context = withPolicyFiles(given, options);
+  const { terminal, env, workspace, cacheFolder, policies, interrupts, redactor } = context;
+  const { streams } = terminal;
+  const isShutDown = await serveEditor({
+    ...streams,
+    env,
+    usesEnvFile: options.envFile ?? true,
+    user: process.getuid?.(),
+    workspace,
+    policies,
+    cacheFolder,
+    signal: interrupts.stop,
+    redact: redactor.redact,
+  });
+  // It would keep the process.
+  streams.input.destroy();
+  return isShutDown ? ExitCode.ok : (interrupts.exitCode ?? ExitCode.error);
+}

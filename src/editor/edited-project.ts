@@ -1,0 +1,114 @@
+import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { FileView } from '../files/file-view.ts';
+import { kinds, lookups } from '../kinds/index.ts';
+import type { Environment } from '../manifests/inputs.ts';
+import { readTextFile } from '../manifests/read-file.ts';
+import type { OtherPolicies } from '../policies/policy-source.ts';
+import { UserError } from '../problems/user-error.ts';
+import { withEnvFile } from '../project/env-file.ts';
+import { LoadMemory } from '../project/load-memory.ts';
+import { loadProject } from '../project/load-project.ts';
+import { validateProject } from '../runs/validate-project.ts';
+import { LastGood } from './last-good.ts';
+import type { ProjectSnapshot } from './snapshot.ts';
+
+export interface EditedProjectOptions {
+  /** A real path. */
+  readonly folder: string;
+  readonly env: Environment;
+  readonly usesEnvFile: boolean;
+  /** The workspace asked for. */
+  readonly workspace: string | undefined;
+  readonly policies: OtherPolicies | undefined;
+  /** Absolute path of the folder where parsed manifests are kept; none are where absent. */
+  readonly cacheFolder: string | undefined;
+  /** Told in a sentence what the person should know. */
+  readonly onNotice: (text: string) => void;
+}
+
+/** A project that is being edited: each load parses only what is new to it. */
+export class EditedProject {
+  readonly #options: EditedProjectOptions;
+  readonly #view = new FileView();
+  readonly #lastGood = new LastGood();
+  #memory = new LoadMemory();
+  #env: Environment | undefined;
+  #isFirst = true;
+  #noticed = '';
+
+  constructor(options: EditedProjectOptions) {
+    this.#options = options;
+  }
+
+  /** Looks at the disk anew at the next load: at a file with its folder, or at everything. */
+  forget(file?: string): void {
+    this.#view.forget(file);
+  }
+
+  /**
+   * The project with these texts in place of files, by real path. One load at a time.
+   * @throws UserError where the signal comes, or where the project cannot be loaded at all.
+   */
+  load(texts: ReadonlyMap<string, string>, signal: AbortSignal): Promise<ProjectSnapshot> {
+    this.#view.setTexts(texts);
+    return this.#view.during(async () => {
+      const { folder } = this.#options;
+      const env = this.#environment();
+      const validated = await this.#validated(env, signal);
+      // What is typed is not worth a place on the disk.
+      this.#isFirst = false;
+      const { project, read, workspaces } = validated;
+      const [{ workspace, ...desired } = { workspace: undefined, resources: [], diagnostics: [] }] =
+        workspaces;
+      const { diagnostics } = desired;
+      const good = this.#lastGood.after({ project, workspace, read, desired });
+      const textOf = (file: string): string | undefined => this.#textOf(path.resolve(folder, file));
+      return { folder, ...good, diagnostics, textOf };
+    });
+  }
+
+  async #validated(
+    env: Environment,
+    signal: AbortSignal,
+  ): Promise<Awaited<ReturnType<typeof validateProject>>> {
+    const { folder: cwd, workspace, policies, cacheFolder: kept } = this.#options;
+    const cacheFolder = this.#isFirst ? kept : undefined;
+    const known = { cwd, env, cacheFolder, kinds, lookups, policies, signal, memory: this.#memory };
+    const validate = (name: string | undefined) =>
+      validateProject({ ...known, names: [name], mode: 'offline', withSources: true });
+    try {
+      return await validate(workspace);
+    } catch (error) {
+      if (!(error instanceof UserError) || signal.aborted) throw error;
+      // None is selected, or one that this project does not have.
+      const [first] = Object.keys((await loadProject({ cwd, env })).workspaces);
+      if (first === undefined) throw error;
+      const validated = await validate(first);
+      this.#notice(`${error.message}: the editor shows ${first}. ${error.hint ?? ''}`.trim());
+      return validated;
+    }
+  }
+
+  #notice(text: string): void {
+    if (text === this.#noticed) return;
+    this.#noticed = text;
+    this.#options.onNotice(text);
+  }
+
+  #environment(): Environment {
+    const { folder, env: own, usesEnvFile } = this.#options;
+    const env = usesEnvFile ? withEnvFile(folder, own) : own;
+    if (this.#env !== undefined && !isDeepStrictEqual({ ...env }, { ...this.#env }))
+      this.#memory = new LoadMemory();
+    this.#env = env;
+    return env;
+  }
+
+  #textOf(file: string): string | undefined {
+    return this.#view.during(() => {
+      const read = readTextFile(file);
+      return 'text' in read ? read.text : undefined;
+    });
+  }
+}

@@ -1,0 +1,158 @@
+import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { Diagnostic as Shown } from 'vscode-languageserver-types';
+import { FileView } from '../files/file-view.ts';
+import { FLEET_FILE, loadFleetFile } from '../fleet/fleet-file.ts';
+import type { Environment } from '../manifests/inputs.ts';
+import type { OtherPolicies } from '../policies/policy-source.ts';
+import { UserError } from '../problems/user-error.ts';
+import { findProjectFolder } from '../project/find-project.ts';
+import { InvalidProject } from '../project/invalid-project.ts';
+import { EditedProject } from './edited-project.ts';
+import { type OpenFile, OpenFiles } from './open-files.ts';
+import { ProjectLoads } from './project-loads.ts';
+import { documentOf, shownDiagnostic } from './shown-diagnostics.ts';
+import type { ProjectSnapshot } from './snapshot.ts';
+
+export interface EditorSessionOptions {
+  readonly env: Environment;
+  /** False to leave out `.env` beside project files. */
+  readonly usesEnvFile: boolean;
+  /** The number of the user; undefined where the system has none. */
+  readonly user: number | undefined;
+  readonly policies: OtherPolicies | undefined;
+  /** Absolute path of the folder where parsed manifests are kept; none are where absent. */
+  readonly cacheFolder: string | undefined;
+}
+
+/** What the editor is told without having asked. */
+export interface EditorTold {
+  diagnostics(uri: string, version: number | undefined, diagnostics: readonly Shown[]): void;
+  /** A sentence for the person. */
+  notice(text: string): void;
+  /** A mistake of ours. */
+  failure(error: unknown): void;
+}
+
+/** The open files of an editor and the projects that they belong to. */
+export class EditorSession {
+  readonly files = new OpenFiles();
+  /** The workspace asked for, in every project that has it. */
+  workspace: string | undefined;
+  readonly #options: EditorSessionOptions;
+  readonly #telling: EditorTold;
+  /** By the real path of the folder. */
+  readonly #projects = new Map<string, ProjectLoads>();
+  /** What was told last: by the project or the fleet file that it comes from, then by address. */
+  readonly #told = new Map<string, ReadonlyMap<string, readonly Shown[]>>();
+
+  constructor(options: EditorSessionOptions, telling: EditorTold) {
+    this.#options = options;
+    this.#telling = telling;
+  }
+
+  /** The project that a file belongs to; undefined where there is none. */
+  projectOf({ file }: OpenFile): ProjectLoads | undefined {
+    if (file === undefined) return undefined;
+    const { env, user } = this.#options;
+    const home = env.HOME ?? env.USERPROFILE;
+    try {
+      const folder = findProjectFolder({ from: path.dirname(file), home, user });
+      return folder === undefined ? undefined : this.#project(folder);
+    } catch (error) {
+      this.#notice(error);
+      return undefined;
+    }
+  }
+
+  /** To be called after each change of an open file. */
+  changed(opened: OpenFile): void {
+    this.projectOf(opened)?.changed();
+    this.#checkFleet(opened);
+  }
+
+  closed(opened: OpenFile): void {
+    this.files.close(opened.document.uri);
+    this.projectOf(opened)?.changed();
+    if (opened.file !== undefined && path.basename(opened.file) === FLEET_FILE)
+      this.#tell(opened.file, new Map());
+  }
+
+  /** To be called when files on the disk may have changed. */
+  changedOnDisk(file?: string): void {
+    for (const [folder, loads] of this.#projects) {
+      if (file !== undefined && !file.startsWith(folder + path.sep)) continue;
+      loads.project.forget(file);
+      loads.changed();
+    }
+    for (const opened of this.files.all()) this.#checkFleet(opened);
+  }
+
+  /** Ends all work. */
+  async close(): Promise<void> {
+    for (const loads of this.#projects.values()) loads.end();
+  }
+
+  #project(folder: string): ProjectLoads {
+    const known = this.#projects.get(folder);
+    if (known !== undefined) return known;
+    const { workspace, files } = this;
+    const onNotice = (text: string) => this.#telling.notice(text);
+    const loads = new ProjectLoads({
+      project: new EditedProject({ ...this.#options, folder, workspace, onNotice }),
+      texts: () => files.textsIn(folder),
+      onLoaded: (snapshot) => this.#tellOf(snapshot),
+      onError: (error) => this.#notice(error),
+    });
+    this.#projects.set(folder, loads);
+    return loads;
+  }
+
+  #notice(error: unknown): void {
+    if (error instanceof UserError)
+      this.#telling.notice([error.message, error.hint].filter(Boolean).join('. '));
+    else this.#telling.failure(error);
+  }
+
+  #tellOf({ folder, diagnostics, textOf }: ProjectSnapshot): void {
+    const shown = new Map<string, readonly Shown[]>();
+    for (const [name, ofFile] of Map.groupBy(diagnostics, ({ file }) => file)) {
+      const file = path.resolve(folder, name);
+      const uri = this.files.uriOf(file);
+      const document = this.files.get(uri)?.document ?? documentOf(uri, textOf(file) ?? '');
+      shown.set(
+        uri,
+        ofFile.map((each) => shownDiagnostic(each, document)),
+      );
+    }
+    this.#tell(folder, shown);
+  }
+
+  /** A fleet file has its own checks, and needs no project around it. */
+  #checkFleet({ document, file }: OpenFile): void {
+    if (file === undefined || path.basename(file) !== FLEET_FILE) return;
+    const diagnostics = new FileView(new Map([[file, document.getText()]])).during(() => {
+      try {
+        loadFleetFile(file, this.#options.env);
+        return [];
+      } catch (error) {
+        if (error instanceof InvalidProject) return error.diagnostics;
+        this.#notice(error);
+        return [];
+      }
+    });
+    const shown = diagnostics.map((each) => shownDiagnostic(each, document));
+    this.#tell(file, new Map([[document.uri, shown]]));
+  }
+
+  /** @param source who says so: what it said before of other files no longer holds. */
+  #tell(source: string, shown: ReadonlyMap<string, readonly Shown[]>): void {
+    const before = this.#told.get(source) ?? new Map<string, readonly Shown[]>();
+    this.#told.set(source, shown);
+    for (const uri of new Set([...before.keys(), ...shown.keys()])) {
+      if (isDeepStrictEqual(before.get(uri) ?? [], shown.get(uri) ?? [])) continue;
+      const all = [...this.#told.values()].flatMap((told) => told.get(uri) ?? []);
+      this.#telling.diagnostics(uri, this.files.get(uri)?.document.version, all);
+    }
+  }
+}

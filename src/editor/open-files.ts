@@ -1,0 +1,79 @@
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { TextDocument } from 'vscode-languageserver-textdocument';
+import { realPath } from '../manifests/read-file.ts';
+import { attempt } from '../problems/attempt.ts';
+
+export interface OpenFile {
+  readonly document: TextDocument;
+  /** Real path; undefined for what is no file, as a text without a name. */
+  readonly file: string | undefined;
+}
+
+/** The texts that the editor has open, and under which address it knows each file. */
+export class OpenFiles {
+  readonly #open = new Map<string, OpenFile>();
+  /** Folders as the editor names them, by real path. */
+  readonly #folders = new Map<string, string>();
+
+  /** A folder that the editor shows. */
+  addFolder(uri: string): void {
+    const folder = pathOf(uri);
+    if (folder !== undefined) this.#folders.set(realPath(folder), folder);
+  }
+
+  open(uri: string, languageId: string, version: number, text: string): OpenFile {
+    const opened = { document: TextDocument.create(uri, languageId, version, text), file: realFileOf(uri) };
+    this.#open.set(uri, opened);
+    return opened;
+  }
+
+  close(uri: string): void {
+    this.#open.delete(uri);
+  }
+
+  get(uri: string): OpenFile | undefined {
+    return this.#open.get(uri);
+  }
+
+  all(): readonly OpenFile[] {
+    return [...this.#open.values()];
+  }
+
+  /** By real path, those below a folder. */
+  textsIn(folder: string): ReadonlyMap<string, string> {
+    const texts = new Map<string, string>();
+    for (const { document, file } of this.#open.values()) {
+      if (file?.startsWith(`${folder}${path.sep}`)) texts.set(file, document.getText());
+    }
+    return texts;
+  }
+
+  /** The open text of a file, by its real path. */
+  ofFile(file: string): OpenFile | undefined {
+    return this.all().find((each) => each.file === file);
+  }
+
+  /** The address of a file as the editor knows it. @param file a real path. */
+  uriOf(file: string): string {
+    const open = this.ofFile(file);
+    if (open !== undefined) return open.document.uri;
+    for (const [real, shown] of this.#folders) {
+      if (file.startsWith(`${real}${path.sep}`))
+        return pathToFileURL(path.join(shown, path.relative(real, file))).href;
+    }
+    return pathToFileURL(file).href;
+  }
+}
+
+function pathOf(uri: string): string | undefined {
+  return uri.startsWith('file:') ? attempt(() => fileURLToPath(uri)) : undefined;
+}
+
+/** The real path of a file that need not exist yet. */
+export function realFileOf(uri: string): string | undefined {
+  const file = pathOf(uri);
+  if (file === undefined) return undefined;
+  const real = realPath(file);
+  return real === file ? path.join(realPath(path.dirname(file)), path.basename(file)) : real;
+}

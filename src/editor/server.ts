@@ -1,0 +1,243 @@
+import path from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import {
+  createProtocolConnection,
+  DidChangeTextDocumentNotification,
+  DidChangeWatchedFilesNotification,
+  DidChangeWorkspaceFoldersNotification,
+  DidCloseTextDocumentNotification,
+  DidOpenTextDocumentNotification,
+  DidSaveTextDocumentNotification,
+  DocumentFormattingRequest,
+  ExitNotification,
+  InitializedNotification,
+  type InitializeParams,
+  InitializeRequest,
+  type InitializeResult,
+  LogMessageNotification,
+  MessageType,
+  type NotificationHandler,
+  type ProtocolConnection,
+  type ProtocolNotificationType,
+  PublishDiagnosticsNotification,
+  RegistrationRequest,
+  ResponseError,
+  ShowMessageNotification,
+  ShutdownRequest,
+  StreamMessageReader,
+  StreamMessageWriter,
+  TextDocumentSyncKind,
+} from 'vscode-languageserver-protocol/node';
+import { TextDocument } from 'vscode-languageserver-textdocument';
+import { VERSION } from '../version.ts';
+import { EditorSession, type EditorSessionOptions } from './editor-session.ts';
+import { formattingEdits } from './formatting.ts';
+import { type OpenFile, realFileOf } from './open-files.ts';
+
+export interface ServerOptions extends EditorSessionOptions {
+  readonly input: Readable;
+  readonly output: Writable;
+  /** The workspace asked for; what the editor asks for comes first. */
+  readonly workspace: string | undefined;
+  /** Ends the service. */
+  readonly signal: AbortSignal;
+  /** Strikes secrets out of a text. */
+  readonly redact: (text: string) => string;
+}
+
+const NOT_INITIALIZED = -32002;
+const INVALID_REQUEST = -32600;
+const INTERNAL_ERROR = -32603;
+
+/**
+ * Serves an editor over the Language Server Protocol until it leaves or the signal comes. Nothing but the protocol is written.
+ * @returns whether the editor shut the service down before it left.
+ */
+export async function serveEditor(options: ServerOptions): Promise<boolean> {
+  const server = new EditorServer(options);
+  try {
+    return await server.run();
+  } finally {
+    await server.close();
+  }
+}
+
+class EditorServer {
+  readonly #options: ServerOptions;
+  readonly #connection: ProtocolConnection;
+  readonly #session: EditorSession;
+  #state: 'new' | 'running' | 'shut down' = 'new';
+  #registersWatches = false;
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+    const { input, output } = options;
+    this.#connection = createProtocolConnection(
+      new StreamMessageReader(input),
+      new StreamMessageWriter(output),
+    );
+    this.#session = new EditorSession(options, {
+      diagnostics: (uri, version, diagnostics) =>
+        this.#sent(
+          this.#connection.sendNotification(PublishDiagnosticsNotification.type, {
+            uri,
+            ...(version !== undefined && { version }),
+            diagnostics: [...diagnostics],
+          }),
+        ),
+      notice: (text) => {
+        const message = this.#said(text);
+        const type = MessageType.Warning;
+        this.#sent(this.#connection.sendNotification(ShowMessageNotification.type, { type, message }));
+      },
+      failure: (error) => this.#failed(error),
+    });
+    this.#listen();
+  }
+
+  run(): Promise<boolean> {
+    const { signal, input } = this.#options;
+    const connection = this.#connection;
+    return new Promise((resolve) => {
+      const end = () => resolve(this.#state === 'shut down');
+      connection.onNotification(ExitNotification.type, end);
+      connection.onClose(end);
+      input.once('end', end).once('error', end);
+      signal.addEventListener('abort', end, { once: true });
+      connection.listen();
+    });
+  }
+
+  close(): Promise<void> {
+    this.#connection.dispose();
+    return this.#session.close();
+  }
+
+  #listen(): void {
+    const connection = this.#connection;
+    connection.onError(([error]) => this.#failed(error));
+    connection.onRequest(InitializeRequest.type, (params) => this.#initialize(params));
+    connection.onNotification(InitializedNotification.type, () => this.#watchFiles());
+    connection.onRequest(ShutdownRequest.type, () => {
+      this.#state = 'shut down';
+    });
+    this.#listenToFiles();
+    connection.onRequest(DocumentFormattingRequest.type, (params) =>
+      this.#answer(() => {
+        const opened = this.#opened(params);
+        if (opened === undefined) return null;
+        const { document, file } = opened;
+        const name = path.basename(file ?? document.uri);
+        return formattingEdits(name, document.getText()).map(({ start, end, text }) => ({
+          range: { start: document.positionAt(start), end: document.positionAt(end) },
+          newText: text,
+        }));
+      }),
+    );
+  }
+
+  #listenToFiles(): void {
+    const { files } = this.#session;
+    this.#on(DidOpenTextDocumentNotification.type, ({ textDocument: { uri, languageId, version, text } }) => {
+      this.#session.changed(files.open(uri, languageId, version, text));
+    });
+    this.#on(DidChangeTextDocumentNotification.type, ({ textDocument: { uri, version }, contentChanges }) => {
+      const opened = files.get(uri);
+      if (opened === undefined) return;
+      TextDocument.update(opened.document, contentChanges, version);
+      this.#session.changed(opened);
+    });
+    this.#on(DidCloseTextDocumentNotification.type, ({ textDocument: { uri } }) => {
+      const opened = files.get(uri);
+      if (opened !== undefined) this.#session.closed(opened);
+    });
+    this.#on(DidSaveTextDocumentNotification.type, ({ textDocument: { uri } }) => {
+      this.#session.changedOnDisk(realFileOf(uri));
+    });
+    this.#on(DidChangeWatchedFilesNotification.type, ({ changes }) => {
+      for (const { uri } of changes) this.#session.changedOnDisk(realFileOf(uri));
+    });
+    this.#on(DidChangeWorkspaceFoldersNotification.type, ({ event }) => {
+      for (const { uri } of event.added) files.addFolder(uri);
+    });
+  }
+
+  #initialize(params: InitializeParams): InitializeResult {
+    if (this.#state !== 'new') throw new ResponseError(INVALID_REQUEST, 'already initialized');
+    this.#state = 'running';
+    const { initializationOptions: given, workspaceFolders, rootUri, capabilities } = params;
+    const named: unknown = given?.workspace;
+    this.#session.workspace = typeof named === 'string' && named !== '' ? named : this.#options.workspace;
+    const folders = workspaceFolders?.map(({ uri }) => uri) ?? (rootUri === null ? [] : [rootUri]);
+    for (const uri of folders) this.#session.files.addFolder(uri);
+    this.#registersWatches = capabilities.workspace?.didChangeWatchedFiles?.dynamicRegistration === true;
+    return {
+      capabilities: {
+        positionEncoding: 'utf-16',
+        textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
+        documentFormattingProvider: true,
+        workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
+      },
+      serverInfo: { name: 'voxform', version: VERSION },
+    };
+  }
+
+  #watchFiles(): void {
+    if (!this.#registersWatches) return;
+    const registerOptions = { watchers: [{ globPattern: '**/*' }] };
+    const { method } = DidChangeWatchedFilesNotification.type;
+    this.#connection
+      .sendRequest(RegistrationRequest.type, { registrations: [{ id: method, method, registerOptions }] })
+      .catch((error: unknown) => this.#failed(error));
+  }
+
+  #opened({
+    textDocument: { uri },
+  }: {
+    readonly textDocument: { readonly uri: string };
+  }): OpenFile | undefined {
+    return this.#session.files.get(uri);
+  }
+
+  /** What comes out of turn is refused, and a mistake of ours is told without secrets. */
+  async #answer<T>(work: () => T | Promise<T>): Promise<T | ResponseError<void>> {
+    if (this.#state === 'new') return new ResponseError(NOT_INITIALIZED, 'not initialized');
+    if (this.#state === 'shut down') return new ResponseError(INVALID_REQUEST, 'shut down');
+    try {
+      return await work();
+    } catch (error) {
+      this.#failed(error);
+      return new ResponseError(
+        INTERNAL_ERROR,
+        this.#said(error instanceof Error ? error.message : String(error)),
+      );
+    }
+  }
+
+  #on<P, RO>(type: ProtocolNotificationType<P, RO>, handler: NotificationHandler<P>): void {
+    this.#connection.onNotification(type, (params) => {
+      if (this.#state !== 'running') return;
+      try {
+        handler(params);
+      } catch (error) {
+        this.#failed(error);
+      }
+    });
+  }
+
+  /** An editor that went away is told nothing any more. */
+  #sent(sending: Promise<void>): void {
+    sending.catch(() => undefined);
+  }
+
+  #failed(error: unknown): void {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const type = MessageType.Error;
+    const message = this.#said(text);
+    this.#sent(this.#connection.sendNotification(LogMessageNotification.type, { type, message }));
+  }
+
+  #said(text: string): string {
+    return this.#options.redact(text);
+  }
+}

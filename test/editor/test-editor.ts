@@ -1,0 +1,149 @@
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import {
+  createProtocolConnection,
+  type Diagnostic,
+  DidChangeTextDocumentNotification,
+  DidOpenTextDocumentNotification,
+  type InitializeParams,
+  InitializeRequest,
+  type InitializeResult,
+  LogMessageNotification,
+  type ProtocolConnection,
+  PublishDiagnosticsNotification,
+  ShowMessageNotification,
+  ShutdownRequest,
+  StreamMessageReader,
+  StreamMessageWriter,
+} from 'vscode-languageserver-protocol/node';
+import { type Ended, type Running, start } from '../cli/voxform-process.ts';
+
+interface Starting {
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly initialize?: Partial<InitializeParams>;
+}
+
+/** An editor that speaks to `voxform lsp` in a process of its own. */
+export class TestEditor implements AsyncDisposable {
+  readonly connection: ProtocolConnection;
+  readonly folder: string;
+  /** What was shown and logged. */
+  readonly messages: string[] = [];
+  readonly #running: Running;
+  readonly #published = new Map<string, readonly Diagnostic[]>();
+  readonly #versions = new Map<string, number>();
+  #waiting: (() => void)[] = [];
+
+  private constructor(folder: string, running: Running) {
+    const { stdin, stdout } = running.child;
+    if (stdin === null || stdout === null) throw new Error('the process has no streams');
+    this.folder = folder;
+    this.#running = running;
+    this.connection = createProtocolConnection(
+      new StreamMessageReader(stdout),
+      new StreamMessageWriter(stdin),
+    );
+    this.connection.onNotification(PublishDiagnosticsNotification.type, ({ uri, diagnostics }) => {
+      this.#published.set(uri, diagnostics);
+      this.#heard();
+    });
+    for (const type of [ShowMessageNotification.type, LogMessageNotification.type]) {
+      this.connection.onNotification(type, ({ message }) => {
+        this.messages.push(message);
+        this.#heard();
+      });
+    }
+    this.connection.listen();
+  }
+
+  /** One that has said nothing yet. */
+  static start(folder: string, { args = [], env = {} }: Starting = {}): TestEditor {
+    return new TestEditor(folder, start(['lsp', ...args], { cwd: folder, env, input: { open: true } }));
+  }
+
+  static async open(folder: string, starting: Starting = {}): Promise<TestEditor> {
+    const editor = TestEditor.start(folder, starting);
+    await editor.initialize(starting.initialize);
+    return editor;
+  }
+
+  initialize(given: Partial<InitializeParams> = {}): Promise<InitializeResult> {
+    const params = {
+      processId: process.pid,
+      rootUri: pathToFileURL(this.folder).href,
+      capabilities: {},
+      ...given,
+    };
+    return this.connection.sendRequest(InitializeRequest.type, params);
+  }
+
+  uri(file: string): string {
+    return pathToFileURL(path.resolve(this.folder, file)).href;
+  }
+
+  async show(file: string, text: string): Promise<void> {
+    const textDocument = { uri: this.uri(file), languageId: 'yaml', version: 1, text };
+    this.#versions.set(file, 1);
+    await this.connection.sendNotification(DidOpenTextDocumentNotification.type, { textDocument });
+  }
+
+  async type(file: string, text: string): Promise<void> {
+    const version = (this.#versions.get(file) ?? 1) + 1;
+    this.#versions.set(file, version);
+    const textDocument = { uri: this.uri(file), version };
+    await this.connection.sendNotification(DidChangeTextDocumentNotification.type, {
+      textDocument,
+      contentChanges: [{ text }],
+    });
+  }
+
+  /** What is shown for a file now. */
+  shown(file: string): readonly Diagnostic[] {
+    return this.#published.get(this.uri(file)) ?? [];
+  }
+
+  /** What is shown for a file as soon as it is as expected. */
+  async diagnostics(
+    file: string,
+    isExpected: (shown: readonly Diagnostic[]) => boolean,
+  ): Promise<readonly Diagnostic[]> {
+    await this.until(() => isExpected(this.shown(file)));
+    return this.shown(file);
+  }
+
+  /** Resolves as soon as something holds of what the server has said. */
+  async until(holds: () => boolean): Promise<void> {
+    while (!holds()) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Leaves as the protocol says. */
+  async leave(): Promise<Ended> {
+    await this.connection.sendRequest(ShutdownRequest.type);
+    await this.connection.sendNotification('exit');
+    return this.#running.ended;
+  }
+
+  /** Goes away without a word. */
+  vanish(): Promise<Ended> {
+    this.#running.child.stdin?.end();
+    return this.#running.ended;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.connection.dispose();
+    this.#running.child.kill('SIGKILL');
+    await this.#running.ended;
+  }
+
+  #heard(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}
+
+/** The messages with their lines and columns from 1, as `validate` prints them. */
+export function told(diagnostics: readonly Diagnostic[]): string[] {
+  return diagnostics.map(
+    ({ range: { start }, message }) => `${start.line + 1}:${start.character + 1}  ${message}`,
+  );
+}
