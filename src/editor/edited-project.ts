@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { FileView } from '../files/file-view.ts';
 import { kinds, lookups } from '../kinds/index.ts';
 import type { Environment } from '../manifests/inputs.ts';
-import { readTextFile } from '../manifests/read-file.ts';
+import { readTextFile, realPath } from '../manifests/read-file.ts';
 import type { OtherPolicies } from '../policies/policy-source.ts';
 import { UserError } from '../problems/user-error.ts';
 import { withEnvFile } from '../project/env-file.ts';
@@ -11,7 +11,7 @@ import { LoadMemory } from '../project/load-memory.ts';
 import { loadProject } from '../project/load-project.ts';
 import { validateProject } from '../runs/validate-project.ts';
 import { LastGood } from './last-good.ts';
-import type { ProjectSnapshot } from './snapshot.ts';
+import type { CheckedTexts, ProjectSnapshot } from './snapshot.ts';
 
 export interface EditedProjectOptions {
   /** A real path. */
@@ -35,7 +35,6 @@ export class EditedProject {
   #memory = new LoadMemory();
   #env: Environment | undefined;
   #isFirst = true;
-  #noticed = '';
 
   constructor(options: EditedProjectOptions) {
     this.#options = options;
@@ -64,15 +63,13 @@ export class EditedProject {
       const { diagnostics } = desired;
       const good = this.#lastGood.after({ project, workspace, read, desired });
       const textOf = (file: string): string | undefined => this.#textOf(path.resolve(folder, file));
-      return { folder, ...good, diagnostics, textOf };
+      const checkedWith = (other: ReadonlyMap<string, string>) => this.#checkedWith(other, env);
+      return { folder, ...good, diagnostics, textOf, checkedWith };
     });
   }
 
-  async #validated(
-    env: Environment,
-    signal: AbortSignal,
-  ): Promise<Awaited<ReturnType<typeof validateProject>>> {
-    const { folder: cwd, workspace, policies, cacheFolder: kept } = this.#options;
+  async #validated(env: Environment, signal: AbortSignal): Promise<CheckedTexts> {
+    const { folder: cwd, workspace, policies, cacheFolder: kept, onNotice } = this.#options;
     const cacheFolder = this.#isFirst ? kept : undefined;
     const known = { cwd, env, cacheFolder, kinds, lookups, policies, signal, memory: this.#memory };
     const validate = (name: string | undefined) =>
@@ -85,15 +82,20 @@ export class EditedProject {
       const [first] = Object.keys((await loadProject({ cwd, env })).workspaces);
       if (first === undefined) throw error;
       const validated = await validate(first);
-      this.#notice(`${error.message}: the editor shows ${first}. ${error.hint ?? ''}`.trim());
+      onNotice(`${error.message}: the editor shows ${first}. ${error.hint ?? ''}`.trim());
       return validated;
     }
   }
 
-  #notice(text: string): void {
-    if (text === this.#noticed) return;
-    this.#noticed = text;
-    this.#options.onNotice(text);
+  #checkedWith(texts: ReadonlyMap<string, string>, env: Environment): Promise<CheckedTexts> {
+    const { folder: cwd, policies } = this.#options;
+    const view = this.#view.with(
+      new Map([...texts].map(([file, text]) => [realPath(path.resolve(cwd, file)), text])),
+    );
+    const memory = this.#memory.ofOtherWorkspaces();
+    return view.during(() =>
+      validateProject({ cwd, env, kinds, lookups, policies, memory, names: 'all', mode: 'offline' }),
+    );
   }
 
   #environment(): Environment {

@@ -41,6 +41,7 @@ export class EditorSession {
   workspace: string | undefined;
   readonly #options: EditorSessionOptions;
   readonly #telling: EditorTold;
+  #said = '';
   /** By the real path of the folder. */
   readonly #projects = new Map<string, ProjectLoads>();
   /** What was told last: by the project or the fleet file that it comes from, then by address. */
@@ -97,7 +98,7 @@ export class EditorSession {
     const known = this.#projects.get(folder);
     if (known !== undefined) return known;
     const { workspace, files } = this;
-    const onNotice = (text: string) => this.#telling.notice(text);
+    const onNotice = (text: string) => this.#say(text);
     const loads = new ProjectLoads({
       project: new EditedProject({ ...this.#options, folder, workspace, onNotice }),
       texts: () => files.textsIn(folder),
@@ -109,9 +110,14 @@ export class EditorSession {
   }
 
   #notice(error: unknown): void {
-    if (error instanceof UserError)
-      this.#telling.notice([error.message, error.hint].filter(Boolean).join('. '));
-    else this.#telling.failure(error);
+    if (!(error instanceof UserError)) this.#telling.failure(error);
+    else this.#say([error.message, error.hint].filter(Boolean).join('. '));
+  }
+
+  /** Not with each key that is typed. */
+  #say(text: string): void {
+    if (text !== this.#said) this.#telling.notice(text);
+    this.#said = text;
   }
 
   #tellOf({ folder, diagnostics, textOf }: ProjectSnapshot): void {

@@ -13,7 +13,7 @@ interface Loaded {
   readonly desired: Desired;
 }
 
-type Good = Omit<ProjectSnapshot, 'folder' | 'diagnostics' | 'textOf'>;
+type Good = Omit<ProjectSnapshot, 'folder' | 'diagnostics' | 'textOf' | 'checkedWith'>;
 
 /** Keeps what a project was before something in it broke. */
 export class LastGood {

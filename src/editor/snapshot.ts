@@ -3,6 +3,7 @@ import type { SpecSources } from '../manifests/layers.ts';
 import type { Address, Resource } from '../manifests/resource.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
+import type { validateProject } from '../runs/validate-project.ts';
 
 /** Characters of a text from 0, as JavaScript counts them; the end is not part of it. */
 export interface TextRange {
@@ -39,4 +40,8 @@ export interface ProjectSnapshot {
   readonly diagnostics: readonly Diagnostic[];
   /** In an editor, else on the disk; undefined where there is none that can be read. */
   textOf(file: string): string | undefined;
+  /** What `voxform validate` says of every workspace with these texts in place of files. */
+  checkedWith(texts: ReadonlyMap<string, string>): Promise<CheckedTexts>;
 }
+
+export type CheckedTexts = Awaited<ReturnType<typeof validateProject>>;

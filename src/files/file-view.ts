@@ -12,8 +12,8 @@ type Answer = { readonly value: unknown } | { readonly error: unknown };
 
 /** The files as some work is to see them: texts that stand for what is on the disk, and everything else on the disk looked at once. */
 export class FileView {
-  readonly #answers = new Map<string, Map<string, Answer>>();
-  readonly #contents = new Map<string, Uint8Array>();
+  #answers = new Map<string, Map<string, Answer>>();
+  #contents = new Map<string, Uint8Array>();
   #texts: ReadonlyMap<string, Uint8Array> = new Map();
 
   /** @param texts by real path; the file need not exist. */
@@ -25,6 +25,15 @@ export class FileView {
   setTexts(texts: ReadonlyMap<string, string>): void {
     const known = this.#texts;
     this.#texts = new Map([...texts].map(([file, text]) => [file, same(known.get(file), Buffer.from(text))]));
+  }
+
+  /** The same files with some more texts. */
+  with(texts: ReadonlyMap<string, string>): FileView {
+    const view = new FileView(texts);
+    view.#texts = new Map([...this.#texts, ...view.#texts]);
+    view.#answers = this.#answers;
+    view.#contents = this.#contents;
+    return view;
   }
 
   /** Does work that sees the files so. */

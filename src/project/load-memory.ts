@@ -32,9 +32,16 @@ interface KnownResource {
  * which tells the same content by the same bytes.
  */
 export class LoadMemory {
-  readonly #files = new WeakMap<Uint8Array, Map<string, FileDeclarations>>();
+  #files = new WeakMap<Uint8Array, Map<string, FileDeclarations>>();
   #resources = new WeakMap<Declaration, KnownResource>();
   #settings: unknown;
+
+  /** For loads of other workspaces: what files declare is the same for all. */
+  ofOtherWorkspaces(): LoadMemory {
+    const memory = new LoadMemory();
+    memory.#files = this.#files;
+    return memory;
+  }
 
   declarationsOf(file: string, bytes: Uint8Array): FileDeclarations | undefined {
     return this.#files.get(bytes)?.get(file);
