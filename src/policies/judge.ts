@@ -2,6 +2,7 @@ import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import type { DocumentPath } from '../manifests/finding.ts';
 import { TimeSlices } from '../project/time-slices.ts';
 import type { RuleProblem } from './cel/condition.ts';
+import type { Patterns } from './cel/values.ts';
 import type { Rule } from './rule.ts';
 import { type JudgeSetting, type Subject, valuesFor } from './rule-variables.ts';
 
@@ -23,8 +24,8 @@ export interface JudgedSubject extends Subject {
 /** Of one rule and one resource. A step takes some 100 ns. */
 const MOST_STEPS = 1_000_000;
 /** Of all of a run. */
-const MOST_IN_ALL = 3_000_000;
-const MOST_PER_SUBJECT = 50_000;
+const MOST_IN_ALL = 20_000_000;
+const MOST_PER_SUBJECT = 200_000;
 
 /**
  * What the rules object to, in the order of the resources. A rule without a result objects. The same input gives the same objections.
@@ -37,6 +38,7 @@ export async function judge(
 ): Promise<readonly Objection[]> {
   const objections: Objection[] = [];
   const slices = new TimeSlices(signal);
+  const patterns: Patterns = new Map();
   let left = MOST_IN_ALL + MOST_PER_SUBJECT * subjects.length;
   for (const { planned, ...subject } of subjects) {
     const concerned = rules.filter((rule) => concerns(rule, subject, setting));
@@ -44,7 +46,7 @@ export async function judge(
     const values = valuesFor(subject, setting, planned);
     for (const rule of concerned) {
       if (slices.isOver()) await slices.next();
-      const { holds, path, cost } = rule.condition.evaluate(values, Math.min(MOST_STEPS, left));
+      const { holds, path, cost } = rule.condition.evaluate(values, Math.min(MOST_STEPS, left), patterns);
       left = Math.max(0, left - cost);
       if (holds === true) objections.push({ rule, subject, path });
       else if (typeof holds === 'object') objections.push({ rule, subject, path, problem: holds });

@@ -228,6 +228,7 @@ describe('a secret', () => {
 
 describe('a hostile rule', () => {
   const many = Array.from({ length: 2000 }, (_, index) => `item ${index}`);
+  const payload = Object.fromEntries(many.map((key) => [key, 1]));
 
   it.each([
     'spec.items.all(a, spec.items.all(b, spec.items.all(c, a + b != c)))',
@@ -239,8 +240,30 @@ describe('a hostile rule', () => {
     'spec.items.all(a, spec.name.matches("(x+x+)+y") || true)',
     'spec.items.exists(a, spec.name == spec.name + a)',
     'spec.items.all(a, spec.items + spec.items + spec.items != [a])',
+    'spec.items.all(a, size(spec.payload) > 0 && spec.payload.exists(key, true))',
+    'spec.items.all(a, now.getDayOfWeek("Europe/Berlin") < 7 && now.getHours() < 24)',
+    'spec.items.all(a, spec.items.all(b, now.getDayOfWeek(a) < 7 || true))',
+    'spec.items.all(a, !"".matches(a + "(x{900})"))',
   ])('ends soon: %s', (text) => {
-    expect(holds(text, { items: many, name: 'x'.repeat(100_000) })).toMatch(/^it takes too many steps/);
+    expect(holds(text, { items: many, name: 'x'.repeat(100_000), payload })).toMatch(
+      /^it takes too many steps/,
+    );
+  });
+
+  it('is refused with more regular expressions than anybody reads', () => {
+    expect(holds(Array(21).fill('spec.name.matches("a")').join(' || '))).toContain(
+      'more than 20 regular expressions',
+    );
+  });
+
+  it('leaves room for the rules of a team on long prompts', () => {
+    const text = '!spec.name.matches("(?i)(ask|request) (for )?(the |their |your )?(credit )?card number")';
+    const condition = readCondition(text, variables);
+    if ('problems' in condition) throw new Error(text);
+    const name = 'Be kind, and call the card a card. '.repeat(300);
+    const { holds: result, cost } = condition.evaluate({ spec: { name } }, 200_000);
+    expect(result).toBe(true);
+    expect(cost).toBeLessThan(50_000);
   });
 });
 

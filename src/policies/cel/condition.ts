@@ -1,5 +1,5 @@
 import type { DocumentPath } from '../../manifests/finding.ts';
-import type { CelValue } from './values.ts';
+import type { CelValue, Patterns } from './values.ts';
 
 /** What is wrong at a place in the text of a rule. */
 export interface RuleProblem {
@@ -19,6 +19,6 @@ export interface Evaluation {
 
 /** A condition that was checked. */
 export interface Condition {
-  /** Whether it holds for this data. Never throws over the rule or the data, and takes no more than so many steps. */
-  evaluate(variables: Readonly<Record<string, CelValue>>, steps: number): Evaluation;
+  /** Whether it holds for this data. Never throws over the rule or the data, and takes no more than so many steps. What it compiles is kept with the patterns. */
+  evaluate(variables: Readonly<Record<string, CelValue>>, steps: number, patterns?: Patterns): Evaluation;
 }

@@ -16,7 +16,8 @@ export function readCondition(
   try {
     const { part, problems } = compile(syntax, variables);
     if (problems.length > 0) return { problems };
-    if (isBool(part.type)) return { evaluate: (values, steps) => evaluate(part, values, steps) };
+    if (isBool(part.type))
+      return { evaluate: (values, steps, patterns) => evaluate(part, values, new Meter(steps, patterns)) };
     const message = `a rule must be true or false, this is ${wordFor(part.type)}`;
     return { problems: [{ message, offset: 0 }] };
   } catch (error) {
@@ -25,12 +26,14 @@ export function readCondition(
   }
 }
 
-function evaluate(part: RulePart, variables: Readonly<Record<string, CelValue>>, steps: number): Evaluation {
-  const meter = new Meter(steps);
+function evaluate(part: RulePart, variables: Readonly<Record<string, CelValue>>, meter: Meter): Evaluation {
+  const steps = meter.left;
   const run: Run = { variables, meter, last: undefined };
   const holds = guarded(() => truth(part, run, undefined), part);
   const { last } = run;
-  const path = last && guarded(() => last.part.path?.({ ...run, meter: new Meter(steps) }, last.frame), part);
+  const path =
+    last &&
+    guarded(() => last.part.path?.({ ...run, meter: new Meter(steps, meter.patterns) }, last.frame), part);
   return {
     holds: holds instanceof NoValue ? failed(holds) : holds,
     path: path instanceof NoValue ? undefined : path,

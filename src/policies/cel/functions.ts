@@ -1,9 +1,9 @@
 import { int64 } from './operators.ts';
 import { NoResult, type Overloads, overload } from './overload.ts';
 import { textMethods } from './text-functions.ts';
-import { durationOf, timeMethods, timestampOf } from './time-functions.ts';
+import { dateOf, durationOf, timeMethods, timestampOf } from './time-functions.ts';
 import { ANY, DOUBLE, DURATION, INT, STRING, TIMESTAMP } from './types.ts';
-import type { CelValue, Duration, Timestamp } from './values.ts';
+import { type CelMap, type CelValue, type Duration, keysOf, type Timestamp } from './values.ts';
 
 const size: Overloads[string] = [
   overload<readonly [string]>(['string'], INT, ([text], meter) => {
@@ -11,7 +11,7 @@ const size: Overloads[string] = [
     return BigInt([...text].length);
   }),
   overload<readonly [readonly CelValue[]]>(['list'], INT, ([list]) => BigInt(list.length)),
-  overload<readonly [object]>(['map'], INT, ([map]) => BigInt(Object.keys(map).length)),
+  overload<readonly [CelMap]>(['map'], INT, ([map], meter) => BigInt(keysOf(map, meter).length)),
 ];
 
 /** What is called as `name(…)`. */
@@ -41,7 +41,7 @@ export const functions: Overloads = {
     ...(['int', 'double', 'bool'] as const).map((sort) =>
       overload<readonly [bigint | number | boolean]>([sort], STRING, ([a]) => String(a)),
     ),
-    overload<readonly [Timestamp]>(['timestamp'], STRING, ([{ ms }]) => new Date(ms).toISOString()),
+    overload<readonly [Timestamp]>(['timestamp'], STRING, ([time]) => dateOf(time).toISOString()),
     overload<readonly [Duration]>(['duration'], STRING, ([{ ms }]) => `${ms / 1000}s`),
   ],
   timestamp: [overload<readonly [string]>(['string'], TIMESTAMP, ([text]) => timestampOf(text))],

@@ -2,7 +2,7 @@ import type { CallSite, Checker } from './checker.ts';
 import type { MacroFrame, RulePart } from './part.ts';
 import type { Expression } from './syntax.ts';
 import { ANY, STRING, type Type, wordFor } from './types.ts';
-import { isList, isMap, NoValue } from './values.ts';
+import { isList, isMap, keysOf, NoValue } from './values.ts';
 
 interface Fold {
   readonly accuVar: string;
@@ -35,7 +35,7 @@ export function foldOf(checker: Checker, fold: Fold, { offset, bound }: CallSite
     run(run, outer) {
       const over = range.run(run, outer);
       if (over instanceof NoValue) return over;
-      const items = isList(over) ? over : isMap(over) ? Object.keys(over) : undefined;
+      const items = isList(over) ? over : isMap(over) ? keysOf(over, run.meter) : undefined;
       if (items === undefined) return new NoValue(notIterable(range), { offset: range.offset });
       const base = range.path?.(run, outer);
       const total: MacroFrame = { name: fold.accuVar, value: start.run(run, outer), path: undefined, outer };

@@ -11,11 +11,16 @@ export interface Syntax {
 
 /** Longer ones are programs: nobody can review them. */
 const LONGEST = 4000;
+/** Each is compiled when the rule is checked. */
+const MOST_PATTERNS = 20;
 
 /** The grammar as the parser has it is CEL's; the macros come expanded. */
 export function readSyntax(text: string): Syntax | { readonly problem: RuleProblem } {
   if (text.length > LONGEST) {
     return { problem: { message: `the rule is longer than ${LONGEST} characters`, offset: 0 } };
+  }
+  if ((text.match(/\bmatches\b/g)?.length ?? 0) > MOST_PATTERNS) {
+    return { problem: { message: `the rule has more than ${MOST_PATTERNS} regular expressions`, offset: 0 } };
   }
   try {
     const { expr, sourceInfo } = parse(text);

@@ -1,7 +1,7 @@
 import { attempt } from '../../problems/attempt.ts';
 import { NoResult, type Overload, type Overloads, overload } from './overload.ts';
 import { INT } from './types.ts';
-import { Duration, Timestamp } from './values.ts';
+import { Duration, type Meter, Timestamp } from './values.ts';
 
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
 
@@ -75,11 +75,21 @@ export function zoneProblem(zone: string): string | undefined {
   }
 }
 
-function calendar({ ms }: Timestamp, zone: string): Calendar {
-  if (Math.abs(ms) > 8.64e15) throw new NoResult('the time is out of range');
+/** @throws NoResult */
+export function dateOf({ ms }: Timestamp): Date {
+  const date = new Date(ms);
+  if (Number.isNaN(date.getTime())) throw new NoResult('the time is out of range');
+  return date;
+}
+
+/** Steps of what takes longer than any other function: a time zone that is not known yet. */
+const ZONED = 500;
+
+function calendar(time: Timestamp, zone: string, meter: Meter): Calendar {
+  meter.take(ZONED);
   const parts = new Map(
     formatIn(zone)
-      .formatToParts(ms)
+      .formatToParts(dateOf(time))
       .map(({ type, value }) => [type, Number(value)]),
   );
   const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
@@ -101,9 +111,11 @@ function midnight({ year, month, day }: Calendar): number {
 
 function ofTime(read: (calendar: Calendar) => number): readonly Overload[] {
   return [
-    overload<readonly [Timestamp]>(['timestamp'], INT, ([time]) => BigInt(read(calendar(time, 'UTC')))),
-    overload<readonly [Timestamp, string]>(['timestamp', 'string'], INT, ([time, zone]) =>
-      BigInt(read(calendar(time, zone))),
+    overload<readonly [Timestamp]>(['timestamp'], INT, ([time], meter) =>
+      BigInt(read(calendar(time, 'UTC', meter))),
+    ),
+    overload<readonly [Timestamp, string]>(['timestamp', 'string'], INT, ([time, zone], meter) =>
+      BigInt(read(calendar(time, zone, meter))),
     ),
   ];
 }

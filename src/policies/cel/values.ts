@@ -1,3 +1,5 @@
+import type { RE2JS } from '@bufbuild/re2';
+
 /** What a rule works with. Whole numbers are `bigint`, except inside of lists and objects of the data. */
 export type CelValue =
   | null
@@ -6,10 +8,14 @@ export type CelValue =
   | number
   | string
   | readonly CelValue[]
-  | { readonly [key: string]: CelValue }
+  | CelMap
   | Timestamp
   | Duration
   | Opaque;
+
+export interface CelMap {
+  readonly [key: string]: CelValue;
+}
 
 export class Timestamp {
   readonly ms: number;
@@ -66,12 +72,17 @@ export class NoValue {
 /** Ends a rule that costs too much. */
 export class CostExceeded extends Error {}
 
+export type Patterns = Map<string, RE2JS>;
+
 /** Counts what a rule costs: a step for each part that is worked out, and for each 32 characters that are gone through. */
 export class Meter {
+  /** Regular expressions of this run, by their texts. */
+  readonly patterns: Patterns;
   #left: number;
 
-  constructor(steps: number) {
+  constructor(steps: number, patterns: Patterns = new Map()) {
     this.#left = steps;
+    this.patterns = patterns;
   }
 
   get left(): number {
@@ -146,8 +157,8 @@ export function equal(a: CelValue, b: CelValue, meter: Meter): boolean {
     return a.length === b.length && a.every((item, index) => equal(item, b[index] as CelValue, meter));
   }
   if (!isMap(a) || !isMap(b)) return a === b;
-  const keys = Object.keys(a);
-  if (keys.length !== Object.keys(b).length) return false;
+  const keys = keysOf(a, meter);
+  if (keys.length !== keysOf(b, meter).length) return false;
   return keys.every((key) => Object.hasOwn(b, key) && equal(a[key] as CelValue, b[key] as CelValue, meter));
 }
 
@@ -155,6 +166,13 @@ export function isList(value: CelValue): value is readonly CelValue[] {
   return Array.isArray(value);
 }
 
-export function isMap(value: CelValue): value is { readonly [key: string]: CelValue } {
+export function isMap(value: CelValue): value is CelMap {
   return sortOf(value) === 'map';
+}
+
+/** @throws CostExceeded */
+export function keysOf(map: CelMap, meter: Meter): readonly string[] {
+  const keys = Object.keys(map);
+  meter.take(keys.length);
+  return keys;
 }
