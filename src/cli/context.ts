@@ -8,6 +8,8 @@ import type { Terminal } from './terminal.ts';
 export interface Context extends RunContext {
   /** All that the command line names, each once. With several of them `workspace` is absent. */
   readonly workspaces: readonly string[];
+  /** Folder that the command was called in: `-C` leads from there to `cwd`. */
+  readonly calledIn: string;
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly terminal: Terminal;

@@ -32,8 +32,9 @@ export function withWaiver(command: Command): Command {
 /** The context with the files of policies that the command line names. */
 export function withPolicyFiles<C extends Context>(context: C, { policy = [] }: PolicyFlags): C {
   if (policy.length === 0) return context;
-  const { cwd, projectFolder = cwd } = context;
-  const paths = new Set(policy.map((name) => path.resolve(cwd, name)));
+  const { cwd, calledIn, projectFolder = cwd } = context;
+  // Not in the folder of `-C`: whoever writes that repository must not choose the rules.
+  const paths = new Set(policy.map((name) => path.resolve(calledIn, name)));
   const files = [...paths].map((absolute) => {
     // As diagnostics name files: relative to the project.
     const file = isInside(absolute, projectFolder) ? path.relative(projectFolder, absolute) : absolute;

@@ -192,6 +192,7 @@ function contextFor(host: Host, flags: GlobalFlags, redactor: Redactor): Context
   const [workspace, ...more] = workspaces;
   return {
     cwd: path.resolve(host.cwd, flags.chdir ?? '.'),
+    calledIn: host.cwd,
     env: ownOf(host.env),
     workspace: more.length === 0 ? workspace : undefined,
     workspaces,

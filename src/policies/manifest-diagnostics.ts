@@ -1,10 +1,11 @@
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
 import type { Desired, ProjectConfig } from '../project/project.ts';
 import type { RuleSet } from './rule.ts';
+import type { JudgeSetting } from './rule-variables.ts';
 
 interface Checking {
   readonly project: Pick<ProjectConfig, 'root'>;
-  readonly workspace: string;
+  readonly workspace: JudgeSetting['workspace'];
   readonly signal?: AbortSignal | undefined;
 }
 

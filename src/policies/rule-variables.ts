@@ -4,8 +4,10 @@ import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document
 import { plannedChange, plannedResource } from '../engine/plan/plan-schema.ts';
 import { kinds } from '../kinds/index.ts';
 import type { Resource } from '../manifests/resource.ts';
+import type { WorkspaceConfig } from '../project/project.ts';
+import { platformOf } from '../state/marks.ts';
 import { INT, joined, STRING, TIMESTAMP, type Type, typeOf } from './cel/types.ts';
-import { type CelValue, Timestamp } from './cel/values.ts';
+import { type CelValue, Timestamp, UNSET } from './cel/values.ts';
 import type { Rule } from './rule.ts';
 import { shown } from './shown.ts';
 
@@ -25,6 +27,8 @@ export function variablesOf(on: Rule['on'], kind: string | undefined): Variables
     ['labels', { is: 'map', of: STRING }],
     ['spec', of.map(({ spec, fields }) => typeOf(spec, fields)).reduce(joined)],
     ['workspace', STRING],
+    ['workspace_id', STRING],
+    ['base_url', STRING],
     ...(on === 'plan' ? ofPlan() : []),
   ]);
   known.set(key, variables);
@@ -55,7 +59,7 @@ export interface Subject {
 
 /** The run that it is asked in. */
 export interface JudgeSetting {
-  readonly workspace: string;
+  readonly workspace: Pick<WorkspaceConfig, 'name' | 'workspaceId' | 'baseUrl'>;
   /** Absent where nothing is planned. */
   readonly plan?: { readonly summary: PlanDocument['summary']; readonly now: Date } | undefined;
 }
@@ -71,7 +75,10 @@ export function valuesFor(
     name,
     labels,
     spec: shown(spec),
-    workspace,
+    workspace: workspace.name,
+    // Empty where it comes from a variable that is not set.
+    workspace_id: workspace.workspaceId || UNSET,
+    base_url: platformOf(workspace.baseUrl) ?? UNSET,
     ...(planned !== undefined && { resource: withoutFingerprints(planned) }),
     ...(plan !== undefined && { plan: { summary: plan.summary }, now: new Timestamp(plan.now.getTime()) }),
   };

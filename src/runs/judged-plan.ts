@@ -96,7 +96,7 @@ function withDocument(planned: PlanResult, document: PlanDocument): PlanResult {
 }
 
 async function violationsIn(
-  { workspace, summary }: PlanDocument,
+  { summary }: PlanDocument,
   subjects: readonly JudgedSubject[],
   { opened, now }: JudgingOptions,
 ): Promise<readonly Violation[]> {
@@ -104,7 +104,8 @@ async function violationsIn(
   if (rules.length === 0) return [];
   const { judge } = await import('../policies/judge.ts');
   const { violationsOf } = await import('../policies/violations.ts');
-  const objections = await judge(rules, subjects, { workspace, plan: { summary, now }, signal: opened.stop });
+  const { workspace, stop: signal } = opened;
+  const objections = await judge(rules, subjects, { workspace, plan: { summary, now }, signal });
   return violationsOf(objections, { root: opened.project.root, sources: opened.sources });
 }
 

@@ -55,7 +55,7 @@ export async function validateProject(options: ValidateProject): Promise<Validat
       const desired = await loadDesired({ ...options, project, workspace, declarations: read, withSources });
       const diagnostics = [...desired.diagnostics, ...strays].sort(compareDiagnostics);
       const all = { ...desired, diagnostics };
-      const judged = await withPolicies(all, ruleSet, { project, workspace: name, signal });
+      const judged = await withPolicies(all, ruleSet, { project, workspace, signal });
       workspaces.push({ name, workspace, ...judged });
     }
     return { project, read, workspaces };

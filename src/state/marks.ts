@@ -80,7 +80,7 @@ export function createMarks({ folder, baseUrl, debug }: MarksOptions) {
 }
 
 /** The address of a platform in one spelling; undefined where it is not set yet. */
-function platformOf(baseUrl: string): string | undefined {
+export function platformOf(baseUrl: string): string | undefined {
   return URL.canParse(baseUrl) ? new URL(baseUrl).href.replace(/\/+$/, '') : undefined;
 }
 

@@ -7,6 +7,7 @@ import { sealed } from '../../src/engine/plan/saved-plan.ts';
 import { apply, loadProject, plan } from '../../src/library.ts';
 import type { HistoryDocument } from '../../src/runs/past-runs.ts';
 import { command } from '../trust/in-process.ts';
+import { temporaryFolder } from './voxform-process.ts';
 import { API_KEY, type TestWorkspace, testWorkspace } from './workspace.ts';
 
 const CALLS_END = `
@@ -344,6 +345,16 @@ describe('--policy', () => {
     expect((await w.run('show', '.')).stderr).toContain('cannot read the plan .: this is a folder');
   });
 
+  it('begins a relative path where the command is called, not in the folder of -C', async () => {
+    await using w = await project('', { 'rules.yaml': "policies: [{ name: tame, warn: 'false' }]\n" });
+    await using caller = await temporaryFolder({ 'rules.yaml': `policies:${CALLS_END}` });
+    const args = ['-C', w.folder.root, 'validate', '--policy', 'rules.yaml'];
+    const { stdout, code } = await command(args, { cwd: caller.root });
+    expect([stdout.includes('calls-end: Calls must end'), code]).toEqual([true, 1]);
+    await caller.write('rules.yaml', 'policies: [{ name: odd }]\n');
+    expect((await command(args, { cwd: caller.root })).stdout).toContain('rules.yaml:1:');
+  });
+
   it('names the file of each rule that was lifted', async () => {
     await using w = await project(CALLS_END);
     await w.folder.write('rules.yaml', `policies:${CALLS_END}`);
@@ -381,6 +392,31 @@ describe('--policy', () => {
     expect(w.writes()).toBe(0);
     expect(await applied('labels.team != "sales" || spec.name != "Day"')).toBe(0);
   });
+});
+
+it('knows the workspace by what a repository cannot choose', async () => {
+  const rules = (platform: string, id: string) => `
+  - { name: by-id, deny: 'workspace_id == "${id}"' }
+  - { name: by-address, deny: 'base_url == "${platform}"' }
+`;
+  await using w = await project('');
+  const { url, workspaceId } = w.emulator;
+  await w.folder.write('rules.yaml', `policies:${rules(url, workspaceId)}`);
+  const file = readFileSync(path.join(w.folder.root, 'voxform.yaml'), 'utf8');
+  const denied = async (...args: string[]) => {
+    const { stdout } = await w.run('validate', '--policy', 'rules.yaml', ...args);
+    return ['by-id', 'by-address'].filter((name) => stdout.includes(`${name}: deny`));
+  };
+  await w.folder.write(
+    'voxform.yaml',
+    file.replace('test:', 'sandbox:').replace(url, `${url.toUpperCase()}/`),
+  );
+  expect(await denied()).toEqual(['by-id', 'by-address']);
+  await w.folder.write('rules.yaml', `policies:${rules(url, 'other')}`);
+  expect(await denied()).toEqual(['by-address']);
+  await w.folder.write('voxform.yaml', file.replace(workspaceId, '{ $env: NOT_SET }'));
+  await w.folder.write('rules.yaml', `policies:${rules('other', workspaceId)}`);
+  expect(await denied()).toEqual([]);
 });
 
 describe('a secret', () => {
