@@ -1,13 +1,22 @@
 import { z } from 'zod';
 import { isRefName } from '../git/git-address.ts';
 import { hostNames } from '../hosting/index.ts';
+import { didYouMean } from '../problems/suggest.ts';
 import { about } from '../values/described.ts';
 import { lazily } from '../values/lazily.ts';
 import { secretOrEnvForm } from './notify-schema.ts';
 
-const MISNAMED = /\{(?!(?:workspace|project)\})[^{}]*\}/;
+const placeholders = ['workspace', 'project'];
 
-const named = (text: string): string => text.replaceAll('{workspace}', 'x').replaceAll('{project}', 'x');
+function checkPlaceholders(text: string, context: z.RefinementCtx): void {
+  for (const [, name = ''] of text.matchAll(/\{([^{}]*)\}/g)) {
+    if (placeholders.includes(name)) continue;
+    const near = didYouMean(name, placeholders) || `; placeholders: ${placeholders.join(', ')}`;
+    context.addIssue({ code: 'custom', message: `unknown placeholder {${name}}${near}` });
+  }
+}
+
+const named = (text: string): string => text.replaceAll(/\{(?:workspace|project)\}/g, 'x');
 
 export const pullRequestsSchema = lazily(() =>
   z
@@ -34,6 +43,7 @@ export const pullRequestsSchema = lazily(() =>
         }),
       branch: z
         .string()
+        .superRefine(checkPlaceholders)
         .refine((text) => text.includes('{workspace}') && isRefName(named(text)), {
           error: 'expected the name of a branch with {workspace} in it',
         })
@@ -46,9 +56,7 @@ export const pullRequestsSchema = lazily(() =>
         .string()
         .min(1)
         .max(200)
-        .refine((text) => !MISNAMED.test(text), {
-          error: 'expected only {workspace} and {project} in braces',
-        })
+        .superRefine(checkPlaceholders)
         .meta({
           description:
             'Title of a request, with {workspace} and {project}; default: Accept drift of {workspace}.',

@@ -56,7 +56,11 @@ describe('what a project file says for watch', () => {
   it.each([
     [
       'pull_requests: { title: "{project} {worksapce}" }\n',
-      'pull_requests.title bad-format title: expected only {workspace} and {project} in braces',
+      'pull_requests.title bad-format title: unknown placeholder {worksapce}; did you mean "workspace"?',
+    ],
+    [
+      'pull_requests: { branch: "{projcet}/{workspace}" }\n',
+      'pull_requests.branch bad-format branch: unknown placeholder {projcet}; did you mean "project"?',
     ],
     ['watch: { window: [] }\n', 'watch.window unknown-field unknown field "window"; did you mean "windows"?'],
     [
