@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { lazily } from '../values/lazily.ts';
 import type { BranchContent, CodeHost, CommitWanted, HostRequest, RequestChange } from './code-host.ts';
@@ -105,7 +106,7 @@ class Github implements CodeHost {
       return;
     }
     // The request must never see the branch without a commit: the host would close it, or call it merged.
-    const next = `${branch}-next`;
+    const next = `${branch}-${hash('sha256', branch).slice(0, 12)}`;
     const nextRef = `refs/heads/${next}`;
     await this.#updateRefs([{ name: nextRef, afterOid: parent, force: true }]);
     try {

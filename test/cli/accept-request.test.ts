@@ -110,6 +110,16 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     await project.accept();
     const [{ number = 0 } = {}] = host.requests;
 
+    const neighbour = repository.push(`${BRANCH}-next`, { 'notes.txt': 'Of the workspace test-next.\n' });
+    await step('its branch is made anew: no other branch changes', async () => {
+      project.edit('day', { prompt_config: { prompt: 'Be very kind.' } });
+      await project.accept();
+      project.edit('day', { prompt_config: { prompt: 'Be kind.' } });
+      expect((await project.accept()).stdout).toContain('Pull request updated:');
+      expect(repository.branches).toEqual([BRANCH, `${BRANCH}-next`]);
+      expect(repository.head(`${BRANCH}-next`)).toBe(neighbour);
+    });
+
     await step('a person writes above the text: it stays', async () => {
       host.request(number).body =
         `Please wait for Bob.\r\n\r\n${host.request(number).body.replaceAll('\n', '\r\n')}`;
