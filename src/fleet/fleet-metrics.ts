@@ -23,6 +23,16 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
   const brokenProjects = gauge('voxform_fleet_broken_projects', 'Projects of a source that cannot be used.', [
     'source',
   ]);
+  const violations = gauge(
+    'voxform_fleet_policy_violations',
+    'Violations of policies in the last plans, by severity.',
+    ['severity'],
+  );
+  const requests = gauge(
+    'voxform_fleet_drift_requests',
+    'Workspaces by status of their pull request for drift.',
+    ['status'],
+  );
   const runs = counter('voxform_fleet_runs_total', 'Runs of this process, by result.', ['result']);
   for (const result of runResults) runs.inc({ result }, 0);
   const lateness = histogram(
@@ -48,7 +58,9 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
       behind.set(now.lateness);
       orphans.set(now.orphans);
       if (now.oldestCheckAge !== null) oldest.set(now.oldestCheckAge);
-      for (const each of [sources, failing, brokenProjects]) each.reset();
+      for (const each of [sources, failing, brokenProjects, requests]) each.reset();
+      for (const [severity, count] of Object.entries(now.violations)) violations.set({ severity }, count);
+      for (const [status, count] of Object.entries(now.requests)) requests.set({ status }, count);
       for (const { name: source, fetchedAge, problem, broken, removed } of now.sources) {
         if (removed) continue;
         if (fetchedAge !== null) sources.set({ source }, fetchedAge);

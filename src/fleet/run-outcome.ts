@@ -3,7 +3,7 @@ import { writes } from '../engine/plan/plan-actions.ts';
 import { isNotApplied, type PlanDocument } from '../engine/plan/plan-document.ts';
 import { sealed } from '../engine/plan/saved-plan.ts';
 import { NO_REQUEST } from '../operator/drift-request.ts';
-import { countsOf } from '../operator/health/metrics.ts';
+import { countsOf, violationsIn } from '../operator/health/metrics.ts';
 import { type Pauses, retryPause } from '../operator/loop.ts';
 import { failureMessage, invalidLines, messageOf } from '../operator/messages.ts';
 import { isForPerson, planAfter } from '../operator/plan-after.ts';
@@ -189,6 +189,7 @@ function summaryOf(report: RunReport, { after, redact, timeout, now }: Summing):
         .filter(({ action }) => action === 'unknown')
         .slice(0, MOST_NAMED)
         .map(({ address }) => address),
+      ...(plan.violations?.length && { violations: violationsIn(plan) }),
       drift: drift.slice(0, MOST_NAMED).map(({ address }) => address),
       missing: missing.map(({ address, id, since }) => ({ address, id, since: since ?? now.toISOString() })),
     }),

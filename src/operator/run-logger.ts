@@ -143,7 +143,8 @@ export class RunLogger implements RunObserver {
         : [JSON.stringify([hold, plan.resources.filter(changes).map(keyOf)])];
     const isNews = this.#said.news('hold', key).added.length > 0;
     if (hold === undefined || !isNeeded) return;
-    const level = hold.why === 'guard' ? 'warning' : hold.why === 'changing' ? 'debug' : 'info';
+    const isRefused = hold.why === 'guard' || hold.why === 'policy';
+    const level = isRefused ? 'warning' : hold.why === 'changing' ? 'debug' : 'info';
     this.#say(isNews ? level : 'debug', holdMessage(hold, pendingWords(report), workspaceFlag), {
       event: 'held',
       why: hold.why,

@@ -5,6 +5,7 @@ import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import type { BrokenProject } from '../member.ts';
 import { type ShownStatus, shownStatuses } from '../shown-status.ts';
 import { REMOVED } from './member-rows.ts';
+import { REQUEST } from './run-rows.ts';
 
 /** Seconds without a sign of life after which a process counts as dead. */
 const DEAD_AFTER = 60;
@@ -37,6 +38,10 @@ export interface FleetFigures {
   readonly neverChecked: number;
   /** Open ones, as the last runs found them. */
   readonly orphans: number;
+  /** Of policies, in the plans of the last runs. */
+  readonly violations: { readonly deny: number; readonly warn: number };
+  /** Workspaces by the status of their pull request for drift, of those that keep one. */
+  readonly requests: Readonly<Record<string, number>>;
   readonly sources: readonly {
     readonly name: string;
     readonly shown: string;
@@ -70,6 +75,11 @@ export async function fleetFigures({ ask }: FleetStatements): Promise<FleetFigur
     FROM ${S}.workspaces WHERE paused_at IS NULL AND vanished_at IS NULL) AS oldest,
   (SELECT count(*)::integer FROM ${S}.workspaces WHERE paused_at IS NULL AND vanished_at IS NULL AND checked_at IS NULL) AS unchecked,
   (SELECT coalesce(sum((last->'orphans')::integer), 0)::integer FROM ${S}.workspaces) AS orphans,
+  (SELECT json_build_object('deny', coalesce(sum((last->'violations'->>'deny')::integer), 0),
+    'warn', coalesce(sum((last->'violations'->>'warn')::integer), 0)) FROM ${S}.workspaces WHERE vanished_at IS NULL) AS violations,
+  (SELECT json_object_agg(status, number) FROM (SELECT CASE WHEN digest::json->>'problem' IS NULL
+    THEN coalesce(digest::json->'kept'->>'is', 'none') ELSE 'failing' END AS status, count(*)::integer AS number
+    FROM ${S}.notified WHERE key = '${REQUEST}' GROUP BY 1) r) AS requests,
   (SELECT coalesce(json_agg(json_build_object('name', name, 'shown', shown, 'commit', commit, 'fetchedAge',
     extract(epoch FROM now() - fetched_at)::float8, 'problem', problem, 'removed', ${REMOVED}, 'warnings', coalesce(warnings, '[]'),
     'broken', coalesce(broken, '[]')) ORDER BY name), '[]')
@@ -86,6 +96,8 @@ export async function fleetFigures({ ask }: FleetStatements): Promise<FleetFigur
     oldestCheckAge: row.oldest === null ? null : Number(row.oldest),
     neverChecked: Number(row.unchecked),
     orphans: Number(row.orphans),
+    violations: row.violations as FleetFigures['violations'],
+    requests: (row.requests ?? {}) as FleetFigures['requests'],
     sources: row.sources as FleetFigures['sources'],
     processes: row.processes as FleetFigures['processes'],
   };

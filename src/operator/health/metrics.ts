@@ -1,8 +1,8 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { actions, writes } from '../../engine/plan/plan-actions.ts';
-import { isNotApplied } from '../../engine/plan/plan-document.ts';
+import { isNotApplied, type PlanDocument } from '../../engine/plan/plan-document.ts';
 import type { RequestEvent } from '../../platform/transport-options.ts';
-import { type RunReport, runResults } from '../run-report.ts';
+import { type RequestMemory, type RunReport, runResults } from '../run-report.ts';
 
 /** What became of a notification. */
 export type DeliveryResult = 'delivered' | 'failed' | 'dropped';
@@ -66,6 +66,14 @@ export function createMetrics(version: string) {
   const held = gauge('voxform_changes_held', 'Resources whose changes the last run held back, by reason.', [
     'why',
   ]);
+  const violations = gauge(
+    'voxform_policy_violations',
+    'Violations of policies in the last plan that are not waived, by severity.',
+    ['severity'],
+  );
+  const request = gauge('voxform_drift_request', '1 for the status of the pull request for drift.', [
+    'status',
+  ]);
   const commit = gauge('voxform_commit_info', 'The commit in use.', ['commit']);
   const notifications = counter('voxform_notifications_total', 'Notifications, by result.', ['result']);
   for (const result of ['delivered', 'failed', 'dropped']) notifications.inc({ result }, 0);
@@ -92,7 +100,13 @@ export function createMetrics(version: string) {
         commit.reset();
         commit.set({ commit: report.commit }, 1);
       }
+      if (report.request !== undefined) {
+        request.reset();
+        request.set({ status: requestStatus(report.request) }, 1);
+      }
       if (report.plan === undefined) return;
+      for (const [severity, count] of Object.entries(violationsIn(report.plan)))
+        violations.set({ severity }, count);
       for (const [status, count] of countsOf(report)) resources.set({ status }, count);
       drifted.set(report.drift.length);
       missing.set(report.missing.length);
@@ -107,6 +121,16 @@ export function createMetrics(version: string) {
     },
     notification: (result: DeliveryResult) => notifications.inc({ result }),
   };
+}
+
+function requestStatus({ kept, problem }: RequestMemory): string {
+  return problem === undefined ? (kept?.is ?? 'none') : 'failing';
+}
+
+export function violationsIn({ violations = [] }: Pick<PlanDocument, 'violations'>) {
+  const open = violations.filter(({ waived }) => waived === undefined);
+  const deny = open.filter(({ severity }) => severity === 'deny').length;
+  return { deny, warn: open.length - deny };
 }
 
 /** The resources by how they stand after the run. */

@@ -16,6 +16,8 @@ const figuresOfNothing = {
   oldestCheckAge: null,
   neverChecked: 0,
   orphans: 0,
+  violations: { deny: 0, warn: 0 },
+  requests: {},
   sources: [],
   processes: [],
 };
