@@ -8,7 +8,16 @@ import { compareVersions } from './compare-versions.ts';
 import { IMPACT_FORMAT_VERSION, type ImpactDocument, type ImpactVersion } from './impact-document.ts';
 import { wilson } from './intervals.ts';
 import { type PublishedVersion, PublishedVersions } from './published-versions.ts';
-import { measures, OTHERS, type Period, SharesOverTime, shareFields, VersionTally } from './tally.ts';
+import {
+  CountedValues,
+  MOST_VALUES,
+  measures,
+  OTHERS,
+  type Period,
+  SharesOverTime,
+  shareFields,
+  VersionTally,
+} from './tally.ts';
 
 export interface ImpactSelection {
   /** A date or a moment: calls that began before do not count. */
@@ -53,9 +62,10 @@ export async function measureImpact(measuring: Measuring): Promise<Impact> {
   const from =
     since === undefined || isWithin(first.published_at, { from: since }) ? first.published_at : since;
   const begin = momentOf(from);
-  const tallies = new Map(shown.map(({ version }) => [version, new VersionTally()]));
+  const values = new CountedValues();
+  const tallies = new Map(shown.map(({ version }) => [version, new VersionTally(values)]));
   const [before, after] = sidesOf(shown, compare, address);
-  const overTime = new SharesOverTime();
+  const overTime = new SharesOverTime(values);
   let [read, near, withoutStart] = [0, 0, 0];
   const where = [{ field: kind.inCalls, operator: '=' as const, value: id }];
   for await (const call of selectedCalls(client, {
@@ -87,7 +97,7 @@ export async function measureImpact(measuring: Measuring): Promise<Impact> {
     id,
     since: since ?? null,
     versions: shown.map((version) =>
-      versionFigures(version, tallies.get(version.version) ?? new VersionTally()),
+      versionFigures(version, tallies.get(version.version) ?? new VersionTally(values)),
     ),
     compared: one === undefined || other === undefined ? null : compareVersions(one, other),
     left_out: { near_publication: near, without_start: withoutStart },
@@ -179,7 +189,8 @@ function notesOf({ published, tallies, near, withoutStart }: NoteFacts): string[
         `The platform does not show when version ${version} was published: its calls count for the version before it.`,
     ),
     ...others.map(
-      (field) => `${field} has too many values: the rarer ones are counted together as ${OTHERS}.`,
+      (field) =>
+        `${field} has more than ${MOST_VALUES} values: those that came later are counted together as ${OTHERS}.`,
     ),
     ...rounded,
     'The units of e2e_latency and of cost are not documented.',

@@ -16,12 +16,34 @@ export const NOT_SHOWN = '(not shown)';
 export const OTHERS = '(others)';
 
 /** Values of a field that are counted apart. Real ones are few; what holds an id or a text must not fill the memory. */
-const MOST_VALUES = 100;
+export const MOST_VALUES = 100;
+
+/**
+ * The values that are counted apart: for each field those that came first, the same ones in all versions, so that no value is among the
+ * others in one version alone.
+ */
+export class CountedValues {
+  readonly #known = new Map(shareFields.map((field) => [field, new Set<string>()]));
+
+  /** The value itself, or the name of the others. */
+  nameOf(field: ShareField, value: unknown): string {
+    const name = typeof value === 'string' && value !== '' ? value : NOT_SHOWN;
+    const known = this.#known.get(field) ?? new Set();
+    if (!known.has(name) && known.size >= MOST_VALUES) return OTHERS;
+    known.add(name);
+    return name;
+  }
+}
 
 /** Calls by the values of their fields. */
 export class Shares {
+  readonly #values: CountedValues;
   readonly #counts = new Map(shareFields.map((field) => [field, new Map<string, number>()]));
   #calls = 0;
+
+  constructor(values: CountedValues) {
+    this.#values = values;
+  }
 
   get calls(): number {
     return this.#calls;
@@ -33,10 +55,7 @@ export class Shares {
 
   add(call: Call): void {
     this.#calls += 1;
-    for (const [field, counts] of this.#counts) {
-      const value = call[field];
-      count(counts, typeof value === 'string' && value !== '' ? value : NOT_SHOWN, 1);
-    }
+    for (const [field, counts] of this.#counts) count(counts, this.#values.nameOf(field, call[field]), 1);
   }
 
   merge(other: Shares): void {
@@ -47,18 +66,21 @@ export class Shares {
 }
 
 function count(counts: Map<string, number>, value: string, times: number): void {
-  const counted = counts.has(value) || counts.size < MOST_VALUES ? value : OTHERS;
-  counts.set(counted, (counts.get(counted) ?? 0) + times);
+  counts.set(value, (counts.get(value) ?? 0) + times);
 }
 
 /** The calls of one version. */
 export class VersionTally {
-  readonly shares = new Shares();
+  readonly shares: Shares;
   readonly measured: Readonly<Record<Measure, ValueCounts>> = {
     duration: new ValueCounts(),
     e2e_latency: new ValueCounts(),
     cost: new ValueCounts(),
   };
+
+  constructor(values: CountedValues) {
+    this.shares = new Shares(values);
+  }
 
   add(call: Call): void {
     this.shares.add(call);
@@ -89,6 +111,11 @@ export interface Period {
 export class SharesOverTime {
   #width = HOUR;
   #periods = new Map<number, Shares>();
+  readonly #values: CountedValues;
+
+  constructor(values: CountedValues) {
+    this.#values = values;
+  }
 
   /** Milliseconds. */
   get width(): number {
@@ -115,7 +142,7 @@ export class SharesOverTime {
   }
 
   #at(periods: Map<number, Shares>, index: number): Shares {
-    const found = periods.get(index) ?? new Shares();
+    const found = periods.get(index) ?? new Shares(this.#values);
     periods.set(index, found);
     return found;
   }

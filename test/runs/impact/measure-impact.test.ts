@@ -207,6 +207,17 @@ describe('the impact of versions', () => {
     expect(versions).toEqual(expected);
   });
 
+  it('counts the same values apart in all versions', async () => {
+    const late = Array.from({ length: 150 }, () => 'reason-10');
+    const many = Array.from({ length: 150 }, (_, index) => `reason-${index}`);
+    const calls = [...spread(0, late), ...spread(10, many)];
+    await using made = await platform({ published: [0, 10 * HOUR, 20 * HOUR], calls });
+    const { versions } = await made.measure();
+    const counted = versions.map(({ shares }) => shares.session_outcome);
+    expect(counted.map((values) => values['reason-10'])).toEqual([undefined, undefined, undefined]);
+    expect(counted.map((values) => values['(others)']?.count)).toEqual([150, 50, undefined]);
+  });
+
   it('counts many values apart in JSON, a hundred of a field at most, and shows the most frequent ones', async () => {
     const many = Array.from({ length: 300 }, (_, index) => `reason-${index % 2 ? 0 : index}`);
     await using made = await platform({ published: [0, 10 * HOUR], calls: spread(0, many) });
@@ -215,7 +226,7 @@ describe('the impact of versions', () => {
     expect(Object.keys(counted)).toHaveLength(101);
     expect(counted['(others)']?.count).toBe(50);
     expect(document.notes).toContain(
-      'session_outcome has too many values: the rarer ones are counted together as (others).',
+      'session_outcome has more than 100 values: those that came later are counted together as (others).',
     );
     const text = impactText(document, plainStyle());
     expect(new Set(text.match(/reason-\d+/g)).size).toBe(7);
