@@ -83,6 +83,8 @@ export const fleetCases: readonly Case[] = trials.map((trial) => ({
 }));
 
 const SKEW = 55;
+const FORBIDDEN = 'What no workspace may say.';
+const POLICIES = `policies: [{ name: said, kind: Agent, deny: 'spec.prompt_config.prompt == "${FORBIDDEN}"' }]\n`;
 const DOWN: Fault = { status: 503, headers: { 'content-type': 'text/html' }, body: '<h1>down</h1>' };
 
 async function serveUnder(trial: Trial, bench: Bench, random: Random): Promise<void> {
@@ -101,7 +103,7 @@ async function serveUnder(trial: Trial, bench: Bench, random: Random): Promise<v
       manifests: (project) => manifestsOf(project, 1),
       url: database?.url,
       direct: database?.direct,
-      fleet: `workspaces: { "*": { mode: ${trial.approves ? 'approve' : 'apply'}, interval: ${random.int(1, 3)}s } }\nlimits: { runs: ${random.int(2, 6)} }\n`,
+      fleet: `workspaces: { "*": { mode: ${trial.approves ? 'approve' : 'apply'}, interval: ${random.int(1, 3)}s } }\nlimits: { runs: ${random.int(2, 6)} }\n${POLICIES}`,
     }),
   );
   const count = trial.isEmbedded ? 1 : random.int(2, trial.short ? 2 : 4);
@@ -121,7 +123,7 @@ async function serveUnder(trial: Trial, bench: Bench, random: Random): Promise<v
   };
   startAll(fleet);
   for (let step = trial.steps ?? random.int(3, 6); step > 0; step--) await trouble(trial, fleet, random);
-  ground.hook = async (project, request) => noteUnapproved(fleet, project, request);
+  ground.hook = async (project, request) => noteForbidden(fleet, project, request);
   // A plan that was rejected waits no more.
   if (trial.approves) for (const project of projects) change(fleet, project);
   if (database !== undefined) {
@@ -148,7 +150,7 @@ async function trouble(trial: Trial, fleet: Fleet, random: Random): Promise<void
   let posts = random.int(1, 12);
   ground.hook = async (project, request) => {
     const { method } = request;
-    noteUnapproved(fleet, project, request);
+    noteForbidden(fleet, project, request);
     if (isDown.has(project)) return random.chance(0.5) ? DOWN : { cut: 'before' };
     if (method === 'GET') return undefined;
     posts -= 1;
@@ -248,15 +250,19 @@ function change({ ground, editions }: Fleet, project: string): void {
   ground.write(`${project}/manifests/all.yaml`, manifestsOf(project, edition));
 }
 
-/** Nothing is written but what a person approved. */
-function noteUnapproved(
+/** Nothing is written but what the rules of the fleet allow and, where plans need it, a person approved. */
+function noteForbidden(
   { approved, figures }: Fleet,
   project: string,
   { method, path: place, body }: ReceivedRequest,
 ): undefined {
+  if (method === 'GET') return;
+  const sent = JSON.stringify(body);
+  if (sent.includes(FORBIDDEN))
+    figures.failed('fleets: policies hold', `${method} ${place} of ${project} writes what a rule denies`);
   const editions = approved?.get(project);
-  if (editions === undefined || method === 'GET') return;
-  const written = editionsIn(JSON.stringify(body));
+  if (editions === undefined) return;
+  const written = editionsIn(sent);
   if (editions.size > 0 && written.every((edition) => editions.has(edition))) return;
   figures.failed(
     'fleets: plans are approved',
@@ -264,12 +270,13 @@ function noteUnapproved(
   );
 }
 
-/** A project whose manifests are wrong, or that is away; undone by what is returned. */
+/** A project whose manifests are wrong or denied by the rules of the fleet, or that is away; undone by what is returned. */
 function breakOne({ ground, editions }: Fleet, random: Random): () => void {
   const project = random.pick([...editions.keys()]);
   const edition = editions.get(project) ?? 1;
-  if (random.chance(0.5)) {
-    ground.write(`${project}/manifests/all.yaml`, 'kind: [');
+  if (random.chance(0.7)) {
+    const denied = manifestsOf(project, edition).replace(`Edition ${edition}.`, FORBIDDEN);
+    ground.write(`${project}/manifests/all.yaml`, random.pick(['kind: [', denied]));
     return () => ground.write(`${project}/manifests/all.yaml`, manifestsOf(project, edition));
   }
   const [here, away] = [path.join(ground.folder, project), path.join(ground.folder, `.${project}`)];

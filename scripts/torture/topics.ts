@@ -16,6 +16,7 @@ export { migrationCases } from './migrations.ts';
 export { moveCases } from './moves.ts';
 export { olderStateCases } from './older-states.ts';
 export { outageCases } from './outages.ts';
+export { policyCases } from './policies.ts';
 export { repositoryCases } from './repositories.ts';
 export { savedPlanCases } from './saved-plans.ts';
 export { seenListCases } from './seen-lists.ts';
