@@ -44,6 +44,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 try {
   cpSync(path.join(root, 'examples', 'quickstart'), project, { recursive: true });
+  cpSync(path.join(root, 'examples', 'policies', 'policies.yaml'), path.join(project, 'policies.yaml'));
   platform = await startPlatform();
   await demonstrate(platform.url);
   say(
@@ -60,6 +61,9 @@ try {
 async function demonstrate(url: string): Promise<void> {
   say('A project is a folder with a voxform.yaml. First, everything that can be checked offline.');
   await voxform(['validate'], { exitCode: 0, says: /Valid/ });
+
+  say('Policies are rules of your team. These are the examples; apply refuses what they deny.');
+  await voxform(['validate', '--policy', 'policies.yaml'], { exitCode: 1, says: /calls-end/ });
 
   say('What would an apply do? A plan changes nothing.');
   await voxform(['plan'], { exitCode: 0, says: /3 to create/ });

@@ -15,7 +15,7 @@ it('shows the way from manifest to apply and back from drift, and leaves nothing
     expect(exitCode, text).toBe(0);
     const commands = [...text.matchAll(/^\$ voxform (\S+)/gm)].map(([, command]) => command);
     expect(commands).toEqual([
-      ...['emulator', 'validate', 'plan', 'apply', 'plan'],
+      ...['emulator', 'validate', 'validate', 'plan', 'apply', 'plan'],
       ...['drift', 'plan', 'apply', 'plan'],
     ]);
     expect(text.split('\n').filter((line) => line.length > 80)).toEqual([]);
