@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -18,6 +18,13 @@ const root = path.resolve(import.meta.dirname, '..');
 const { values } = parseArgs({ options: { main: { type: 'string' } } });
 const { main = path.join(root, 'src', 'main.ts') } = values;
 const project = mkdtempSync(path.join(tmpdir(), 'voxform-demo-'));
+
+const POLICIES = `policies:
+  - name: has-a-team
+    kind: Webhook
+    deny: '!has(labels.team)'
+    message: Name the team
+`;
 
 interface Step {
   readonly exitCode: number;
@@ -44,7 +51,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 try {
   cpSync(path.join(root, 'examples', 'quickstart'), project, { recursive: true });
-  cpSync(path.join(root, 'examples', 'policies', 'policies.yaml'), path.join(project, 'policies.yaml'));
+  writeFileSync(path.join(project, 'policies.yaml'), POLICIES);
   platform = await startPlatform();
   await demonstrate(platform.url);
   say(
@@ -62,8 +69,12 @@ async function demonstrate(url: string): Promise<void> {
   say('A project is a folder with a voxform.yaml. First, everything that can be checked offline.');
   await voxform(['validate'], { exitCode: 0, says: /Valid/ });
 
-  say('Policies are rules of your team. These are the examples; apply refuses what they deny.');
-  await voxform(['validate', '--policy', 'policies.yaml'], { exitCode: 1, says: /calls-end/ });
+  say('Policies are rules of your team: apply refuses what they deny.');
+  write(`\n$ cat policies.yaml\n${POLICIES}`);
+  await voxform(['validate', '--policy', 'policies.yaml'], {
+    exitCode: 1,
+    says: /webhooks\.yaml.*has-a-team/,
+  });
 
   say('What would an apply do? A plan changes nothing.');
   await voxform(['plan'], { exitCode: 0, says: /3 to create/ });

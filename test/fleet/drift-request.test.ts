@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { fleetControl } from '../../src/fleet/control.ts';
 import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
+import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
 import { FleetServer } from '../../src/fleet/serve.ts';
 import { temporaryFolder } from '../cli/voxform-process.ts';
 import { DriftProject, SECRETS } from '../hosting/drift-project.ts';
@@ -60,6 +61,7 @@ workspaces:
       `SELECT summary->'pull_request'->>'status' AS request FROM voxform_fleet.runs ORDER BY id`,
     );
     expect(runs.map(({ request }) => request)).toContain('open');
+    expect((await fleetFigures(database)).requests).toEqual({ open: 1 });
   });
 
   await step('the host fails: runs succeed, and it is left alone for a while', async () => {
@@ -67,6 +69,7 @@ workspaces:
     host.faults.push({ on: /./, answer: { status: 401 } });
     project.edit('day', { llm_config: { temperature: 0.8 } });
     await until({ status: 'drifted', request: { problem: expect.stringContaining('rejected the token') } });
+    expect((await fleetFigures(database)).requests).toEqual({ failing: 1 });
     const seen = log.length;
     await expect.poll(() => log.length, { timeout: 50_000 }).toBeGreaterThan(seen + 1);
     expect(host.calls).toHaveLength(length + 1);

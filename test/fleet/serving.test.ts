@@ -112,6 +112,8 @@ it('holds the rules of the fleet file, which no project weakens', async () => {
   });
   expect(fleet.emulators.get('two')?.world.agents.size).toBe(0);
   await fleet.until(async () => (await fleet.status(addressOf('two'))) === 'pending');
+  const metrics = createFleetMetrics('1', () => fleetFigures(fleet.database));
+  expect(await metrics.text()).toContain('voxform_fleet_policy_violations{severity="deny"} 1');
 });
 
 it('shows a new project that is broken wherever it shows the fleet, until it is mended', async () => {

@@ -36,6 +36,8 @@ it('keeps the request of a workspace that it reports on', async () => {
       last_run: { pull_request: { status: 'open', url: link, problem: null } },
     });
     const page = (await ask('/workspaces/test')).text;
+    const metrics = await ask('/metrics', { headers: { authorization: 'Bearer the-token-of-this-watch' } });
+    expect(metrics.text).toContain('voxform_drift_request{status="open"} 1');
     expect(page).toContain(`<a href="${link}">`);
     expect(page).toMatch(/badge change">drifted/);
     return host.calls.length;

@@ -234,6 +234,7 @@ describe('a watch', () => {
       last_run: { held: { why: 'policy', message } },
     });
     expect(await metrics.text()).toContain('voxform_runs_total{result="refused"} 2');
+    expect(await metrics.text()).toContain('voxform_policy_violations{severity="deny"} 2');
     await folder.write('voxform.yaml', projectFile(emulator, rule('spec.prompt_config.promt == ""')));
     watch.trigger('request');
     const wrong = await next();
