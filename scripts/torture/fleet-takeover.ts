@@ -12,8 +12,8 @@ export const takeoverCases: readonly Case[] = [
   { group: 'fleets', name: 'a killed process is taken over in time', backend: 'fleet', run: takeOver },
 ];
 
-/** Seconds: for its lock to be old enough, and for the poll, a run and a busy machine. */
-const IN_TIME = 75;
+/** Seconds. */
+const IN_TIME = 60;
 
 /** Measures how long nobody works on a workspace whose process was killed in mid-apply. */
 async function takeOver(bench: Bench, random: Random): Promise<void> {

@@ -10,9 +10,7 @@ import { isForPerson, planAfter } from '../operator/plan-after.ts';
 import { NOTHING } from '../operator/reconciler.ts';
 import { correctedIn, type RunReport } from '../operator/run-report.ts';
 import { requestSummary } from '../operator/run-summary.ts';
-import { StateLocked } from '../operator/state-locked.ts';
 import { pendingActions } from '../output/action-words.ts';
-import { LOCK_PATIENCE } from '../state/backends/postgres/postgres-place.ts';
 import type { Json } from '../values/json.ts';
 import type { ClaimedJob } from './queue.ts';
 import type { FinishedRun } from './rows/finished-runs.ts';
@@ -87,18 +85,11 @@ function isHealthy(result: RunReport['result']): boolean {
 }
 
 /** Its turn comes as usual where this is undefined. */
-function nextTurn({ result, hold, error }: RunReport, now: Date): FinishedRun['again'] {
+function nextTurn({ result, hold }: RunReport, now: Date): FinishedRun['again'] {
   if (result === 'interrupted') return { milliseconds: 0, backsOff: false };
-  if (result === 'busy') return { milliseconds: busyPause(error), backsOff: false };
+  if (result === 'busy') return { milliseconds: BUSY_PAUSE, backsOff: false };
   if (hold?.why !== 'window' || hold.opensAt === undefined) return undefined;
   return { milliseconds: Math.max(0, hold.opensAt.getTime() - now.getTime()), backsOff: false };
-}
-
-/** Until the state may be free: at the latest when its lock may be taken over from a holder that is silent. */
-function busyPause(error: unknown): number {
-  const silent = error instanceof StateLocked ? (error.silentSeconds ?? 0) * 1000 : 0;
-  const left = LOCK_PATIENCE - silent;
-  return left > 0 ? Math.min(BUSY_PAUSE, left) : BUSY_PAUSE;
 }
 
 function statusOf(

@@ -5,8 +5,6 @@ import type { LockHolder } from '../state/lock-info.ts';
 export class StateLocked extends Error {
   override readonly name = 'Busy';
   readonly lock: string;
-  /** Since a sign of life of its holder; undefined where that cannot be said. */
-  readonly silentSeconds: number | undefined;
 
   constructor(holder: LockHolder, workspaceFlag: string) {
     const { id, operation, who, job, since, silentSeconds: silent } = holder;
@@ -16,6 +14,5 @@ export class StateLocked extends Error {
       `the state is locked by ${operation} of ${who}${where} since ${since}${age} (if that run is gone for sure: ${commandFor(`voxform state unlock ${id}`, workspaceFlag)})`,
     );
     this.lock = id;
-    this.silentSeconds = silent;
   }
 }

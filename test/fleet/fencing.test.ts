@@ -1,16 +1,22 @@
 import { expect, it } from 'vitest';
 import { agentManifest } from '../cli/workspace.ts';
+import { FakeClock } from '../operator/fake-clock.ts';
 import { step } from '../step.ts';
 import { openQueue } from './fleet-databases.ts';
 import { type TestFleet, testFleet } from './test-fleet.ts';
 
 const APPLY = 'workspaces: { "*": { mode: apply, interval: 1h } }';
 const ADDRESS = 'voices/acme:test';
+/** Looks, signs of life, checkouts, old runs. */
+const TIMERS = 4;
 
-/** Lets all that a process said last be too old to believe that it lives. */
-async function silence({ pg }: TestFleet): Promise<void> {
-  await pg.sql(`UPDATE voxform_queue.job SET heartbeat_on = heartbeat_on - interval '31 seconds';
-    UPDATE voxform_fleet.states SET heard = heard - interval '61 seconds'`);
+/** Lets time pass for the database: after a minute, what a process said last is too old to believe that it lives. */
+async function silence({ pg }: TestFleet, seconds = 60): Promise<void> {
+  const before = `- interval '${seconds} seconds'`;
+  await pg.sql(`UPDATE voxform_queue.job SET heartbeat_on = heartbeat_on ${before};
+    UPDATE voxform_queue.queue SET monitor_claim_on = monitor_claim_on ${before};
+    UPDATE voxform_fleet.states SET heard = heard ${before};
+    UPDATE voxform_fleet.workspaces SET due_at = due_at ${before}`);
 }
 
 const stateIn = ({ pg }: TestFleet) =>
@@ -37,6 +43,43 @@ it('takes up the run of a process that was killed in mid-apply, and creates noth
   expect(fleet.told.map(({ address, report }) => [address, report?.result])).toEqual([[ADDRESS, 'ok']]);
   const unknown = fleet.told[0]?.report?.plan?.resources.map(({ action }) => action);
   expect([unknown, postsIn(fleet).length]).toEqual([['unknown', 'unknown'], 2]);
+});
+
+it('takes up within a minute what a process was writing when it was killed', {
+  timeout: 120_000,
+}, async () => {
+  const fleet = await stuckInApply();
+  const child = await fleet.child();
+  await fleet.until(() => postsIn(fleet).length === 2);
+  child.kill('SIGKILL');
+  await child.ended;
+  const clock = new FakeClock();
+  const [tick, beat] = [1000, 8000];
+  const queue = await openQueue(fleet.database, { monitor: beat / 1000 });
+  await fleet.server({ clock, timing: { tick, beat, heartbeat: 30_000, patience: 0 } });
+  // The timers of a process that waits for nothing but its next look.
+  const idle = () =>
+    fleet.until(async () => {
+      await clock.pass(1);
+      return clock.waiting === TIMERS;
+    });
+  await idle();
+  await fleet.pg.sql(`UPDATE voxform_queue.job SET heartbeat_on = now();
+    UPDATE voxform_fleet.states SET heard = now()`);
+  let seconds = 0;
+  let shifted = performance.now();
+  for (; !fleet.told.some(({ report }) => report?.result === 'ok'); seconds++) {
+    expect(seconds).toBeLessThan(60);
+    // The clock of the database goes on meanwhile.
+    const now = performance.now();
+    await silence(fleet, 1 - (now - shifted) / 1000);
+    shifted = now;
+    await queue.look();
+    await clock.pass(tick);
+    await idle();
+  }
+  expect(fleet.told[0]?.report?.result).toBe('busy');
+  expect(postsIn(fleet)).toHaveLength(2);
 });
 
 it('lets a process that was stopped in mid-apply write nothing once another has taken over', async () => {

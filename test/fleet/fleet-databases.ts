@@ -45,9 +45,9 @@ async function beginEmbedded(): Promise<FleetDatabase> {
   return database;
 }
 
-export async function openQueue(database: FleetDatabase): Promise<Queue> {
+export async function openQueue(database: FleetDatabase, { monitor = 600 } = {}): Promise<Queue> {
   await setUpTables(database);
-  const queue = await Queue.open(database, { heartbeat: 30, monitor: 600, expiry: 700 }, (error) => {
+  const queue = await Queue.open(database, { heartbeat: 30, monitor, expiry: 700 }, (error) => {
     throw error;
   });
   onTestFinished(() => queue.close());

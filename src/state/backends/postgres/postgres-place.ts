@@ -30,10 +30,13 @@ export interface PostgresPlace {
   readonly schema: string;
 }
 
-/** Milliseconds of silence after which a lock is taken over. */
-export const LOCK_PATIENCE = 60_000;
-
-const TIMING: RemoteTiming = { beat: 10_000, patience: LOCK_PATIENCE, gather: 0, poll: 1_000 };
+const TIMING: RemoteTiming = {
+  beat: 10_000,
+  patience: 60_000,
+  patienceWithFleet: 45_000,
+  gather: 0,
+  poll: 1_000,
+};
 
 /** A state in rows of a database: one statement reads it, and each write is one statement. */
 export class PostgresRemotePlace implements RemotePlace {

@@ -73,7 +73,7 @@ async function tryLock(
   const { gate, location, timing } = place;
   const held = await persistently({ stop }, (signal) => place.read(signal));
   const seen = holderIn(held);
-  if (seen !== undefined && !isSilent(seen, timing.patience)) return seen;
+  if (seen !== undefined && !isSilent(seen, place)) return seen;
   const lock = newLock(user, operation);
   const before = await persistently({ stop }, async (signal) => gate?.enter(lock, signal));
   if (before !== undefined && before.id !== lock.id) {
@@ -136,13 +136,19 @@ function holderIn({ lock, silentSeconds }: RemoteContent): LockHolder | undefine
 }
 
 /** The same unless its holder is taken to be dead. */
-export function livingHolder(held: RemoteContent, { timing }: RemotePlace): LockHolder | undefined {
+export function livingHolder(held: RemoteContent, place: RemotePlace): LockHolder | undefined {
   const holder = holderIn(held);
-  return holder === undefined || isSilent(holder, timing.patience) ? undefined : holder;
+  return holder === undefined || isSilent(holder, place) ? undefined : holder;
 }
 
-function isSilent({ silentSeconds = 0 }: LockHolder, patience: number): boolean {
-  return silentSeconds * 1000 >= patience;
+function isSilent(holder: LockHolder, place: RemotePlace): boolean {
+  return (holder.silentSeconds ?? 0) >= patienceWith(holder, place);
+}
+
+/** Seconds. */
+function patienceWith({ operation }: LockHolder, { timing }: RemotePlace): number {
+  const { patience, patienceWithFleet = patience } = timing;
+  return (operation === 'fleet' ? patienceWithFleet : patience) / 1000;
 }
 
 function newLock(user: StoreUser, operation: string): RemoteLock {
@@ -173,10 +179,12 @@ const unknownHolder: Omit<LockInfo, 'id'> = {
 };
 
 /** A sentence on when a silent holder loses its lock; empty where its silence cannot be told. */
-function untilTakenOver({ silentSeconds }: LockHolder, { timing }: RemotePlace): string {
-  if (silentSeconds === undefined) return '';
-  const left = Math.ceil(timing.patience / 1000 - silentSeconds);
-  return ` It is taken over by itself once its holder is silent for ${Math.ceil(timing.patience / 60_000)} min, in ${left} s at the earliest.`;
+function untilTakenOver(holder: LockHolder, place: RemotePlace): string {
+  if (holder.silentSeconds === undefined) return '';
+  const patience = patienceWith(holder, place);
+  const left = Math.ceil(patience - holder.silentSeconds);
+  const shown = patience < 120 ? `${patience} s` : `${patience / 60} min`;
+  return ` It is taken over by itself once its holder is silent for ${shown}, in ${left} s at the earliest.`;
 }
 
 function changingHands({ place }: Locking, misses: number): UserError {

@@ -40,6 +40,8 @@ export interface RemoteTiming {
   readonly beat: number;
   /** How long a holder may be silent before its lock is taken over. */
   readonly patience: number;
+  /** The same for a run of a fleet, whose process ends it itself where it cannot give signs of life. */
+  readonly patienceWithFleet?: number;
   /** For how long no other entry may come before those that came are written together. */
   readonly gather: number;
   /** Between two looks at a lock that is held. */
