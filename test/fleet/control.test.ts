@@ -111,6 +111,22 @@ it('gives a paused workspace no turn, and keeps failures and their pause over re
   );
 });
 
+it.each([
+  { interval: '5s', seconds: 45, status: 'in-sync' },
+  { interval: '5s', seconds: 61, status: 'stale' },
+  { interval: '30s', seconds: 75, status: 'in-sync' },
+  { interval: '30s', seconds: 91, status: 'stale' },
+])('is $status $seconds s after the last check at an interval of $interval', async (given) => {
+  const fleet = await testFleet({ projects: ['acme'], rules: rules('apply', given.interval) });
+  const server = await fleet.server();
+  await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
+  await server.stop('over');
+  await fleet.pg.sql(
+    `UPDATE voxform_fleet.workspaces SET checked_at = now() - interval '${given.seconds} seconds'`,
+  );
+  expect(await fleet.status(ADDRESS)).toBe(given.status);
+});
+
 it('goes on after the database was away, and has no secret in any table', async () => {
   const { port } = await postgresServer();
   await using proxy = await TcpProxy.start(port);

@@ -9,8 +9,8 @@ import { REQUEST } from './run-rows.ts';
 
 /** Seconds without a sign of life after which a process counts as dead. */
 const DEAD_AFTER = 60;
-/** Intervals after which what a run found is too old to be believed. */
-const STALE_AFTER = 3;
+/** Milliseconds after which what a run found is too old to be believed: not before another process has taken over from a dead one. */
+const STALE_AFTER = "greatest(3 * interval_ms, 60000) * interval '1 millisecond'";
 
 const S = FLEET_SCHEMA;
 
@@ -18,11 +18,11 @@ const S = FLEET_SCHEMA;
 export const SHOWN = `CASE WHEN vanished_at IS NOT NULL THEN 'vanished' WHEN paused_at IS NOT NULL THEN 'paused'
   WHEN status IN ('failed', 'invalid') THEN status
   WHEN checked_at IS NULL THEN 'never-run'
-  WHEN checked_at < now() - ${STALE_AFTER} * greatest(interval_ms, 1000) * interval '1 millisecond' THEN 'stale' ELSE status END`;
+  WHEN checked_at < now() - ${STALE_AFTER} THEN 'stale' ELSE status END`;
 
 /** Since when it stands so. */
 export const SHOWN_SINCE = `CASE ${SHOWN} WHEN 'vanished' THEN vanished_at WHEN 'paused' THEN paused_at
-  WHEN 'stale' THEN checked_at + ${STALE_AFTER} * greatest(interval_ms, 1000) * interval '1 millisecond' ELSE status_since END`;
+  WHEN 'stale' THEN checked_at + ${STALE_AFTER} ELSE status_since END`;
 
 const FOR_PERSON = `((last->'person')::integer > 0 OR (last->'orphans')::integer > 0)`;
 
