@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
@@ -8,6 +9,17 @@ import { type TestFleet, testFleet } from './test-fleet.ts';
 const acme = 'voices/acme:test';
 const rule = (mode: string, interval = '1h') =>
   `workspaces: { "*": { mode: ${mode}, interval: ${interval} } }`;
+
+/** Waits for so many signs of life: long enough for many looks for work. */
+async function beats({ pg }: TestFleet, count: number): Promise<void> {
+  const heard = async () =>
+    String((await pg.sql('SELECT max(heard_at)::text AS at FROM voxform_fleet.processes'))[0]?.at);
+  for (let seen = 0, last = await heard(); seen < count; ) {
+    const now = await heard();
+    if (now !== last) seen += 1;
+    last = now;
+  }
+}
 
 async function applyAndStop(fleet: TestFleet, count: number): Promise<void> {
   const server = await fleet.server();
@@ -60,25 +72,66 @@ it('runs nothing of a source before it has entered the contents', async () => {
   const emulator = fleet.emulators.get('acme');
   const before = emulator?.requests.length;
   const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: '1' });
-  const heard = async () =>
-    String((await fleet.pg.sql('SELECT max(heard_at)::text AS at FROM voxform_fleet.processes'))[0]?.at);
   await fleet.server({
     timing: { tick: 20, beat: 200, heartbeat: 30_000 },
     sources: {
       ...sources,
       async discover(source, signal) {
-        // Long enough for many looks for work.
-        for (let beats = 0, last = await heard(); beats < 4; ) {
-          const now = await heard();
-          if (now !== last) beats += 1;
-          last = now;
-        }
+        await beats(fleet, 4);
         return sources.discover(source, signal);
       },
     },
   });
   await fleet.until(async () => (await fleet.control.status({})).counts.failed === 2);
   expect(emulator?.requests.length).toBe(before);
+});
+
+const TWO_SOURCES = `version: 1
+database: { $secret: FLEET_DATABASE_URL }
+sources: { others: { path: ., projects: ["beta"] }, voices: { path: ., projects: ["acme"] } }
+${rule('apply')}
+`;
+
+it('runs nothing before it has looked at every source: two may hold one workspace', async () => {
+  const fleet = await testFleet({ projects: ['acme', 'beta'] });
+  const project = readFileSync(path.join(fleet.folder.root, 'acme/voxform.yaml'), 'utf8');
+  await fleet.folder.write('beta/voxform.yaml', project);
+  await fleet.folder.write('fleet.yaml', TWO_SOURCES);
+  const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: '1' });
+  await fleet.server({
+    timing: { tick: 20, beat: 200, heartbeat: 30_000, patience: 0 },
+    sources: {
+      ...sources,
+      async discover(source, signal) {
+        if (source === 'others')
+          await fleet.until(async () => (await fleet.control.status({})).workspaces.length === 1);
+        if (source === 'others') await beats(fleet, 4);
+        return sources.discover(source, signal);
+      },
+    },
+  });
+  await fleet.until(async () => (await fleet.control.status({})).counts.failed === 2);
+  for (const { requests } of fleet.emulators.values()) expect(requests).toEqual([]);
+});
+
+it('does not wait for ever for a source that is known from before', async () => {
+  const fleet = await testFleet({ projects: ['acme', 'beta'] });
+  await fleet.folder.write('fleet.yaml', TWO_SOURCES);
+  await applyAndStop(fleet, 2);
+  const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: '1' });
+  const before = fleet.told.length;
+  await fleet.server({
+    timing: { tick: 20, beat: 200, heartbeat: 30_000, patience: 500 },
+    sources: {
+      ...sources,
+      async discover(source, signal) {
+        if (source === 'others') await once(signal, 'abort');
+        return sources.discover(source, signal);
+      },
+    },
+  });
+  await fleet.until(() => fleet.told.length > before);
+  expect(fleet.told.slice(before).map(({ address }) => address)).toEqual([acme]);
 });
 
 it('leaves workspaces of sources that its fleet file does not name to other processes', async () => {

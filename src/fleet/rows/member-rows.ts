@@ -16,6 +16,8 @@ export interface ClaimedSource {
   readonly seq: string;
   /** When it was claimed, by the clock of the database. */
   readonly at: string;
+  /** True where it was fetched before. */
+  readonly isKnown: boolean;
 }
 
 /** Milliseconds without a sign of life after which another process fetches. */
@@ -28,10 +30,10 @@ export const REMOVED = "next_fetch = 'infinity'";
 const NEWCOMER_PACE = 25;
 
 const S = FLEET_SCHEMA;
-const CLAIM = 'name, seq::text, now()::text AS at';
+const CLAIM = 'name, seq::text, now()::text AS at, fetched_at IS NOT NULL AS known';
 
-function claimOf({ name, seq, at }: DatabaseRow): ClaimedSource {
-  return { name: String(name), seq: String(seq), at: String(at) };
+function claimOf({ name, seq, at, known }: DatabaseRow): ClaimedSource {
+  return { name: String(name), seq: String(seq), at: String(at), isKnown: known === true };
 }
 
 /** Enters the sources of the fleet file, and claims them all: a process begins with what its own file makes of them. */
@@ -54,7 +56,7 @@ RETURNING ${CLAIM}`,
 export async function removeSources(database: FleetDatabase, named: readonly string[]): Promise<void> {
   await database.atomically(async (statements) => {
     const rows = await statements.ask(
-      `UPDATE ${S}.sources SET next_fetch = 'infinity', seq = seq + 1, digest = NULL, problem = NULL, warnings = NULL, broken = NULL
+      `UPDATE ${S}.sources SET next_fetch = 'infinity', seq = seq + 1, fetched_at = NULL, digest = NULL, problem = NULL, warnings = NULL, broken = NULL
 WHERE next_fetch < now() - ${REMOVED_AFTER} * interval '1 second' AND NOT (name = ANY ($1::text[])) RETURNING name`,
       named,
     );

@@ -1,0 +1,142 @@
+import { messageOf } from '../operator/messages.ts';
+import { RepeatFilter, type WatchLog } from '../operator/watch-log.ts';
+import type { FleetRule } from './addresses.ts';
+import type { FleetDatabase } from './database/fleet-database.ts';
+import type { SourceContents, Sources } from './member.ts';
+import { brokenProjects } from './members.ts';
+import {
+  type ClaimedSource,
+  claimSources,
+  enterContents,
+  enterFetchProblem,
+  enterRules,
+  enterSources,
+  fetchedSince,
+  removeSources,
+  renewClaims,
+  unusedPatterns,
+} from './rows/member-rows.ts';
+
+interface SourceLooksOptions {
+  readonly database: FleetDatabase;
+  readonly sources: Sources;
+  readonly rules: readonly FleetRule[];
+  readonly log: WatchLog;
+  /** Ends looks that are under way. */
+  readonly signal: AbortSignal;
+}
+
+/** A process finds out what the sources of its fleet file hold, each time one of all processes does. */
+export class SourceLooks {
+  /** Whose workspaces may run: those that were looked at since the process began, once none is awaited any more. */
+  readonly ready = new Set<string>();
+  readonly #options: SourceLooksOptions;
+  readonly #names: readonly string[];
+  /** Not looked at yet: they may hold the same workspaces as others. */
+  readonly #awaited: Set<string>;
+  /** Fetched, or could not be: what is stored of them is by the fleet file of this process. */
+  readonly #settled = new Set<string>();
+  readonly #claims = new Set<ClaimedSource>();
+  /** First claims. */
+  #first: readonly ClaimedSource[] = [];
+  /** Those that another process took over. */
+  #overtaken: readonly ClaimedSource[] = [];
+  /** What the log has of sources and their projects. */
+  readonly #said = new RepeatFilter();
+  /** What the log has of rules. */
+  #unused: readonly string[] | undefined;
+
+  constructor(options: SourceLooksOptions) {
+    this.#options = options;
+    this.#names = options.sources.all.map(({ name }) => name);
+    this.#awaited = new Set(this.#names);
+  }
+
+  /** Enters what the fleet file says, and claims all sources. The looks reject where the database fails. */
+  async first(): Promise<readonly (() => Promise<void>)[]> {
+    const { database, sources, rules } = this.#options;
+    this.#first = await enterSources(database, sources.all);
+    await enterRules(database, this.#names, rules);
+    return this.#looksAt(this.#first);
+  }
+
+  /** Waits no longer for sources that were fetched before this process began. */
+  waitForNewOnes(): void {
+    this.#stopAwaiting(this.#first.flatMap(({ name, isKnown }) => (isKnown ? [name] : [])));
+  }
+
+  /** Claims those that it is time for. */
+  async due(): Promise<readonly (() => Promise<void>)[]> {
+    const { database } = this.#options;
+    const claims = await claimSources(database, this.#names);
+    for (const name of await fetchedSince(database, this.#overtaken)) this.#settle(name);
+    return this.#looksAt(claims);
+  }
+
+  /** Gives a sign of life for the looks under way, and has the workspaces of sources vanish that no process names. */
+  async beat(): Promise<void> {
+    const { database } = this.#options;
+    if (this.#claims.size > 0) await renewClaims(database, this.#claims);
+    await removeSources(database, this.#names);
+  }
+
+  #looksAt(claims: readonly ClaimedSource[]) {
+    return claims.map((claimed) => () => this.#look(claimed));
+  }
+
+  async #look(claimed: ClaimedSource): Promise<void> {
+    const { database, sources, log, signal } = this.#options;
+    const interval = sources.all.find(({ name }) => name === claimed.name)?.interval ?? 0;
+    this.#claims.add(claimed);
+    try {
+      const contents = await sources.discover(claimed.name, signal);
+      const entered = await enterContents(database, { claimed, contents, interval });
+      if (entered !== 'taken-over') this.#settle(claimed.name);
+      else if (!this.#settled.has(claimed.name)) this.#overtaken = [...this.#overtaken, claimed];
+      if (this.#said.news(`source ${claimed.name}`, []).gone > 0)
+        log.entry('info', `the source ${claimed.name} can be fetched again`, { event: 'fetched' });
+      this.#tellBroken(contents);
+      if (entered === 'new' || this.#unused === undefined) await this.#tellUnused();
+    } catch (error) {
+      if (signal.aborted) return await renewClaims(database, [claimed], 0);
+      const problem = messageOf(error);
+      const message = `cannot fetch the source ${claimed.name}: ${problem}`;
+      if (this.#said.news(`source ${claimed.name}`, [problem]).added.length > 0)
+        log.entry('warning', message, { event: 'fetch-failed' });
+      await enterFetchProblem(database, { claimed, problem, interval });
+      this.#settle(claimed.name);
+    } finally {
+      this.#claims.delete(claimed);
+    }
+  }
+
+  #tellBroken(contents: SourceContents): void {
+    const lines = brokenProjects(contents).map(({ project, problem }) => `cannot use ${project}: ${problem}`);
+    for (const line of this.#said.news(`projects of ${contents.source}`, lines).added)
+      this.#options.log.entry('warning', line, { event: 'broken-project' });
+  }
+
+  #settle(name: string): void {
+    this.#settled.add(name);
+    this.#overtaken = this.#overtaken.filter((claimed) => claimed.name !== name);
+    this.#stopAwaiting([name]);
+  }
+
+  #stopAwaiting(names: readonly string[]): void {
+    for (const name of names) this.#awaited.delete(name);
+    if (this.#awaited.size === 0) for (const name of this.#settled) this.ready.add(name);
+  }
+
+  async #tellUnused(): Promise<void> {
+    const { database, rules, log } = this.#options;
+    const unused = await unusedPatterns(
+      database,
+      rules.map(({ pattern }) => pattern),
+    );
+    for (const pattern of unused) {
+      if (this.#unused?.includes(pattern)) continue;
+      log.entry('warning', `no workspace has the rule ${JSON.stringify(pattern)}`, { event: 'unused-rule' });
+    }
+    this.#unused = unused;
+  }
+}
