@@ -67,6 +67,18 @@ export class Queue {
     });
     boss.on('error', onError);
     await queueVersion(database);
+    const queue = new Queue(boss);
+    try {
+      await queue.#begin(timing);
+      return queue;
+    } catch (error) {
+      await queue.close();
+      throw error;
+    }
+  }
+
+  async #begin({ heartbeat, expiry }: QueueTiming): Promise<void> {
+    const boss = this.#boss;
     // Another process may make the same tables at this moment.
     await boss.start().catch((error: unknown) => {
       if (!(error instanceof Error) || !isAlready(error.cause)) throw error;
@@ -75,8 +87,8 @@ export class Queue {
     if ((await boss.getQueue(QUEUE)) === null) {
       await boss.createQueue(QUEUE, {
         policy: 'exclusive',
-        heartbeatSeconds: timing.heartbeat,
-        expireInSeconds: timing.expiry,
+        heartbeatSeconds: heartbeat,
+        expireInSeconds: expiry,
         retryLimit: MOST_DEATHS,
         retryDelay: 0,
         retentionSeconds: 86_400,
@@ -85,7 +97,6 @@ export class Queue {
     }
     // Known from here on: a look at the queue inside a transaction would wait for it on a database with one connection.
     await boss.findJobs(QUEUE, { key: '' });
-    return new Queue(boss);
   }
 
   /** Puts them in, in this order, but for workspaces that have a job already; urgent ones come before others. */

@@ -9,7 +9,7 @@ import { openSession } from '../../src/state/session.ts';
 import { createStore } from '../../src/state/state-place.ts';
 import { putEmbedded } from '../fleet/embedded-folder.ts';
 import { type Database, freshDatabase } from '../state/backends/postgres/databases.ts';
-import { postgresServer } from '../state/backends/postgres/postgres-server.ts';
+import { freePort, postgresServer, startPostgres } from '../state/backends/postgres/postgres-server.ts';
 import { TcpProxy } from '../state/backends/tcp-proxy.ts';
 import { saved, sessionOptions } from '../state/temporary-state.ts';
 import { step } from '../step.ts';
@@ -93,6 +93,8 @@ interface Refusal {
   readonly prepare?: string;
   readonly options?: string;
   readonly url?: (pg: Database) => string;
+  /** True for what a process waits for that serves. */
+  readonly mayPass?: boolean;
   readonly message: RegExp;
 }
 
@@ -110,6 +112,7 @@ const refusals: readonly Refusal[] = [
   {
     reason: 'a server that is down',
     url: (pg) => pg.urlWith({ port: 1 }),
+    mayPass: true,
     message: /: connection refused .* Start PostgreSQL, or correct the host and the port in database/,
   },
   {
@@ -183,15 +186,50 @@ it('is not served over a server that is too old, and says so', async () => {
   }
 });
 
+it('waits for a server that is down when it starts, alive and not ready', {
+  timeout: 120_000,
+}, async () => {
+  await using postgres = await startPostgres();
+  await postgres.stop();
+  await using folder = await temporaryFolder({ 'fleet.yaml': FLEET, 'voices/none.txt': '' });
+  const [port, env] = [await freePort(), { FLEET_DATABASE_URL: postgres.url('postgres') }];
+  const probe = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
+  const probes = async () =>
+    Promise.all(['/healthz', '/readyz', '/metrics'].map(probe)).then(String, () => 'no answer');
+  const serve = async (meanwhile: () => Promise<void>) => {
+    const interrupts = new Interrupts(() => undefined);
+    const args = ['fleet', 'serve', '--listen', `127.0.0.1:${port}`];
+    const serving = command(args, { cwd: folder.root, env, interrupts });
+    await expect.poll(probes, { timeout: 50_000 }).toBe('200,503,503');
+    await meanwhile();
+    interrupts.raise('SIGTERM');
+    const { code, stderr } = await serving;
+    return [code, said(stderr)];
+  };
+  const waiting = 'waiting for the database: cannot use .*: connection refused .*Start PostgreSQL[^:]*';
+  await step('until it is told to end', async () => {
+    expect(await serve(async () => undefined)).toEqual([0, expect.stringMatching(`^${waiting}$`)]);
+  });
+  await step('until the server is there', async () => {
+    const there = async (): Promise<void> => {
+      await postgres.start();
+      await expect.poll(probes, { timeout: 50_000 }).toBe('200,200,200');
+    };
+    const served = `^${waiting} serving the fleet of voices .* stopped$`;
+    expect(await serve(there)).toEqual([0, expect.stringMatching(served)]);
+  });
+});
+
 it.each(refusals)(
   'is not served over $reason, and says so',
-  async ({ prepare, options, url = (pg) => pg.url, message }) => {
+  async ({ prepare, options, url = (pg) => pg.url, mayPass = false, message }) => {
     const pg = await freshDatabase(options);
     if (prepare !== undefined) await pg.sql(prepare);
     await using folder = await temporaryFolder({ 'fleet.yaml': FLEET, 'voices/none.txt': '' });
     const env = { FLEET_DATABASE_URL: url(pg) };
     const isReached = prepare !== undefined || options !== undefined;
-    for (const words of [['serve'], ['status'], ...(isReached ? [['init', '--sql']] : [])]) {
+    const refused = [['status'], ...(mayPass ? [] : [['serve']]), ...(isReached ? [['init', '--sql']] : [])];
+    for (const words of refused) {
       const { code, stdout, stderr } = await command(['fleet', ...words], { cwd: folder.root, env });
       expect([code, stdout, said(stderr)]).toEqual([1, '', expect.stringMatching(message)]);
       expect(stderr).not.toContain('not-the-password');

@@ -5,8 +5,9 @@ import { createFleetMetrics } from '../../fleet/fleet-metrics.ts';
 import { FleetNotifications } from '../../fleet/notifications.ts';
 import { controlSocket, openFleetDatabase } from '../../fleet/open-fleet.ts';
 import { fleetFigures } from '../../fleet/rows/status-rows.ts';
-import { FleetServer } from '../../fleet/serve.ts';
+import { FleetServer, type ServeOptions } from '../../fleet/serve.ts';
 import { openSources } from '../../fleet/sources/open-sources.ts';
+import { whenReachable } from '../../fleet/when-reachable.ts';
 import { systemClock } from '../../operator/clock.ts';
 import { Guesses } from '../../operator/health/guesses.ts';
 import { listen } from '../../operator/health/listener.ts';
@@ -56,7 +57,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
 
   const shared = new JointLimit(fleet.limits.concurrency);
   await using _shared = closing(shared);
-  const server = await FleetServer.begin({
+  const options: ServeOptions = {
     database,
     sources,
     log,
@@ -87,21 +88,19 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
       logger.finished(report, own);
       notifications.finished(workspace, { report, log: own, redact });
     },
-  });
+  };
+  let server: FleetServer | undefined;
   const guesses = new Guesses({ now: () => performance.now() });
   const control = fleetControl(database);
   const page = address && fleetPage(context, { address, fleet, database, control, guesses });
   await using _page = closing(page);
-  await using _control = database.isEmbedded
-    ? await listenForControl(database, control, controlSocket(cwd))
-    : undefined;
   const listener =
     address &&
     (await listen({
       ...address,
       token: listenToken(context),
-      isAlive: () => server.isAlive,
-      isReady: () => server.isReady,
+      isAlive: () => server?.isAlive ?? true,
+      isReady: () => server?.isReady ?? false,
       status: async () => JSON.parse(JSON.stringify(await control.status({ limit: 0 }))),
       guesses,
       page: page?.listener,
@@ -113,6 +112,12 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
 
   interrupts.patient = true;
   interrupts.onHangup = () => undefined;
+  const { stop } = interrupts;
+  server = await whenReachable(() => FleetServer.begin(options), { log, signal: stop });
+  if (server === undefined) return;
+  await using _control = database.isEmbedded
+    ? await listenForControl(database, control, controlSocket(cwd))
+    : undefined;
   const shown = sources.all.map(({ name }) => name).join(', ');
   const at = listener === undefined ? '' : `; page at ${listener.url}/`;
   log.entry('info', `serving the fleet of ${shown} in ${database.location}${at}`, {
@@ -120,7 +125,6 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
     process: server.id,
     ...(listener !== undefined && { url: listener.url }),
   });
-  const { stop } = interrupts;
   if (!stop.aborted) await once(stop, 'abort');
   const message = 'stopping: finishing requests in flight; press Ctrl-C again to stop now';
   log.entry('info', message, { event: 'ending' });

@@ -30,6 +30,12 @@ export function isAlready(error: unknown): boolean {
   return ALREADY.has(codeOf(error));
 }
 
+/** True for a failure such as that of a server which is not there yet. */
+export function mayPass(error: unknown): boolean {
+  const about = { setting: '', setUp: '', wasReached: true, wasWritten: true };
+  return error !== undefined && refusalOf(error, about) === undefined;
+}
+
 /** A `UserError` for what will not pass by itself; for anything else an error with the way out in its message. */
 export function problemOf(error: unknown, about: Situation): Error {
   if (error instanceof UserError) return error;
@@ -44,7 +50,7 @@ export function problemOf(error: unknown, about: Situation): Error {
 
 function refusalOf(
   error: unknown,
-  { setting, setUp, wasReached, wasWritten }: Situation,
+  { setting, setUp, wasReached, wasWritten }: Omit<Situation, 'subject' | 'server'>,
 ): { readonly message: string; readonly hint: string } | undefined {
   const [code, message] = [codeOf(error), messageOf(error)];
   switch (code) {

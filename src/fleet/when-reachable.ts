@@ -1,0 +1,31 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { messageOf } from '../operator/messages.ts';
+import { RepeatFilter, type WatchLog } from '../operator/watch-log.ts';
+import { UserError } from '../problems/user-error.ts';
+import { mayPass } from '../state/backends/postgres/problems.ts';
+
+/** Milliseconds between two attempts. */
+const PAUSE = 1000;
+const LONGEST = 15_000;
+
+/**
+ * Does work again for as long as the database cannot be reached, and says so. Undefined where the signal ends that.
+ * @throws what will not pass by itself.
+ */
+export async function whenReachable<T>(
+  work: () => Promise<T>,
+  { log, signal }: { readonly log: WatchLog; readonly signal: AbortSignal },
+): Promise<T | undefined> {
+  const said = new RepeatFilter();
+  for (let wait = PAUSE; !signal.aborted; wait = Math.min(2 * wait, LONGEST)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof UserError) || !mayPass(error.cause)) throw error;
+      for (const problem of said.news('', [messageOf(error)]).added)
+        log.entry('warning', `waiting for the database: ${problem}`, { event: 'database' });
+    }
+    await pause(wait, undefined, { signal }).catch(() => undefined);
+  }
+  return undefined;
+}
