@@ -42,6 +42,7 @@ export function fleetPage(
     tokens: tokensOf(database),
     sessions: sessionsIn(database),
     guesses,
+    reconciles: false,
     source: new FleetSource({
       database,
       control,

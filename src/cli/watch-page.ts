@@ -48,6 +48,7 @@ export function watchPage(context: Context, { address, source, flags, watch }: W
     sessions: sessionsInMemory(now),
     guesses,
     source: pages,
+    reconciles: true,
     now,
     redact,
     onError: (error) => log.entry('error', messageOf(error), { event: 'page-failed' }),

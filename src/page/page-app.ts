@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { networkOf } from '../operator/health/guesses.ts';
-import { NOT_FOUND } from '../operator/health/listener.ts';
+import { notFound } from '../operator/health/listener.ts';
 import { helpText } from '../output/next-steps.ts';
 import { UserError } from '../problems/user-error.ts';
 import { Access, type AccessOptions, type Visitor } from './access/access.ts';
@@ -28,6 +28,8 @@ import { type WorkspacePath, workspacePath } from './workspace-path.ts';
 
 export interface SiteOptions extends AccessOptions {
   readonly source: PageSource;
+  /** Whether `POST /reconcile` is answered beside it. */
+  readonly reconciles: boolean;
   now(): Date;
   /** Strikes out secrets. */
   redact(text: string): string;
@@ -120,7 +122,7 @@ export function createPage(options: SiteOptions): Page {
     const visitor = await access.visitor(c.env.incoming);
     c.set('visitor', visitor);
     // Nothing is called so, and no database can look for it.
-    if (c.req.url.includes('%00')) return notFound(c);
+    if (c.req.url.includes('%00')) return noPage(c);
     if (visitor.newSession !== undefined) setSession(c, visitor.newSession, SESSION_MILLISECONDS / 1000);
     return next();
   });
@@ -149,7 +151,7 @@ export function createPage(options: SiteOptions): Page {
 
   app.use(async (c, next) => {
     const isPage = ['/', '/events', '/sign-out', '/workspaces'].includes(c.req.path);
-    if (!isPage && !c.req.path.startsWith('/workspaces/')) return notFound(c);
+    if (!isPage && !c.req.path.startsWith('/workspaces/')) return noPage(c);
     if (c.var.visitor.mayRead) return next();
     return signIn(c, c.req.method === 'GET' ? viewContext(c).here : '/', 401);
   });
@@ -208,7 +210,7 @@ export function createPage(options: SiteOptions): Page {
       return note(c, 409, 'Not done', text, pathOf(address));
     }
   });
-  app.notFound((c) => notFound(c));
+  app.notFound((c) => noPage(c));
   app.onError((error, c) => {
     // A form that its sender broke off is no mistake of ours.
     if (!c.env.incoming.readableAborted) options.onError(error);
@@ -270,10 +272,10 @@ export function createPage(options: SiteOptions): Page {
     );
   const badForm = (c: PageContext) =>
     note(c, 403, 'Not done', 'This form belongs to another session. Go back, reload the page and try again.');
-  const notFound = (c: PageContext) =>
+  const noPage = (c: PageContext) =>
     (c.req.header('accept') ?? '').includes('text/html')
       ? gone(c, 'There is no such page.', '/')
-      : c.json({ error: NOT_FOUND }, 404);
+      : c.json({ error: notFound(options) }, 404);
 
   return {
     listener: getRequestListener((request, env) => app.fetch(request, env), { overrideGlobalObjects: false }),

@@ -96,6 +96,10 @@ workspaces: { "*": { mode: approve, interval: 1h } }
     ]);
     expect(await status('/status', { cookie: await signIn(tokens.approver) })).toBe(200);
     expect((await ask('/status')).text).toContain('"processes"');
+    const wrong = await ask('/wrong', { headers: { accept: 'application/json' } });
+    expect(JSON.parse(wrong.text)).toEqual({
+      error: 'not found; available: /healthz, /readyz, /status, /metrics',
+    });
     expect((await ask('/workspaces/voices/curious:test')).text).toContain('is not set');
   });
   await step('until their tokens are removed', async () => {

@@ -61,6 +61,7 @@ export async function runningPage(more: Partial<SiteOptions> = {}, token?: strin
     redact: (text) => text.replaceAll('hunter2', '(secret)'),
     onError: (error) => errors.push(error),
     every: 5,
+    reconciles: true,
     ...more,
     source,
   });

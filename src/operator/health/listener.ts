@@ -84,7 +84,11 @@ const unread: HttpAnswer = {
   },
 };
 
-export const NOT_FOUND = `not found; available: ${[...Object.keys(probes), ...Object.keys(pages), 'POST /reconcile'].join(', ')}`;
+/** Of a path that nothing answers. */
+export function notFound({ reconciles }: { readonly reconciles: boolean }): string {
+  const known = [...Object.keys(probes), ...Object.keys(pages), ...(reconciles ? ['POST /reconcile'] : [])];
+  return `not found; available: ${known.join(', ')}`;
+}
 
 /** Serves health, status and figures. Throws `UserError` for an address that cannot be had. */
 export async function listen(options: ListenerOptions): Promise<Listener> {
@@ -146,8 +150,8 @@ async function answer(request: IncomingMessage, options: ListenerOptions): Promi
     return { status: 202, body: { accepted: true } };
   }
   if (route === undefined) {
-    const known = options.reconcile === undefined ? NOT_FOUND.replace(', POST /reconcile', '') : NOT_FOUND;
-    return { status: 404, body: { error: known } };
+    const reconciles = options.reconcile !== undefined;
+    return { status: 404, body: { error: notFound({ reconciles }) } };
   }
   if (!isRead) return { status: 405, body: { error: 'use GET' }, allow: 'GET, HEAD' };
   if (Object.hasOwn(probes, path)) return route(options);
