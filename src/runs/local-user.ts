@@ -1,3 +1,4 @@
+import { existsSync, realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 import { userFolder } from '../files/user-folder.ts';
@@ -72,12 +73,21 @@ const PATIENCE = 5_000;
 
 /** The commit of the manifests, with `-dirty` where files differ from it that Git tracks; undefined where they are in no repository. */
 export async function commitOf(root: string): Promise<string | undefined> {
+  if (!isInRepository(root)) return undefined;
   const own = ['.', ':(exclude).voxform'];
   const [commit, diff] = await Promise.all([
     git(root, ['rev-parse', '--verify', '--quiet', 'HEAD']),
     git(root, ['diff', '--quiet', 'HEAD', '--', ...own]),
   ]);
   return commit.code === 0 ? `${commit.stdout.trim()}${diff.code === 1 ? '-dirty' : ''}` : undefined;
+}
+
+/** Looks as Git does, without a process. */
+function isInRepository(root: string): boolean {
+  for (let folder = realpathSync(root); ; folder = path.dirname(folder)) {
+    if (existsSync(path.join(folder, '.git'))) return true;
+    if (folder === path.dirname(folder)) return false;
+  }
 }
 
 interface GitAnswer {
