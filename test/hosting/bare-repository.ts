@@ -33,7 +33,7 @@ export class BareRepository implements Disposable {
     this.folder = path.join(this.root, `${name}.git`);
     this.#objects = new GitObjects(this.folder);
     if (at !== undefined) return;
-    begin(this.folder, '[core]\n\tbare = true\n[http]\n\treceivepack = true\n');
+    beginRepository(this.folder, '[core]\n\tbare = true\n[http]\n\treceivepack = true\n');
     this.set('main', this.commitOn(undefined, { files, message: 'Begin' }));
   }
 
@@ -124,7 +124,7 @@ export class BareRepository implements Disposable {
   /** A person's clone, which reads the objects of the host where they are. @param remote its address as the clone has it. */
   cloneTo(folder: string, remote: string): void {
     const git = path.join(folder, '.git');
-    begin(git, `[core]\n\tbare = false\n[remote "origin"]\n\turl = ${remote}\n`);
+    beginRepository(git, `[core]\n\tbare = false\n[remote "origin"]\n\turl = ${remote}\n`);
     mkdirSync(path.join(git, 'objects', 'info'));
     writeFileSync(path.join(git, 'objects', 'info', 'alternates'), `${path.join(this.folder, 'objects')}\n`);
     this.pullInto(folder);
@@ -168,8 +168,8 @@ export class BareRepository implements Disposable {
   }
 }
 
-/** As `git init` does, without its templates. */
-function begin(folder: string, config: string): void {
+/** As `git init` does, without its templates and in no process of its own. */
+export function beginRepository(folder: string, config: string): void {
   for (const each of ['objects', 'refs/heads']) mkdirSync(path.join(folder, each), { recursive: true });
   writeFileSync(path.join(folder, 'HEAD'), 'ref: refs/heads/main\n');
   writeFileSync(path.join(folder, 'config'), `[gc]\n\tauto = 0\n[receive]\n\tautogc = false\n${config}`);

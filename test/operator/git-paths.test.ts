@@ -139,7 +139,7 @@ describe('secrets_dir and state.path of a repository', () => {
     });
     if (!('loaded' in result)) throw new Error('the project is not valid');
     await (await result.loaded.opened.store.lock(lockRequest())).release();
-    expect(remote.git('ls-remote', 'origin')).toContain('refs/voxform/test');
+    expect(remote.git('for-each-ref')).toContain('refs/voxform/test');
   });
 
   it('may lead to a folder that the operator named', async () => {

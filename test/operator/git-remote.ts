@@ -3,6 +3,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   realpathSync,
   rmSync,
   symlinkSync,
@@ -12,10 +13,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { gitSource } from '../../src/operator/git/git-source.ts';
 import type { ManifestSource } from '../../src/operator/source.ts';
+import { beginRepository } from '../hosting/bare-repository.ts';
 
 const identity = ['-c', 'user.name=t', '-c', 'user.email=t@example.com'];
 
-/** A bare repository, a clone to push from, and a folder to watch in. */
+/** A bare repository, a folder of files to commit to it from, and a folder to watch in. */
 export class Remote implements Disposable {
   readonly root = realpathSync(mkdtempSync(path.join(tmpdir(), 'voxform-git-')));
   readonly bare = path.join(this.root, 'remote.git');
@@ -23,14 +25,14 @@ export class Remote implements Disposable {
   readonly #work = path.join(this.root, 'work');
 
   constructor() {
-    mkdirSync(this.watched);
-    execFileSync('git', ['init', '--quiet', '--bare', '-b', 'main', this.bare]);
-    execFileSync('git', ['clone', '--quiet', this.bare, this.#work], { stdio: 'ignore' });
-    this.git('checkout', '--quiet', '-B', 'main');
+    for (const folder of [this.watched, this.#work]) mkdirSync(folder);
+    beginRepository(this.bare, '[core]\n\tbare = true\n');
   }
 
   git(...args: string[]): string {
-    return execFileSync('git', ['-C', this.#work, ...identity, ...args], {
+    const place = ['--git-dir', this.bare, '--work-tree', this.#work];
+    return execFileSync('git', [...place, ...identity, ...args], {
+      cwd: this.#work,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     }).trim();
@@ -43,8 +45,7 @@ export class Remote implements Disposable {
     }
     this.git('add', '-A');
     this.git('commit', '--quiet', '-m', 'x', ...how);
-    this.git('push', '--quiet', '--force', 'origin', 'main');
-    return this.git('rev-parse', 'HEAD');
+    return readFileSync(path.join(this.bare, 'refs/heads/main'), 'utf8').trim();
   }
 
   /** Symbolic links for the next push, by name. */
