@@ -20,6 +20,7 @@ export async function pageLists({ emit }: Pick<Bench, 'emit'>): Promise<void> {
       database,
       control: fleetControl(database),
       closeOrphan: async () => false,
+      comparisons: { begin: async () => undefined },
       now: () => new Date(),
       log: () => undefined,
     });

@@ -13,6 +13,7 @@ import {
   SESSION_MILLISECONDS,
   type Sessions,
 } from '../page/access/sessions.ts';
+import type { FleetComparisons } from '../page/fleet-comparisons.ts';
 import { closingOrphans } from '../page/fleet-orphans.ts';
 import { FleetSource } from '../page/fleet-source.ts';
 import { createPage, type Page } from '../page/page-app.ts';
@@ -25,6 +26,7 @@ interface FleetPage {
   readonly address: PageAddress;
   readonly database: FleetDatabase;
   readonly control: FleetControl;
+  readonly comparisons: FleetComparisons;
   readonly guesses: Guesses;
 }
 
@@ -34,7 +36,7 @@ const LOOK = 3000;
 /** The page of a fleet; tokens and sessions are in its database, so that any process answers. */
 export function fleetPage(
   { log, now, redactor, env }: Context,
-  { address, fleet, database, control, guesses }: FleetPage,
+  { address, fleet, database, control, comparisons, guesses }: FleetPage,
 ): Page {
   const said = (message: string) => log.entry('info', message, { event: 'page' });
   return createPage({
@@ -46,6 +48,7 @@ export function fleetPage(
     source: new FleetSource({
       database,
       control,
+      comparisons,
       closeOrphan: closingOrphans({ fleet, user: userName(env), now, log: said }),
       now,
       log: said,

@@ -6,7 +6,7 @@ import { NO_REQUEST } from '../operator/drift-request.ts';
 import { countsOf, violationsIn } from '../operator/health/metrics.ts';
 import { type Pauses, retryPause } from '../operator/loop.ts';
 import { failureMessage, invalidLines, messageOf } from '../operator/messages.ts';
-import { isForPerson, planAfter } from '../operator/plan-after.ts';
+import { isDoubtful, isForPerson, planAfter } from '../operator/plan-after.ts';
 import { NOTHING } from '../operator/reconciler.ts';
 import { correctedIn, type RunReport } from '../operator/run-report.ts';
 import { requestSummary } from '../operator/run-summary.ts';
@@ -173,6 +173,7 @@ function summaryOf(report: RunReport, { after, redact, timeout, now }: Summing):
       applied: Object.fromEntries(
         [...Map.groupBy(done, ({ action }) => action)].map(([action, { length }]) => [action, length]),
       ),
+      doubtful: after?.resources.filter(isDoubtful).length ?? 0,
       person: after?.resources.filter(isForPerson).length ?? 0,
       orphans: report.orphans,
       counts: Object.fromEntries([...countsOf(report)].filter(([, count]) => count > 0)),

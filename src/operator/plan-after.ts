@@ -12,6 +12,11 @@ export function planAfter({ plan, applied }: Pick<RunReport, 'plan' | 'applied'>
   return { ...plan, resources, summary: summaryOf(resources) };
 }
 
+/** What it stands for may exist twice on the platform, or its id may be lost. */
+export function isDoubtful({ action, steps = [] }: PlannedResource): boolean {
+  return action === 'unknown' || steps.some((step) => step.action === 'import');
+}
+
 /** Left to a person: a step that no run does by itself. */
 export function isForPerson({ steps = [], notices = [] }: PlannedResource): boolean {
   return steps.length > 0 || notices.length > 0;

@@ -70,7 +70,7 @@ export function runText(run: PastRun, style: Style): string {
 }
 
 /** `calls-end (voxform.yaml) for Agent/a, Agent/b: a test line` */
-function waiverText(waiver: NonNullable<PastRun['waived']>[number]): string {
+export function waiverText(waiver: NonNullable<PastRun['waived']>[number]): string {
   const { rule, policy_file: file, because, addresses = [] } = waiver;
   const what = addresses.length === 0 ? '' : ` for ${listed(addresses, MOST_WAIVED)}`;
   return `${rule}${file === undefined ? '' : ` (${file})`}${what}: ${because}`;

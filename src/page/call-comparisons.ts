@@ -2,7 +2,7 @@ import { impactSections } from '../output/html/impact-html.ts';
 import { UserError } from '../problems/user-error.ts';
 import { measureImpact } from '../runs/impact/measure-impact.ts';
 import type { OpenWorkspace } from '../runs/open-workspace.ts';
-import { versionedRecord } from '../runs/versioned-record.ts';
+import { type VersionedRecord, versionedRecord } from '../runs/versioned-record.ts';
 import type { ShownImpact } from './page-data.ts';
 
 interface ComparisonOptions {
@@ -17,6 +17,20 @@ interface ComparisonOptions {
 /** Calls before are not read. */
 const MILLISECONDS = 30 * 24 * 60 * 60 * 1000;
 const MOST_KEPT = 5;
+
+/** What the versions did to the calls of the last 30 days, as markup. */
+export async function callsHtml(
+  opened: OpenWorkspace,
+  { address, id, versions }: VersionedRecord,
+  now: Date,
+): Promise<string> {
+  const since = new Date(now.getTime() - MILLISECONDS).toISOString();
+  const { workspace } = opened;
+  const impact = await opened.withClient({}, (client) =>
+    measureImpact({ address, id, versions, client, workspace, since }),
+  );
+  return impactSections(impact);
+}
 
 /** The calls of versions, read in the background for people who ask: one at a time, because all calls must be read. */
 export class CallComparisons {
@@ -36,22 +50,19 @@ export class CallComparisons {
    * Begins to read the calls of a resource.
    * @throws UserError where that is not possible now.
    */
-  async begin(opened: OpenWorkspace, address: string): Promise<void> {
+  async begin(opened: OpenWorkspace, address: string, askedBy: string): Promise<void> {
     const { now, redact, textOf } = this.#options;
-    const { id, versions } = versionedRecord(address, await opened.stateAhead());
+    const record = versionedRecord(address, await opened.stateAhead());
     if ([...this.#shown.values()].some((each) => (each.html ?? each.problem) === undefined))
       throw new UserError('Calls are being read already. Try again when that is done.');
     const askedAt = now();
-    const since = new Date(askedAt.getTime() - MILLISECONDS).toISOString();
-    const show = (shown: Pick<ShownImpact, 'html' | 'problem'>) => this.#show(address, { askedAt, ...shown });
+    const show = (shown: Pick<ShownImpact, 'html' | 'problem'>) =>
+      this.#show(address, { askedAt, askedBy, ...shown });
     show({ html: undefined, problem: undefined });
-    const { workspace } = opened;
-    void opened
-      .withClient({}, (client) => measureImpact({ address, id, versions, client, workspace, since }))
-      .then(
-        (impact) => show({ html: redact(impactSections(impact)), problem: undefined }),
-        (error: unknown) => show({ html: undefined, problem: textOf(error) }),
-      );
+    void callsHtml(opened, record, askedAt).then(
+      (html) => show({ html: redact(html), problem: undefined }),
+      (error: unknown) => show({ html: undefined, problem: textOf(error) }),
+    );
   }
 
   #show(address: string, shown: ShownImpact): void {

@@ -2,6 +2,7 @@ import { planDocument } from '../engine/plan/plan-schema.ts';
 import { execPrefix } from '../fleet/addresses.ts';
 import type { FleetControl } from '../fleet/control.ts';
 import type { FleetDatabase } from '../fleet/database/fleet-database.ts';
+import { type Comparison, comparisonsOf } from '../fleet/rows/comparison-rows.ts';
 import {
   enterOrphans,
   fleetVersion,
@@ -14,15 +15,16 @@ import {
   workspaceVersion,
 } from '../fleet/rows/page-rows.ts';
 import { fleetFigures, type ShownWorkspace, shownWorkspaces } from '../fleet/rows/status-rows.ts';
-import { shownStatuses } from '../fleet/shown-status.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import { runsIn } from '../state/history.ts';
 import { openOrphans } from '../state/state.ts';
 import { closingReasons, type StateDocument } from '../state/state-document.ts';
-import { factsOf, factsOfWorkspace, problemsOf } from './fleet-facts.ts';
+import type { FleetComparisons } from './fleet-comparisons.ts';
+import { factsOfWorkspace, problemsOf } from './fleet-facts.ts';
 import type { CloseOrphan } from './fleet-orphans.ts';
-import { detailOfKeptRun, lastRun, resourcesOfState, rowOf } from './fleet-rows.ts';
+import { fleetOverview } from './fleet-overview.ts';
+import { detailOfKeptRun, resourcesOfState, rowOf } from './fleet-rows.ts';
 import {
   type ActionName,
   type ActionRequest,
@@ -31,6 +33,7 @@ import {
   type PageSource,
   ROWS_PER_PAGE,
   type RunDetail,
+  type ShownImpact,
   type WorkspaceDetail,
   type WorkspaceList,
 } from './page-data.ts';
@@ -40,14 +43,13 @@ export interface FleetSourceOptions {
   readonly database: FleetDatabase;
   readonly control: FleetControl;
   readonly closeOrphan: CloseOrphan;
+  readonly comparisons: Pick<FleetComparisons, 'begin'>;
   now(): Date;
   log(message: string): void;
 }
 
 /** Runs of a workspace that are listed. */
 const MOST_RUNS = 50;
-/** Workspaces on the overview, of each list. */
-const MOST_SHOWN = 15;
 
 /** The page of a fleet, from its database: every process shows the same. */
 export class FleetSource implements PageSource {
@@ -67,39 +69,16 @@ export class FleetSource implements PageSource {
     return address === undefined ? fleetVersion(database) : workspaceVersion(database, address);
   }
 
-  async overview(): Promise<Overview> {
+  overview(): Promise<Overview> {
     const { database, now } = this.#options;
-    const figures = await fleetFigures(database);
-    const some = (...all: ShownWorkspace['status'][]) => {
-      const statuses = all.filter((status) => figures.counts[status] > 0);
-      return statuses.length === 0 ? [] : shownWorkspaces(database, { statuses, limit: MOST_SHOWN });
-    };
-    const [stale, ...attention] = await Promise.all([
-      some('stale'),
-      some('failed', 'invalid'),
-      some('waiting'),
-      some('vanished'),
-      some('drifted'),
-      shownWorkspaces(database, { isForPerson: true, limit: MOST_SHOWN }),
-    ]);
-    return {
-      counts: new Map(shownStatuses.map((status) => [status, figures.counts[status]])),
-      attention: attention
-        .flat()
-        .sort((a, b) => urgency(a) - urgency(b))
-        .slice(0, MOST_SHOWN)
-        .map(rowOf),
-      stale: stale.map(rowOf),
-      broken: figures.sources.flatMap(({ broken }) => broken).slice(0, MOST_SHOWN),
-      facts: factsOf(figures, now()),
-    };
+    return fleetOverview(database, now());
   }
 
   async workspaces(query: ListQuery): Promise<WorkspaceList> {
     const { database } = this.#options;
-    const { status, source, label, q: contains, sort: order, page } = query;
+    const { status, needs, source, label, q: contains, sort: order, page } = query;
     const offset = (page - 1) * ROWS_PER_PAGE;
-    const selection = { status, source, label, contains, order, offset, limit: ROWS_PER_PAGE };
+    const selection = { status, needs, source, label, contains, order, offset, limit: ROWS_PER_PAGE };
     const [{ rows, found, total }, sources] = await Promise.all([
       pageOfWorkspaces(database, selection),
       sourceNames(database),
@@ -111,11 +90,12 @@ export class FleetSource implements PageSource {
     const [shown] = await shownWorkspaces(this.#options.database, { address });
     if (shown === undefined) return undefined;
     const { database } = this.#options;
-    const [given, state, kept, { processes }] = await Promise.all([
+    const [given, state, kept, { processes }, compared] = await Promise.all([
       shownPlan(database, address),
       this.#state(address),
       keptRuns(database, address, { limit: MOST_RUNS }),
       fleetFigures(database),
+      comparisonsOf(database, address),
     ]);
     const plan = given === undefined ? undefined : planDocument.parse(given);
     const waiting = shown.plan?.state === 'waiting' ? shown.plan : undefined;
@@ -140,7 +120,11 @@ export class FleetSource implements PageSource {
         .sort((a, b) => b.began.getTime() - a.began.getTime())
         .slice(0, MOST_RUNS),
       stateProblem: undefined,
-      actions: [...actionsFor(shown), ...(state.document === undefined ? [] : (['close-orphan'] as const))],
+      actions: [
+        ...actionsFor(shown),
+        ...(state.document === undefined ? [] : (['close-orphan', 'compare-calls'] as const)),
+      ],
+      impacts: new Map(compared.map((each) => [each.resource, impactOf(each)])),
     };
   }
 
@@ -180,8 +164,11 @@ export class FleetSource implements PageSource {
       case 'close-orphan':
         await this.#closeOrphan({ address, of, because, by });
         break;
+      case 'compare-calls':
+        await this.#options.comparisons.begin({ address, resource: of, by });
+        break;
       default:
-        throw new UserError('A fleet compares no calls: run voxform impact in the project');
+        action satisfies never;
     }
     log(`${by}: ${action} ${address}${of === '' ? '' : ` ${of}`}`);
   }
@@ -217,10 +204,9 @@ export class FleetSource implements PageSource {
   }
 }
 
-/** Failures and unknown creates come first. */
-function urgency(shown: ShownWorkspace): number {
-  const { status } = shown;
-  return status === 'failed' || status === 'invalid' || (lastRun(shown).counts.unknown ?? 0) > 0 ? 0 : 1;
+function impactOf({ askedAt, askedBy, isRunning, html, problem }: Comparison): ShownImpact {
+  const isLost = !isRunning && html === undefined && problem === undefined;
+  return { askedAt, askedBy, html, problem: isLost ? 'The process that read the calls is gone.' : problem };
 }
 
 /** The run that wrote is in the history of the state, too. */

@@ -1,9 +1,10 @@
-import { type ListQuery, listOrders, standings } from './page-data.ts';
+import { type ListQuery, listOrders, needs, standings } from './page-data.ts';
 
 export function listQuery(parameters: URLSearchParams): ListQuery {
   const text = (key: string) => parameters.get(key)?.trim().slice(0, 255) || undefined;
   return {
     status: standings.find((each) => each === parameters.get('status')),
+    needs: needs.find((each) => each === parameters.get('needs')),
     source: text('source'),
     label: text('label'),
     q: text('q'),
@@ -14,7 +15,7 @@ export function listQuery(parameters: URLSearchParams): ListQuery {
 
 /** What it asks for that there is not, each a sentence. */
 export function unknownIn(parameters: URLSearchParams): string[] {
-  const known = { status: standings, sort: listOrders } as const;
+  const known = { status: standings, needs, sort: listOrders } as const;
   return Object.entries(known).flatMap(([key, values]) => {
     const given = parameters.get(key) ?? '';
     const isKnown = given === '' || values.some((each) => each === given);

@@ -35,10 +35,16 @@ export interface WorkspaceRow {
   readonly mode: string;
 }
 
+/** What a person must see to: records that may exist twice or be lost, and orphans and steps where nothing else is wrong. */
+export const needs = ['records', 'steps'] as const;
+
+export type Need = (typeof needs)[number];
+
 export const listOrders = ['standing', 'address', 'since', 'checked'] as const;
 
 export interface ListQuery {
   readonly status: Standing | undefined;
+  readonly needs: Need | undefined;
   readonly source: string | undefined;
   /** Of one of its resources, as `team=sales`. */
   readonly label: string | undefined;
@@ -63,13 +69,25 @@ export interface WorkspaceList {
 /** A fact with its name; a moment is shown with its age, an address as a link. */
 export type Fact = readonly [name: string, value: string | Date | URL];
 
+/** Workspaces that need a person for one reason. */
+export interface Attention {
+  /** What the list is filtered by to find them all. */
+  readonly by:
+    | { readonly status: Standing; readonly needs?: undefined }
+    | { readonly needs: Need; readonly status?: undefined };
+  /** Without those of a more urgent reason, cut. */
+  readonly rows: readonly WorkspaceRow[];
+  readonly found: number;
+  readonly isCut: boolean;
+}
+
 export interface Overview {
   /** Of all workspaces; those that are absent are none. */
   readonly counts: ReadonlyMap<Standing, number>;
-  /** That need a person, the most urgent first, cut. */
-  readonly attention: readonly WorkspaceRow[];
+  /** The most urgent reason first. */
+  readonly attention: readonly Attention[];
   /** The longest unchecked first, cut. */
-  readonly stale: readonly WorkspaceRow[];
+  readonly stale: readonly Attention[];
   /** Projects whose workspaces are not known, and why. */
   readonly broken: readonly { readonly project: string; readonly problem: string }[];
   readonly facts: readonly Fact[];
@@ -148,6 +166,7 @@ export interface WorkspaceDetail extends WorkspaceRow {
 
 export interface ShownImpact {
   readonly askedAt: Date;
+  readonly askedBy: string;
   /** Markup; undefined while calls are read. */
   readonly html: string | undefined;
   readonly problem: string | undefined;

@@ -2,7 +2,7 @@ import { holdMessage, invalidLines, messageOf, planWords } from '../operator/mes
 import type { RunReport } from '../operator/run-report.ts';
 import { requestSummary } from '../operator/run-summary.ts';
 import { appliedActions, counts } from '../output/action-words.ts';
-import { changesOf } from '../output/history-text.ts';
+import { changesOf, waiverText } from '../output/history-text.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import type { Fact, RunDetail } from './page-data.ts';
 import { requestFacts } from './report-standing.ts';
@@ -83,11 +83,12 @@ export function detailOfPastRun(run: PastRun): RunDetail {
     ['Commit', run.commit],
     ['voxform', run.voxform_version],
     ['Plan digest', plan?.digest],
+    ['Approved by', run.approved_by],
     ['Unlocked by', run.unlocked_by],
     ['Moved from', run.moved_from],
     ['Moved to', run.moved_to],
     ['Guards lifted', lifted.join(', ') || undefined],
-    ['Waived', waived.map(({ rule, because }) => `${rule} (${because})`).join(', ') || undefined],
+    ['Waived', waived.map(waiverText).join('; ') || undefined],
   ];
   return {
     id: run.run,

@@ -1,14 +1,14 @@
 import { holdMessage, messageOf, planWords } from '../operator/messages.ts';
-import { planAfter } from '../operator/plan-after.ts';
+import { isDoubtful, isForPerson, planAfter } from '../operator/plan-after.ts';
 import type { RunObserver, RunReport } from '../operator/run-report.ts';
 import { requestSummary } from '../operator/run-summary.ts';
 import type { Watch } from '../operator/watch.ts';
 import { UserError } from '../problems/user-error.ts';
 import { recordClosed } from '../runs/orphans.ts';
-import { type PastRun, pastRuns } from '../runs/past-runs.ts';
 import { openOrphans } from '../state/state.ts';
-import { closingReasons, type Orphan } from '../state/state-document.ts';
+import { closingReasons } from '../state/state-document.ts';
 import { CallComparisons } from './call-comparisons.ts';
+import { OwnRuns } from './own-runs.ts';
 import {
   type ActionRequest,
   type ListQuery,
@@ -23,6 +23,7 @@ import {
 } from './page-data.ts';
 import { problemsOf, requestFacts, resourcesOf, standingAfter, summaryOf } from './report-standing.ts';
 import { decision, detailOfPastRun, detailOfReport, pauseText } from './run-details.ts';
+import { KeptStateParts } from './state-parts.ts';
 import { lasting } from './views/parts.ts';
 
 export interface WatchSourceOptions {
@@ -39,31 +40,21 @@ export interface WatchSourceOptions {
   log(message: string): void;
 }
 
-/** Runs of this process that are remembered. */
-const MOST_RUNS = 50;
-
-const STATE_MILLISECONDS = 60_000;
-
-interface StateParts {
-  readonly orphans: readonly Orphan[];
-  readonly runs: readonly PastRun[];
-}
-
 /** The page of a watch, from memory. History and orphans are read when somebody looks after a run. */
 export class WatchSource implements PageSource, RunObserver {
   readonly title = 'watch';
   readonly #options: WatchSourceOptions;
-  readonly #own: RunDetail[] = [];
+  readonly #own = new OwnRuns();
+  readonly #state: KeptStateParts;
   #lastRead: RunReport | undefined;
   #labels: readonly string[] = [];
   #standing: { readonly word: Standing; readonly since: Date } | undefined;
   readonly #comparisons: CallComparisons;
   #version = 0;
-  #state: Promise<StateParts> | undefined;
-  #stateAt = 0;
 
   constructor(options: WatchSourceOptions) {
     this.#options = options;
+    this.#state = new KeptStateParts(() => options.watch().opened);
     this.#comparisons = new CallComparisons({
       now: () => options.now(),
       redact: (text) => options.redact(text),
@@ -79,7 +70,7 @@ export class WatchSource implements PageSource, RunObserver {
   }
 
   finished(report: RunReport): void {
-    this.#state = undefined;
+    this.#state.forget();
     this.#labels = report.labels ?? this.#labels;
     if (report.plan !== undefined) this.#lastRead = report;
     const word = standingAfter(report);
@@ -99,36 +90,42 @@ export class WatchSource implements PageSource, RunObserver {
     const row = this.#row();
     return {
       counts: new Map([[row.standing, 1]]),
-      attention: row.standing === 'in-sync' || row.standing === 'never-run' ? [] : [row],
+      attention:
+        row.standing === 'in-sync' || row.standing === 'never-run'
+          ? []
+          : [{ by: { status: row.standing }, rows: [row], found: 1, isCut: false }],
       stale: [],
       broken: [],
       facts: [],
     };
   }
 
-  async workspaces({ status, label, q = '' }: ListQuery): Promise<WorkspaceList> {
+  async workspaces({ status, needs, label, q = '' }: ListQuery): Promise<WorkspaceList> {
     const row = this.#row();
+    const plan = this.#lastRead && planAfter(this.#lastRead);
+    const isNeedy = needs === 'records' ? isDoubtful : isForPerson;
     const isFound =
       (status === undefined || row.standing === status) &&
+      (needs === undefined || plan?.resources.some(isNeedy) === true) &&
       (label === undefined || this.#labels.includes(label)) &&
       row.address.includes(q);
-    const total = this.only() === undefined ? 0 : 1;
-    const rows = isFound && total > 0 ? [row] : [];
-    return { rows, found: rows.length, total, sources: [row.source] };
+    const rows = isFound ? [row] : [];
+    return { rows, found: rows.length, total: 1, sources: [row.source] };
   }
 
   async workspace(address: string): Promise<WorkspaceDetail | undefined> {
-    if (address !== this.only()) return undefined;
+    if (!this.#isMeant(address)) return undefined;
     const { watch, now, intervalSeconds } = this.#options;
     const { status, opened } = watch();
     const { last, lastOk, secondsUntilNext, paused } = status;
     const read = this.#lastRead;
-    const parts = await this.#stateParts().catch((error: unknown) => this.#textOf(error));
+    const parts = await this.#state.read().catch((error: unknown) => this.#textOf(error));
     const { orphans, runs } = typeof parts === 'string' ? { orphans: [], runs: [] } : parts;
     const flag = opened?.workspaceFlag ?? '';
     const commit = last?.commit ?? lastOk?.commit;
     return {
       ...this.#row(),
+      address,
       facts: [
         ['Workspace', opened?.workspace.workspaceId ?? ''],
         ['Platform', opened?.workspace.baseUrl ?? ''],
@@ -155,7 +152,7 @@ export class WatchSource implements PageSource, RunObserver {
       waiting: undefined,
       workspaceFlag: flag,
       orphans: openOrphans({ orphans }),
-      runs: this.#runs(runs),
+      runs: this.#own.with(runs),
       stateProblem: typeof parts === 'string' ? parts : undefined,
       actions: [
         ...(paused === undefined ? (['run', 'pause'] as const) : (['resume'] as const)),
@@ -167,10 +164,10 @@ export class WatchSource implements PageSource, RunObserver {
   }
 
   async run(address: string, id: string): Promise<RunDetail | undefined> {
-    if (address !== this.only()) return undefined;
-    const own = this.#own.find((run) => run.id === id);
+    if (!this.#isMeant(address)) return undefined;
+    const own = this.#own.find(id);
     if (own !== undefined) return own;
-    const { runs } = await this.#stateParts();
+    const { runs } = await this.#state.read();
     const past = runs.find(({ run }) => run === id);
     return past && detailOfPastRun(past);
   }
@@ -200,15 +197,20 @@ export class WatchSource implements PageSource, RunObserver {
     log(`${by}: ${action}${because === undefined ? '' : ` (${because})`}`);
   }
 
+  /** Until the manifests are read for the first time nobody knows what the workspace is called. */
+  #isMeant(address: string): boolean {
+    return address === (this.only() ?? address);
+  }
+
   async #closeOrphan({ of, because, by }: Omit<ActionRequest, 'action' | 'address'>): Promise<void> {
     const { watch, log, lockTimeout, now } = this.#options;
     const reason = closingReasons.find((each) => each === because);
     const { opened } = watch();
-    const orphan = openOrphans(await this.#stateParts()).find(({ id }) => id === of);
+    const orphan = openOrphans(await this.#state.read()).find(({ id }) => id === of);
     if (opened === undefined || orphan === undefined || reason === undefined) throw gone();
     const closed = { because: reason, since: now().toISOString() };
     const done = await recordClosed(opened, [{ ...orphan, closed }], { lockTimeout, askedBy: by });
-    this.#state = undefined;
+    this.#state.forget();
     this.#version += 1;
     if (done.length === 0) throw gone();
     log(`${by}: close-orphan ${orphan.address} ${orphan.id} (${reason})`);
@@ -218,14 +220,13 @@ export class WatchSource implements PageSource, RunObserver {
     const { watch, log } = this.#options;
     const { opened } = watch();
     if (opened === undefined) throw new UserError('There are no manifests yet.');
-    await this.#comparisons.begin(opened, address);
+    await this.#comparisons.begin(opened, address, by);
     log(`${by}: compare-calls ${address}`);
   }
 
   #keep(run: RunDetail): void {
     this.#version += 1;
-    this.#own.unshift(run);
-    this.#own.length = Math.min(this.#own.length, MOST_RUNS);
+    this.#own.keep(run);
   }
 
   #row(): WorkspaceRow {
@@ -252,34 +253,6 @@ export class WatchSource implements PageSource, RunObserver {
     return age > STALE_AFTER_INTERVALS * this.#options.intervalSeconds * 1000;
   }
 
-  /** Those of this process, and from the state those of others: one that took the lock is in both. */
-  #runs(past: readonly PastRun[]): RunDetail[] {
-    const others = past.map(detailOfPastRun);
-    const isKept = (own: RunDetail) => !past.some((run) => isSameRun(run, own));
-    return [...this.#own.filter(isKept), ...others]
-      .sort((a, b) => b.began.getTime() - a.began.getTime())
-      .slice(0, MOST_RUNS);
-  }
-
-  /** What others write is seen a minute later. */
-  #stateParts(): Promise<StateParts> {
-    const now = performance.now();
-    if (now - this.#stateAt > STATE_MILLISECONDS) this.#state = undefined;
-    if (this.#state === undefined) this.#stateAt = now;
-    this.#state ??= this.#readState();
-    this.#state.catch(() => {
-      this.#state = undefined;
-    });
-    return this.#state;
-  }
-
-  async #readState(): Promise<StateParts> {
-    const { opened } = this.#options.watch();
-    if (opened === undefined) return { orphans: [], runs: [] };
-    const [{ orphans }, runs] = [await opened.stateAhead(), await pastRuns(opened.store)];
-    return { orphans, runs };
-  }
-
   #textOf(error: unknown): string {
     return this.#options.redact(messageOf(error));
   }
@@ -287,10 +260,4 @@ export class WatchSource implements PageSource, RunObserver {
 
 function gone(): UserError {
   return new UserError('This orphan is not on the list any more.');
-}
-
-function isSameRun({ command, began }: PastRun, own: RunDetail): boolean {
-  const at = Date.parse(began);
-  const ended = own.began.getTime() + (own.seconds ?? 0) * 1000;
-  return command === 'watch' && at >= own.began.getTime() && at <= ended;
 }

@@ -134,7 +134,12 @@ it('shows a new project that is broken wherever it shows the fleet, until it is 
   const metrics = createFleetMetrics('1', () => fleetFigures(database));
   expect(await metrics.text()).toContain('voxform_fleet_broken_projects{source="voices"} 1');
   const closeOrphan = () => Promise.reject(new Error('there is none'));
-  const page = new FleetSource({ database, control, closeOrphan, now: () => new Date(), log: () => {} });
+  const page = new FleetSource({
+    ...{ database, control, closeOrphan },
+    comparisons: { begin: async () => undefined },
+    now: () => new Date(),
+    log: () => {},
+  });
   expect((await page.overview()).broken).toMatchObject(broken);
   await using opened = await runningPage({ source: page });
   const { text } = await opened.ask('/');

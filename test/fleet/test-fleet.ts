@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished } from 'vitest';
-import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
+import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { type FleetControl, fleetControl } from '../../src/fleet/control.ts';
 import { type FleetDatabase, fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
 import { FleetServer, type ServeOptions } from '../../src/fleet/serve.ts';
@@ -22,6 +22,8 @@ interface TestFleetOptions {
   readonly isEmbedded?: boolean;
   /** Manifests of each project besides the first. */
   readonly agents?: readonly string[];
+  /** Of the platforms. */
+  readonly behaviour?: EmulatorOptions['behaviour'];
 }
 
 export interface Told {
@@ -62,12 +64,19 @@ export async function testFleet({
   url,
   agents = [],
   isEmbedded = false,
+  behaviour,
 }: TestFleetOptions): Promise<TestFleet> {
   const pg = await freshDatabase();
   const emulators = new Map<string, Emulator>();
   const files: Record<string, string> = {};
   for (const [index, project] of projects.entries()) {
-    const emulator = await startEmulator({ seed: index + 1, workspaceId: workspaceId(index), apiKey: KEY });
+    const emulator = await startEmulator({
+      // Calls are made up to now, by the clock of the machine.
+      seed: behaviour === undefined ? index + 1 : undefined,
+      workspaceId: workspaceId(index),
+      apiKey: KEY,
+      behaviour,
+    });
     onTestFinished(() => emulator.close());
     emulators.set(project, emulator);
     files[`${project}/voxform.yaml`] = projectFile(emulator);

@@ -43,6 +43,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
       now: () => new Date(),
       log: () => undefined,
     }),
+    comparisons: { begin: async () => undefined },
     now: () => new Date(),
     log: (text) => said.push(text),
   });
@@ -242,6 +243,7 @@ it('shows 10,000 workspaces in pages of less than 100 kB', { timeout: 60_000 }, 
     database,
     control: fleetControl(database),
     closeOrphan: async () => false,
+    comparisons: { begin: async () => undefined },
     now: () => new Date(),
     log: () => undefined,
   });
@@ -258,13 +260,34 @@ it('shows 10,000 workspaces in pages of less than 100 kB', { timeout: 60_000 }, 
   expect(text).toContain('2,500 of 10,000 workspaces');
   expect(text).toContain('Page 50 of 50');
   expect(text.match(/<tr>/g)).toHaveLength(51);
-  const first = async () =>
-    /<h2>Needs a person.*?<td class="name">.*?badge[^>]*>([^<]*)/s.exec((await page.ask('/')).text)?.[1];
-  expect(await first()).toBe('failed');
+  const attention = async () =>
+    /<h2>Needs a person.*?<\/section>/s.exec((await page.ask('/')).text)?.[0] ?? '';
+  const statuses = async () => [
+    ...new Set([...(await attention()).matchAll(/badge[^>]*>([^<]*)/g)].map(([, status]) => status)),
+  ];
+  expect(await statuses()).toEqual(['failed', 'waiting', 'drifted']);
   expect(await shownWorkspaces(database, { limit: 1 })).toMatchObject([{ status: 'failed' }]);
-  await database.ask(`UPDATE voxform_fleet.workspaces SET status = 'waiting' WHERE status = 'failed'`);
-  await database.ask(
-    `UPDATE voxform_fleet.workspaces SET status = 'pending', last = '{"person": 1, "counts": {"unknown": 1}}' WHERE address LIKE '%09999:%'`,
-  );
-  expect(await first()).toBe('pending');
+  const needs = async (last: string, where: string) =>
+    database.ask(
+      `UPDATE voxform_fleet.workspaces SET status = 'pending', last = $1::jsonb WHERE address LIKE '${where}'`,
+      last,
+    );
+  await needs('{"person": 1, "counts": {"unknown": 1}}', '%0999_:%');
+  await needs('{"person": 1, "doubtful": 1, "counts": {"blocked": 1}}', '%09999:%');
+  await needs('{"missing": [{"address": "Agent/a"}]}', '%01___:%');
+  await needs('{"person": 1, "counts": {"manual": 1}}', '%02___:%');
+  expect(await statuses()).toEqual(['pending', 'failed', 'waiting', 'drifted']);
+  const links = [...(await attention()).matchAll(/href="([^"]+)">All ([\d,]+) ([^<]+)</g)];
+  expect(links.map(([, , count, words]) => `${count} ${words}`)).toEqual([
+    '1,010 with unconfirmed or missing records',
+    '1,997 failed',
+    '1,997 waiting',
+    '1,998 drifted',
+    '1,010 with orphans or steps for a person',
+  ]);
+  for (const [, path = '', count] of links)
+    expect([path, (await page.ask(path.replaceAll('&amp;', '&'))).text]).toEqual([
+      path,
+      expect.stringContaining(`${count} of 10,000 workspaces`),
+    ]);
 });

@@ -22,6 +22,7 @@ export const listPaths = [
   '/workspaces?status=failed&page=50',
   '/workspaces?q=long-0999',
   '/workspaces?label=team%3Dsales',
+  '/workspaces?needs=records',
   '/workspaces?sort=address&page=7',
   '/workspaces?sort=since&page=100',
   '/workspaces?sort=checked&page=200',

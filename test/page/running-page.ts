@@ -5,7 +5,8 @@ import type { AccessOptions } from '../../src/page/access/access.ts';
 import { type Person, roles } from '../../src/page/access/person.ts';
 import { sessionsInMemory } from '../../src/page/access/sessions.ts';
 import { TrustedProxy } from '../../src/page/access/trusted-proxy.ts';
-import { createPage, type SiteOptions } from '../../src/page/page-app.ts';
+import type { SiteOptions } from '../../src/page/page-answers.ts';
+import { createPage } from '../../src/page/page-app.ts';
 import { NOW, SampleSource } from './sample-source.ts';
 
 export interface Answer {

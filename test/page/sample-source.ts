@@ -1,4 +1,4 @@
-import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
+import type { PlanDocument, Violation } from '../../src/engine/plan/plan-document.ts';
 import { impactSections } from '../../src/output/html/impact-html.ts';
 import {
   type ActionRequest,
@@ -12,6 +12,7 @@ import {
   type WorkspaceRow,
 } from '../../src/page/page-data.ts';
 import { resourcesOf } from '../../src/page/report-standing.ts';
+import { detailOfPastRun } from '../../src/page/run-details.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { sampleReport } from '../operator/sample-report.ts';
 import { sampleImpact } from '../output/sample-impact.ts';
@@ -20,6 +21,50 @@ import { richPlan } from '../output/sample-plan.ts';
 export const NOW = new Date('2030-01-02T12:00:00Z');
 
 const at = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000);
+
+const violation: Violation = {
+  rule: 'calls-end',
+  policy_file: 'policies/calls.yaml',
+  id: '0123456789abcdef',
+  severity: 'deny',
+  address: 'Agent/support-line',
+  message: 'Calls must end after half an hour.',
+  source: { file: 'manifests/agents.yaml', line: 40, column: 7 },
+};
+
+/** What policies object to, and what of it was waived. */
+const violations: readonly Violation[] = [
+  violation,
+  { ...violation, address: 'Agent/billing' },
+  { ...violation, policy_file: 'voxform.yaml', message: 'Calls must end.', waived: 'a load test' },
+  { ...violation, rule: 'no-friday', severity: 'warn', message: 'Nobody is here on Friday.' },
+];
+
+/** A run whose history names the rules that were waived. */
+const waivedRun = detailOfPastRun({
+  run: 'run-2',
+  command: 'apply',
+  who: 'ann@laptop',
+  host: 'laptop',
+  voxform_version: '0.1.0',
+  began: at(90).toISOString(),
+  ended: at(89).toISOString(),
+  result: 'done',
+  lifted: ['large_change'],
+  waived: [
+    {
+      rule: 'calls-end',
+      policy_file: 'policies/calls.yaml',
+      because: 'a load test',
+      addresses: ['Agent/support-line'],
+    },
+  ],
+  resources: [
+    { address: 'Agent/support-line', action: 'update', id: '01JAGENT', paths: ['name'], result: 'done' },
+  ],
+});
+
+const asked = { askedAt: at(5), askedBy: 'ann' };
 
 /** What else is particular to a workspace that stands so. */
 const differing: Partial<Record<Standing, Partial<WorkspaceDetail>>> = {
@@ -59,7 +104,11 @@ export class SampleSource implements PageSource {
   /** The id of the plan that waits. */
   waiting = 'plan-1';
 
-  constructor({ count = 3, plan = richPlan, names = [] as readonly string[] } = {}) {
+  constructor({
+    count = 3,
+    plan = { ...richPlan, violations } as PlanDocument,
+    names = [] as readonly string[],
+  } = {}) {
     this.plan = plan;
     this.rows = Array.from({ length: count }, (_, index) => rowOf(index, names[index]));
   }
@@ -76,10 +125,16 @@ export class SampleSource implements PageSource {
     const counts = new Map<Standing, number>();
     for (const { standing } of this.rows) counts.set(standing, (counts.get(standing) ?? 0) + 1);
     const some = (...wanted: Standing[]) =>
-      this.rows.filter(({ standing }) => wanted.includes(standing)).slice(0, 20);
+      wanted.flatMap((status) => {
+        const all = this.rows.filter(({ standing }) => standing === status);
+        const rows = all.slice(0, 5);
+        return all.length === 0
+          ? []
+          : [{ by: { status }, rows, found: all.length, isCut: rows.length < all.length }];
+      });
     return {
       counts,
-      attention: some('waiting', 'failed', 'invalid', 'drifted'),
+      attention: some('failed', 'invalid', 'waiting', 'drifted'),
       stale: some('stale'),
       broken: [],
       facts: [['Oldest check', at(200)] as const, ['Processes', '2 alive'] as const],
@@ -127,18 +182,19 @@ export class SampleSource implements PageSource {
           since: at(900).toISOString(),
         },
       ],
-      runs: [runOf('run-1', row.summary)],
+      runs: [runOf('run-1', row.summary), waivedRun],
       stateProblem: undefined,
       impacts: new Map([
-        ['Agent/support-line', { askedAt: at(5), html: impactSections(sampleImpact()), problem: undefined }],
-        ['Agent/billing', { askedAt: at(5), html: undefined, problem: undefined }],
-        ['Agent/other', { askedAt: at(5), html: undefined, problem: 'Agent/other was never published' }],
+        ['Agent/support-line', { ...asked, html: impactSections(sampleImpact()), problem: undefined }],
+        ['Agent/billing', { ...asked, html: undefined, problem: undefined }],
+        ['Agent/other', { ...asked, html: undefined, problem: 'Agent/other was never published' }],
       ]),
       actions: ['run', 'approve', 'reject', 'pause', 'resume', 'close-orphan', 'compare-calls'],
     };
   }
 
   async run(_: string, id: string): Promise<RunDetail | undefined> {
+    if (id === waivedRun.id) return waivedRun;
     return id === 'run-1' ? runOf(id, 'the platform answered 503') : undefined;
   }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { API_KEY, agentManifest, testWorkspace, webhookManifest } from '../cli/workspace.ts';
+import { API_KEY, agentManifest, projectFile, testWorkspace, webhookManifest } from '../cli/workspace.ts';
 import { WatchProcess } from '../operator/watch-process.ts';
 import { asking } from './running-page.ts';
 
@@ -106,13 +106,33 @@ it('compares the calls of the versions of an agent for who asks', async () => {
   expect((await ask(path, { headers, form: { form, of: 'Webhook/hook' } })).status).toBe(409);
   const before = workspace.emulator.requests.length;
   expect((await ask(path, { headers, form: { form, of: 'Agent/answering' } })).status).toBe(303);
-  const shown = async () => (await ask('/workspaces/test')).text;
+  const shown = async () => (await ask(resource)).text;
   await expect.poll(shown, { timeout: 20_000 }).toContain('Version 1 to version 2');
   const page = await shown();
   expect(page).toMatch(/session_outcome=escalated<\/span><\/td>.*?<strong>\+[\d.]+ points/s);
   expect(page).toContain('class="publication"');
   const asked = workspace.emulator.requests.slice(before).map((each) => each.path.replace(/\?.*/, ''));
   expect(asked).toEqual([`/api/v1/agents/${agent}/versions`, '/api/v1/call-histories']);
+  watch.signal('SIGTERM');
+  expect(await watch.running.ended).toMatchObject({ code: 0 });
+});
+
+it('shows what is wrong while nobody knows which workspace it is', async () => {
+  await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('answering') });
+  const file = projectFile(workspace.emulator);
+  await workspace.folder.write('voxform.yaml', `${file}\njunk: true\n`);
+  const watch = new WatchProcess(['--listen', '127.0.0.1:0', '--interval', '1s'], {
+    cwd: workspace.folder.root,
+    env: { VOXFORM_API_KEY: API_KEY },
+  });
+  const ask = asking(await watch.url());
+  const shown = async (path: string) => (await ask(path)).text;
+  await expect.poll(() => shown('/')).toMatch(/1 workspace[\s\S]*href="\/workspaces\/workspace"/);
+  for (const path of ['/workspaces/workspace', '/workspaces/test'])
+    await expect.poll(() => shown(path)).toMatch(/invalid[\s\S]*unknown field &quot;junk&quot;/);
+  await workspace.folder.write('voxform.yaml', file);
+  await expect.poll(async () => (await ask('/')).headers.location).toBe('/workspaces/test');
+  expect((await ask('/workspaces/workspace')).status).toBe(404);
   watch.signal('SIGTERM');
   expect(await watch.running.ended).toMatchObject({ code: 0 });
 });

@@ -18,6 +18,8 @@ const COMMANDS = [
   'orphans',
   'history',
   'get',
+  'versions',
+  'impact',
 ];
 
 interface ExecFlags extends FleetFlags {

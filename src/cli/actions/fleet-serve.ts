@@ -15,6 +15,7 @@ import { messageOf } from '../../operator/messages.ts';
 import { Deliveries } from '../../operator/notifications/deliveries.ts';
 import { RunLogger } from '../../operator/run-logger.ts';
 import type { WatchLog } from '../../operator/watch-log.ts';
+import { FleetComparisons } from '../../page/fleet-comparisons.ts';
 import { JointLimit } from '../../platform/joint-limit.ts';
 import { checkedRules } from '../../policies/load-rules.ts';
 import { closing } from '../../problems/closing.ts';
@@ -92,7 +93,14 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
   let server: FleetServer | undefined;
   const guesses = new Guesses({ now: () => performance.now() });
   const control = fleetControl(database);
-  const page = address && fleetPage(context, { address, fleet, database, control, guesses });
+  const comparisons = new FleetComparisons({
+    ...options,
+    control,
+    longest: fleet.timeout,
+    onTrouble: (error) => log.entry('error', messageOf(error), { event: 'page-failed' }),
+  });
+  await using _comparisons = closing(comparisons);
+  const page = address && fleetPage(context, { address, fleet, database, control, comparisons, guesses });
   await using _page = closing(page);
   const listener =
     address &&

@@ -23,6 +23,7 @@ export const FLEET_TABLES = [
   'notified',
   'tokens',
   'sessions',
+  'comparisons',
 ] as const;
 
 /**
@@ -146,4 +147,19 @@ CREATE INDEX sessions_name ON sessions (name, until);`,
   },
   { compatibleFrom: 1, statements: workspaceIndex(FLEET_SCHEMA) },
   { compatibleFrom: 1, statements: 'ALTER TABLE sources ADD COLUMN broken json' },
+  {
+    compatibleFrom: 1,
+    statements: `CREATE TABLE comparisons (
+  address text NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  resource text NOT NULL,
+  base_url text NOT NULL,
+  asked_at timestamptz NOT NULL,
+  asked_by text NOT NULL,
+  until timestamptz,
+  html text,
+  problem text,
+  PRIMARY KEY (address, resource)
+);
+COMMENT ON COLUMN comparisons.until IS 'Calls are being read, at the longest until then; NULL once that is done.'`,
+  },
 ];

@@ -4,7 +4,14 @@ import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { type ShownStatus, shownStatuses } from '../shown-status.ts';
 import { LEFT } from './run-rows.ts';
-import { SHOWN, SHOWN_SINCE, type ShownWorkspace, shownWorkspaces } from './status-rows.ts';
+import {
+  NEEDS,
+  SHOWN,
+  SHOWN_SINCE,
+  type ShownNeed,
+  type ShownWorkspace,
+  shownWorkspaces,
+} from './status-rows.ts';
 
 const S = FLEET_SCHEMA;
 
@@ -18,6 +25,7 @@ const orders = {
 
 export interface PageOfWorkspaces {
   readonly status: ShownStatus | undefined;
+  readonly needs: ShownNeed | undefined;
   readonly source: string | undefined;
   /** Of one of its resources. */
   readonly label: string | undefined;
@@ -31,12 +39,12 @@ export interface PageOfWorkspaces {
 /** Those of one page in their order, and how many there are on all. */
 export async function pageOfWorkspaces(
   statements: FleetStatements,
-  { status, source, label, contains, order, offset, limit }: PageOfWorkspaces,
+  { status, needs, source, label, contains, order, offset, limit }: PageOfWorkspaces,
 ): Promise<{ readonly rows: readonly ShownWorkspace[]; readonly found: number; readonly total: number }> {
   const [row] = await statements.ask(
     `WITH s AS (SELECT address, ${SHOWN} AS shown, ${SHOWN_SINCE} AS since, checked_at FROM ${S}.workspaces
   WHERE ($2::text IS NULL OR source = $2) AND ($3::text IS NULL OR strpos(lower(address), lower($3)) > 0)
-    AND ($7::text IS NULL OR jsonb_exists(last->'labels', $7))),
+    AND ($7::text IS NULL OR jsonb_exists(last->'labels', $7)) AND ${needs === undefined ? 'true' : NEEDS[needs]}),
 f AS (SELECT * FROM s WHERE $1::text IS NULL OR shown = $1)
 SELECT (SELECT count(*)::integer FROM ${S}.workspaces) AS total, (SELECT count(*)::integer FROM f) AS found,
   ARRAY(SELECT address FROM f ORDER BY ${orders[order]}, address LIMIT $5 OFFSET $6) AS addresses,
@@ -57,6 +65,14 @@ SELECT (SELECT count(*)::integer FROM ${S}.workspaces) AS total, (SELECT count(*
     found: Number(row?.found),
     total: Number(row?.total),
   };
+}
+
+/** How many workspaces need a person for something that their status does not tell. */
+export async function neededCounts({ ask }: FleetStatements): Promise<Readonly<Record<ShownNeed, number>>> {
+  const [row] = await ask(
+    `SELECT count(*) FILTER (WHERE ${NEEDS.records})::integer AS records, count(*) FILTER (WHERE ${NEEDS.steps})::integer AS steps FROM ${S}.workspaces`,
+  );
+  return { records: Number(row?.records), steps: Number(row?.steps) };
 }
 
 export async function sourceNames({ ask }: FleetStatements): Promise<readonly string[]> {
@@ -164,6 +180,7 @@ export async function workspaceVersion({ ask }: FleetStatements, address: string
     `SELECT md5(json_build_array(${SHOWN}, status_since, checked_at, paused_at, asked_at, failures, version, problem,
   (SELECT json_agg(json_build_array(id, state, digest) ORDER BY id) FROM ${S}.plans p WHERE p.address = w.address),
   (SELECT max(id) FROM ${S}.runs r WHERE r.address = w.address),
+  (SELECT json_agg(json_build_array(resource, asked_at, until) ORDER BY resource) FROM ${S}.comparisons c WHERE c.address = w.address),
   (SELECT revision FROM ${S}.states s WHERE s.name = w.address))::text) AS version FROM ${S}.workspaces w WHERE address = $1`,
     address,
   );

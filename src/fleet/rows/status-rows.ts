@@ -26,6 +26,14 @@ export const SHOWN_SINCE = `CASE ${SHOWN} WHEN 'vanished' THEN vanished_at WHEN 
 
 const FOR_PERSON = `((last->'person')::integer > 0 OR (last->'orphans')::integer > 0)`;
 
+/** What a person must see to: records that may exist twice or be lost, and orphans and steps where nothing else is wrong. */
+export type ShownNeed = 'records' | 'steps';
+
+export const NEEDS: Readonly<Record<ShownNeed, string>> = {
+  records: `((last->'doubtful')::integer > 0 OR (last->'counts'->'unknown')::integer > 0 OR last->'missing'->0 IS NOT NULL)`,
+  steps: `(${FOR_PERSON} AND ${SHOWN} IN ('in-sync', 'pending'))`,
+};
+
 /** Figures of the whole fleet. Times are ISO 8601, ages are seconds. */
 export interface FleetFigures {
   readonly at: string;
@@ -138,8 +146,6 @@ export interface WorkspaceFilter {
   readonly statuses?: readonly ShownStatus[] | undefined;
   readonly address?: string | undefined;
   readonly addresses?: readonly string[] | undefined;
-  /** True for those alone that have orphans or steps of a person, though nothing else is wrong. */
-  readonly isForPerson?: boolean | undefined;
   readonly limit?: number | undefined;
 }
 
@@ -150,7 +156,6 @@ export async function shownWorkspaces(
     statuses,
     address,
     addresses = address === undefined ? undefined : [address],
-    isForPerson = false,
     limit = 1000,
   }: WorkspaceFilter = {},
 ): Promise<readonly ShownWorkspace[]> {
@@ -159,12 +164,11 @@ export async function shownWorkspaces(
   p.id AS plan_id, p.state AS plan_state, p.made_at, p.decided_by
   FROM ${S}.workspaces w LEFT JOIN ${S}.plans p ON p.address = w.address AND p.state IN ('waiting', 'approved')
   WHERE $1::text[] IS NULL OR w.address = ANY ($1)) AS s
-WHERE ($2::text[] IS NULL OR shown = ANY ($2)) AND (NOT $4 OR shown IN ('in-sync', 'pending') AND ${FOR_PERSON})
-ORDER BY array_position($5::text[], shown), last->'counts'->'unknown' IS NULL, ${FOR_PERSON} IS NOT TRUE, address LIMIT $3`,
+WHERE $2::text[] IS NULL OR shown = ANY ($2)
+ORDER BY array_position($4::text[], shown), ${NEEDS.records} IS NOT TRUE, ${FOR_PERSON} IS NOT TRUE, address LIMIT $3`,
     addresses ?? null,
     statuses ?? null,
     limit,
-    isForPerson,
     shownStatuses,
   );
   return rows.map(shownOf);

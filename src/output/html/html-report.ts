@@ -139,7 +139,8 @@ function remarks(
 function violationHtml({ standing, said, violations }: ViolationGroup): string {
   const lead = standing === 'denied' ? 'Apply refuses this plan: ' : '';
   const [only, ...others] = violations.map(violationSubject);
-  if (others.length === 0) return remark(`${lead}${said} ${only}`, standing === 'denied' ? 'bad' : '');
+  if (others.length === 0)
+    return remark(`${lead}${said.replace(/[^.!?]$/, '$&.')} ${only}`, standing === 'denied' ? 'bad' : '');
   const text = `${escapeMarkup(`${lead}${said}`)}`;
   const items = violations.map((each) => `<li>${escapeMarkup(violationSubject(each))}</li>`).join('');
   const listed = `<details class="more"><summary>${violations.length} resources</summary><ul>${items}</ul></details>`;

@@ -1,6 +1,7 @@
-import { type Overview, type Standing, standings, type WorkspaceRow } from '../page-data.ts';
+import { type Overview, type Standing, standings } from '../page-data.ts';
 import { type Html, html } from './html.ts';
-import { badge, facts, grouped, moment, name, pathOf, standingWords, type ViewContext } from './parts.ts';
+import { badge, facts, grouped, standingWords, type ViewContext } from './parts.ts';
+import { attentionTable } from './rows-table.ts';
 
 /** How many stand how, each count a link; what needs a person; what is stale. */
 export function overviewView(
@@ -17,19 +18,7 @@ export function overviewView(
   return html`<h1>Overview</h1>
 <div id="overview" data-live><p class="where">${grouped(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
 <ul class="tiles">${standings.map(tile)}</ul>
-<section><h2>Needs a person</h2>${broken.length === 0 ? '' : facts(unusable, now)}${attention.length > 0 ? rowsTable(attention, now) : broken.length > 0 ? '' : html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'Nothing needs a person.'}</p>`}</section>
-${stale.length === 0 ? '' : html`<section><h2>Stale</h2>${rowsTable(stale, now)}</section>`}
+<section><h2>Needs a person</h2>${broken.length === 0 ? '' : facts(unusable, now)}${attention.length > 0 ? attentionTable(attention, now) : broken.length > 0 ? '' : html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'Nothing needs a person.'}</p>`}</section>
+${stale.length === 0 ? '' : html`<section><h2>Stale</h2>${attentionTable(stale, now)}</section>`}
 ${known.length === 0 ? '' : html`<section><h2>Operation</h2>${facts(known, now)}</section>`}</div>`;
-}
-
-export function rowsTable(rows: readonly WorkspaceRow[], now: Date): Html {
-  const row = ({ address, standing, since, checkedAt, summary, mode }: WorkspaceRow) => html`<tr>
-<td class="name"><a href="${pathOf(address)}">${name(address)}</a></td>
-<td data-title="Status">${badge(standing)}</td>
-<td data-title="Since">${moment(since, now)}</td>
-<td data-title="Checked">${moment(checkedAt, now)}</td>
-<td class="mode" data-title="Mode">${mode}</td>
-<td class="text" data-title="Summary">${name(summary)}</td></tr>`;
-  return html`<table class="rows"><thead><tr><th scope="col">Workspace</th><th scope="col">Status</th><th scope="col">Since</th><th scope="col">Checked</th><th scope="col" class="mode">Mode</th><th scope="col">Summary</th></tr></thead>
-<tbody>${rows.map(row)}</tbody></table>`;
 }

@@ -75,6 +75,8 @@ async function refresh() {
   loading = true;
   try {
     const answer = await fetch(location.href, { headers: { accept: 'text/html' }, signal: AbortSignal.timeout(30000) });
+    // Such as the overview, once there is only one workspace.
+    if (answer.redirected) return location.replace(answer.url);
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     if (answer.status === 401 || answer.status === 404) stop();
     if (answer.status === 401) return lost('You are signed out. Reload the page to sign in.');

@@ -1,7 +1,7 @@
 import { addressHtml } from '../../output/html/address-html.ts';
 import { plural } from '../../output/plural.ts';
 import type { Visitor } from '../access/access.ts';
-import type { Fact, ListedRun, Standing } from '../page-data.ts';
+import type { ActionName, Fact, ListedRun, Standing } from '../page-data.ts';
 import { type Html, html, trusted } from './html.ts';
 
 /** What every view gets. */
@@ -110,17 +110,30 @@ export function name(text: string): Html {
   return html`${parts.map((part) => (part === '' ? '' : html`<bdi>${part}</bdi>`))}`;
 }
 
-export function resourceLink(workspace: string, address: string): Html {
+/** @param part of its page. */
+export function resourceLink(workspace: string, address: string, part?: string): Html {
   const kinded = trusted(addressHtml(address));
-  return html`<a class="resource-link" href="${pathOf(workspace, 'resources', address)}">${kinded}</a>`;
+  const path = `${pathOf(workspace, 'resources', address)}${part === undefined ? '' : `#${part}`}`;
+  return html`<a class="resource-link" href="${path}">${kinded}</a>`;
 }
+
+/** @param of the plan, orphan or resource that it is done with. */
+export function actionLink(address: string, action: ActionName, text: string, of?: string): Html {
+  const path = `${pathOf(address, 'actions', action)}${of === undefined ? '' : `?of=${encodeURIComponent(of)}`}`;
+  return html`<a class="button${action === 'approve' ? ' primary' : ''}" href="${path}">${text}</a>`;
+}
+
+/** Characters of a fact that stands beside others. */
+const MOST_IN_COLUMN = 70;
 
 export function facts(all: readonly Fact[], now: Date): Html {
   const shown = (value: Fact[1]) => {
     if (value instanceof Date) return moment(value, now);
     return value instanceof URL ? html`<a href="${value.href}">${name(value.href)}</a>` : name(value);
   };
-  const row = ([label, value]: Fact) => html`<div><dt>${label}</dt><dd>${shown(value)}</dd></div>`;
+  const isLong = (value: Fact[1]) => typeof value === 'string' && value.length > MOST_IN_COLUMN;
+  const row = ([label, value]: Fact) =>
+    html`<div${isLong(value) ? html` class="long"` : ''}><dt>${label}</dt><dd>${shown(value)}</dd></div>`;
   return html`<dl class="facts">${all.map(row)}</dl>`;
 }
 

@@ -1,33 +1,27 @@
 import { type PlanDocument, type PlannedResource, summaryOf } from '../../engine/plan/plan-document.ts';
-import { kinds } from '../../kinds/index.ts';
-import { kindOf } from '../../manifests/resource.ts';
 import { addressHtml } from '../../output/html/address-html.ts';
 import { changesHtml } from '../../output/html/html-report.ts';
 import { planReport } from '../../output/report.ts';
-import { may } from '../access/person.ts';
 import type { WorkspaceDetail } from '../page-data.ts';
 import { leftIn } from '../report-standing.ts';
+import { callsSection } from './calls-view.ts';
 import { type Html, html, trusted } from './html.ts';
 import { facts, moment, name, pathOf, type ViewContext, word } from './parts.ts';
-import { actionLink } from './workspace-view.ts';
 
 /** A resource: how it stands, and what is left to do. */
 export function resourceView(
   detail: WorkspaceDetail,
   address: string,
-  { now, visitor }: ViewContext,
+  context: ViewContext,
 ): Html | undefined {
   const row = detail.resources.find((each) => each.address === address);
   if (row === undefined) return undefined;
+  const { now } = context;
   const { plan, checkedAt, workspaceFlag } = detail;
   const resource = leftIn(plan).find((each) => each.address === address);
   const source = resource?.source;
-  const compares =
-    kinds.get(kindOf(address))?.versions !== undefined &&
-    detail.actions.includes('compare-calls') &&
-    may(visitor.person, 'compare-calls');
   return html`<p class="crumbs"><a href="${pathOf(detail.address)}">${name(detail.address)}</a></p>
-<div class="head"><h1>${trusted(addressHtml(address))}</h1>${compares ? html`<div class="actions">${actionLink(detail.address, 'compare-calls', 'Compare calls of versions', address)}</div>` : ''}</div>
+<h1>${trusted(addressHtml(address))}</h1>
 <div id="resource" data-live><p class="standing">${word(row.status)}</p>
 ${facts(
   [
@@ -40,7 +34,8 @@ ${facts(
   ],
   now,
 )}
-<section><h2>Plan${checkedAt === undefined ? '' : html` <small>as of ${moment(checkedAt, now)}</small>`}</h2>${plan === undefined || resource === undefined ? html`<p class="empty">No changes.</p>` : html`<div class="plan">${trusted(changesHtml(planReport(only(plan, resource)), { workspaceFlag }))}</div>`}</section></div>`;
+<section><h2>Plan${checkedAt === undefined ? '' : html` <small>as of ${moment(checkedAt, now)}</small>`}</h2>${plan === undefined || resource === undefined ? html`<p class="empty">No changes.</p>` : html`<div class="plan">${trusted(changesHtml(planReport(only(plan, resource)), { workspaceFlag }))}</div>`}</section></div>
+${callsSection(detail, address, context)}`;
 }
 
 function only(plan: PlanDocument, resource: PlannedResource): PlanDocument {

@@ -1,5 +1,5 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
-import { isForPerson } from '../../operator/plan-after.ts';
+import { isDoubtful, isForPerson } from '../../operator/plan-after.ts';
 import { addressHtml } from '../../output/html/address-html.ts';
 import { changesHtml, referencesHtml } from '../../output/html/html-report.ts';
 import { stepText } from '../../output/next-steps.ts';
@@ -7,10 +7,12 @@ import { plural } from '../../output/plural.ts';
 import { planReport } from '../../output/report.ts';
 import type { Orphan } from '../../state/state-document.ts';
 import { may } from '../access/person.ts';
-import type { ActionName, ResourceRow, ShownImpact, ShownProblem, WorkspaceDetail } from '../page-data.ts';
+import type { ActionName, ResourceRow, ShownProblem, WorkspaceDetail } from '../page-data.ts';
 import { leftIn } from '../report-standing.ts';
+import { comparedCalls } from './calls-view.ts';
 import { type Html, html, trusted } from './html.ts';
 import {
+  actionLink,
   badge,
   facts,
   moment,
@@ -53,8 +55,8 @@ ${problems.map(problemPanel)}</div>
 <section id="plan" data-live><h2>Plan${asOf}</h2>${planPart(detail, context)}</section>
 <section id="todo" data-live>${todo(plan, detail.workspaceFlag, address)}</section>
 <section id="orphans" data-live>${orphansPart(detail, context)}</section>
-<div id="calls" data-live>${[...(detail.impacts ?? [])].map(([resource, impact]) => impactPanel(address, resource, { impact, now }))}</div>
 <section id="resources" data-live><h2>Resources${asOf}</h2>${resourcesPart(detail, page)}</section>
+<section id="calls" data-live>${comparedCalls(detail, now)}</section>
 <div id="graph" data-live>${plan === undefined ? '' : trusted(referencesHtml(planReport(plan)))}</div>
 <section id="history" data-live><h2>History</h2>${detail.stateProblem === undefined ? '' : problemPanel({ heading: 'The history cannot be read', lines: [detail.stateProblem] })}
 ${runs.length === 0 ? html`<p class="empty">${checkedAt === undefined ? 'No runs yet.' : 'No run changed anything.'}</p>` : runsTable(address, runs, now)}</section>`;
@@ -98,18 +100,14 @@ function actionButtons({ address, actions }: WorkspaceDetail, { visitor, missing
   return missingTokens === undefined ? html`` : html`<p class="faint">${missingTokens}</p>`;
 }
 
-export function actionLink(address: string, action: ActionName, text: string, of?: string): Html {
-  const path = `${pathOf(address, 'actions', action)}${of === undefined ? '' : `?of=${encodeURIComponent(of)}`}`;
-  return html`<a class="button${action === 'approve' ? ' primary' : ''}" href="${path}">${text}</a>`;
-}
-
 export function problemPanel({ heading, lines }: ShownProblem): Html {
   return html`<div class="panel bad"><h2>${heading}</h2><ul>${lines.map((line) => html`<li>${name(line)}</li>`)}</ul></div>`;
 }
 
-/** An unknown create may be a duplicate, which is worse than what is not published yet. */
-function urgency({ action, steps = [], notices = [] }: PlannedResource): number {
-  if (action === 'unknown') return 0;
+/** A possible duplicate is worse than what is not published yet. */
+function urgency(resource: PlannedResource): number {
+  const { steps = [], notices = [] } = resource;
+  if (isDoubtful(resource)) return 0;
   return notices.length === 0 && steps.every((step) => step.action === 'publish') ? 2 : 1;
 }
 
@@ -123,20 +121,6 @@ function todo(plan: PlanDocument | undefined, flag: string, workspace: string): 
     return html`<li><div>${resourceLink(workspace, address)} <span class="faint">${reason}</span><ul>${lines.map((line) => html`<li>${line}</li>`)}</ul></div></li>`;
   };
   return html`<h2>For a person (${open.length})</h2><ul class="tasks">${open.slice(0, RESOURCES_PER_PAGE).map(item)}</ul>${open.length > RESOURCES_PER_PAGE ? html`<p class="faint">and ${plural(open.length - RESOURCES_PER_PAGE, 'more resource')}</p>` : ''}`;
-}
-
-function impactPanel(
-  workspace: string,
-  resource: string,
-  { impact: { askedAt, html: figures, problem }, now }: { readonly impact: ShownImpact; readonly now: Date },
-): Html {
-  const body =
-    problem === undefined
-      ? figures === undefined
-        ? html`<p class="empty">Reading calls.</p>`
-        : trusted(figures)
-      : html`<p class="panel bad">${problem}</p>`;
-  return html`<section><h2>Calls of ${resourceLink(workspace, resource)} <small>last 30 days, as of ${moment(askedAt, now)}</small></h2>${body}</section>`;
 }
 
 function orphansPart(

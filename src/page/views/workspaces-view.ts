@@ -1,7 +1,14 @@
-import { type ListQuery, listOrders, ROWS_PER_PAGE, standings, type WorkspaceList } from '../page-data.ts';
+import {
+  type ListQuery,
+  listOrders,
+  needs,
+  ROWS_PER_PAGE,
+  standings,
+  type WorkspaceList,
+} from '../page-data.ts';
 import { type Html, html } from './html.ts';
-import { rowsTable } from './overview-view.ts';
 import { grouped, pager, standingWords, type ViewContext } from './parts.ts';
+import { listPath, needWords, rowsTable } from './rows-table.ts';
 
 const orderWords: Readonly<Record<ListQuery['sort'], string>> = {
   standing: 'urgency',
@@ -18,7 +25,9 @@ interface Listed extends WorkspaceList {
 /** The workspaces that a query finds, counted and cut into pages. */
 export function workspacesView(query: ListQuery, list: Listed, { now }: ViewContext): Html {
   const { rows, found, total, sources, unknown } = list;
-  const isFiltered = [query.status, query.source, query.label, query.q].some((each) => each !== undefined);
+  const isFiltered = [query.status, query.needs, query.source, query.label, query.q].some(
+    (each) => each !== undefined,
+  );
   return html`<h1>Workspaces</h1>
 <form class="filter" method="get" action="/workspaces" role="search">
 <label>Address contains<input type="search" name="q" value="${query.q ?? ''}" maxlength="255"></label>
@@ -27,6 +36,12 @@ ${choice(
   'status',
   query.status,
   standings.map((each) => [each, standingWords[each].word]),
+)}
+${choice(
+  'Needs',
+  'needs',
+  query.needs,
+  needs.map((each) => [each, needWords[each]]),
 )}
 ${
   sources.length > 1
@@ -43,7 +58,7 @@ ${
 <button class="primary">Filter</button>${isFiltered ? html`<a class="button" href="/workspaces">Clear</a>` : ''}</form>
 ${unknown.map((each) => html`<p class="panel change" role="alert">${each}</p>`)}
 <div id="list" data-live><p class="where">${isFiltered ? `${grouped(found)} of ` : ''}${grouped(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
-${rows.length === 0 ? html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'No workspace matches.'}</p>` : rowsTable(rows, now)}
+${rows.length === 0 ? html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'No workspace matches.'}</p>` : rowsTable([{ rows }], now)}
 ${pager(query.page, pagesOf(list), (page) => listPath({ ...query, page }))}</div>`;
 }
 
@@ -62,11 +77,4 @@ function option(value: string, text: string, chosen: string | undefined): Html {
 
 export function pagesOf({ found }: Pick<WorkspaceList, 'found'>): number {
   return Math.max(1, Math.ceil(found / ROWS_PER_PAGE));
-}
-
-export function listPath(query: ListQuery): string {
-  const parameters = new URLSearchParams();
-  for (const [key, value] of Object.entries(query))
-    if (value !== undefined) parameters.set(key, String(value));
-  return `/workspaces?${parameters}`;
 }

@@ -1,0 +1,106 @@
+import { UserError } from '../../problems/user-error.ts';
+import type { FleetDatabase, FleetStatements } from '../database/fleet-database.ts';
+import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+
+const S = FLEET_SCHEMA;
+
+/** Comparisons of calls that all processes read at once, and that are kept of a workspace. */
+const MOST_AT_ONCE = 4;
+const MOST_KEPT = 5;
+
+/** The calls of the versions of a resource, as somebody asked for them. */
+export interface Comparison {
+  readonly resource: string;
+  readonly askedAt: Date;
+  readonly askedBy: string;
+  readonly isRunning: boolean;
+  /** Markup without secrets; undefined until it is done. */
+  readonly html: string | undefined;
+  readonly problem: string | undefined;
+}
+
+interface ComparisonClaim {
+  readonly address: string;
+  readonly resource: string;
+  readonly baseUrl: string;
+  readonly by: string;
+  /** Milliseconds after which it counts as given up. */
+  readonly longest: number;
+}
+
+/**
+ * Enters that calls are being read: those of one platform only once at a time, whichever process does it.
+ * @returns what `enterCompared` needs.
+ * @throws UserError where that is not possible now.
+ */
+export function claimComparison(
+  { atomically }: FleetDatabase,
+  { address, resource, baseUrl, by, longest }: ComparisonClaim,
+): Promise<string> {
+  return atomically(async ({ ask }) => {
+    await ask(`SELECT pg_advisory_xact_lock(hashtext('voxform'), hashtext('comparisons'))`);
+    const [running] = await ask(
+      `SELECT count(*)::integer AS all, count(*) FILTER (WHERE base_url = $1)::integer AS same FROM ${S}.comparisons WHERE until > now()`,
+      baseUrl,
+    );
+    if (Number(running?.same) > 0)
+      throw new UserError('Calls of this platform are being read already. Try again when that is done.');
+    if (Number(running?.all) >= MOST_AT_ONCE)
+      throw new UserError(`Calls of ${MOST_AT_ONCE} platforms are being read. Try again when one is done.`);
+    const [row] = await ask(
+      `INSERT INTO ${S}.comparisons AS c (address, resource, base_url, asked_at, asked_by, until)
+VALUES ($1, $2, $3, now(), $4, now() + $5 * interval '1 millisecond')
+ON CONFLICT (address, resource) DO UPDATE SET base_url = excluded.base_url, asked_at = now(), asked_by = excluded.asked_by,
+  until = excluded.until, html = NULL, problem = NULL RETURNING asked_at::text`,
+      address,
+      resource,
+      baseUrl,
+      by,
+      longest,
+    );
+    await ask(
+      `DELETE FROM ${S}.comparisons WHERE address = $1 AND resource NOT IN
+  (SELECT resource FROM ${S}.comparisons WHERE address = $1 ORDER BY asked_at DESC LIMIT ${MOST_KEPT})`,
+      address,
+    );
+    return String(row?.asked_at);
+  });
+}
+
+/** Unless it was asked for again meanwhile. */
+export async function enterCompared(
+  { ask }: FleetStatements,
+  {
+    address,
+    resource,
+    claim,
+  }: { readonly address: string; readonly resource: string; readonly claim: string },
+  { html, problem }: { readonly html?: string; readonly problem?: string },
+): Promise<void> {
+  await ask(
+    `UPDATE ${S}.comparisons SET until = NULL, html = $4, problem = $5 WHERE address = $1 AND resource = $2 AND asked_at = $3::timestamptz`,
+    address,
+    resource,
+    claim,
+    html ?? null,
+    problem ?? null,
+  );
+}
+
+export async function comparisonsOf(
+  { ask }: FleetStatements,
+  address: string,
+): Promise<readonly Comparison[]> {
+  const rows = await ask(
+    `SELECT resource, asked_at, asked_by, html, problem, until > now() AS running FROM ${S}.comparisons WHERE address = $1 ORDER BY asked_at DESC`,
+    address,
+  );
+  return rows.map(({ resource, asked_at: askedAt, asked_by: askedBy, html, problem, running }) => ({
+    resource: String(resource),
+    askedAt: askedAt as Date,
+    askedBy: String(askedBy),
+    isRunning: running === true,
+    html: html === null ? undefined : String(html),
+    problem: problem === null ? undefined : String(problem),
+  }));
+}

@@ -1,0 +1,102 @@
+import { execPrefix } from '../fleet/addresses.ts';
+import type { FleetControl } from '../fleet/control.ts';
+import type { FleetDatabase } from '../fleet/database/fleet-database.ts';
+import { claimComparison, enterCompared } from '../fleet/rows/comparison-rows.ts';
+import type { MemberRuns } from '../fleet/run-member.ts';
+import { isExpected, messageOf } from '../operator/messages.ts';
+import { UserError } from '../problems/user-error.ts';
+import { type OpenWorkspace, openWorkspace } from '../runs/open-workspace.ts';
+import { versionedRecord } from '../runs/versioned-record.ts';
+import { Redactor } from '../values/redactor.ts';
+import { callsHtml } from './call-comparisons.ts';
+import { lasting } from './views/parts.ts';
+
+interface ComparisonOptions extends Pick<MemberRuns, 'sources' | 'context' | 'shared'> {
+  readonly database: FleetDatabase;
+  readonly control: Pick<FleetControl, 'project'>;
+  /** Milliseconds that reading calls may take. */
+  readonly longest: number;
+  /** Told of what the database did not take. */
+  onTrouble(error: unknown): void;
+}
+
+interface AskedComparison {
+  readonly address: string;
+  /** Address of the resource. */
+  readonly resource: string;
+  readonly by: string;
+}
+
+/**
+ * The calls of versions of agents, read in the background for people who ask: within what all runs of this process may send at once,
+ * and for one workspace of a platform after the other. Results are in the database, where every process finds them.
+ */
+export class FleetComparisons {
+  readonly #options: ComparisonOptions;
+  readonly #stop = new AbortController();
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(options: ComparisonOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Begins to read the calls of a resource.
+   * @throws UserError where that is not possible now.
+   */
+  async begin(asked: AskedComparison): Promise<void> {
+    const { database, context, longest, onTrouble } = this.#options;
+    const redactor = new Redactor();
+    const textOf = (error: unknown): string => redactor.redact(messageOf(error, execPrefix(asked.address)));
+    const tooLate = AbortSignal.timeout(longest);
+    try {
+      const opened = await this.#open(asked.address, redactor, AbortSignal.any([this.#stop.signal, tooLate]));
+      const record = versionedRecord(asked.resource, await opened.stateAhead());
+      const { baseUrl } = opened.workspace;
+      const claim = await claimComparison(database, { ...asked, baseUrl, longest });
+      const reading = callsHtml(opened, record, context.now()).then(
+        (html) => ({ html: redactor.redact(html) }),
+        (error: unknown) => ({
+          problem: this.#stop.signal.aborted
+            ? 'The process that read the calls was stopped.'
+            : tooLate.aborted
+              ? `Reading the calls took longer than ${lasting(longest / 1000)}.`
+              : textOf(error),
+        }),
+      );
+      const done = reading.then((result) => enterCompared(database, { ...asked, claim }, result));
+      const running = done.catch(onTrouble).finally(() => this.#running.delete(running));
+      this.#running.add(running);
+    } catch (error) {
+      if (!isExpected(error)) throw error;
+      throw new UserError(textOf(error), { cause: error });
+    }
+  }
+
+  /** Ends what is under way. */
+  async close(): Promise<void> {
+    this.#stop.abort('stopping');
+    await Promise.all(this.#running);
+  }
+
+  /** With what belongs to this workspace alone: no other sees its secrets. */
+  async #open(address: string, redactor: Redactor, signal: AbortSignal): Promise<OpenWorkspace> {
+    const { control, sources, context, shared } = this.#options;
+    const wanted = await control.project(address);
+    const { folder } = await sources.checkout(wanted, signal);
+    const ofWorkspace = {
+      ...context,
+      shared,
+      redactor,
+      reachedBy: execPrefix(address),
+      projectFolder: folder,
+      local: sources.local(wanted.source, wanted.project),
+      workspace: wanted.workspace,
+      interrupts: { stop: signal, requests: signal },
+    };
+    const opened = await openWorkspace(ofWorkspace, { requireKey: true });
+    // So that its secrets are known, and struck out of what the platform says.
+    await opened.declared('offline');
+    return opened;
+  }
+}

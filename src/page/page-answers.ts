@@ -1,0 +1,121 @@
+import type { HttpBindings } from '@hono/node-server';
+import type { Context } from 'hono';
+import { notFound } from '../operator/health/listener.ts';
+import type { AccessOptions, Visitor } from './access/access.ts';
+import type { LiveUpdates } from './live.ts';
+import type { ActionName, PageSource } from './page-data.ts';
+import type { Html } from './views/html.ts';
+import type { ViewContext } from './views/parts.ts';
+import { layout } from './views/site-layout.ts';
+import { noteView, pageActionWords, signInView } from './views/small-views.ts';
+
+export interface SiteOptions extends AccessOptions {
+  readonly source: PageSource;
+  /** Whether `POST /reconcile` is answered beside it. */
+  readonly reconciles: boolean;
+  now(): Date;
+  /** Strikes out secrets. */
+  redact(text: string): string;
+  /** Told of mistakes of ours. */
+  onError(error: unknown): void;
+  /** Milliseconds between two looks for changes. */
+  readonly every: number;
+}
+
+export interface PageEnv {
+  readonly Bindings: HttpBindings;
+  readonly Variables: { visitor: Visitor };
+}
+
+export type PageContext = Context<PageEnv>;
+
+/** A workspace, or all with `undefined`, and its version before it was read: a change that comes between is not missed. */
+interface Follows {
+  readonly address: string | undefined;
+  readonly version: Promise<string>;
+}
+
+interface Shown {
+  readonly title: string;
+  readonly section?: 'overview' | 'workspaces';
+  /** What it follows changes of; of nothing where absent. */
+  readonly follows?: Follows;
+  readonly status?: undefined | 200 | 400 | 401 | 403 | 404 | 409 | 429 | 500;
+}
+
+/** The answers that all routes give: a view in the layout of the site, and why there is none. */
+export class PageAnswers {
+  readonly #options: SiteOptions;
+  readonly #live: LiveUpdates;
+
+  constructor(options: SiteOptions, live: LiveUpdates) {
+    this.#options = options;
+    this.#live = live;
+  }
+
+  context(c: PageContext): ViewContext {
+    const { source, now, tokens } = this.#options;
+    const { pathname, search } = new URL(c.req.url);
+    return {
+      title: source.title,
+      visitor: c.var.visitor,
+      now: now(),
+      here: pathname + search,
+      missingTokens: tokens.missing,
+      tokenOrigin: tokens.origin,
+      isSingle: source.only() !== undefined,
+    };
+  }
+
+  follow(address?: string): Follows {
+    return { address, version: this.#live.version(address) };
+  }
+
+  async show(c: PageContext, body: Html, shown: Shown): Promise<Response> {
+    const { title, section, follows, status = 200 } = shown;
+    const updates = follows && { ...follows, version: await follows.version };
+    const page = layout({ title, section, live: updates, body }, this.context(c));
+    return c.html(this.#options.redact(page.text), status);
+  }
+
+  note(c: PageContext, status: Shown['status'], { heading, text, back = '/' }: Note): Promise<Response> {
+    return this.show(c, noteView(heading, text, back), { title: heading, status });
+  }
+
+  gone(c: PageContext, text: string, back = '/workspaces'): Promise<Response> {
+    return this.note(c, 404, { heading: 'Not found', text, back });
+  }
+
+  signIn(c: PageContext, to: string, status: Shown['status'], said?: string): Promise<Response> {
+    return this.show(c, signInView(to, this.context(c), said), { title: 'Sign in', status });
+  }
+
+  forbidden(c: PageContext, action: ActionName): Promise<Response> {
+    const who = c.var.visitor.person === undefined ? 'Sign in' : 'Your role does not allow you';
+    const text = `${who} to ${pageActionWords[action].heading.toLowerCase()}.`;
+    return this.note(c, 403, { heading: 'Not allowed', text });
+  }
+
+  badForm(c: PageContext): Promise<Response> {
+    const text = 'This form belongs to another session. Go back, reload the page and try again.';
+    return this.note(c, 403, { heading: 'Not done', text });
+  }
+
+  notFound(c: PageContext): Response | Promise<Response> {
+    const isBrowser = (c.req.header('accept') ?? '').includes('text/html');
+    return isBrowser
+      ? this.gone(c, 'There is no such page.', '/')
+      : c.json({ error: notFound(this.#options) }, 404);
+  }
+}
+
+interface Note {
+  readonly heading: string;
+  readonly text: string;
+  /** Where its link leads. */
+  readonly back?: string;
+}
+
+export async function formOf(c: PageContext): Promise<URLSearchParams> {
+  return new URLSearchParams(await c.req.text());
+}

@@ -1,0 +1,43 @@
+import { kinds } from '../../kinds/index.ts';
+import { kindOf } from '../../manifests/resource.ts';
+import { may } from '../access/person.ts';
+import type { WorkspaceDetail } from '../page-data.ts';
+import { type Html, html, trusted } from './html.ts';
+import { actionLink, moment, name, resourceLink, type ViewContext } from './parts.ts';
+
+/** What the versions of a resource did to its calls, as far as somebody asked; empty for a kind without versions. */
+export function callsSection(
+  { address: workspace, actions, impacts }: WorkspaceDetail,
+  address: string,
+  { now, visitor }: ViewContext,
+): Html {
+  if (kinds.get(kindOf(address))?.versions === undefined) return html``;
+  const shown = impacts?.get(address);
+  const mayAsk = actions.includes('compare-calls') && may(visitor.person, 'compare-calls');
+  const head = (about: Html | string, button: string) =>
+    html`<div class="head"><h2>Calls ${about}</h2>${mayAsk && button !== '' ? html`<div class="actions">${actionLink(workspace, 'compare-calls', button, address)}</div>` : ''}</div>`;
+  if (shown === undefined) {
+    return html`<section id="calls" data-live>${head('', 'Compare versions')}<p class="empty">No comparison of the calls of its versions is kept.</p></section>`;
+  }
+  const { askedAt, askedBy, html: figures, problem } = shown;
+  const about = html`<small>of the last 30 days, as of ${moment(askedAt, now)}, asked by ${name(askedBy)}</small>`;
+  const body =
+    problem !== undefined
+      ? html`<p class="panel bad">${name(problem)}</p>`
+      : figures === undefined
+        ? html`<p class="empty">Reading calls. The result will be shown here.</p>`
+        : trusted(figures);
+  const isRunning = problem === undefined && figures === undefined;
+  return html`<section id="calls" data-live>${head(about, isRunning ? '' : 'Compare again')}${body}</section>`;
+}
+
+/** Links to the comparisons of a workspace. */
+export function comparedCalls({ address, impacts }: WorkspaceDetail, now: Date): Html {
+  if (impacts === undefined || impacts.size === 0) return html``;
+  const item = ([resource, { askedAt, html: figures, problem }]: readonly [
+    string,
+    NonNullable<ReturnType<typeof impacts.get>>,
+  ]) =>
+    html`<li><div>${resourceLink(address, resource, 'calls')} <span class="faint">${problem !== undefined ? 'failed' : figures === undefined ? 'being read' : 'compared'} ${moment(askedAt, now)}</span></div></li>`;
+  return html`<h2>Calls</h2><ul class="tasks">${[...impacts].map(item)}</ul>`;
+}

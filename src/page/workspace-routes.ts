@@ -1,0 +1,104 @@
+import type { Hono } from 'hono';
+import { helpText } from '../output/next-steps.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { Access } from './access/access.ts';
+import { may } from './access/person.ts';
+import { pageNumber } from './list-query.ts';
+import { formOf, type PageAnswers, type PageContext, type PageEnv } from './page-answers.ts';
+import type { PageSource, WorkspaceDetail } from './page-data.ts';
+import { html } from './views/html.ts';
+import { pathOf } from './views/parts.ts';
+import { resourceView } from './views/resource-view.ts';
+import { runView } from './views/run-view.ts';
+import { confirmView, pageActionWords } from './views/small-views.ts';
+import { planOf, workspaceView } from './views/workspace-view.ts';
+import { type WorkspacePath, workspacePath } from './workspace-path.ts';
+
+interface WorkspaceRoutes {
+  readonly source: PageSource;
+  readonly access: Access;
+  readonly answers: PageAnswers;
+}
+
+/** A workspace, its resources and runs, and what is done with it. */
+export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers }: WorkspaceRoutes): void {
+  app.get('/workspaces/*', (c) => {
+    const path = workspacePath(new URL(c.req.url).pathname);
+    return path === undefined ? answers.gone(c, 'There is no such page.') : showPath(c, path);
+  });
+  app.post('/workspaces/*', async (c) => {
+    const path = workspacePath(new URL(c.req.url).pathname);
+    if (path?.view !== 'action') return answers.gone(c, 'There is no such page.');
+    const { address, action } = path;
+    const { person, isNamedByProxy } = c.var.visitor;
+    const form = await formOf(c);
+    if (person === undefined || !may(person, action)) return answers.forbidden(c, action);
+    if (!access.isOwnForm(c.var.visitor, form.get('form'))) return answers.badForm(c);
+    const text = (field: string) => form.get(field)?.replaceAll('\0', '').slice(0, 255) || undefined;
+    const by = isNamedByProxy ? `${person.name} (via proxy)` : person.name;
+    const of = text('of');
+    const back =
+      action === 'compare-calls' && of !== undefined ? pathOf(address, 'resources', of) : pathOf(address);
+    try {
+      await source.act({ action, address, of, because: text('because'), by });
+      return c.redirect(back, 303);
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      const help = helpText(error, '');
+      const said = help === undefined ? error.message : `${error.message} (${help})`;
+      return answers.note(c, 409, { heading: 'Not done', text: said, back });
+    }
+  });
+
+  async function showPath(c: PageContext, path: WorkspacePath): Promise<Response> {
+    const { view, address } = path;
+    const back = pathOf(address);
+    if (view === 'run') {
+      const run = await source.run(address, path.id);
+      if (run === undefined) return answers.gone(c, 'This run is gone: only the latest runs are kept.', back);
+      const body = runView(address, run, answers.context(c));
+      return answers.show(c, body, { title: `Run · ${address}`, section: 'workspaces' });
+    }
+    const follows = answers.follow(address);
+    const detail = await source.workspace(address);
+    if (detail === undefined) return answers.gone(c, `There is no workspace ${address}, or it is gone.`);
+    const shown = { title: address, section: 'workspaces', follows } as const;
+    if (view === 'action') return confirm(c, path, detail);
+    if (view === 'workspace') {
+      const body = workspaceView(detail, answers.context(c), pageNumber(c.req.query('page')));
+      return answers.show(c, body, shown);
+    }
+    const body = resourceView(detail, path.resource, answers.context(c));
+    if (body === undefined) return answers.gone(c, `${path.resource} is gone from this workspace.`, back);
+    return answers.show(c, body, { ...shown, title: `${path.resource} · ${address}` });
+  }
+
+  async function confirm(
+    c: PageContext,
+    { address, action }: Extract<WorkspacePath, { readonly view: 'action' }>,
+    detail: WorkspaceDetail,
+  ): Promise<Response> {
+    const context = answers.context(c);
+    const back = pathOf(address);
+    const { person } = context.visitor;
+    if (person === undefined) return answers.signIn(c, context.here, 401);
+    const of = c.req.query('of');
+    const isPlan = action === 'approve' || action === 'reject';
+    if (isPlan && detail.waiting?.id !== of) {
+      const text = 'This plan does not wait any more: it was decided, or a newer one took its place.';
+      return answers.gone(c, text, back);
+    }
+    if (!detail.actions.includes(action)) {
+      const text = 'This cannot be done now.';
+      return answers.note(c, 409, { heading: 'Not possible', text, back });
+    }
+    if (!may(person, action)) return answers.forbidden(c, action);
+    if (action === 'close-orphan' && !detail.orphans.some(({ id }) => id === of))
+      return answers.gone(c, 'This orphan is not on the list any more.', back);
+    if (action === 'compare-calls' && !detail.resources.some((each) => each.address === of))
+      return answers.gone(c, 'This resource is gone from the workspace.', back);
+    const body = confirmView(detail, { action, of, shown: isPlan ? planOf(detail) : html`` }, context);
+    const title = `${pageActionWords[action].heading} · ${address}`;
+    return answers.show(c, body, { title, section: 'workspaces' });
+  }
+}
