@@ -72,6 +72,8 @@ ul.addresses li{overflow-wrap:anywhere}
 .records{border-collapse:collapse;width:100%;margin:8px 0}
 .records th,.records td{text-align:left;padding:6px 12px 6px 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere;vertical-align:top}
 @media (min-width:720px){.records td:not(:has(.more),:last-child)>code{white-space:nowrap}}
+.records th,.records td[data-title]:not(:first-child){overflow-wrap:normal}
+@media (min-width:720px){.records td[data-title]:first-child:has(.mono){width:40%}}
 .records .field.short{display:block}
 @media (max-width:719px){.records thead{display:none}.records tr{display:block;padding:6px 0;border-bottom:1px solid var(--line)}.records td{display:block;padding:0;border:0}.records td[data-title]:not(:first-child)::before{content:attr(data-title) ": ";color:var(--faint)}}
 main>section[id]{scroll-margin-top:64px}

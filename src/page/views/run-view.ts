@@ -18,7 +18,7 @@ ${facts(
     ['Command', command],
     ...(who === undefined ? [] : [['Who', who] as const]),
     ...(askedBy === undefined ? [] : [['Asked by', askedBy] as const]),
-    ['Run', run.id],
+    ['Id', run.id],
     ...run.facts,
   ],
   now,

@@ -51,14 +51,18 @@ time span{white-space:nowrap;font-variant-numeric:tabular-nums}
 .tiles .none strong,.tiles .none .badge{color:var(--faint);font-weight:400}
 .facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,290px),1fr));gap:8px 20px;margin:12px 0 0;padding:0}
 .facts div{min-width:0}
+.facts .long{grid-column:1/-1}
 dt{color:var(--faint);font-size:13px}
 dd{margin:0;overflow-wrap:anywhere}
 .rows{border-collapse:collapse;width:100%;margin:4px 0 12px;font-size:14px}
 .rows th,.rows td{text-align:left;padding:8px 14px 8px 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere;vertical-align:top}
 .rows th{font-size:13px;font-weight:600;color:var(--faint);white-space:nowrap}
 .rows tbody tr:hover{background:var(--box)}
-@media (min-width:720px){.rows .name{width:40%}.rows .text{width:60%}.rows .by:not(:empty){min-width:10em}.rows td:not(.name,.text,.by){white-space:nowrap}}
-@media (max-width:719px){.facts{gap:4px}.facts div{display:grid;grid-template-columns:84px minmax(0,1fr);gap:8px}.wide{display:none}.rows thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}.rows tr{display:flex;flex-wrap:wrap;gap:2px 10px;padding:8px 0;border-bottom:1px solid var(--line)}.rows td{padding:0;border:0;min-width:0}.rows td:empty{display:none}.rows td[data-title]:not(.text,:has(.badge))::before{content:attr(data-title) " ";color:var(--faint);font-size:13px}.rows td:first-child,.rows .text{flex-basis:100%}.rows td:first-child{font-weight:600}}
+@media (min-width:720px){.rows .name{width:40%}.rows .text{width:60%}.rows td[data-title=Status],.rows td[data-title=Since],.rows td[data-title=Checked]{min-width:7em}.rows .by:not(:empty){min-width:10em}.rows td:not(.name,.text,.by){white-space:nowrap}}
+@media (max-width:719px){.facts{gap:4px}.facts div{display:grid;grid-template-columns:84px minmax(0,1fr);gap:8px}.wide,.tiles small{display:none}.tiles a{display:flex;gap:10px;align-items:baseline;padding:8px 12px}.tiles strong{font-size:20px}dd{font-size:14px}.rows thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}.rows tr{display:flex;flex-wrap:wrap;gap:2px 10px;padding:8px 0;border-bottom:1px solid var(--line)}.rows td{padding:0;border:0;min-width:0}.rows td:empty{display:none}.rows td[data-title]:not(.text){font-size:13px}.rows td[data-title]:not(.text,:has(.badge))::before{content:attr(data-title) " ";color:var(--faint)}.rows td:first-child,.rows .text{flex-basis:100%}.rows td:first-child{font-weight:600}}
+@media (min-width:720px) and (max-width:999px){.rows .name{width:60%}.rows .text{width:40%}.rows td[data-title]{min-width:0}}
+.rows .all td{padding:10px 0;font-size:13px;font-weight:400}
+.rows tbody+tbody::before{content:"";display:block;height:12px}
 @media (max-width:999px){.rows .mode{display:none}}
 .panel{border:1px solid var(--line);border-radius:8px;padding:12px 14px;margin:12px 0;overflow-wrap:anywhere}
 .panel.bad{border-left:4px solid var(--bad);color:inherit}
@@ -84,7 +88,8 @@ input[type=text],input[type=search],input[type=password],select,textarea{font:in
 .resource-link{text-decoration:none}
 .resource-link:hover,.resource-link:focus{text-decoration:underline}
 .plan h2{font-size:15px;margin:16px 0 6px}
-section>h2{margin-top:32px}
+section>h2,section>.head{margin-top:32px}
+.head h2{margin:4px 0;flex:1 1 320px}
 h2 .button{margin-left:8px;font-weight:400;font-size:13px;padding:2px 10px}
 .sr{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden;white-space:nowrap}
 @media print{.bar,.actions,.filter,.pager{display:none}}

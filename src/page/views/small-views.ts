@@ -13,7 +13,7 @@ ${missingTokens === undefined ? form : html`<p>${missingTokens}</p>`}</div>`;
 
 /** A page that says that something is not there, or not allowed, or done. */
 export function noteView(heading: string, text: string, back: string): Html {
-  return html`<div class="narrow"><h1>${heading}</h1><p>${text}</p><p><a href="${back}">Back</a></p></div>`;
+  return html`<h1>${heading}</h1><p>${text}</p><p><a class="button" href="${back}">Back</a></p>`;
 }
 
 interface ActionWords {
@@ -56,7 +56,7 @@ export const pageActionWords: Readonly<Record<ActionName, ActionWords>> = {
     heading: 'Compare calls',
     button: 'Compare',
     effect:
-      'All calls of the last 30 days are read once, which may take minutes. The result is shown on the page of the workspace. Nothing changes.',
+      'All calls of the last 30 days are read once, which may take minutes. The result is shown on the page of the resource. Nothing changes.',
   },
 };
 
