@@ -15,7 +15,7 @@ import {
   removeProcesses,
   type ServingProcess,
 } from './rows/process-rows.ts';
-import { SourceLooks } from './source-looks.ts';
+import { type SourceLook, SourceLooks } from './source-looks.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
 
 export interface ServeOptions extends Omit<WorkerOptions, 'queue' | 'process' | 'ready' | 'onTrouble'> {
@@ -88,7 +88,7 @@ export class FleetServer {
     if (database.isEmbedded) await removeProcesses(database);
     const looks = await this.#looks.first();
     await this.#beat();
-    for (const look of looks) this.#begin(look());
+    for (const look of looks) this.#begin(this.#find(look));
     this.#cancels.add(clock.after(patience, () => this.#looks.waitForNewOnes()));
     this.#every(tick, () => this.#tick());
     this.#every(beat, () => this.#beat());
@@ -149,11 +149,21 @@ export class FleetServer {
 
   async #tick(): Promise<void> {
     this.#tickedAt = this.#options.clock.now();
-    for (const look of await this.#looks.due()) this.#begin(look());
-    await scheduleDue(this.#options.database, this.#queue, [...this.#looks.ready]);
+    for (const look of await this.#looks.due()) this.#begin(this.#find(look));
+    await this.#schedule();
     this.#reached();
     // What could not be written, and jobs that others put in.
     await Promise.all([this.#worker.flush(), this.#worker.take()]);
+  }
+
+  async #find(look: SourceLook): Promise<void> {
+    if (!(await look())) return;
+    await this.#schedule();
+    await this.#worker.take();
+  }
+
+  async #schedule(): Promise<void> {
+    await scheduleDue(this.#options.database, this.#queue, [...this.#looks.ready]);
   }
 
   async #beat(): Promise<void> {

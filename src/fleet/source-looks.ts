@@ -26,6 +26,9 @@ interface SourceLooksOptions {
   readonly signal: AbortSignal;
 }
 
+/** True where it found something new. Rejects where the database fails. */
+export type SourceLook = () => Promise<boolean>;
+
 /** A process finds out what the sources of its fleet file hold, each time one of all processes does. */
 export class SourceLooks {
   /** Whose workspaces may run: those that were looked at since the process began, once none is awaited any more. */
@@ -52,8 +55,8 @@ export class SourceLooks {
     this.#awaited = new Set(this.#names);
   }
 
-  /** Enters what the fleet file says, and claims all sources. The looks reject where the database fails. */
-  async first(): Promise<readonly (() => Promise<void>)[]> {
+  /** Enters what the fleet file says, and claims all sources. */
+  async first(): Promise<readonly SourceLook[]> {
     const { database, sources, rules } = this.#options;
     this.#first = await enterSources(database, sources.all);
     await enterRules(database, this.#names, rules);
@@ -66,7 +69,7 @@ export class SourceLooks {
   }
 
   /** Claims those that it is time for. */
-  async due(): Promise<readonly (() => Promise<void>)[]> {
+  async due(): Promise<readonly SourceLook[]> {
     const { database } = this.#options;
     const claims = await claimSources(database, this.#names);
     for (const name of await fetchedSince(database, this.#overtaken)) this.#settle(name);
@@ -80,11 +83,11 @@ export class SourceLooks {
     await removeSources(database, this.#names);
   }
 
-  #looksAt(claims: readonly ClaimedSource[]) {
+  #looksAt(claims: readonly ClaimedSource[]): readonly SourceLook[] {
     return claims.map((claimed) => () => this.#look(claimed));
   }
 
-  async #look(claimed: ClaimedSource): Promise<void> {
+  async #look(claimed: ClaimedSource): Promise<boolean> {
     const { database, sources, log, signal } = this.#options;
     const interval = sources.all.find(({ name }) => name === claimed.name)?.interval ?? 0;
     this.#claims.add(claimed);
@@ -97,14 +100,19 @@ export class SourceLooks {
         log.entry('info', `the source ${claimed.name} can be fetched again`, { event: 'fetched' });
       this.#tellBroken(contents);
       if (entered === 'new' || this.#unused === undefined) await this.#tellUnused();
+      return entered === 'new';
     } catch (error) {
-      if (signal.aborted) return await renewClaims(database, [claimed], 0);
+      if (signal.aborted) {
+        await renewClaims(database, [claimed], 0);
+        return false;
+      }
       const problem = messageOf(error);
       const message = `cannot fetch the source ${claimed.name}: ${problem}`;
       if (this.#said.news(`source ${claimed.name}`, [problem]).added.length > 0)
         log.entry('warning', message, { event: 'fetch-failed' });
       await enterFetchProblem(database, { claimed, problem, interval });
       this.#settle(claimed.name);
+      return false;
     } finally {
       this.#claims.delete(claimed);
     }

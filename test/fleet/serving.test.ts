@@ -38,6 +38,12 @@ it('applies every workspace once with several processes, and has nothing left of
   expect([counts['in-sync'], processes.map(({ status }) => status)]).toEqual([6, ['alive', 'alive']]);
 });
 
+it('runs what a look at a source has found without waiting for its next look for work', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
+  await fleet.server({ timing: { tick: 600_000, beat: 1000, heartbeat: 30_000 } });
+  await fleet.until(async () => (await fleet.status(addressOf('acme'))) === 'in-sync');
+});
+
 it('runs neither of two projects that overlap, and says which rules no workspace has', async () => {
   const fleet = await testFleet({ projects: ['acme', 'acme/eu', 'beta'], rules: APPLY });
   const project = readFileSync(path.join(fleet.folder.root, 'acme/voxform.yaml'), 'utf8');
