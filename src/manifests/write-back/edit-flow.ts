@@ -31,6 +31,13 @@ export function addToFlow(node: Collection, added: NewPair | NewItem, { source }
     ? `,${source.eol}${source.text.slice(source.lineStart(model.start), model.start)}`
     : ', ';
   if (previous === undefined) return [{ start: model.start, end: model.start, text: text + between }];
+  const lineEnd = source.lineEnd(previous.end);
+  const isCommented = next === undefined && /^[ \t]+#/.test(source.text.slice(previous.end, lineEnd));
+  if (isCommented && between !== ', ') {
+    // The comment is about what stands before it.
+    const comma = { start: previous.end, end: previous.end, text: ',' };
+    return [comma, { start: lineEnd, end: lineEnd, text: between.slice(1) + text }];
+  }
   return [{ start: previous.end, end: previous.end, text: between + text }];
 }
 

@@ -220,6 +220,13 @@ const edited: readonly Case[] = [
     expected: 'a:\n    b: 1 # c\n    x: 2',
   },
   {
+    reason: 'a comment stays behind the pair that it is about when a key is added after it',
+    text: 'a: {\n  b: 1 # why\n}\n',
+    path: ['a', 'x'],
+    value: 2,
+    expected: 'a: {\n  b: 1, # why\n  x: 2\n}\n',
+  },
+  {
     reason: 'a key is added in brackets, in the quotes of its siblings',
     text: 'a: { "b": 1 }\n',
     path: ['a', 'x'],
