@@ -1,0 +1,128 @@
+import { type Document, isAlias, isMap, isScalar, type Scalar } from 'yaml';
+import type { DocumentPath } from '../manifests/finding.ts';
+import { isGlob, parseAddress } from '../manifests/resource.ts';
+import { scalarOffset } from '../manifests/scalar-offset.ts';
+import { isObject, type Json } from '../values/json.ts';
+import { documentsIn, type PlacedNode, placedNodes, rangeIn, readableValue } from './document-at.ts';
+import { literalsIn } from './rule-literals.ts';
+import type { FileRole } from './schema-place.ts';
+import type { TextRange } from './snapshot.ts';
+
+/** A place where an address stands, or a name that means one. */
+export interface PlacedAddress {
+  readonly is: 'declaration' | 'reference' | 'patch' | 'skip' | 'previous-name' | 'rule';
+  /** Undefined in a rule that holds for resources of any kind. */
+  readonly kind: string | undefined;
+  readonly name: string;
+  /** Of the address, or of the name where that stands alone. Quotes are not part of it. */
+  readonly range: TextRange;
+  /** Of the name; undefined where it is not written as it is: with escapes, or as an alias. */
+  readonly nameRange: TextRange | undefined;
+  /** True for an alias: the name stands at its anchor. */
+  readonly isShared: boolean;
+  /** Of a rule: its own name, and whether the text is compared with the name or address of a resource. */
+  readonly rule?: { readonly name: string; readonly isCompared: boolean };
+}
+
+/** Every place of a text, which may be broken, where an address stands. In the order of the text. */
+export function addressPlaces(text: string, role: FileRole): readonly PlacedAddress[] {
+  return documentsIn(text).flatMap((document) => {
+    const value = readableValue(document);
+    return [...placedNodes(document.contents)].flatMap((placed) =>
+      placesOf(placed, { text, role, value, document }),
+    );
+  });
+}
+
+interface Surroundings {
+  readonly text: string;
+  readonly role: FileRole;
+  /** Of the document. */
+  readonly value: Json;
+  readonly document: Document.Parsed;
+}
+
+function placesOf(placed: PlacedNode, around: Surroundings): readonly PlacedAddress[] {
+  const { node, path, at } = placed;
+  const { text, role, value, document } = around;
+  if (path.includes('$literal')) return [];
+  const [first, second, third] = path;
+  const last = path.at(-1);
+  const resolved = isAlias(node) ? node.resolve(document) : node;
+  const isShared = node !== resolved;
+  if (isMap(resolved)) {
+    // What an alias stands for is read where the anchor is; that it is used here too shows nowhere else.
+    const target: unknown = resolved.get('$ref');
+    const parsed = typeof target === 'string' ? parseAddress(target) : undefined;
+    const range = rangeIn(node);
+    return parsed === undefined
+      ? []
+      : [{ is: 'reference', ...parsed, range, nameRange: undefined, isShared }];
+  }
+  if (!isScalar(resolved) || typeof resolved.value !== 'string') return [];
+  const word = resolved.value;
+  const stretch = (part: string): TextRange | undefined =>
+    isShared ? undefined : stretchOf(resolved, text, { part, offset: word.length - part.length });
+  const range = stretch(word) ?? rangeIn(node);
+  const named = (is: PlacedAddress['is'], kind: string): PlacedAddress[] => [
+    { is, kind, name: word, range, nameRange: stretch(word), isShared },
+  ];
+  const asAddress = (is: PlacedAddress['is']): PlacedAddress[] => {
+    const parsed = parseAddress(word);
+    return parsed === undefined ? [] : [{ is, ...parsed, range, nameRange: stretch(parsed.name), isShared }];
+  };
+
+  if (at === 'key') return role === 'project' && isPatches(path) ? asAddress('patch') : [];
+  if (last === '$ref') return asAddress('reference');
+  if (role === 'manifest' && first === 'metadata' && isObject(value) && typeof value.kind === 'string') {
+    if (second === 'name' && path.length === 2) return named('declaration', value.kind);
+    return second === 'previous_names' && path.length === 3 ? named('previous-name', value.kind) : [];
+  }
+  if (role === 'project' && first === 'workspaces' && third === 'skip' && path.length === 4)
+    return isGlob(word) ? [] : asAddress('skip');
+  const isRule = role !== 'manifest' && first === 'policies' && path.length === 3;
+  return isRule && (last === 'deny' || last === 'warn') && node === resolved
+    ? inRule(resolved, path, around)
+    : [];
+}
+
+function isPatches(path: DocumentPath): boolean {
+  return path.length === 3 && path[0] === 'workspaces' && path[2] === 'patches';
+}
+
+/** Where a part of a scalar's value stands in the text; undefined where it is not written as it is. */
+function stretchOf(
+  node: Scalar,
+  text: string,
+  { part, offset }: { readonly part: string; readonly offset: number },
+): TextRange | undefined {
+  const start = scalarOffset(node, text, offset);
+  return start !== undefined && text.startsWith(part, start)
+    ? { start, end: start + part.length }
+    : undefined;
+}
+
+/** In a condition: addresses, and what is compared with the name of a resource. */
+function inRule(node: Scalar, path: DocumentPath, { text, value }: Surroundings): PlacedAddress[] {
+  const rules = isObject(value) && Array.isArray(value.policies) ? value.policies : [];
+  const rule: unknown = rules[Number(path[1])];
+  const { kind, name: ruleName } = isObject(rule) ? rule : {};
+  return literalsIn(String(node.value)).map(({ value: word, offset, comparedWith }): PlacedAddress => {
+    const stretch = (part: string): TextRange | undefined =>
+      offset === undefined
+        ? undefined
+        : stretchOf(node, text, { part, offset: offset + word.length - part.length });
+    const address = parseAddress(word);
+    const { name = word, kind: of } = address ?? { kind: typeof kind === 'string' ? kind : undefined };
+    const isCompared = comparedWith !== undefined || address !== undefined;
+    return {
+      is: 'rule',
+      kind: of,
+      name,
+      range: stretch(word) ?? rangeIn(node),
+      nameRange: stretch(name),
+      isShared: false,
+      rule: { name: String(ruleName), isCompared },
+    };
+  });
+}

@@ -1,0 +1,290 @@
+import path from 'node:path';
+import { kinds } from '../kinds/index.ts';
+import type { DocumentPath } from '../manifests/finding.ts';
+import { flowValue } from '../manifests/write-back/new-value.ts';
+import { type ScalarValue, scalarText } from '../manifests/write-back/scalar-text.ts';
+import { isObject, type Json, type JsonObject } from '../values/json.ts';
+import { valueAt } from '../values/path.ts';
+import {
+  environmentNames,
+  fileNames,
+  type NameChoice,
+  referableNames,
+  secretNames,
+  variableNames,
+} from './form-names.ts';
+import { type FileRole, roleOf, SchemaPlace, specPlace } from './schema-place.ts';
+import type { ProjectSnapshot, TextRange } from './snapshot.ts';
+import { cursorAt, type TextCursor } from './text-cursor.ts';
+
+/** What can be written at a place instead of what stands there. */
+export interface Suggestion {
+  readonly label: string;
+  readonly is: 'field' | 'value' | 'form' | 'reference' | 'file' | 'folder';
+  readonly detail: string;
+  readonly description: string;
+  readonly newText: string;
+  readonly range: TextRange;
+}
+
+interface Completing {
+  readonly snapshot: ProjectSnapshot;
+  /** Relative to the project folder. */
+  readonly file: string;
+  readonly role: FileRole;
+  readonly cursor: TextCursor;
+  readonly place: SchemaPlace;
+}
+
+/** What can follow at an offset of a file, which may be broken there; the best first. Never throws over what is in it. */
+export function suggestionsAt(
+  snapshot: ProjectSnapshot,
+  file: string,
+  offset: number,
+): readonly Suggestion[] {
+  const text = snapshot.textOf(file);
+  const cursor = text === undefined ? undefined : cursorAt(text, offset);
+  if (text === undefined || cursor === undefined) return [];
+  const role = roleOf(file, text);
+  const place = new SchemaPlace(role, cursor.value, cursor.path);
+  const completing = { snapshot, file, role, cursor, place };
+  const keys = cursor.at === 'value' ? [] : keysFor(completing);
+  const values = cursor.at === 'key' ? [] : valuesFor(completing);
+  const found = keys.some(({ is }) => is === 'field') ? [...keys, ...values] : [...values, ...keys];
+  return [...new Map(found.map((each) => [each.label, each])).values()];
+}
+
+function keysFor({ snapshot, cursor, place, role }: Completing): Suggestion[] {
+  const { siblings, range, style, flow, json, hasColon } = cursor;
+  const fields = place.fields.map(({ name, description, takes }) => ({
+    name,
+    description,
+    detail: detailOf(takes),
+    isObject: !name.startsWith('$') && takes.some(isComposite),
+  }));
+  const free = freeKeys(snapshot, role, cursor.path).map(({ name, detail }) => ({
+    name,
+    detail,
+    description: '',
+    isObject: true,
+  }));
+  return [...fields, ...free]
+    .filter(({ name }) => !siblings.has(name))
+    .map(({ name, description, detail, isObject: isComposed }) => ({
+      label: name,
+      is: name.startsWith('$') ? 'form' : 'field',
+      detail,
+      description,
+      newText: `${scalarText(name, { flow: true, json, style })}${hasColon ? '' : isComposed && !flow ? ':' : ': '}`,
+      range,
+    }));
+}
+
+/** Keys that people choose, as far as it is known which they can be. */
+function freeKeys(
+  { declarations }: ProjectSnapshot,
+  role: FileRole,
+  at: DocumentPath,
+): readonly NameChoice[] {
+  if (role === 'project' && at.length === 3 && at[0] === 'workspaces' && at[2] === 'patches') {
+    return declarations.map(({ address, source }) => ({ name: address, detail: source.file }));
+  }
+  if (role !== 'manifest' || at.length !== 2 || at[0] !== 'metadata' || at[1] !== 'labels') return [];
+  const labels = new Set(declarations.flatMap(({ metadata }) => Object.keys(metadata.labels ?? {})));
+  return [...labels].map((name) => ({ name, detail: 'label' }));
+}
+
+function valuesFor(completing: Completing): Suggestion[] {
+  const { cursor, place } = completing;
+  const { range, style, flow, json } = cursor;
+  const named = namesAt(completing);
+  const written = (value: ScalarValue): string => scalarText(value, { flow, json, style });
+  if (named !== undefined) {
+    return named.map(({ name, detail, is }) => ({
+      label: name,
+      is,
+      detail,
+      description: '',
+      newText: written(name),
+      range,
+    }));
+  }
+  const forms = style === 'PLAIN' ? formsFor(completing) : [];
+  const plain = plainValues(completing)
+    .filter((value) => style === 'PLAIN' || typeof value === 'string')
+    .map(
+      (value): Suggestion => ({
+        label: String(value),
+        is: 'value',
+        detail: '',
+        description: describedIn(place.takes, value),
+        newText: written(value),
+        range,
+      }),
+    );
+  return [...plain, ...forms];
+}
+
+type NamedThing = NameChoice & Pick<Suggestion, 'is'>;
+
+/** What can be named at a place where nothing but a name may stand; undefined anywhere else. */
+function namesAt({ snapshot, file, role, cursor, place }: Completing): readonly NamedThing[] | undefined {
+  const as = (is: Suggestion['is'], names: readonly NameChoice[]) => names.map((each) => ({ ...each, is }));
+  const last = cursor.path.at(-1);
+  switch (last) {
+    case '$ref':
+      return as(
+        'reference',
+        referableNames(snapshot, { kind: wantedKind(place.takes), own: ownAddress(cursor) }),
+      );
+    case '$secret':
+      return as('value', secretNames(snapshot));
+    case '$var':
+      return as('value', variableNames(snapshot));
+    case '$env':
+      return as('value', environmentNames(snapshot));
+    case '$file': {
+      const folder = path.join(snapshot.folder, role === 'manifest' ? path.dirname(file) : '');
+      return fileNames(snapshot, { folder, typed: cursor.typed }).map((each) => ({
+        ...each,
+        is: each.name.endsWith('/') ? 'folder' : 'file',
+      }));
+    }
+    default:
+  }
+  if (role === 'project' && cursor.path.length === 1 && last === 'default_workspace') {
+    return as('value', Object.keys(snapshot.project?.workspaces ?? {}).map(plainName));
+  }
+  if (last === 'kind' && cursor.path[0] === 'policies') {
+    return as(
+      'value',
+      [...kinds.values()].map(({ name, description: detail }) => ({ name, detail })),
+    );
+  }
+  if (role !== 'project' || cursor.path[2] !== 'skip' || cursor.path.length !== 4) return undefined;
+  const all = [...kinds.keys()].map((kind) => ({ name: `${kind}/*`, detail: 'all of the kind' }));
+  const each = snapshot.declarations.map(({ address, source }) => ({ name: address, detail: source.file }));
+  return as('reference', [...each, ...all]);
+}
+
+function plainName(name: string): NameChoice {
+  return { name, detail: '' };
+}
+
+/** `Agent` of the pattern `^Agent/.+`. */
+function wantedKind(takes: readonly JsonObject[]): string | undefined {
+  const kinds = takes.map(({ pattern }) => /^\^(\w+)\//.exec(String(pattern))?.[1]);
+  return kinds.find((each) => each !== undefined);
+}
+
+function ownAddress({ value }: TextCursor): string | undefined {
+  if (!isObject(value) || !isObject(value.metadata)) return undefined;
+  return `${String(value.kind)}/${String(value.metadata.name)}`;
+}
+
+/** Longer texts are nothing to choose from a list. */
+const LONGEST_USED = 60;
+/** Of more values than these, only those that stand in several places are listed: the others are names and the like. */
+const MOST_LONE = 8;
+
+/** What the schema lists, what the project has in other places of the same field, and else an example. */
+function plainValues({ snapshot, role, cursor, place }: Completing): readonly ScalarValue[] {
+  const listed = place.takes.flatMap((schema): ScalarValue[] => {
+    if (schema.const !== undefined) return [schema.const as ScalarValue];
+    if (Array.isArray(schema.enum)) return schema.enum as ScalarValue[];
+    if (schema.type === 'boolean') return [true, false];
+    return typesOf(schema).includes('null') ? [null] : [];
+  });
+  const used = role === 'manifest' || role === 'project' ? usedValues(snapshot, role, cursor) : [];
+  const more = used.length > 0 ? used : place.examples.filter(isScalar);
+  return [...new Set([...listed, ...(listed.some((each) => each !== null) ? [] : more)])];
+}
+
+function usedValues(
+  { declarations, project }: ProjectSnapshot,
+  role: FileRole,
+  { value, path: at }: TextCursor,
+): ScalarValue[] {
+  const label = role === 'manifest' && at.length === 3 && at[1] === 'labels' ? String(at[2]) : undefined;
+  if (label !== undefined) {
+    return declarations.flatMap(({ metadata: { labels = {} } }) =>
+      labels[label] === undefined ? [] : [labels[label]],
+    );
+  }
+  const spec = specPlace(role, value, at);
+  if (spec === undefined || spec.path.length === 0) return [];
+  const isItem = typeof spec.path.at(-1) === 'number';
+  const field = spec.path.filter((part) => typeof part === 'string').join('.');
+  const specs = declarations.filter(({ kind }) => kind.name === spec.kind).map(({ home }) => home.value);
+  const unique = kinds.get(spec.kind)?.naturalKey?.({ [field]: 'x' })?.field === field;
+  if (unique) return [];
+  const counts = new Map<ScalarValue, number>();
+  for (const each of [...specs, project?.defaults[spec.kind]]) {
+    const found = valueAt(each, field);
+    for (const one of isItem && Array.isArray(found) ? found : [found]) {
+      if (isScalar(one) && one !== null && !(typeof one === 'string' && one.length > LONGEST_USED))
+        counts.set(one, (counts.get(one) ?? 0) + 1);
+    }
+  }
+  return [...counts]
+    .filter(([, count]) => counts.size <= MOST_LONE || count > 1)
+    .sort(([, a], [, b]) => b - a)
+    .map(([one]) => one);
+}
+
+function isScalar(value: unknown): value is ScalarValue {
+  return value !== undefined && (typeof value !== 'object' || value === null);
+}
+
+function describedIn(takes: readonly JsonObject[], value: ScalarValue): string {
+  return String(takes.find((schema) => schema.const === value)?.description ?? '');
+}
+
+/** Whole value forms that name something of the project; a secret only where no text may stand, a file where the schema has one as an example. */
+function formsFor(completing: Completing): Suggestion[] {
+  const { snapshot, cursor, place, file, role } = completing;
+  const { range, json } = cursor;
+  const forms = place.takes.flatMap(({ properties, description }) => {
+    const [form] = isObject(properties) ? Object.keys(properties) : [];
+    return form?.startsWith('$') ? [{ form, description: String(description ?? '') }] : [];
+  });
+  const takesText = place.takes.some((schema) => typesOf(schema).includes('string'));
+  const examples = place.examples.flatMap((each) => (isObject(each) ? Object.keys(each) : []));
+  const wanted = forms.filter(
+    ({ form }) =>
+      form === '$ref' || form === '$var' || examples.includes(form) || (form === '$secret' && !takesText),
+  );
+  return wanted.flatMap(({ form, description }): Suggestion[] => {
+    const inside = { ...cursor, path: [...cursor.path, form], typed: '' };
+    const within = new SchemaPlace(role, cursor.value, inside.path);
+    const names = namesAt({ snapshot, file, role, cursor: inside, place: within }) ?? [];
+    const of = (argument: string, detail: string, is: Suggestion['is']): Suggestion => ({
+      label: `${form}: ${argument}`,
+      is,
+      detail,
+      description,
+      newText: flowValue({ [form]: argument }, { json }),
+      range,
+    });
+    return names.filter(({ is }) => is !== 'folder').map(({ name, detail, is }) => of(name, detail, is));
+  });
+}
+
+function isComposite({ type, properties }: JsonObject): boolean {
+  const [first = ''] = isObject(properties) ? Object.keys(properties) : [];
+  return (type === 'object' || type === 'array') && !first.startsWith('$');
+}
+
+/** The types of a field in a word each. */
+function detailOf(takes: readonly JsonObject[]): string {
+  const plain = takes.filter(
+    ({ properties }) => !isObject(properties) || !Object.keys(properties)[0]?.startsWith('$'),
+  );
+  const words = plain.flatMap((schema) => (Array.isArray(schema.enum) ? schema.enum : typesOf(schema)));
+  return [...new Set(words.map(String))].join(' | ');
+}
+
+function typesOf({ type }: JsonObject): readonly Json[] {
+  if (Array.isArray(type)) return type;
+  return type === undefined ? [] : [type];
+}

@@ -1,0 +1,141 @@
+import path from 'node:path';
+import { entriesOf } from '../files/input-files.ts';
+import { formsIn } from '../manifests/layers.ts';
+import { isInside } from '../manifests/read-file.ts';
+import { kindOf } from '../manifests/resource.ts';
+import { valueText } from '../output/value-text.ts';
+import { attempt } from '../problems/attempt.ts';
+import { skipping } from '../project/skips.ts';
+import { isObject, type Json } from '../values/json.ts';
+import { toForms } from '../values/value.ts';
+import type { ProjectSnapshot } from './snapshot.ts';
+
+/** Something that can be named at a place, and what it is. */
+export interface NameChoice {
+  readonly name: string;
+  readonly detail: string;
+}
+
+/** Addresses that a `$ref` of this workspace can have; of one kind, where the field takes one only. */
+export function referableNames(
+  snapshot: ProjectSnapshot,
+  { kind, own }: { readonly kind: string | undefined; readonly own: string | undefined },
+): readonly NameChoice[] {
+  const skips = skipping(snapshot.workspace?.skip ?? []);
+  const names = new Map(
+    snapshot.declarations
+      .filter(({ address }) => address !== own && !skips(address))
+      .map(({ address, source }) => [address, `${source.file}:${source.line}`]),
+  );
+  // What no manifest declares, such as a knowledge base, is known where another manifest refers to it.
+  for (const address of usedNames(snapshot).get('$ref') ?? []) {
+    if (!names.has(address) && !snapshot.declarations.some((each) => each.kind.name === kindOf(address)))
+      names.set(address, 'used in this project');
+  }
+  return [...names]
+    .filter(([address]) => kind === undefined || kindOf(address) === kind)
+    .map(([name, detail]) => ({ name, detail }));
+}
+
+/** Variables of the workspace, with what they stand for there. */
+export function variableNames({ workspace }: ProjectSnapshot): readonly NameChoice[] {
+  return Object.entries(workspace?.vars ?? {}).map(([name, value]) => ({
+    name,
+    detail: valueText(toForms(value)),
+  }));
+}
+
+/** Names of secrets that the project uses, and of files in the workspace's folder for them. What they hold is not read. */
+export function secretNames(snapshot: ProjectSnapshot): readonly NameChoice[] {
+  const { secretsDir } = snapshot.workspace ?? {};
+  const files = secretsDir === undefined ? [] : filesIn(secretsDir);
+  const used = usedNames(snapshot).get('$secret') ?? new Set();
+  return [
+    ...[...used].map((name) => ({ name, detail: 'used in this project' })),
+    ...files.filter((name) => !used.has(name)).map((name) => ({ name, detail: 'file in secrets_dir' })),
+  ];
+}
+
+export function environmentNames(snapshot: ProjectSnapshot): readonly NameChoice[] {
+  return [...(usedNames(snapshot).get('$env') ?? [])].map((name) => ({
+    name,
+    detail: 'used in this project',
+  }));
+}
+
+/** Files and folders where the typed path has got to, and the files that other values are read from. */
+export function fileNames(
+  snapshot: ProjectSnapshot,
+  { folder, typed }: { readonly folder: string; readonly typed: string },
+): readonly NameChoice[] {
+  const root = snapshot.folder;
+  const lead = typed.slice(0, typed.lastIndexOf('/') + 1);
+  const within = path.resolve(folder, lead);
+  const entries = isInside(within, root) ? (attempt(() => entriesOf(within)) ?? []) : [];
+  const found = entries
+    .filter(({ name }) => !name.startsWith('.') && name !== 'node_modules' && !/\.ya?ml$/.test(name))
+    .map((entry): NameChoice => {
+      const isFolder = entry.isDirectory();
+      return { name: `${lead}${entry.name}${isFolder ? '/' : ''}`, detail: isFolder ? 'folder' : 'file' };
+    });
+  const used = snapshot.declarations.flatMap(({ home, source }) =>
+    [...formNamesIn(home.value)].flatMap(([form, name]) =>
+      form === '$file' ? [path.resolve(root, path.dirname(source.file), name)] : [],
+    ),
+  );
+  const others = [...new Set(used)].map((file) => path.relative(folder, file).replaceAll(path.sep, '/'));
+  const known = new Set(found.map(({ name }) => name));
+  return [
+    ...found,
+    ...others.filter((name) => !known.has(name)).map((name) => ({ name, detail: 'used in this project' })),
+  ];
+}
+
+function filesIn(folder: string): readonly string[] {
+  const entries = attempt(() => entriesOf(folder)) ?? [];
+  return entries
+    .filter((entry) => !entry.isDirectory() && !entry.name.startsWith('.'))
+    .map(({ name }) => name);
+}
+
+type FormNames = ReadonlyMap<string, ReadonlySet<string>>;
+
+const usedIn = new WeakMap<ProjectSnapshot, FormNames>();
+
+/** By form: the names that manifests and the project file give it. */
+function usedNames(snapshot: ProjectSnapshot): FormNames {
+  const known = usedIn.get(snapshot);
+  if (known !== undefined) return known;
+  const names = new Map<string, Set<string>>();
+  const add = (form: string, name: string): void => {
+    names.set(form, (names.get(form) ?? new Set()).add(name));
+  };
+  const { defaults = {}, workspaces = {} } = snapshot.project ?? {};
+  const settings = Object.values(workspaces).map(
+    ({ patches, vars }): Json => [patches, Object.values(vars).map(toForms)],
+  );
+  for (const value of [...snapshot.declarations.map(({ home }) => home.value), defaults, settings]) {
+    for (const [form, name] of formNamesIn(value)) add(form, name);
+  }
+  for (const { apiKey } of Object.values(workspaces)) {
+    if (apiKey.name !== '' && apiKey.name !== 'VOXFORM_API_KEY') add('$secret', apiKey.name);
+  }
+  usedIn.set(snapshot, names);
+  return names;
+}
+
+const inValue = new WeakMap<object, readonly (readonly [form: string, name: string])[]>();
+
+/** The same manifest is asked at each key that is pressed in another one. */
+function formNamesIn(value: Json): readonly (readonly [form: string, name: string])[] {
+  if (!isObject(value) && !Array.isArray(value)) return [];
+  const known = inValue.get(value);
+  if (known !== undefined) return known;
+  const found = [...formsIn(value)].flatMap(({ form }) =>
+    Object.entries(form).flatMap(([key, name]) =>
+      key.startsWith('$') && typeof name === 'string' ? [[key, name] as const] : [],
+    ),
+  );
+  inValue.set(value, found);
+  return found;
+}

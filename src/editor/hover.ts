@@ -1,0 +1,211 @@
+import path from 'node:path';
+import { isScalar } from 'yaml';
+import { kinds, lookups } from '../kinds/index.ts';
+import { sourceText } from '../manifests/declaration.ts';
+import { type DocumentPath, follow } from '../manifests/finding.ts';
+import { isForm } from '../manifests/layers.ts';
+import { escapeControls } from '../output/escape-controls.ts';
+import { explain } from '../output/explain/explanation.ts';
+import { ANY_KEY, type Topic, topicsOf } from '../output/explain/topics.ts';
+import { fenced } from '../output/markdown-text.ts';
+import { valueText } from '../output/value-text.ts';
+import { isObject, type Json, jsonEqual } from '../values/json.ts';
+import { lazily } from '../values/lazily.ts';
+import { isSpecial, Join, mapSpecials, Reference, Secret, toForms, type Value } from '../values/value.ts';
+import { documentAround, documentsIn, placedNodes, rangeIn, readableValue } from './document-at.ts';
+import { addressAt } from './find-references.ts';
+import { type FileRole, roleOf, SchemaPlace, specPlace } from './schema-place.ts';
+import type { ProjectSnapshot, TextRange } from './snapshot.ts';
+
+/** What there is to know of a place of a file. */
+export interface HoverText {
+  readonly range: TextRange;
+  /** Markdown, a paragraph each. No secret's value is in it. */
+  readonly paragraphs: readonly string[];
+}
+
+/** Undefined where nothing is known. Never throws over what is in the file. */
+export function hoverAt(snapshot: ProjectSnapshot, file: string, offset: number): HoverText | undefined {
+  const text = snapshot.textOf(file);
+  if (text === undefined) return undefined;
+  const { start, text: whole } = documentAround(text, offset);
+  const document = documentsIn(whole).at(-1);
+  const found = [...placedNodes(document?.contents)].find(({ node }) => {
+    const range = rangeIn(node);
+    return range.start <= offset - start && offset - start < Math.max(range.end, range.start + 1);
+  });
+  if (found === undefined || !isScalar(found.node)) return undefined;
+  const at = found.at === 'key' ? [...found.path, String(found.node.value)] : found.path;
+  const subject = { snapshot, file, role: roleOf(file, text), value: readableValue(document), path: at };
+  const paragraphs = [...ofAddress(snapshot, file, offset), ...ofForm(subject), ...ofField(subject)];
+  const range = rangeIn(found.node);
+  return paragraphs.length === 0
+    ? undefined
+    : { range: { start: start + range.start, end: start + range.end }, paragraphs };
+}
+
+/** Where the resource is declared that an address at the place names. */
+function ofAddress(snapshot: ProjectSnapshot, file: string, offset: number): string[] {
+  const place = addressAt(snapshot, file, offset);
+  const found = snapshot.declarations.find(({ address }) => address === `${place?.kind}/${place?.name}`);
+  return found === undefined || place?.is === 'declaration'
+    ? []
+    : [`\`${found.address}\`: ${sourceText(found.source)}`];
+}
+
+interface HoverSubject {
+  readonly snapshot: ProjectSnapshot;
+  readonly file: string;
+  readonly role: FileRole;
+  /** What the document says. */
+  readonly value: Json;
+  readonly path: DocumentPath;
+}
+
+const topics = lazily((): { readonly all: readonly Topic[]; readonly byPath: ReadonlyMap<string, Topic> } => {
+  const all = topicsOf(kinds.values(), lookups.values());
+  return { all, byPath: new Map(all.map((topic) => [topic.path, topic])) };
+});
+
+/** The path as far as the first value form, and behind that without the places of items. */
+function fieldPath(path: DocumentPath): string[] {
+  const form = path.findIndex((part) => typeof part === 'string' && part.startsWith('$'));
+  return path.slice(0, form === -1 ? undefined : form).filter((part) => typeof part === 'string');
+}
+
+function topicFor({ role, value, path: at }: HoverSubject): Topic | undefined {
+  const spec = specPlace(role, value, at);
+  const { byPath } = topics();
+  const [root, inside] =
+    spec !== undefined
+      ? [spec.kind, spec.path]
+      : role === 'project'
+        ? ['project', at]
+        : at[0] === 'metadata'
+          ? ['metadata', at.slice(1)]
+          : ['', at];
+  let topic = byPath.get(root);
+  for (const part of fieldPath(inside)) {
+    if (topic === undefined) return undefined;
+    const next = byPath.get(`${topic.path}.${part}`) ?? byPath.get(`${topic.path}.${ANY_KEY}`);
+    // What lies in a value of a free form is told of with the whole of it.
+    if (next === undefined) return isObject(topic.schema.properties) ? undefined : topic;
+    topic = next;
+  }
+  return topic;
+}
+
+function ofField(subject: HoverSubject): string[] {
+  const topic = subject.role === 'fleet' || subject.role === 'policies' ? undefined : topicFor(subject);
+  if (topic === undefined) return described(subject);
+  const { path: name, type, required, description, limits, treatment } = explain(topic, topics().all);
+  const head = `\`${name}\`: ${required ? `${type}, required` : type}`;
+  const more = [...limits.map((limit) => `Limits: ${limit}.`), ...treatment].join(' ');
+  return [head, description, more, ...asApplied(subject)].filter((each) => each !== '');
+}
+
+/** By the schema of the file, for what `explain` has no topic of. */
+function described({ role, value, path: at }: HoverSubject): string[] {
+  const name = fieldPath(at).at(-1);
+  const holder = new SchemaPlace(role, value, at.slice(0, -1));
+  const field = holder.fields.find((each) => each.name === name);
+  return field === undefined || field.description === '' || name === undefined
+    ? []
+    : [`\`${name}\``, field.description];
+}
+
+/** What the workspace makes of a field, where the file says something else. */
+function asApplied({ snapshot, role, value, path: at }: HoverSubject): string[] {
+  const spec = specPlace(role, value, at);
+  const address = ownAddress(value);
+  if (role !== 'manifest' || spec === undefined || address === undefined || snapshot.workspace === undefined)
+    return [];
+  const resource = snapshot.resources.find((each) => each.address === address);
+  if (resource === undefined) return [];
+  const field = fieldPath(spec.path);
+  const applied = follow(resource.spec, field);
+  const written = follow(isObject(value) ? value.spec : undefined, field);
+  if (applied.depth < field.length || isComposite(applied.value) || isForm(written.value)) return [];
+  if (jsonEqual(applied.value, written.value)) return [];
+  return [`In ${snapshot.workspace.name}: ${shown(applied.value as Value)}`];
+}
+
+function isComposite(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !isSpecial(value);
+}
+
+function ownAddress(value: Json): string | undefined {
+  if (!isObject(value) || !isObject(value.metadata)) return undefined;
+  return `${String(value.kind)}/${String(value.metadata.name)}`;
+}
+
+/** What the value form around the place comes to. */
+function ofForm(subject: HoverSubject): string[] {
+  const { snapshot, file, role, value, path: at } = subject;
+  const last = at.findLastIndex((part) => typeof part === 'string' && Object.hasOwn(FORMS, part));
+  if (last === -1) return [];
+  const name = String(at[last]);
+  const form = follow(value, at.slice(0, last)).value;
+  const argument = isForm(form) ? form[name] : undefined;
+  const text = FORMS[name]?.({ snapshot, file, role, value, path: at.slice(0, last), argument });
+  return text === undefined ? [] : [text];
+}
+
+interface FormSubject extends HoverSubject {
+  readonly argument: unknown;
+}
+
+const FORMS: Readonly<Record<string, (subject: FormSubject) => string | undefined>> = {
+  $var: ({ snapshot, argument }) => {
+    const { project, workspace } = snapshot;
+    const all = Object.values(project?.workspaces ?? {}).sort(
+      (a, b) => Number(b.name === workspace?.name) - Number(a.name === workspace?.name),
+    );
+    const lines = all.flatMap(({ name, vars }) =>
+      typeof argument === 'string' && Object.hasOwn(vars, argument)
+        ? [`In ${name}: ${shown(vars[argument] as Value)}`]
+        : [],
+    );
+    return lines.length === 0 ? undefined : lines.join('\n\n');
+  },
+  $file: ({ snapshot, file, role, argument }) => {
+    if (typeof argument !== 'string') return undefined;
+    const text = snapshot.textOf(path.join(role === 'manifest' ? path.dirname(file) : '', argument));
+    return text === undefined ? undefined : block(text);
+  },
+  $join: ({ snapshot, role, value, path: at }) => {
+    const spec = specPlace(role, value, at);
+    const address = role === 'project' ? String(at[3]) : ownAddress(value);
+    const resource = snapshot.resources.find((each) => each.address === address);
+    if (spec === undefined || resource === undefined || at[0] === 'defaults') return undefined;
+    const { depth, value: joined } = follow(resource.spec, spec.path);
+    return depth === spec.path.length
+      ? `In ${snapshot.workspace?.name}: ${shown(joined as Value)}`
+      : undefined;
+  },
+  $secret: ({ argument }) => `The secret ${String(argument)}. Its value is never shown.`,
+};
+
+/** Lines of a text that are shown. */
+const MOST_LINES = 12;
+
+/** A value in Markdown, without secrets. */
+function shown(value: Value): string {
+  if (value instanceof Join) {
+    const text = mapSpecials(value, (special) => {
+      if (special instanceof Secret) return '(secret)';
+      return special instanceof Reference ? `(id of ${special.address})` : `(${special.name})`;
+    });
+    return typeof text === 'string' ? shown(text) : valueText(toForms(value));
+  }
+  if (typeof value === 'string' && value.includes('\n')) return `\n\n${block(value)}`;
+  const line = valueText(toForms(value));
+  return line.includes('`') ? `\`\` ${line} \`\`` : `\`${line}\``;
+}
+
+function block(text: string): string {
+  const lines = text.split(/\r?\n/);
+  const left = lines.length - MOST_LINES;
+  const more = left > 0 ? [`… ${left} more lines`] : [];
+  return fenced('', [...lines.slice(0, MOST_LINES), ...more].map(escapeControls));
+}

@@ -1,0 +1,194 @@
+import path from 'node:path';
+import { FLEET_FILE } from '../fleet/fleet-file.ts';
+import { fleetJsonSchema } from '../fleet/fleet-schema.ts';
+import { kinds } from '../kinds/index.ts';
+import { metadataSchema } from '../manifests/envelope.ts';
+import { type DocumentPath, follow } from '../manifests/finding.ts';
+import {
+  allManifestsJsonSchema,
+  manifestJsonSchema,
+  plainSchema,
+} from '../manifests/manifest-json-schema.ts';
+import { parseAddress } from '../manifests/resource.ts';
+import { PROJECT_FILES } from '../project/find-project.ts';
+import { policyFileSchema } from '../project/policy-schema.ts';
+import { projectJsonSchema } from '../project/project-json-schema.ts';
+import { isObject, type Json, type JsonObject } from '../values/json.ts';
+import { lazily } from '../values/lazily.ts';
+
+/** What a file is to voxform. */
+export type FileRole = 'manifest' | 'project' | 'fleet' | 'policies';
+
+export function roleOf(file: string, text: string): FileRole {
+  const name = path.basename(file);
+  if (PROJECT_FILES.includes(name)) return 'project';
+  if (name === FLEET_FILE) return 'fleet';
+  return /^policies[ \t]*:/m.test(text) && !/^(?:apiVersion|kind)[ \t]*:/m.test(text)
+    ? 'policies'
+    : 'manifest';
+}
+
+/** The kind whose spec a path lies in, and the path inside it. */
+export interface SpecPlace {
+  readonly kind: string;
+  readonly path: DocumentPath;
+}
+
+/** Undefined outside of specs, and in those of no known kind. */
+export function specPlace(role: FileRole, value: Json, at: DocumentPath): SpecPlace | undefined {
+  const [first, second, third, fourth, ...rest] = at;
+  const place = (kind: unknown, inside: DocumentPath): SpecPlace | undefined =>
+    typeof kind === 'string' && kinds.has(kind) ? { kind, path: inside } : undefined;
+  if (role === 'manifest' && first === 'spec') return place(isObject(value) && value.kind, at.slice(1));
+  if (role !== 'project') return undefined;
+  if (first === 'defaults' && at.length > 1) return place(second, at.slice(2));
+  if (first !== 'workspaces' || third !== 'patches' || typeof fourth !== 'string') return undefined;
+  return place(parseAddress(fourth)?.kind, rest);
+}
+
+/** A field that an object may have. */
+export interface SchemaField {
+  readonly name: string;
+  readonly description: string;
+  /** What it takes, alternatives apart. */
+  readonly takes: readonly JsonObject[];
+}
+
+/** What may stand at a place of a file, by the JSON Schema of the file. */
+export class SchemaPlace {
+  readonly #root: JsonObject;
+  readonly #path: DocumentPath;
+  readonly #value: Json;
+
+  constructor(role: FileRole, value: Json, at: DocumentPath) {
+    const spec = specPlace(role, value, at);
+    this.#root = spec === undefined ? schemaOf(role, value) : projectSchema();
+    this.#path = spec === undefined ? at : ['defaults', spec.kind, ...spec.path];
+    // What is written is looked at along the way: one key of an object says what the others may be.
+    this.#value =
+      spec === undefined ? value : within(value, at.slice(0, at.length - spec.path.length), this.#path);
+  }
+
+  /** What the value may be, alternatives apart. */
+  get takes(): readonly JsonObject[] {
+    return this.#found.flatMap((schema) => this.#alternatives(schema));
+  }
+
+  /** Values that the schema gives as examples. */
+  get examples(): readonly Json[] {
+    const all = [...this.#found, ...this.takes];
+    return all.flatMap((schema) =>
+      isObject(schema) && Array.isArray(schema.examples) ? schema.examples : [],
+    );
+  }
+
+  /** Fields of the object, by name; those of a value form too. */
+  get fields(): readonly SchemaField[] {
+    const found = new Map<string, SchemaField>();
+    const { depth, value } = follow(this.#value, this.#path);
+    for (const { properties } of narrowed(this.takes, depth === this.#path.length ? value : undefined)) {
+      if (!isObject(properties)) continue;
+      const form = Object.keys(properties).find((key) => key.startsWith('$'));
+      const isForm = form !== undefined && isObject(value) && Object.hasOwn(value, form);
+      for (const [name, schema] of Object.entries(properties as JsonObject)) {
+        // What may stand beside the key of a value form is none without that.
+        if (form !== undefined && form !== name && !isForm) continue;
+        const takes = this.#alternatives(schema);
+        const description = String((isObject(schema) && schema.description) || takes[0]?.description || '');
+        if (!found.has(name)) found.set(name, { name, description, takes });
+      }
+    }
+    return [...found.values()];
+  }
+
+  /** The schemas at the path, as they stand. */
+  get #found(): readonly Json[] {
+    let schemas: readonly Json[] = [this.#root];
+    for (const [depth, part] of this.#path.entries()) {
+      const all = schemas.flatMap((schema) => this.#alternatives(schema));
+      const here = narrowed(all, follow(this.#value, this.#path.slice(0, depth)).value);
+      schemas = here.flatMap((schema) => inside(schema, part) ?? []);
+    }
+    return schemas;
+  }
+
+  #alternatives(schema: Json | undefined): JsonObject[] {
+    if (!isObject(schema)) return [];
+    const { $ref, anyOf, oneOf } = schema as JsonObject;
+    if (typeof $ref === 'string') {
+      const { value } = follow(this.#root, $ref.slice(2).split('/'));
+      return this.#alternatives(value as Json);
+    }
+    const inner = anyOf ?? oneOf;
+    if (!Array.isArray(inner)) return [schema as JsonObject];
+    return inner.flatMap((each: Json) => this.#alternatives(each));
+  }
+}
+
+function inside(schema: JsonObject, part: string | number): Json | undefined {
+  if (typeof part === 'number') return schema.items;
+  const { properties, additionalProperties } = schema;
+  return isObject(properties) && Object.hasOwn(properties, part)
+    ? (properties[part] as Json)
+    : additionalProperties;
+}
+
+/** The alternatives that what is written leaves: a value form has its keys, and `backend: git` those of git. */
+function narrowed(schemas: readonly JsonObject[], written: unknown): readonly JsonObject[] {
+  if (!isObject(written)) return schemas;
+  const keys = Object.keys(written);
+  const left = schemas.filter(({ properties }) => {
+    if (!isObject(properties)) return true;
+    const form = Object.keys(properties).find((key) => key.startsWith('$'));
+    if (form !== undefined)
+      return keys.every((key) => Object.hasOwn(properties, key) || written[key] === null);
+    if (keys.some((key) => key.startsWith('$') && written[key] !== null)) return false;
+    return keys.every((key) => {
+      const only = isObject(properties[key]) ? properties[key].const : undefined;
+      return only === undefined || written[key] === null || only === written[key];
+    });
+  });
+  return left.length > 0 ? left : schemas;
+}
+
+/** The part of a value at one path, at another one. */
+function within(value: Json, from: DocumentPath, to: DocumentPath): Json {
+  const { depth, value: part } = follow(value, from);
+  const found = depth === from.length ? (part as Json) : null;
+  return to.slice(0, 2).reduceRight<Json>((inner, key) => ({ [key]: inner }), found);
+}
+
+const projectSchema = lazily(() => projectJsonSchema(kinds.values()));
+const fleetSchema = lazily(fleetJsonSchema);
+const policiesSchema = lazily(() => plainSchema(policyFileSchema()));
+const anyManifest = lazily((): JsonObject => {
+  const schema = allManifestsJsonSchema(kinds.values());
+  return {
+    ...schema,
+    properties: { ...(schema.properties as JsonObject), metadata: plainSchema(metadataSchema) },
+  };
+});
+const ofKinds = new Map<string, JsonObject>();
+
+function schemaOf(role: FileRole, value: Json): JsonObject {
+  switch (role) {
+    case 'project':
+      return projectSchema();
+    case 'fleet':
+      return fleetSchema();
+    case 'policies':
+      return policiesSchema();
+    case 'manifest':
+      return manifestSchemaOf(isObject(value) ? value.kind : undefined);
+    default:
+      return role satisfies never;
+  }
+}
+
+function manifestSchemaOf(name: unknown): JsonObject {
+  const kind = typeof name === 'string' ? kinds.get(name) : undefined;
+  if (kind === undefined) return anyManifest();
+  const known = ofKinds.get(kind.name) ?? { ...manifestJsonSchema(kind) };
+  ofKinds.set(kind.name, known);
+  return known;
+}

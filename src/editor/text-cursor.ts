@@ -1,0 +1,95 @@
+import { isScalar } from 'yaml';
+import { type DocumentPath, follow } from '../manifests/finding.ts';
+import { isObject, type Json } from '../values/json.ts';
+import { documentAround, documentsIn, placedNodes, rangeIn, readableValue } from './document-at.ts';
+import type { TextRange } from './snapshot.ts';
+
+/** What is being typed at a place of a text, which may be broken YAML. */
+export interface TextCursor {
+  /** Of the value; for a key, that of its object. */
+  readonly path: DocumentPath;
+  /** `either` for what stands alone under its key: it may become the first key of an object. */
+  readonly at: 'key' | 'value' | 'either';
+  /** What takes the place of this is completed: the whole key or value, quotes included. */
+  readonly range: TextRange;
+  /** The text of the range up to the cursor, without its quote. */
+  readonly typed: string;
+  readonly style: 'PLAIN' | 'QUOTE_DOUBLE' | 'QUOTE_SINGLE';
+  readonly flow: boolean;
+  /** True where the text is JSON, so that everything is written as JSON writes it. */
+  readonly json: boolean;
+  /** True where the colon stands there already. */
+  readonly hasColon: boolean;
+  /** What the document says, as far as it can be read. */
+  readonly value: Json;
+  /** Keys that the object has besides the one that is typed. */
+  readonly siblings: ReadonlySet<string>;
+}
+
+/** What stands at the cursor once a letter is typed there: a text that ends in it tells its place whatever follows. */
+const LETTER = 'x';
+
+/** Undefined inside of comments, blocks of text and whatever else takes no words of ours. */
+export function cursorAt(text: string, offset: number): TextCursor | undefined {
+  const { start, text: whole } = documentAround(text, offset);
+  const here = offset - start;
+  const before = documentsIn(whole.slice(0, here) + LETTER).at(-1);
+  const found = [...placedNodes(before?.contents)].findLast(({ node }) => {
+    const range = rangeIn(node);
+    return range.start <= here && here < range.end;
+  });
+  if (found === undefined || !isScalar(found.node)) return undefined;
+  const { node, path, at, key, flow } = found;
+  const style = node.type ?? 'PLAIN';
+  if (style !== 'PLAIN' && style !== 'QUOTE_DOUBLE' && style !== 'QUOTE_SINGLE') return undefined;
+  const from = rangeIn(node).start;
+  const token = whole.slice(from, here);
+  if (token.includes('\n')) return undefined;
+
+  const rest = restOf(whole.slice(here), style, { flow, isEmpty: token === '' });
+  const value = readableValue(documentsIn(whole).at(-1));
+  const isAlone =
+    !flow && style === 'PLAIN' && (key === undefined || whole.slice(rangeIn(key).end, from).includes('\n'));
+  const siblings = new Set([...keysAt(readableValue(before), path), ...keysAt(value, path)]);
+  siblings.delete(unquoted(token + rest));
+  siblings.delete(unquoted(token + LETTER));
+  return {
+    path,
+    at: at === 'value' && isAlone ? 'either' : at,
+    range: { start: start + from, end: start + here + rest.length },
+    typed: style === 'PLAIN' ? token : token.slice(1),
+    style,
+    flow,
+    json: /^\s*[{[]/.test(whole),
+    hasColon: /^[ \t]*:/.test(whole.slice(here + rest.length)),
+    value,
+    siblings,
+  };
+}
+
+const QUOTED: Readonly<Record<string, RegExp>> = {
+  QUOTE_DOUBLE: /^(?:[^"\\\r\n]|\\.)*"/,
+  QUOTE_SINGLE: /^(?:[^'\r\n]|'')*'/,
+};
+const PLAIN = /^(?:(?!:(?:\s|$)|\s#)[^\r\n])*/;
+const PLAIN_IN_BRACKETS = /^(?:(?!:(?:[\s,[\]{}]|$)|\s#)[^\r\n,[\]{}])*/;
+
+/** What of the line belongs to the word at its beginning. */
+function restOf(
+  line: string,
+  style: TextCursor['style'],
+  { flow, isEmpty }: { readonly flow: boolean; readonly isEmpty: boolean },
+): string {
+  if (style !== 'PLAIN') return QUOTED[style]?.exec(line)?.[0] ?? '';
+  if (/^\s/.test(line) || (isEmpty && /^[{["'&*!|>#-]/.test(line))) return '';
+  return ((flow ? PLAIN_IN_BRACKETS : PLAIN).exec(line)?.[0] ?? '').trimEnd();
+}
+
+function keysAt(value: Json, path: DocumentPath): readonly string[] {
+  const found = follow(value, path);
+  return found.depth === path.length && isObject(found.value) ? Object.keys(found.value) : [];
+}
+
+function unquoted(token: string): string {
+  return token.replace(/^["']/, '').replace(/["']$/, '');
+}

@@ -1,0 +1,379 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Suggestion, suggestionsAt } from '../../src/editor/completion.ts';
+import { addressAt } from '../../src/editor/find-references.ts';
+import { hoverAt } from '../../src/editor/hover.ts';
+import { spliced } from '../../src/manifests/write-back/text-source.ts';
+import { PLAIN_PROJECT, TemporaryProject } from '../project/temporary-project.ts';
+import { openSnapshot } from './open-snapshot.ts';
+
+/** Where the cursor stands. */
+const CURSOR = '‸';
+/** At the end of a list of suggestions: others may follow. */
+const MORE = '…';
+
+const PROJECT = `${PLAIN_PROJECT}    vars: { company: Acme, hooks: https://hooks.example.com }
+    skip: [Agent/away]
+  other:
+    base_url: https://platform.example.com
+    workspace_id: 01JOTHER
+defaults: { Agent: { llm_config: { model: gpt-4o } } }
+`;
+
+const MANIFESTS = `apiVersion: voxform/v1
+kind: Agent
+metadata: { name: day, labels: { team: front } }
+spec:
+  llm_config:
+    provider: azure
+    api_key: { $secret: MODEL_KEY }
+    knowledge_base_ids: [{ $ref: KnowledgeBase/Opening hours }]
+  prompt_config:
+    prompt: { $file: ../prompts/day.md }
+---
+apiVersion: voxform/v1
+kind: Agent
+metadata: { name: away }
+spec: { name: Away }
+`;
+
+const FILES = {
+  'voxform.yaml': PROJECT,
+  'manifests/a.yaml': MANIFESTS,
+  'prompts/day.md': 'Be nice.\n',
+  'prompts/shared/style.md': 'Be short.\n',
+};
+
+/** What is suggested at the cursor of a text, which stands for a file of a small project. */
+async function suggested(text: string, file = 'manifests/new.yaml'): Promise<readonly Suggestion[]> {
+  using project = new TemporaryProject(FILES);
+  const offset = text.indexOf(CURSOR);
+  const texts = { [file]: text.replace(CURSOR, '') };
+  return suggestionsAt(await openSnapshot(project.root, { texts, workspace: 'test' }), file, offset);
+}
+
+const number = (spec: string): string =>
+  `apiVersion: voxform/v1\nkind: PhoneNumber\nmetadata: { name: n }\nspec:\n${spec}`;
+
+describe('completion', () => {
+  it.each<[reason: string, text: string, labels: readonly string[], file?: string]>([
+    ['an empty manifest has its keys', '‸', ['apiVersion', 'kind', 'metadata', 'spec']],
+    ['the kinds', 'kind: ‸', ['Agent', 'PhoneNumber', 'Webhook', 'WorkspaceUser']],
+    [
+      'fields of the kind',
+      'kind: PhoneNumber\nspec:\n  ‸',
+      ['number', 'nickname', 'inbound_agent_id', 'outbound_agent_id'],
+    ],
+    [
+      'fields that are not there yet',
+      number('  number: "+1"\n  ‸\n  nickname: x\n'),
+      ['inbound_agent_id', 'outbound_agent_id'],
+    ],
+    [
+      'in brackets',
+      'kind: PhoneNumber\nspec: { number: "+1", ‸',
+      ['nickname', 'inbound_agent_id', 'outbound_agent_id'],
+    ],
+    [
+      'the word that is typed may become another one',
+      number('  number‸: "+1"\n  nickname: x\n'),
+      ['number', 'inbound_agent_id', 'outbound_agent_id'],
+    ],
+    [
+      'addresses of the kind that the field refers to',
+      number('  inbound_agent_id: { $ref: ‸ }'),
+      ['Agent/day'],
+    ],
+    ['in quotes', number('  inbound_agent_id: { $ref: "Ag‸" }'), ['Agent/day']],
+    [
+      'whole references',
+      number('  inbound_agent_id: ‸'),
+      ['null', '$ref: Agent/day', '$var: company', '$var: hooks'],
+    ],
+    [
+      'what no manifest declares, where another one refers to it',
+      'kind: Agent\nspec:\n  llm_config:\n    knowledge_base_ids:\n      - $ref: ‸',
+      ['KnowledgeBase/Opening hours'],
+    ],
+    ['secrets', 'kind: Agent\nspec: { llm_config: { api_key: { $secret: ‸', ['MODEL_KEY', 'PLATFORM_KEY']],
+    ['variables', 'kind: Agent\nspec:\n  name: { $var: ‸ }', ['company', 'hooks']],
+    [
+      'files and folders',
+      'kind: Agent\nspec:\n  prompt_config:\n    prompt: { $file: ../prompts/‸ }',
+      ['../prompts/day.md', '../prompts/shared/'],
+    ],
+    [
+      'enumerations',
+      'kind: WorkspaceUser\nspec:\n  role: ‸',
+      ['owner', 'admin', 'developer', 'member', '$var: company', '$var: hooks'],
+    ],
+    [
+      'values that the project has in the field',
+      'kind: Agent\nspec:\n  llm_config:\n    provider: ‸',
+      ['azure', '$var: company', '$var: hooks'],
+    ],
+    [
+      'true and false',
+      'kind: Webhook\nspec:\n  check_https: ‸',
+      ['true', 'false', '$var: company', '$var: hooks'],
+    ],
+    ['labels of the project', 'kind: Agent\nmetadata:\n  labels: { team: ‸ }', ['front']],
+    [
+      'JSON',
+      '{"kind": "PhoneNumber", "spec": {"inbound_agent_id": {"$ref": "‸"}}}',
+      ['Agent/day'],
+      'manifests/new.json',
+    ],
+    [
+      'settings of a workspace',
+      'version: 1\nworkspaces:\n  test:\n    sk‸',
+      ['skip', 'vars', MORE],
+      'voxform.yaml',
+    ],
+    ['workspaces', 'version: 1\ndefault_workspace: ‸', ['test', 'other'], 'voxform.yaml'],
+    [
+      'addresses to patch',
+      'version: 1\nworkspaces:\n  test:\n    patches:\n      ‸',
+      ['Agent/day', 'Agent/away'],
+      'voxform.yaml',
+    ],
+    [
+      'fields in a patch',
+      'version: 1\nworkspaces: { test: { patches: { Agent/day: { stt_config: { ‸',
+      ['provider', 'model', '$var', MORE],
+      'voxform.yaml',
+    ],
+    [
+      'addresses to skip',
+      'version: 1\nworkspaces:\n  test:\n    skip: [‸]',
+      ['Agent/day', 'Agent/away', 'Agent/*', MORE],
+      'voxform.yaml',
+    ],
+    [
+      'settings of the chosen backend',
+      'version: 1\nstate: { backend: git, ‸ }',
+      ['remote', 'ref'],
+      'voxform.yaml',
+    ],
+    [
+      'the file of a fleet',
+      'version: 1\nworkspaces:\n  "*": { mode: ‸',
+      ['report', 'apply', 'approve'],
+      'fleet.yaml',
+    ],
+    ['a file of policies', 'policies:\n  - name: a\n    on: ‸', ['manifest', 'plan'], 'policies.yaml'],
+  ])('%s', async (_, text, labels, file) => {
+    const found = (await suggested(text, file)).map(({ label }) => label);
+    const isWhole = labels.at(-1) !== MORE;
+    if (isWhole) expect(found).toEqual(labels);
+    else expect(found).toEqual(expect.arrayContaining(labels.slice(0, -1)));
+  });
+
+  it.each([
+    ['a comment', 'kind: Agent\n# ki‸'],
+    ['a block of text', 'kind: Agent\nspec:\n  name: |\n    Ag‸'],
+    ['a text over several lines', 'kind: Agent\nspec:\n  name: "a\n    b‸"'],
+    [
+      'a resource that the workspace skips is not referred to',
+      number('  inbound_agent_id: { $ref: Agent/aw‸ }').replace('day', ''),
+    ],
+  ])('has nothing to say of %s', async (_, text) => {
+    expect((await suggested(text)).filter(({ label }) => label !== 'Agent/day')).toEqual([]);
+  });
+
+  it.each([
+    [
+      'block',
+      number('  inbound_agent_id: Ag‸ # who answers\n'),
+      '$ref: Agent/day',
+      '  inbound_agent_id: { $ref: Agent/day } # who answers\n',
+    ],
+    [
+      'the middle of a word',
+      number('  inbound_agent_id: { $ref: Agent/d‸own }\n'),
+      'Agent/day',
+      '{ $ref: Agent/day }',
+    ],
+    ['quotes', number("  inbound_agent_id: { $ref: 'Agent/d‸own' }\n"), 'Agent/day', "{ $ref: 'Agent/day' }"],
+    [
+      'quotes that are open',
+      number('  inbound_agent_id: { $ref: "Agent/‸\n'),
+      'Agent/day',
+      '{ $ref: "Agent/day"',
+    ],
+    ['a key with its colon', number('  inb‸: x\n'), 'inbound_agent_id', '  inbound_agent_id: x\n'],
+    [
+      'a key without',
+      number('  inb‸\n  nickname: x\n'),
+      'inbound_agent_id',
+      '  inbound_agent_id: \n  nickname: x\n',
+    ],
+    [
+      'CRLF',
+      number('  inb‸\r\n  nickname: x\r\n'),
+      'inbound_agent_id',
+      '  inbound_agent_id: \r\n  nickname: x\r\n',
+    ],
+    [
+      'characters of two units',
+      number('  nickname: 🦜 é\n  inb‸\n'),
+      'inbound_agent_id',
+      '🦜 é\n  inbound_agent_id: \n',
+    ],
+    [
+      'a name with blanks',
+      'kind: Agent\nspec: { llm_config: { knowledge_base_ids: [{ $ref: KnowledgeBase/Op‸ening }] } }',
+      'KnowledgeBase/Opening hours',
+      '[{ $ref: KnowledgeBase/Opening hours }]',
+    ],
+    [
+      'JSON',
+      '{"kind": "PhoneNumber", "spec": {"inbound_agent_id": ‸}}',
+      '$ref: Agent/day',
+      '{"inbound_agent_id": {"$ref": "Agent/day"}}',
+    ],
+    [
+      'a second document',
+      `${number('  nickname: { broken\n')}---\n${number('  inb‸')}`,
+      'inbound_agent_id',
+      'spec:\n  inbound_agent_id: ',
+    ],
+  ])('writes into %s', async (_, text, label, expected) => {
+    const chosen = (await suggested(text)).find((each) => each.label === label);
+    if (chosen === undefined) throw new Error(`${label} is not suggested`);
+    const edited = spliced(text.replace(CURSOR, ''), [{ ...chosen.range, text: chosen.newText }]);
+    expect(edited).toContain(expected);
+  });
+
+  it('suggests references that are valid', async () => {
+    const text = number('  number: "+12025550100"\n  inbound_agent_id: ‸\n');
+    using project = new TemporaryProject(FILES);
+    for (const { label, range, newText } of await suggested(text)) {
+      if (!label.startsWith('$ref')) continue;
+      project.write({
+        'manifests/new.yaml': spliced(text.replace(CURSOR, ''), [{ ...range, text: newText }]),
+      });
+      const { diagnostics } = await openSnapshot(project.root, { workspace: 'test' });
+      expect(diagnostics.filter(({ file }) => file === 'manifests/new.yaml')).toEqual([]);
+    }
+    expect.assertions(1);
+  });
+
+  it('never shows the value of a secret', async () => {
+    using project = new TemporaryProject({
+      ...FILES,
+      'voxform.yaml': PROJECT.replace('company: Acme', 'company: { $secret: COMPANY }'),
+      'manifests/b.yaml': 'kind: Agent\nspec: { name: { $var:  } }',
+    });
+    const snapshot = await openSnapshot(project.root, { workspace: 'test', env: { COMPANY: 'hush-hush' } });
+    const found = suggestionsAt(snapshot, 'manifests/b.yaml', 'kind: Agent\nspec: { name: { $var: '.length);
+    expect(found.map(({ detail }) => detail)).toContain('(secret)');
+    expect(JSON.stringify(found)).not.toContain('hush');
+  });
+});
+
+/** Of a file: a larger one is looked at in steps. */
+const MOST_OFFSETS = 40;
+
+describe('what is broken while it is typed', () => {
+  const examples = path.resolve(import.meta.dirname, '../../examples');
+
+  it.each([
+    ['call-centre', 'staging'],
+    ['migration', 'trial'],
+    ['quickstart', undefined],
+    ['policies', undefined],
+  ])(
+    'does no harm in any place of the example %s, nor where the file ends there',
+    async (name, workspace) => {
+      const root = path.join(examples, name);
+      const texts: Record<string, string> = {};
+      const snapshot = await openSnapshot(root, { texts, ...(workspace && { workspace }) });
+      const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) =>
+        file.endsWith('.yaml'),
+      );
+      let count = 0;
+      for (const file of files) {
+        const text = snapshot.textOf(file) ?? '';
+        const step = Math.max(1, Math.floor(text.length / MOST_OFFSETS));
+        for (let offset = fc.sample(fc.nat(step), 1)[0] ?? 0; offset <= text.length; offset += step) {
+          count += suggestionsAt(snapshot, file, offset).length;
+          texts[file] = text.slice(0, offset);
+          for (const { range } of suggestionsAt(snapshot, file, offset)) expect(range.end).toBe(offset);
+          hoverAt(snapshot, file, offset);
+          addressAt(snapshot, file, offset);
+          delete texts[file];
+        }
+      }
+      expect(count).toBeGreaterThan(100);
+    },
+  );
+
+  it('does no harm in any text', async () => {
+    using project = new TemporaryProject(FILES);
+    const texts: Record<string, string> = {};
+    const snapshot = await openSnapshot(project.root, { texts, workspace: 'test' });
+    const fragment = fc.constantFrom(
+      ...[
+        '---\n',
+        '...\n',
+        ': ',
+        '- ',
+        '? ',
+        '[',
+        ']',
+        '{',
+        '}',
+        '&a ',
+        '*a',
+        '<<: *a',
+        '!x ',
+        '| ',
+        '> ',
+        '"',
+        "'",
+        '\n',
+        '\r\n',
+        '\t',
+      ],
+      ...[
+        '  ',
+        '# ',
+        'kind: Agent\n',
+        'spec:\n',
+        'metadata:',
+        '$ref: Agent/day',
+        '$join: [',
+        '$var: ',
+        '%',
+        '@',
+        '\u2028',
+        '🦜',
+        '__proto__: ',
+        '\\',
+      ],
+    );
+    fc.assert(
+      fc.property(
+        fc.array(fragment, { maxLength: 30 }),
+        fc.nat(),
+        fc.constantFrom('manifests/x.yaml', 'voxform.yaml', 'fleet.yaml', 'p.yaml'),
+        (parts, pick, file) => {
+          const text = `${file === 'p.yaml' ? 'policies:\n' : ''}${parts.join('')}`;
+          texts[file] = text;
+          const offset = pick % (text.length + 1);
+          for (const { range } of suggestionsAt(snapshot, file, offset)) {
+            expect(range.start).toBeLessThanOrEqual(offset);
+            expect(range.end).toBeGreaterThanOrEqual(offset);
+            expect(text.slice(range.start, range.end)).not.toContain('\n');
+          }
+          hoverAt(snapshot, file, offset);
+          addressAt(snapshot, file, offset);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { hoverAt } from '../../src/editor/hover.ts';
+import { manifest, PLAIN_PROJECT, TemporaryProject } from '../project/temporary-project.ts';
+import { openSnapshot } from './open-snapshot.ts';
+
+const FILES = {
+  'voxform.yaml': `${PLAIN_PROJECT}    vars: { company: Acme, hidden: { $secret: COMPANY } }
+    patches: { Agent/day: { llm_config: { temperature: 0.2 } } }
+  other:
+    base_url: https://platform.example.com
+    workspace_id: 01JOTHER
+    vars: { company: Bcme }
+`,
+  'manifests/a.yaml': manifest(
+    'Agent',
+    'day',
+    `name: { $join: [{ $var: company }, line], separator: " " }
+llm_config: { temperature: 0.7, api_key: { $secret: KEY }, modle: x }
+prompt_config: { prompt: { $file: ../day.md }, welcome_message: { $join: [Hi, { $var: hidden }] } }`,
+  ),
+  'manifests/n.yaml': manifest('PhoneNumber', 'main', 'number: "+1"\ninbound_agent_id: { $ref: Agent/day }'),
+  'fleet.yaml': 'version: 1\nretention: 90d\n',
+  'day.md': Array.from({ length: 20 }, (_, index) => `Line ${index} of \`\`\` code`).join('\n'),
+};
+
+const env = { COMPANY: 'hush-hush', KEY: 'quiet-please' };
+
+async function hover(file: string, word: string): Promise<string> {
+  using project = new TemporaryProject(FILES);
+  const snapshot = await openSnapshot(project.root, { workspace: 'test', env });
+  const offset = (snapshot.textOf(file) ?? '').indexOf(word) + word.length - 1;
+  return hoverAt(snapshot, file, offset)?.paragraphs.join('\n\n') ?? '';
+}
+
+describe('hover', () => {
+  it.each<[reason: string, file: string, word: string, expected: readonly string[]]>([
+    [
+      'a field has its text, and what the workspace makes of it',
+      'manifests/a.yaml',
+      'temp',
+      ['`Agent.llm_config.temperature`: number', 'Temperature (range', 'In test: `0.2`'],
+    ],
+    ['a field has its treatment', 'manifests/a.yaml', 'api_k', ['Write-only: compared by fingerprint']],
+    ['so has its value', 'manifests/a.yaml', '0.7', ['`Agent.llm_config.temperature`: number']],
+    ['metadata', 'manifests/a.yaml', 'nam', ['`metadata.name`: text, required']],
+    ['the head of a manifest', 'manifests/a.yaml', 'kin', ['`kind`', 'A voice agent']],
+    [
+      'a variable has its value in each workspace',
+      'manifests/a.yaml',
+      '$var: com',
+      ['In test: `Acme`\n\nIn other: `Bcme`'],
+    ],
+    ['a join has what it comes to', 'manifests/a.yaml', '$jo', ['In test: `Acme line`']],
+    [
+      'a file has its beginning',
+      'manifests/a.yaml',
+      '../day',
+      ['````\nLine 0 of ``` code', '… 8 more lines\n````'],
+    ],
+    ['a reference has where it leads', 'manifests/n.yaml', 'Agent/d', ['`Agent/day`: manifests/a.yaml:1']],
+    [
+      'a patch has the field of the kind',
+      'voxform.yaml',
+      'temper',
+      ['`Agent.llm_config.temperature`: number'],
+    ],
+    [
+      'a setting has its text',
+      'voxform.yaml',
+      'base_u',
+      ['`project.workspaces.<name>.base_url`', 'Base address of the platform'],
+    ],
+    ['so has one of a fleet', 'fleet.yaml', 'reten', ['How long the record of a run is kept']],
+  ])('%s', async (_, file, word, expected) => {
+    const text = await hover(file, word);
+    for (const each of expected) expect(text).toContain(each);
+  });
+
+  it.each([
+    ['an unknown field', 'manifests/a.yaml', 'modl'],
+    ['a mark', 'manifests/a.yaml', 'spec:'],
+  ])('says nothing of %s', async (_, file, word) => {
+    expect(await hover(file, word)).toBe('');
+  });
+
+  it('never shows the value of a secret', async () => {
+    const words = ['$secret: KE', 'welcome_mess', 'message: { $jo', '$var: hid', 'api_k'];
+    const texts = await Promise.all(words.map((word) => hover('manifests/a.yaml', word)));
+    const settings = await Promise.all(
+      ['hidd', '$secret: COMP', 'api_k'].map((word) => hover('voxform.yaml', word)),
+    );
+    expect([...texts, ...settings].join('\n')).not.toMatch(/hush|quiet/);
+    expect(texts[2]).toContain('(secret)');
+    expect(texts[3]).toContain('In test: `(secret)`');
+  });
+});

@@ -1,0 +1,37 @@
+import path from 'node:path';
+import { EditedProject } from '../../src/editor/edited-project.ts';
+import type { ProjectSnapshot } from '../../src/editor/snapshot.ts';
+import type { Environment } from '../../src/manifests/inputs.ts';
+
+interface Opening {
+  readonly workspace?: string;
+  readonly env?: Environment;
+  /** Of open files, by name. */
+  readonly texts?: Readonly<Record<string, string>>;
+  /** Texts of a load before, which may have been better. */
+  readonly before?: Readonly<Record<string, string>>;
+}
+
+/** The project in a folder, as an editor has it. Later changes of `texts` are seen by `textOf`. */
+export async function openSnapshot(
+  folder: string,
+  { workspace, env = {}, texts = {}, before }: Opening = {},
+): Promise<ProjectSnapshot> {
+  const project = new EditedProject({
+    folder,
+    env,
+    usesEnvFile: false,
+    workspace,
+    policies: undefined,
+    cacheFolder: undefined,
+    onNotice: () => undefined,
+  });
+  const load = (open: Readonly<Record<string, string>>): Promise<ProjectSnapshot> =>
+    project.load(
+      new Map(Object.entries(open).map(([file, text]) => [path.join(folder, file), text])),
+      new AbortController().signal,
+    );
+  if (before !== undefined) await load(before);
+  const snapshot = await load(texts);
+  return { ...snapshot, textOf: (file) => texts[file] ?? snapshot.textOf(file) };
+}
