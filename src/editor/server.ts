@@ -33,6 +33,7 @@ import { VERSION } from '../version.ts';
 import { EditorSession, type EditorSessionOptions } from './editor-session.ts';
 import { formattingEdits } from './formatting.ts';
 import { type OpenFile, realFileOf } from './open-files.ts';
+import { listenToWords, WORD_CAPABILITIES } from './word-requests.ts';
 
 export interface ServerOptions extends EditorSessionOptions {
   readonly input: Readable;
@@ -122,6 +123,12 @@ class EditorServer {
       this.#state = 'shut down';
     });
     this.#listenToFiles();
+    listenToWords({
+      connection,
+      session: this.#session,
+      answer: (work) => this.#answer(work),
+      said: (text) => this.#said(text),
+    });
     connection.onRequest(DocumentFormattingRequest.type, (params) =>
       this.#answer(() => {
         const opened = this.#opened(params);
@@ -176,6 +183,7 @@ class EditorServer {
         positionEncoding: 'utf-16',
         textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
         documentFormattingProvider: true,
+        ...WORD_CAPABILITIES,
         workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
       },
       serverInfo: { name: 'voxform', version: VERSION },

@@ -1,0 +1,223 @@
+import path from 'node:path';
+import {
+  type CompletionItem,
+  CompletionItemKind,
+  CompletionRequest,
+  DefinitionRequest,
+  HoverRequest,
+  type Location,
+  MarkupKind,
+  MessageType,
+  type Position,
+  PrepareRenameRequest,
+  type ProtocolConnection,
+  type Range,
+  ReferencesRequest,
+  RenameRequest,
+  ResponseError,
+  type ServerCapabilities,
+  ShowMessageNotification,
+  type TextDocumentPositionParams,
+  type TextEdit,
+} from 'vscode-languageserver-protocol/node';
+import type { TextDocument } from 'vscode-languageserver-textdocument';
+import { realPath } from '../manifests/read-file.ts';
+import { type Suggestion, suggestionsAt } from './completion.ts';
+import { definitionsAt } from './definition.ts';
+import type { EditorSession } from './editor-session.ts';
+import { referencesAt } from './find-references.ts';
+import { hoverAt } from './hover.ts';
+import type { OpenFile } from './open-files.ts';
+import { renamableAt, renameAt } from './rename.ts';
+import { documentOf } from './shown-diagnostics.ts';
+import type { PlaceInFile, ProjectSnapshot, TextRange } from './snapshot.ts';
+
+export const WORD_CAPABILITIES: ServerCapabilities = {
+  completionProvider: { triggerCharacters: ['$', '/', ' ', '{', '"', "'"] },
+  hoverProvider: true,
+  definitionProvider: true,
+  referencesProvider: true,
+  renameProvider: { prepareProvider: true },
+};
+
+const REQUEST_FAILED = -32803;
+const CONTENT_MODIFIED = -32801;
+
+interface WordRequests {
+  readonly connection: ProtocolConnection;
+  readonly session: EditorSession;
+  /** Answers a request, in order and without secrets. */
+  answer<T>(work: () => T | Promise<T>): Promise<T | ResponseError<void>>;
+  /** Strikes secrets out of a text. */
+  said(text: string): string;
+}
+
+/** Where a request points to. */
+interface Pointed {
+  readonly snapshot: ProjectSnapshot;
+  /** Relative to the folder of the snapshot. */
+  readonly file: string;
+  readonly offset: number;
+  readonly document: TextDocument;
+}
+
+/** Answers what an editor asks about the words of a file: what can follow, what they mean, where else they stand. */
+export function listenToWords({ connection, session, answer, said }: WordRequests): void {
+  const at = (params: TextDocumentPositionParams, moment: Moment = 'now') => pointed(session, params, moment);
+  const locationOf = (snapshot: ProjectSnapshot, { file, ...range }: PlaceInFile): Location => {
+    const document = documentIn(session, snapshot, file);
+    return { uri: document.uri, range: rangeIn(document, range) };
+  };
+
+  connection.onRequest(CompletionRequest.type, (params) =>
+    answer(async () => {
+      const found = await at(params, 'latest');
+      if (found === undefined) return [];
+      const suggestions = suggestionsAt(found.snapshot, found.file, found.offset);
+      return suggestions.map((each, index) =>
+        completionItem(each, { index, document: found.document, said }),
+      );
+    }),
+  );
+  connection.onRequest(HoverRequest.type, (params) =>
+    answer(async () => {
+      const found = await at(params);
+      const hover = found && hoverAt(found.snapshot, found.file, found.offset);
+      if (found === undefined || hover === undefined) return null;
+      const value = said(hover.paragraphs.join('\n\n'));
+      return { contents: { kind: MarkupKind.Markdown, value }, range: rangeIn(found.document, hover.range) };
+    }),
+  );
+  connection.onRequest(DefinitionRequest.type, (params) =>
+    answer(async () => {
+      const found = await at(params);
+      if (found === undefined) return null;
+      const { snapshot, file, offset } = found;
+      return definitionsAt(snapshot, file, offset).map((place) => locationOf(snapshot, place));
+    }),
+  );
+  connection.onRequest(ReferencesRequest.type, (params) =>
+    answer(async () => {
+      const found = await at(params);
+      if (found === undefined) return null;
+      const withDeclaration = params.context.includeDeclaration;
+      const places = referencesAt(found.snapshot, { ...found, withDeclaration });
+      return places.map((place) => locationOf(found.snapshot, place));
+    }),
+  );
+  connection.onRequest(PrepareRenameRequest.type, (params) =>
+    answer(async () => {
+      const found = await at(params);
+      const name = found && renamableAt(found.snapshot, found.file, found.offset);
+      if (found === undefined || name === undefined) return null;
+      if ('refused' in name) return new ResponseError(REQUEST_FAILED, said(name.refused));
+      return { range: rangeIn(found.document, name.range), placeholder: name.name };
+    }),
+  );
+  connection.onRequest(RenameRequest.type, (params) =>
+    answer(async () => {
+      const found = await at(params);
+      if (found === undefined) return new ResponseError(REQUEST_FAILED, 'this file belongs to no project');
+      const before = versionsIn(session);
+      const renaming = await renameAt(found.snapshot, { ...found, newName: params.newName });
+      if ('refused' in renaming) return new ResponseError(REQUEST_FAILED, said(renaming.refused));
+      if (versionsIn(session) !== before)
+        return new ResponseError(CONTENT_MODIFIED, 'a file changed; rename again');
+      const changes: Record<string, TextEdit[]> = {};
+      for (const [file, edits] of Map.groupBy(renaming.edits, (each) => each.file)) {
+        const document = documentIn(session, found.snapshot, file);
+        changes[document.uri] = edits.map(({ text, ...range }) => ({
+          range: rangeIn(document, range),
+          newText: text,
+        }));
+      }
+      const message = said(renaming.notes.join('\n'));
+      if (message !== '')
+        await connection.sendNotification(ShowMessageNotification.type, { type: MessageType.Info, message });
+      return { changes };
+    }),
+  );
+}
+
+/** `latest` does not wait for what was typed a moment ago in other files. */
+type Moment = 'now' | 'latest';
+
+async function pointed(
+  session: EditorSession,
+  { textDocument: { uri }, position }: TextDocumentPositionParams,
+  moment: Moment,
+): Promise<Pointed | undefined> {
+  const opened = session.files.get(uri);
+  if (opened?.file === undefined) return undefined;
+  const loads = session.projectOf(opened);
+  const loaded = (moment === 'latest' ? loads?.latest : undefined) ?? (await loads?.current());
+  const known = loaded ?? withoutProject(opened.file);
+  const file = path.relative(known.folder, opened.file).replaceAll(path.sep, '/');
+  const { document } = opened;
+  const textOf = (name: string): string | undefined =>
+    name === file ? document.getText() : known.textOf(name);
+  return { snapshot: { ...known, textOf }, file, offset: document.offsetAt(position), document };
+}
+
+/** For a file that belongs to no project: its own text is all there is. */
+function withoutProject(file: string): ProjectSnapshot {
+  return {
+    folder: path.dirname(file),
+    project: undefined,
+    workspace: undefined,
+    files: [],
+    declarations: [],
+    resources: [],
+    sources: new Map(),
+    diagnostics: [],
+    textOf: () => undefined,
+    checkedWith: async () => ({ workspaces: [] }),
+  };
+}
+
+function documentIn(session: EditorSession, { folder, textOf }: ProjectSnapshot, file: string): TextDocument {
+  const real = realPath(path.resolve(folder, file));
+  return session.files.ofFile(real)?.document ?? documentOf(session.files.uriOf(real), textOf(file) ?? '');
+}
+
+function rangeIn(document: TextDocument, { start, end }: TextRange): Range {
+  const at = (offset: number): Position => document.positionAt(offset);
+  return { start: at(start), end: at(end) };
+}
+
+function versionsIn({ files }: EditorSession): string {
+  return files
+    .all()
+    .map(({ document: { uri, version } }: OpenFile) => `${uri} ${version}`)
+    .join('\n');
+}
+
+const ITEM_KINDS: Readonly<Record<Suggestion['is'], CompletionItemKind>> = {
+  field: CompletionItemKind.Field,
+  value: CompletionItemKind.Value,
+  form: CompletionItemKind.Keyword,
+  reference: CompletionItemKind.Reference,
+  file: CompletionItemKind.File,
+  folder: CompletionItemKind.Folder,
+};
+
+interface ItemPlace extends Pick<WordRequests, 'said'> {
+  readonly index: number;
+  readonly document: TextDocument;
+}
+
+function completionItem(
+  { label, is, detail, description, newText, range }: Suggestion,
+  { index, document, said }: ItemPlace,
+): CompletionItem {
+  return {
+    label,
+    kind: ITEM_KINDS[is],
+    ...(detail !== '' && { detail: said(detail) }),
+    ...(description !== '' && { documentation: description }),
+    // Editors sort by the label otherwise, and compare with the text that is replaced, quotes included.
+    sortText: String(index).padStart(5, '0'),
+    filterText: newText,
+    textEdit: { range: rangeIn(document, range), newText },
+  };
+}
