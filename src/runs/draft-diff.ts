@@ -138,8 +138,7 @@ async function named(
     if (lookup === undefined || found.has(lookup.name)) continue;
     found.set(lookup.name, idsByName(await readList(lookup, { client, workspaceId })));
   }
-  const names = namesOf(state, new Map(), found);
-  return withNames(changes, kind, names);
+  return withNames(changes, kind, () => namesOf(state, new Map(), found));
 }
 
 function withoutSecrets({ before, after, ...rest }: PlannedChange, redact: Drafted['redact']): PlannedChange {

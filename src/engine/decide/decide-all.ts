@@ -52,7 +52,7 @@ interface Sighted {
 function sightedIn(run: Indexed, bound: Binding): Sighted {
   const { kind, spec } = bound.resource;
   const key = kindNamed(kind).naturalKey?.(spec)?.key;
-  const observation = observedOf(bound, { ...run, key });
+  const observation = observedOf(bound, key, run);
   const id = idOf(observation);
   const binding = rebound(bound, id, run);
   if (binding !== bound && id !== undefined) run.leftBehind.delete(idKey(kind, id));
@@ -104,12 +104,8 @@ export function ownFacts(binding: Binding, run: RunFacts): OwnFacts {
  */
 function observedOf(
   { resource, entry, pending }: Binding,
-  {
-    key,
-    leftBehind,
-    observed,
-    state,
-  }: Pick<Indexed, 'leftBehind' | 'observed' | 'state'> & Pick<Sighted, 'key'>,
+  key: Sighted['key'],
+  { leftBehind, observed, state }: Indexed,
 ): Observation | { readonly status: 'missing'; readonly id: string } {
   const observation = observed.records.get(resource.address) ?? { status: 'absent' as const };
   const isNew = entry === undefined && pending === undefined && resource.id === undefined;

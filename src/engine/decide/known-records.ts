@@ -3,6 +3,7 @@ import type { ShownRecord } from '../../kinds/kind.ts';
 import { type Address, idKey, kindOf, type Resource } from '../../manifests/resource.ts';
 import type { State } from '../../state/state.ts';
 import type { Orphan } from '../../state/state-document.ts';
+import { lazily } from '../../values/lazily.ts';
 import type { Bound } from './bind.ts';
 import { keyIn } from './field-rules.ts';
 import type { Observed } from './observed.ts';
@@ -33,24 +34,34 @@ interface RecordSources extends Pick<Bound, 'bindings'> {
   readonly observed: Observed;
 }
 
+/** Each part is made when it is first asked for: most resources are decided without any. */
 export function knownRecords(input: RecordSources): KnownRecords {
   const { state, bindings } = input;
   const holders = new Map<string, Address>();
   for (const [address, { id }] of state.resources) holders.set(idKey(kindOf(address), id), address);
-  const owners = new Map<string, Address>();
-  for (const { kind, id, address } of state.orphans) owners.set(idKey(kind, id), address);
-  for (const [key, address] of holders) owners.set(key, address);
-  for (const [address, { id }] of bindings) {
-    if (id !== undefined) owners.set(idKey(kindOf(address), id), address);
-  }
+  const owners = lazily(() => {
+    const found = new Map(state.orphans.map(({ kind, id, address }) => [idKey(kind, id), address]));
+    for (const [key, address] of holders) found.set(key, address);
+    for (const [address, { id }] of bindings) {
+      if (id !== undefined) found.set(idKey(kindOf(address), id), address);
+    }
+    return found;
+  });
+  const missing = lazily(() => knownMissing(input, owners()));
+  const seen = lazily(() => seenRecords(input.observed));
   const closed = state.orphans.filter(({ closed }) => closed !== undefined && closed.because !== 'deleted');
-  const disowned = new Map(closed.map((orphan) => [idKey(orphan.kind, orphan.id), orphan]));
   return {
     holders,
-    owners,
-    missing: knownMissing(input, owners),
-    seen: seenRecords(input.observed),
-    disowned,
+    get owners() {
+      return owners();
+    },
+    get missing() {
+      return missing();
+    },
+    get seen() {
+      return seen();
+    },
+    disowned: new Map(closed.map((orphan) => [idKey(orphan.kind, orphan.id), orphan])),
   };
 }
 

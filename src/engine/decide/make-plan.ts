@@ -3,6 +3,7 @@ import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import type { Guards } from '../../project/project.ts';
 import type { Orphan, ResourceEntry } from '../../state/state-document.ts';
+import { lazily } from '../../values/lazily.ts';
 import { Secret, specials } from '../../values/value.ts';
 import { PLAN_FORMAT_VERSION } from '../plan/plan-actions.ts';
 import {
@@ -50,7 +51,7 @@ export function makePlan(input: PlanInput): Plan {
     resources.map((resource) => [resource.address, dependenciesOf(resource, input.declared)]),
   );
   const decisions = decideAll(inDependencyOrder(resources, dependencies), input);
-  const names = namesOf(input.state, input.bindings, input.observed.lookups);
+  const names = lazily(() => namesOf(input.state, input.bindings, input.observed.lookups));
   const planned = [...decisions.values()].map(({ planned }) => ({
     ...planned,
     changes: withNames(planned.changes, kinds.get(planned.kind), names),

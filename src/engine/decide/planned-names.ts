@@ -30,9 +30,10 @@ export function namesOf(
 export function withNames(
   changes: readonly PlannedChange[],
   kind: Kind | undefined,
-  names: Names,
+  namesNow: () => Names,
 ): readonly PlannedChange[] {
-  if (kind === undefined) return changes;
+  if (kind === undefined || changes.length === 0) return changes;
+  const names = namesNow();
   return changes.map((change) => {
     const { refersTo } = ruleOf(kind, change.path);
     const ids = refersTo === undefined ? [] : [...idsIn(change.before), ...idsIn(change.after)];
