@@ -8,8 +8,6 @@ export interface DiscoveryFlags {
   readonly [flag: string]: unknown;
 }
 
-type Kinds = typeof import('../kinds/index.ts');
-
 export interface Discoverable {
   /** What the API lists, e.g. `numbers`. */
   readonly listed: readonly string[];
@@ -59,7 +57,7 @@ export function inWords(names: readonly string[]): string {
 }
 
 /** The kinds whose records calls mention. */
-export function foundInCalls(kinds: Kinds['kinds']): string {
+export function foundInCalls(kinds: ReadonlyMap<string, Kind>): string {
   return [...kinds.values()]
     .filter(({ mentions = [] }) => mentions.some(({ name }) => name === 'calls'))
     .map(({ table }) => table.name)

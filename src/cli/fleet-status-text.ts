@@ -21,13 +21,13 @@ interface FleetOverview extends FleetStatus {
   readonly unusedRules: readonly string[];
 }
 
-interface Shown {
+interface StatusTextOptions {
   /** All of one workspace, in place of the fleet. */
   readonly address?: string | undefined;
 }
 
 /** What needs a person first, then how old all of it is. */
-export function fleetStatusText(status: FleetOverview, style: Style, { address }: Shown): string {
+export function fleetStatusText(status: FleetOverview, style: Style, { address }: StatusTextOptions): string {
   const {
     counts: standing,
     workspaces,

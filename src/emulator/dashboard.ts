@@ -29,7 +29,7 @@ export const dashboardForms = {
   apiKey: z.strictObject({ name: z.string(), expires_at: z.string().nullable().optional() }),
 } as const;
 
-type Form<Name extends keyof typeof dashboardForms> = Immutable<z.infer<(typeof dashboardForms)[Name]>>;
+type FormOf<Name extends keyof typeof dashboardForms> = Immutable<z.infer<(typeof dashboardForms)[Name]>>;
 
 /**
  * What people do in the platform's dashboard, and what happens there without a request: the changes that the API has no
@@ -58,7 +58,7 @@ export class Dashboard {
     return marker != null && isMarkedKey(marker, key);
   }
 
-  linkNumber(id: string, link: Form<'link'>): Stored<'numbers'> {
+  linkNumber(id: string, link: FormOf<'link'>): Stored<'numbers'> {
     const number = found(this.#world.numbers.get(id), 'Number');
     for (const agentId of [link.inbound_agent_id, link.outbound_agent_id]) {
       if (agentId != null && !this.#world.agents.has(agentId)) throw notFound('Agent');
@@ -71,7 +71,7 @@ export class Dashboard {
     email,
     name,
     role = null,
-  }: Omit<Form<'user'>, 'role'> & { readonly role?: StoredUser['role'] | undefined }): Stored<'users'> {
+  }: Omit<FormOf<'user'>, 'role'> & { readonly role?: StoredUser['role'] | undefined }): Stored<'users'> {
     this.#world.beginWrite();
     return putRecord(this.#world, 'users', {
       id: this.#world.newId(),
@@ -84,7 +84,7 @@ export class Dashboard {
     });
   }
 
-  addKnowledgeBase({ name }: Form<'knowledgeBase'>): Stored<'knowledge-bases'> {
+  addKnowledgeBase({ name }: FormOf<'knowledgeBase'>): Stored<'knowledge-bases'> {
     return putRecord(this.#world, 'knowledge-bases', { ...this.#world.newRecord(microsecondTime), name });
   }
 
@@ -127,7 +127,7 @@ export class Dashboard {
     });
   }
 
-  addApiKey(key: Form<'apiKey'>): Stored<'api-keys'> {
+  addApiKey(key: FormOf<'apiKey'>): Stored<'api-keys'> {
     const now = microsecondTime(this.#world.beginWrite());
     return putRecord(this.#world, 'api-keys', {
       id: Math.max(0, ...this.#world.records['api-keys'].values().map(({ id }) => id)) + 1,

@@ -70,7 +70,7 @@ export function suggestAddress(address: Address, candidates: Iterable<Address>):
   return near === '' ? didYouMean(address, known) : near.replace('"', `"${wanted.kind}/`);
 }
 
-interface Step {
+interface ReferenceStep {
   readonly resource: Checked;
   /** References that are still to be followed. */
   readonly open: { readonly address: Address; readonly path: DocumentPath }[];
@@ -80,12 +80,12 @@ interface Step {
 function circles(live: ReadonlyMap<Address, Checked>): Finding[] {
   const findings: Finding[] = [];
   const done = new Set<Address>();
-  const trail = new Map<Address, Step>();
+  const trail = new Map<Address, ReferenceStep>();
   const enter = (resource: Checked) => {
     const open = resource.references
       .map(({ reference, path }) => ({ address: reference.address, path }))
       .sort((a, b) => (a.address < b.address ? 1 : a.address > b.address ? -1 : 0));
-    const step: Step = { resource, open };
+    const step: ReferenceStep = { resource, open };
     trail.set(resource.address, step);
     return step;
   };

@@ -3,7 +3,7 @@ import { isNotApplied, type PlanDocument, type PlannedResource } from '../engine
 import { plural } from './plural.ts';
 
 /** How an action is called and drawn, the same in every rendering. */
-interface ActionWords {
+interface WordsOfAction {
   /** As Terraform draws it, where Terraform has such an action. */
   readonly symbol: string;
   readonly heading: string;
@@ -15,7 +15,7 @@ interface ActionWords {
   readonly done: string;
 }
 
-export const actionWords: Readonly<Record<Action, ActionWords>> = {
+export const actionWords: Readonly<Record<Action, WordsOfAction>> = {
   create: { symbol: '+', heading: 'Create', count: 'to create', done: 'created' },
   adopt: { symbol: '=', heading: 'Adopt', count: 'to adopt', done: 'adopted' },
   update: { symbol: '~', heading: 'Update', count: 'to update', done: 'updated' },

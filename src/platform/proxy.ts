@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import type { ProcessEnvironment } from '../git/run-git.ts';
 import { attempt } from '../problems/attempt.ts';
 import { UserError } from '../problems/user-error.ts';
 import { isLoopback } from '../values/loopback.ts';
@@ -15,14 +16,12 @@ export interface ProxySettings {
   readonly variable: string;
 }
 
-type Variables = Readonly<Record<string, string | undefined>>;
-
 /**
  * The proxy that the environment names for an address: `HTTPS_PROXY` or `HTTP_PROXY`, unless `NO_PROXY` or a loopback address says
  * otherwise. The small letters come first where both are set, as with curl.
  * @throws UserError, which does not show the value, where it is no address of a proxy.
  */
-export function proxyFor(target: URL, env: Variables): ProxySettings | undefined {
+export function proxyFor(target: URL, env: ProcessEnvironment): ProxySettings | undefined {
   const [variable, text] = setting(env, target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY');
   if (text === '' || isLoopback(target.host) || isExempt(target, setting(env, 'NO_PROXY')[1]))
     return undefined;
@@ -43,7 +42,7 @@ export function proxyFor(target: URL, env: Variables): ProxySettings | undefined
   };
 }
 
-function setting(env: Variables, name: string): readonly [variable: string, text: string] {
+function setting(env: ProcessEnvironment, name: string): readonly [variable: string, text: string] {
   const spelt = [name.toLowerCase(), name, ...Object.keys(env)].find(
     (each) => each.toUpperCase() === name && env[each] !== undefined,
   );

@@ -2,14 +2,15 @@ import { existsSync, realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 import { userFolder } from '../files/user-folder.ts';
+import type { ProcessEnvironment } from '../git/run-git.ts';
 import type { CiJob } from '../state/lock-info.ts';
 import { createMarks, type Marks } from '../state/marks.ts';
 import type { RunContext } from './run-context.ts';
 
-type Env = Readonly<Record<string, string | undefined>>;
-
 /** By the variable that only this system sets: the variables with the name of the job, and its address. */
-const systems: Readonly<Record<string, { readonly name: readonly string[]; url(env: Env): string }>> = {
+const systems: Readonly<
+  Record<string, { readonly name: readonly string[]; url(env: ProcessEnvironment): string }>
+> = {
   GITHUB_RUN_ID: {
     name: ['GITHUB_WORKFLOW', 'GITHUB_JOB'],
     url: ({ GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository, GITHUB_RUN_ID: run }) =>
@@ -38,7 +39,7 @@ const systems: Readonly<Record<string, { readonly name: readonly string[]; url(e
 };
 
 /** The CI job that voxform runs in; undefined outside of the systems that are known. */
-export function ciJob(env: Env): CiJob | undefined {
+export function ciJob(env: ProcessEnvironment): CiJob | undefined {
   for (const [variable, { name, url }] of Object.entries(systems)) {
     if (!env[variable]) continue;
     const named = name.flatMap((each) => env[each] || []).join(' / ');

@@ -7,7 +7,7 @@ import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts'
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
 import { acceptByRequest } from './accept-request.ts';
-import { planAll } from './planning.ts';
+import { planAll } from './plan-report.ts';
 import { type WriteBackOptions, writeBack } from './write-back.ts';
 
 export interface AcceptOptions extends PlatformFlags, WriteBackOptions {

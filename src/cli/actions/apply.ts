@@ -33,7 +33,7 @@ import {
   refuseLooseEvenIfAll,
   report,
   strictCode,
-} from './planning.ts';
+} from './plan-report.ts';
 import { refuseSeveral } from './several.ts';
 
 export interface ApplyFlags

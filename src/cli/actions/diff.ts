@@ -10,7 +10,7 @@ import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import { stateToRead } from '../../runs/planning.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
-import { planAll } from './planning.ts';
+import { planAll } from './plan-report.ts';
 import { inEach } from './several.ts';
 
 type DiffFormat = 'text' | 'json' | 'markdown';

@@ -3,7 +3,7 @@ import { ExitCode } from '../../problems/user-error.ts';
 import { preparedToPlan } from '../../runs/planning.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags, SelectionFlags, WorkspacesFlags } from '../flags.ts';
-import { planAll, type ReportFlags } from './planning.ts';
+import { planAll, type ReportFlags } from './plan-report.ts';
 import { reportEach } from './several.ts';
 
 export interface DriftOptions extends SelectionFlags, PlatformFlags, WorkspacesFlags, ReportFlags {}

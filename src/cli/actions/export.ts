@@ -23,7 +23,7 @@ import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
 import type { PlatformFlags } from '../flags.ts';
 import { givenIds } from '../given-ids.ts';
 import { settingsFiles } from './init-settings.ts';
-import { progressFor } from './planning.ts';
+import { progressFor } from './plan-report.ts';
 
 export interface ExportOptions extends PlatformFlags, DiscoveryFlags {
   readonly out: string;

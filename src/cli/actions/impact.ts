@@ -12,7 +12,7 @@ import { stateToRead } from '../../runs/planning.ts';
 import { versionedRecord } from '../../runs/versioned-record.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
-import { progressFor } from './planning.ts';
+import { progressFor } from './plan-report.ts';
 
 export interface ImpactFlags extends PlatformFlags {
   readonly address: string;

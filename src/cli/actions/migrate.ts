@@ -36,7 +36,7 @@ import type { FullFlag, JsonFlag } from '../flags.ts';
 import { givenIds, readTextOf } from '../given-ids.ts';
 import { type PolicyFlags, withPolicyFiles } from '../policy-flags.ts';
 import { approve } from './confirm.ts';
-import { beginWriting, progressFor } from './planning.ts';
+import { beginWriting, progressFor } from './plan-report.ts';
 
 export interface MigrateOptions
   extends MigrationOptions,
@@ -126,17 +126,17 @@ async function refuseSkipped({ from, declarations }: MigrationWorkspaces, desire
   });
 }
 
-type Running = Migrating & { readonly context: Context; readonly options: MigrateOptions };
+type Moving = Migrating & { readonly context: Context; readonly options: MigrateOptions };
 
 /** Only what would be done. */
-async function show(running: Running): Promise<number> {
+async function show(running: Moving): Promise<number> {
   const outlook = await look(running);
   tellBefore(running, outlook);
   tellAfter(running, outlook, undefined);
   return outlook.planned === undefined ? ExitCode.error : ExitCode.ok;
 }
 
-async function run(running: Running, session: StateSession): Promise<number> {
+async function run(running: Moving, session: StateSession): Promise<number> {
   const { context, live, options } = running;
   const { interrupts, log } = context;
   const outlook = await look(running);
@@ -164,7 +164,7 @@ async function run(running: Running, session: StateSession): Promise<number> {
   return [...report.results.values()].every(({ status }) => status === 'done') ? ExitCode.ok : ExitCode.error;
 }
 
-async function look(running: Running): Promise<MigrationPreview> {
+async function look(running: Moving): Promise<MigrationPreview> {
   const progress = progressFor(running.context);
   try {
     return await previewMigration({ ...running, onRead: progress.read });
@@ -173,7 +173,7 @@ async function look(running: Running): Promise<MigrationPreview> {
   }
 }
 
-function ask({ context, ends, options }: Running, changes: number): Promise<boolean> {
+function ask({ context, ends, options }: Moving, changes: number): Promise<boolean> {
   const { name, workspaceId } = ends.to.workspace;
   return approve(context, {
     question: `Migrate ${options.from} to ${name} (${workspaceId}): ${changes} to write?`,
@@ -183,7 +183,7 @@ function ask({ context, ends, options }: Running, changes: number): Promise<bool
 }
 
 /** The result itself where results are text, else only for who is asked about it. */
-function tellBefore({ context, ends, options }: Running, { planned, before, files }: MigrationPreview): void {
+function tellBefore({ context, ends, options }: Moving, { planned, before, files }: MigrationPreview): void {
   const { terminal, verbose } = context;
   const { full = verbose } = options;
   const view = { ...endsOf(ends), before, plan: planned?.plan.document, files, full };
@@ -192,7 +192,7 @@ function tellBefore({ context, ends, options }: Running, { planned, before, file
     terminal.err(migrationText(view, terminal.errorStyle));
 }
 
-function tellAfter(running: Running, outlook: MigrationPreview, report: ApplyReport | undefined): void {
+function tellAfter(running: Moving, outlook: MigrationPreview, report: ApplyReport | undefined): void {
   const { context, ends, live, options } = running;
   const { prepared, planned, before, files } = outlook;
   const { terminal, verbose, log } = context;

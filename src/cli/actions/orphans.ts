@@ -42,7 +42,7 @@ export async function orphans(context: Context, options: OrphansOptions): Promis
   return check(context, opened, { options, wanted });
 }
 
-interface Checking {
+interface OrphanCheck {
   readonly options: OrphansOptions;
   readonly wanted: readonly Orphan[];
 }
@@ -51,7 +51,7 @@ interface Checking {
 async function check(
   context: Context,
   opened: OpenWorkspace,
-  { options, wanted }: Checking,
+  { options, wanted }: OrphanCheck,
 ): Promise<number> {
   const { workspaceId } = opened.workspace;
   let { looked, isTrusted } = await opened.withClient(options, async (client) => {

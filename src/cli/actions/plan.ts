@@ -13,7 +13,7 @@ import { changesIn, preparedToPlan } from '../../runs/planning.ts';
 import type { Context } from '../context.ts';
 import type { PlanFlags, WorkspacesFlags } from '../flags.ts';
 import { type PolicyFlags, type WaiverFlags, waiverOf, withPolicyFiles } from '../policy-flags.ts';
-import { planAll, type ReportFlags, refuseLooseEvenIfAll, strictCode } from './planning.ts';
+import { planAll, type ReportFlags, refuseLooseEvenIfAll, strictCode } from './plan-report.ts';
 import { reportEach, severalNamed } from './several.ts';
 
 export interface PlanCommandFlags extends PlanFlags, WorkspacesFlags, ReportFlags, PolicyFlags, WaiverFlags {

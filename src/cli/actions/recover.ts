@@ -16,7 +16,7 @@ import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
 import type { JsonFlag, LockFlags, PlatformFlags } from '../flags.ts';
 import { givenIds } from '../given-ids.ts';
-import { progressFor } from './planning.ts';
+import { progressFor } from './plan-report.ts';
 
 export interface RecoverOptions extends PlatformFlags, LockFlags, DiscoveryFlags, JsonFlag {
   readonly auto?: boolean;

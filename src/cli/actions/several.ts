@@ -12,7 +12,7 @@ import {
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import type { Context } from '../context.ts';
 import type { WorkspacesFlags } from '../flags.ts';
-import { type ReportFlags, report } from './planning.ts';
+import { type ReportFlags, report } from './plan-report.ts';
 
 /** The workspaces that the command line asks for where they are several, or all of them; undefined for one. */
 export function severalNamed(

@@ -11,7 +11,7 @@ import { isSettled, type ResourceStatus, statusOf } from '../../runs/status.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag, PlatformFlags, SelectionFlags, WorkspacesFlags } from '../flags.ts';
-import { planAll } from './planning.ts';
+import { planAll } from './plan-report.ts';
 import { inEach, type Reported, severalCode, severalNamed } from './several.ts';
 
 export interface StatusOptions extends SelectionFlags, PlatformFlags, WorkspacesFlags, JsonFlag {

@@ -20,7 +20,7 @@ import { manualSteps, referentsClause, unclearWarnings, updateReason } from './w
 import { keptWarnings } from './write-response.ts';
 
 /** What is compared with the manifest. */
-interface Shown {
+interface ComparedRecord {
   /** Undefined where memory stands in for it. */
   readonly record: ShownRecord | undefined;
   readonly published?: PublishedRecord | undefined;
@@ -35,7 +35,7 @@ export interface FoundBy {
   readonly isOurs: boolean;
 }
 
-export function decideExisting(facts: Facts, { record, published, found }: Shown): Decision {
+export function decideExisting(facts: Facts, { record, published, found }: ComparedRecord): Decision {
   const { binding, kind, leaves } = facts;
   const adopting = found !== undefined || isAdopting(binding);
   const entry = found === undefined ? binding.entry : undefined;

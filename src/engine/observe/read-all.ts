@@ -25,7 +25,7 @@ interface ReadingAll extends ObserveOptions {
   onObserved?(binding: Binding, observation: Observation): void;
 }
 
-interface Reading extends ReadingAll {
+interface ReadRun extends ReadingAll {
   readonly progress: ReadCounter;
   /** What was read so far. */
   readonly records: Map<Address, Observation>;
@@ -61,7 +61,7 @@ export async function readAll(bindings: readonly Binding[], options: ReadingAll)
 /** Reads the lists of kinds that have one. */
 async function readListed(
   bindings: readonly Binding[],
-  reading: Reading,
+  reading: ReadRun,
 ): Promise<Map<string, readonly ShownRecord[]>> {
   const lists = new Map<string, readonly ShownRecord[]>();
   const { client, records, ahead } = reading;
@@ -78,7 +78,7 @@ async function readListed(
 }
 
 /** Reads what the references name that are no resources. */
-async function readLookups(bindings: readonly Binding[], reading: Reading): Promise<Observed['lookups']> {
+async function readLookups(bindings: readonly Binding[], reading: ReadRun): Promise<Observed['lookups']> {
   const names = new Set(
     bindings.flatMap(({ resource }) => [...references(resource.spec)].map(({ kind }) => kind)),
   );
@@ -89,7 +89,7 @@ async function readLookups(bindings: readonly Binding[], reading: Reading): Prom
 }
 
 /** Reads the records that only their ids lead to. */
-async function readUnlisted(bindings: readonly Binding[], reading: Reading): Promise<void> {
+async function readUnlisted(bindings: readonly Binding[], reading: ReadRun): Promise<void> {
   const { progress, records, concurrency } = reading;
   const single = bindings.filter(({ resource }) => kindNamed(resource.kind).list === undefined);
   progress.expect(single.length);
@@ -106,7 +106,7 @@ async function readUnlisted(bindings: readonly Binding[], reading: Reading): Pro
 async function listOf<T>(
   source: Parameters<typeof readList<T>>[0],
   begun: Promise<readonly T[] | undefined> | undefined,
-  { progress, ...options }: Reading,
+  { progress, ...options }: ReadRun,
 ): Promise<readonly T[]> {
   const shown = await begun;
   if (shown === undefined) return readList(source, options, progress);

@@ -1,4 +1,4 @@
-import { setUpStatements as stateTables, workspaceIndex } from '../../state/backends/postgres/schema.ts';
+import { setUpStatements as stateTables, workspaceIndex } from '../../state/backends/postgres/schema-sql.ts';
 
 /** Holds the fleet's tables and the states of its workspaces. */
 export const FLEET_SCHEMA = 'voxform_fleet';

@@ -1,5 +1,5 @@
 import { UserError } from '../../problems/user-error.ts';
-import { OLDEST_SERVER, TABLES as STATE_TABLES } from '../../state/backends/postgres/schema.ts';
+import { OLDEST_SERVER, TABLES as STATE_TABLES } from '../../state/backends/postgres/schema-sql.ts';
 import type { FleetDatabase, FleetStatements } from './fleet-database.ts';
 import { FLEET_SCHEMA, FLEET_TABLES, type SchemaStep, schemaSteps } from './fleet-tables.ts';
 

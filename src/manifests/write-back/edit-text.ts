@@ -118,7 +118,7 @@ function editDocument(text: string, edit: TextEdit, { json }: EditOptions): stri
   return refuse(UNSAFE);
 }
 
-interface Step {
+interface EditStep {
   readonly goal: Json;
   readonly path: DocumentPath;
   readonly json: boolean;
@@ -126,7 +126,7 @@ interface Step {
 }
 
 /** A document with its next change made; undefined where the text would then say something else. */
-function stepped(state: ReadDocument, { goal, path, json, compact }: Step): ReadDocument | undefined {
+function stepped(state: ReadDocument, { goal, path, json, compact }: EditStep): ReadDocument | undefined {
   const { text, document, value: current } = state;
   const source = new TextSource(text, { json, compact });
   const proposal = nextChange(document.contents, source, { current, value: goal, path });

@@ -35,7 +35,7 @@ interface GithubOptions {
   readonly workspaceFlag?: WorkspaceFlag;
 }
 
-interface Wording {
+interface AnnotationWording {
   title(what: string): string;
   readonly workspaceFlag: WorkspaceFlag;
 }
@@ -77,7 +77,7 @@ export function reportGithub(report: Report, { workspace, workspaceFlag = '' }: 
 interface AnnotationContext {
   readonly report: Report;
   readonly group: ReportGroup;
-  readonly wording: Wording;
+  readonly wording: AnnotationWording;
 }
 
 /** Nothing for a resource that no manifest declares, unless something became of it: what failed must be seen. */
@@ -108,7 +108,7 @@ function annotation(resource: PlannedResource, { report, group, wording }: Annot
 function warningAnnotation(
   { address, ...remark }: PlanWarning,
   { resources }: PlanDocument,
-  { title, workspaceFlag }: Wording,
+  { title, workspaceFlag }: AnnotationWording,
 ): string {
   const message = remarkText(remark, workspaceFlag);
   const source = resources.find((resource) => resource.address === address)?.source;
@@ -119,7 +119,7 @@ function warningAnnotation(
 /** Beside the field that the rule objects to, where that can be told. */
 function violationAnnotation(
   { rule, severity, address, message, source, waived }: Violation,
-  title: Wording['title'],
+  title: AnnotationWording['title'],
 ): string {
   const level = waived !== undefined ? 'notice' : severity === 'deny' ? 'error' : 'warning';
   const { file, line, column } = source ?? {};

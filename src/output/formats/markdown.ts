@@ -110,7 +110,7 @@ function wordsOf(resource: PlannedResource, { key, symbol, heading }: ReportGrou
 }
 
 /** Why an apply ended early, what failed, and a line for each reason why something was skipped. */
-function urgentIn({ applied }: Report, { full, workspaceFlag }: Wording): string[] {
+function urgentIn({ applied }: Report, { full, workspaceFlag }: MarkdownWording): string[] {
   if (applied === undefined) return [];
   const ended = earlyEnd(applied);
   const writes = appliedIn(applied);
@@ -143,7 +143,7 @@ const FEWEST_ADOPTED = 12;
 /** What is said of resources that the same becomes of, once where several share it. */
 function blocksOf(
   listed: readonly { readonly resource: PlannedResource; readonly words: RowWords }[],
-  { towards, full, workspaceFlag }: Wording & { readonly towards: 'manifest' | 'platform' },
+  { towards, full, workspaceFlag }: MarkdownWording & { readonly towards: 'manifest' | 'platform' },
 ): TableBlock[] {
   const views = { secrets: createSecretNumbers(), verbose: false, towards, workspaceFlag };
   const groups = Map.groupBy(listed, ({ words }) => JSON.stringify(words));
@@ -174,14 +174,14 @@ function isPlainAdoption({ resources, fields, notices, released }: Statement): b
   return isAdoption && fields.length + notices.length + released.length === 0;
 }
 
-interface Wording {
+interface MarkdownWording {
   readonly full: boolean;
   readonly workspaceFlag: WorkspaceFlag;
 }
 
 function remarksOf(
   document: PlanDocument,
-  { full, workspaceFlag, applied }: Wording & { readonly applied: boolean },
+  { full, workspaceFlag, applied }: MarkdownWording & { readonly applied: boolean },
 ): string[] {
   const { guards, warnings } = document;
   const said = wordedWarnings(warnings, workspaceFlag, full || applied);

@@ -67,7 +67,7 @@ export async function keepRequest(
 ): Promise<KeptRequest> {
   const stuck = new Set<number>();
   let said: string | undefined;
-  const done = new Set<Done>();
+  const done = new Set<Deed>();
   for (let round = 1; ; round++) {
     try {
       const kept = await attemptOnce(host, wanted, { stuck, done });
@@ -95,11 +95,11 @@ async function isOverSince(host: CodeHost, { branch }: RequestWanted, kept: Kept
 /** What was sent, in this round or one before; the first of them is told. */
 const deeds = ['opened', 'reopened', 'updated'] as const;
 
-type Done = (typeof deeds)[number];
+type Deed = (typeof deeds)[number];
 
 interface Round {
   readonly stuck: Set<number>;
-  readonly done: Set<Done>;
+  readonly done: Set<Deed>;
 }
 
 async function attemptOnce(host: CodeHost, wanted: RequestWanted, round: Round): Promise<KeptRequest> {

@@ -45,7 +45,7 @@ export function shownSpec(kind: Kind, { record, published }: FoundRecord): Shown
   return { leaves, fromPublished, omitted, unfit: whyUnfit(kind, leaves, omitted) };
 }
 
-interface Collected {
+interface CollectedSpec {
   readonly kind: Kind;
   readonly leaves: Map<LeafPath, Json>;
   readonly omitted: Omission[];
@@ -53,7 +53,7 @@ interface Collected {
 
 /** Takes down the leaves of a value, and what of it no manifest can hold. */
 function collect(
-  into: Collected,
+  into: CollectedSpec,
   path: LeafPath,
   { schema, value }: { schema: unknown; value: unknown },
 ): void {

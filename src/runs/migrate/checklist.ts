@@ -104,13 +104,13 @@ function* hiddenConfig(kind: Kind, resource: Resource, from: string): Generator<
   }
 }
 
-interface Done extends MigrationPlan {
+interface MigrationOutcome extends MigrationPlan {
   /** What became of the writes; undefined before anything was written: then everything is taken to succeed. */
   readonly results: ReadonlyMap<Address, ResourceResult> | undefined;
 }
 
 /** What is left to people once the plan is carried out. */
-export function checkRest(done: Done): ChecklistItem[] {
+export function checkRest(done: MigrationOutcome): ChecklistItem[] {
   const list = new Checklist();
   const { document, resources, oldIds, from, results } = done;
   const specs = new Map(resources.map((resource) => [resource.address, resource]));

@@ -83,15 +83,15 @@ export function writeOf(commit: Buffer): string | undefined {
   return /\n\n[\s\S]*\nWrite: (\S+)\s*$/.exec(commit.toString())?.[1];
 }
 
-interface TreeEntry {
+interface StateTreeEntry {
   readonly name: string;
   readonly id: string;
   readonly isFile: boolean;
 }
 
 /** What a tree has, as git stores one. @param idLength bytes of an object's id. */
-export function entriesOf(tree: Buffer, idLength: number): TreeEntry[] {
-  const entries: TreeEntry[] = [];
+export function entriesOf(tree: Buffer, idLength: number): StateTreeEntry[] {
+  const entries: StateTreeEntry[] = [];
   for (let at = 0; at < tree.length; ) {
     const end = tree.indexOf(0, at);
     const [mode = '', ...name] = tree.subarray(at, end).toString().split(' ');

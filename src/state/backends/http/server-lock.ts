@@ -2,10 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { UserError } from '../../../problems/user-error.ts';
 import { isObject, parsedJson } from '../../../values/json.ts';
 import type { Secret } from '../../../values/value.ts';
-import type { Gate, RemoteLock } from '../remote/remote-place.ts';
+import type { Gate, GateHolder, RemoteLock } from '../remote/remote-place.ts';
 import type { StateAnswer, StateServer } from './state-server.ts';
-
-type Holder = { readonly id: string; readonly who?: string };
 
 /** How often a server may refuse to end one lock before a person must. */
 const MOST_REFUSALS = 3;
@@ -25,7 +23,7 @@ export class ServerLock implements Gate {
   }
 
   /** @throws UserError also where the server locks nothing. */
-  async enter(lock: RemoteLock, signal: AbortSignal): Promise<Holder | undefined> {
+  async enter(lock: RemoteLock, signal: AbortSignal): Promise<GateHolder | undefined> {
     const info = infoOf(lock);
     this.#known.set(lock.id, info);
     const holder = await this.holderAfter(lock, signal);
@@ -35,7 +33,7 @@ export class ServerLock implements Gate {
   }
 
   /** Asks for the lock. @returns who else has it. */
-  async holderAfter(lock: RemoteLock, signal: AbortSignal): Promise<Holder | undefined> {
+  async holderAfter(lock: RemoteLock, signal: AbortSignal): Promise<GateHolder | undefined> {
     const holder = await this.#ask(infoOf(lock), signal);
     return holder?.id === lock.id ? undefined : holder;
   }
@@ -69,7 +67,7 @@ export class ServerLock implements Gate {
   }
 
   /** @returns who has it, perhaps whoever asks; undefined where it was granted. */
-  async #ask(info: LockBody, signal: AbortSignal): Promise<Holder | undefined> {
+  async #ask(info: LockBody, signal: AbortSignal): Promise<GateHolder | undefined> {
     const { lockAddress, lockMethod } = this.#place;
     const body = Buffer.from(JSON.stringify(info));
     const answer = await this.#server.ask(lockMethod, lockAddress, { body, signal });
@@ -83,7 +81,7 @@ export class ServerLock implements Gate {
     throw status >= 500 ? new Error(message) : new UserError(message);
   }
 
-  #holderIn({ body }: StateAnswer): Holder {
+  #holderIn({ body }: StateAnswer): GateHolder {
     const text = body.toString('utf8').trim();
     const told = parsedJson(text);
     const info = isObject(told) ? told : {};

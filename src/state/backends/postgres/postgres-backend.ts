@@ -7,7 +7,7 @@ import { createRemoteStore } from '../remote/remote-store.ts';
 import { secretTextSetting, withWorkspace } from '../settings.ts';
 import { addressOf, hasPassword, parse } from './address.ts';
 import { type PostgresPlace, PostgresRemotePlace } from './postgres-place.ts';
-import { setUpScript } from './schema.ts';
+import { setUpScript } from './schema-sql.ts';
 
 const settings = lazily(() =>
   z.strictObject({

@@ -14,7 +14,7 @@ import { settingText } from '../settings.ts';
 import { addressOf, type DatabaseAddress } from './address.ts';
 import { type Database, type DatabaseRow, databaseAt } from './database.ts';
 import { isAlready, problemOf } from './problems.ts';
-import { quoted, setUpStatements } from './schema.ts';
+import { quoted, setUpStatements } from './schema-sql.ts';
 import {
   type LastRead,
   othersStatement,

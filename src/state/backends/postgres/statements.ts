@@ -1,5 +1,5 @@
 import type { RemoteChange, RemoteContent } from '../remote/remote-place.ts';
-import { workspaceIn } from './schema.ts';
+import { workspaceIn } from './schema-sql.ts';
 
 export interface SqlStatement {
   readonly text: string;

@@ -1,7 +1,7 @@
 import { UserError } from '../../../problems/user-error.ts';
 import type { Database, DatabaseRow } from './database.ts';
 import { isMissing } from './problems.ts';
-import { OLDEST_SERVER, quoted, SCHEMA_VERSION, TABLES } from './schema.ts';
+import { OLDEST_SERVER, quoted, SCHEMA_VERSION, TABLES } from './schema-sql.ts';
 import type { SqlStatement } from './statements.ts';
 
 /** Our tables are not there, and nothing of somebody else's is. */

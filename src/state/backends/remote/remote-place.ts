@@ -103,12 +103,14 @@ export interface RemoteChange {
 
 export interface Gate {
   /** @returns undefined where the lock is ours now, else as much as the server says of whose it is. */
-  enter(
-    lock: RemoteLock,
-    signal: AbortSignal,
-  ): Promise<{ readonly id: string; readonly who?: string } | undefined>;
+  enter(lock: RemoteLock, signal: AbortSignal): Promise<GateHolder | undefined>;
   /** Ends the lock of that id, also somebody else's. */
   leave(id: string, signal: AbortSignal): Promise<void>;
+}
+
+export interface GateHolder {
+  readonly id: string;
+  readonly who?: string;
 }
 
 export interface EarlierDocument {
