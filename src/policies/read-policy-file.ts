@@ -12,8 +12,8 @@ import type { PolicyFile, PolicySource } from './policy-source.ts';
 export function readPolicyFile({ path: absolute, file }: PolicyFile): PolicySource {
   const read = readTextFile(absolute);
   if ('problem' in read) {
-    throw new UserError(`cannot read the policies in ${file}: ${read.problem.message}`, {
-      hint: 'Name a file of rules: --policy FILE',
+    throw new UserError(`--policy ${file}: ${read.problem.message}`, {
+      hint: 'A relative path begins in the folder where the command was called.',
     });
   }
   const { value, findings } = onlyDocument(read.text, { file, name: 'a file of policies' });

@@ -53,11 +53,12 @@ function readRule(
   }
   const condition = readCondition(text, variablesOf(on, kind));
   if ('problems' in condition) {
+    const isOfPlan = on === 'manifest' && !('problems' in readCondition(text, variablesOf('plan', kind)));
     const findings = condition.problems.map(
       ({ message: wrong, offset }): Finding => ({
         severity: 'error',
         code: 'bad-policy',
-        message: `${name}: ${wrong}`,
+        message: `${name}: ${isOfPlan ? wrong.replace(/;.*/s, '; only rules with on: plan see it') : wrong}`,
         file: source.file,
         place: { document: 0, path: [...at, severity], at: 'value', offset },
       }),

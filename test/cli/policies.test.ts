@@ -147,7 +147,7 @@ defaults: { Agent: { call_config: { ring_duration_ms: 1 } } }
     expect(ofFile.stderr).toMatch(/^rules.yaml:1:/);
     expect([ofFile.stderr.includes(said), ofFile.code]).toEqual([true, 1]);
     expect((await other.run('plan', '--policy', 'none.yaml')).stderr).toContain(
-      'cannot read the policies in none.yaml',
+      '--policy none.yaml: the file cannot be read: no such file',
     );
   });
 
@@ -203,7 +203,8 @@ describe('a denied plan', () => {
     expect(applied.code).toBe(1);
     expect(applied.stderr).toContain('nothing was written: denied by calls-end (Agent/day)');
     expect(applied.stderr).toMatch(/--waive\s+calls-end --because REASON/);
-    await w.run('plan', '--out', 'p.plan');
+    const saved = await w.run('plan', '--out', 'p.plan');
+    expect(saved.stderr).toContain('Plan saved, but apply refuses it. To show it: voxform show p.plan');
     expect((await w.run('apply', 'p.plan', '--auto-approve')).stderr).toContain(
       'denied by calls-end (Agent/day)',
     );
@@ -230,7 +231,9 @@ describe('a denied plan', () => {
     await using w = await project(`\n  - { name: typo, on: plan, warn: 'resource.action == "crate"' }\n`);
     expect((await w.run('validate')).stdout).toContain('this is never "crate"; did you mean "create"?');
     await using early = await project(`\n  - { name: early, warn: 'resource.action == "create"' }\n`);
-    expect((await early.run('validate')).stdout).toContain('unknown name "resource"');
+    expect((await early.run('validate')).stdout).toContain(
+      'unknown name "resource"; only rules with on: plan see it',
+    );
   });
 });
 
@@ -340,7 +343,7 @@ describe('--policy', () => {
     expect(stdout).toContain('- **Policy** calls-end: Calls must end after half an hour. Waived: Agreed');
     const outside = path.dirname(w.folder.root);
     expect((await w.run('plan', '--policy', outside)).stderr.replaceAll(/\s+/g, ' ')).toContain(
-      `cannot read the policies in ${outside}: this is a folder`,
+      `--policy ${outside}: this is a folder`,
     );
     expect((await w.run('show', '.')).stderr).toContain('cannot read the plan .: this is a folder');
   });

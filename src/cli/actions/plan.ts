@@ -32,16 +32,23 @@ export async function plan(given: Context, flags: PlanCommandFlags): Promise<num
       'Save one plan per workspace: voxform plan --workspace NAME --out FILE',
     );
   }
+  let isDenied = false;
   const exitCode = await reportEach(context, options, {
     what: 'plan',
     async look(opened) {
       const document = await planOf(context, opened, options);
       if (out !== undefined) await writePrivateFile(context, out, jsonText(sealed(document)));
+      isDenied = denials(document.violations).length > 0;
       return document;
     },
     codeFor: (documents) => codeFor(documents, options),
   });
-  if (out !== undefined) context.log.info(`Plan saved. To apply it: voxform apply ${out}`);
+  if (out !== undefined) {
+    const next = isDenied
+      ? `apply refuses it. To show it: voxform show ${out}`
+      : `To apply it: voxform apply ${out}`;
+    context.log.info(`Plan saved${isDenied ? ', but' : '.'} ${next}`);
+  }
   return exitCode;
 }
 
