@@ -1,7 +1,7 @@
 import type { ImpactDocument } from '../runs/impact/impact-document.ts';
 import { measures, shareFields } from '../runs/impact/tally.ts';
 import { escapeControls } from './escape-controls.ts';
-import { comparedRows, quantilesText, shareText, valuesOf } from './impact-words.ts';
+import { comparedRows, nothingToCompare, quantilesText, shareText, valuesOf } from './impact-words.ts';
 import { timeText } from './records/record-values.ts';
 import { bullets, paragraphs, type Style } from './style.ts';
 import { type Column, renderTable } from './table.ts';
@@ -43,7 +43,7 @@ export function impactText(impact: ImpactDocument, style: Style): string {
     figures,
     ...shares,
     compared === null
-      ? style.prose('Only one published version: there is nothing to compare.')
+      ? style.prose(nothingToCompare(impact))
       : `${style.bold(`Version ${compared.from} to version ${compared.to}`)}\n${table(
           [
             { title: 'FIGURE' },

@@ -1,4 +1,4 @@
-import type { Compared, Difference, ImpactVersion } from '../runs/impact/impact-document.ts';
+import type { Compared, Difference, ImpactDocument, ImpactVersion } from '../runs/impact/impact-document.ts';
 import { type Measure, measures, type ShareField, shareFields } from '../runs/impact/tally.ts';
 
 /** `12.3% (10.1 to 14.7)`, with its 95 % interval; a dash where the version has no calls. */
@@ -43,6 +43,13 @@ export interface ComparedRow {
   readonly said: string;
 }
 
+/** Why two versions are not compared. */
+export function nothingToCompare({ since }: Pick<ImpactDocument, 'since'>): string {
+  return since === null
+    ? 'Only one published version: there is nothing to compare.'
+    : `Only one version was in use since ${since}: there is nothing to compare.`;
+}
+
 const TOO_FEW = 'too few calls to tell';
 
 /** The differences, shares before medians; rare values only where they differ. @param versions those of the document */
@@ -68,7 +75,8 @@ export function comparedRows(compared: Compared, versions: readonly ImpactVersio
   });
   const medians = measures.map((measure) => {
     const isDuration = measure === 'duration';
-    const text = (each: number) => (isDuration ? signed(each, 0) : signed(Number(each.toPrecision(3))));
+    const text = (each: number) =>
+      signed(isDuration || Math.abs(each) >= 10 ? Math.round(each) : Number(each.toPrecision(2)));
     const said = differenceText(compared[measure], text, isDuration ? ' s' : '');
     return row(`median ${measure}`, compared[measure], said, (side) =>
       measureText(measure, side[measure].median),

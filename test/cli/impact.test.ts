@@ -91,6 +91,12 @@ describe('voxform impact', () => {
     workspace.emulator.dashboard.publishAgent([...workspace.emulator.world.agents.keys()][0] ?? '');
     const first = await workspace.run('impact', 'Agent/day', '--fail-if', 'cost>1');
     expect(first.code).toBe(0);
-    expect(first.stderr.replace(/\s+/g, ' ')).toContain('there is only one version');
+    expect(first.stderr.replace(/\s+/g, ' ')).toContain(
+      '--fail-if is not checked. Only one published version',
+    );
+    const late = await workspace.run('impact', 'Agent/day', '--since', '2030-01-01');
+    expect(late.stdout).toContain(
+      'Only one version was in use since 2030-01-01: there is nothing to compare.',
+    );
   });
 });

@@ -1,5 +1,6 @@
 import { impactHtml } from '../../output/html/impact-html.ts';
 import { impactText } from '../../output/impact-text.ts';
+import { nothingToCompare } from '../../output/impact-words.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';
@@ -61,13 +62,10 @@ function rendered(measured: Impact, output: ImpactFlags['output'], { terminal, n
   return formats[output]();
 }
 
-function codeFor(
-  { log }: Context,
-  { compared }: ImpactDocument,
-  conditions: readonly FailCondition[],
-): number {
+function codeFor({ log }: Context, document: ImpactDocument, conditions: readonly FailCondition[]): number {
+  const { compared } = document;
   if (conditions.length > 0 && compared === null)
-    log.warn('--fail-if has nothing to compare: there is only one version');
+    log.warn(`--fail-if is not checked. ${nothingToCompare(document)}`);
   if (compared === null) return ExitCode.ok;
   for (const condition of conditions) warnOfUnknown(condition, compared, log);
   const met = conditions.filter((condition) => isMet(condition, compared));
