@@ -116,7 +116,9 @@ export function failureMessage({ address, result }: AppliedChange, flag: Workspa
 export function holdMessage(hold: Hold, words: string, flag: WorkspaceFlag): string {
   switch (hold.why) {
     case 'report':
-      return `changes: ${words}; to apply them: ${commandFor('voxform apply', flag)}`;
+      return hold.denied.length > 0
+        ? `changes: ${words}; ${denialWords(hold.denied)}`
+        : `changes: ${words}; to apply them: ${commandFor('voxform apply', flag)}`;
     case 'window':
       return hold.opensAt === undefined
         ? `changes pending, but no window ever opens: ${words}`

@@ -99,6 +99,8 @@ export class Reconciler {
   readonly #removals: RemovalDebounce;
   readonly #missing: MissingSince;
   #busySince: number | undefined;
+  /** The same in all runs until there is a state: what is equal has equal fingerprints. */
+  #fresh: FreshState | undefined;
   #request: RequestMemory;
   /** What the request was made of last. */
   #proposed: (Pick<LoadedVersion, 'resources'> & { readonly drift: string }) | undefined;
@@ -136,7 +138,7 @@ export class Reconciler {
 
   /** What is known of the run, bit by bit: a failure keeps what was found out before it. */
   async *#steps({ askedBy, triggers }: RunRequest): AsyncGenerator<Partial<RunOutcome>> {
-    const { manifests, shutdown, context, policy, address, fresh } = this.#options;
+    const { manifests, shutdown, context, policy, address } = this.#options;
     const { loaded, invalid, fetchProblem } = await manifests.refresh(shutdown.requests);
     yield { invalid, fetchProblem };
     if (loaded === undefined) {
@@ -152,7 +154,8 @@ export class Reconciler {
       commit: version.commit,
       warnings: invalid === undefined ? warnings : [],
     };
-    const stored = await opened.state(fresh);
+    const stored = await opened.state(this.#fresh ?? this.#options.fresh);
+    this.#fresh = stored.serial === 0 ? { lineage: stored.lineage, salt: stored.salt } : undefined;
     if (opened.holder !== undefined) throw new StateLocked(opened.holder, opened.workspaceFlag);
     this.#busySince = undefined;
     await using client = opened.connect(policy);
@@ -208,6 +211,7 @@ export class Reconciler {
     const { context, policy, shutdown, operation } = this.#options;
     const { opened } = loaded;
     const fresh = { lineage: state.lineage, salt: state.salt };
+    this.#fresh = undefined;
     await opened.commit(loaded.version.commit);
     const { client } = planned.observing;
     return withSession(opened, { operation, options: policy, fresh, client }, async ({ session }) => {
@@ -248,9 +252,9 @@ export class Reconciler {
       resources.filter(({ action }) => action === 'forget').map(({ address }) => address),
       clock.now(),
     );
-    if (policy.mode === 'report') return { why: 'report' };
-    const tripped = trippedIn(guards, policy);
     const denied = denials(violations);
+    if (policy.mode === 'report') return { why: 'report', denied };
+    const tripped = trippedIn(guards, policy);
     const isRefused = tripped.length + denied.length > 0;
     if (policy.mode === 'approve' && !isRefused && changesIn(document) > 0) {
       const digest = approvalDigest(document);

@@ -19,7 +19,8 @@ export type WatchMode = 'report' | 'apply' | 'approve';
 
 /** Why changes that a plan has are not carried out by this run. */
 export type Hold =
-  | { readonly why: 'report' | 'changing' | 'stopping' }
+  | { readonly why: 'changing' | 'stopping' }
+  | { readonly why: 'report'; readonly denied: readonly Violation[] }
   | { readonly why: 'window'; readonly opensAt: Date | undefined }
   | { readonly why: 'guard'; readonly guards: PlanDocument['guards'] }
   | { readonly why: 'policy'; readonly violations: readonly Violation[] }

@@ -119,7 +119,10 @@ describe('a watch', () => {
   });
 
   it('only reports unless it may apply, and says what waits once', async () => {
-    await using made = await bench(agents(1, 'One.'), { policy: { mode: 'report' } });
+    const secret = `${agentManifest('s')}  llm_config: { api_key: { $secret: VOXFORM_API_KEY } }\n`;
+    const files = { ...agents(1, 'One.'), 'manifests/hook.yaml': secret };
+    const project = 'policies: [{ name: kind, deny: \'kind == "Agent"\' }]\n';
+    await using made = await bench(files, { policy: { mode: 'report' }, project });
     const { watch, next, said, writes } = made;
     void watch.untilStopped();
     expect(await next()).toMatchObject({ result: 'ok', hold: { why: 'report' }, applied: [] });
@@ -127,7 +130,7 @@ describe('a watch', () => {
     await next();
     expect([writes(), said]).toEqual([
       0,
-      ['info: changes: 1 to create (Agent/a0); to apply them: voxform apply'],
+      ['info: changes: 2 to create (Agent/a0; Agent/s); denied by kind (Agent/a0, Agent/s)'],
     ]);
   });
 

@@ -6,7 +6,7 @@ import { change, plan, resource } from '../../output/sample-plan.ts';
 import { outageAt, sampleReport } from '../sample-report.ts';
 import { drift, failed } from './receiver.ts';
 
-const REPORT = { why: 'report' } as const;
+const REPORT = { why: 'report', denied: [] } as const;
 const restore = resource('Agent/a', {
   action: 'update',
   changes: [change('name', { cause: 'drift' })],
