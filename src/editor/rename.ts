@@ -1,4 +1,5 @@
 import { sourceText } from '../manifests/declaration.ts';
+import type { Layer } from '../manifests/layers.ts';
 import { lineAndColumn } from '../manifests/read-file.ts';
 import { type Address, NAME_PATTERN, NAME_RULE, parseAddress } from '../manifests/resource.ts';
 import { CannotEdit } from '../manifests/write-back/change.ts';
@@ -7,7 +8,7 @@ import { type Splice, spliced } from '../manifests/write-back/text-source.ts';
 import { addressAt, type FoundAddress, placesOf } from './find-references.ts';
 import { type HeldAddresses, heldAddresses } from './held-addresses.ts';
 import { type NameChange, refuseOtherChanges } from './rename-checks.ts';
-import type { PlaceInFile, ProjectSnapshot, TextRange } from './snapshot.ts';
+import type { CheckedTexts, PlaceInFile, ProjectSnapshot, TextRange } from './snapshot.ts';
 
 /** A name that can be changed, or why it cannot. */
 type Renamable = { readonly range: TextRange; readonly name: string } | { readonly refused: string };
@@ -67,52 +68,68 @@ export async function renameAt(
 }
 
 async function renamed(snapshot: ProjectSnapshot, change: NameChange): Promise<Renaming> {
-  const { kind, from, to } = change;
-  const address = `${kind}/${from}`;
   const before = await snapshot.checkedWith(new Map());
-  const { read, project } = before;
-  if (project === undefined || read === undefined)
-    throw new CannotEdit(`${snapshot.project?.file ?? 'the project file'} has errors; fix them first`);
-  const [unread] = read.unread;
-  if (unread !== undefined)
+  const { project, declarations, declaration } = renamable(before, change);
+  const { metadata, home } = declaration;
+  const previous = previousNames(metadata.previous_names ?? [], change, await heldAddresses(project));
+  const { changed, notes } = chosen(placesOf(snapshot, declaration.address), {
+    snapshot,
+    kind: change.kind,
+    declared: declarations.map(({ address }) => address),
+  });
+  if (!changed.some(({ is }) => is === 'declaration')) {
     throw new CannotEdit(
-      `${unread.file}${unread.line === undefined ? '' : `:${unread.line}`} cannot be read; fix it first`,
+      `${sourceText(declaration.source)} takes metadata.name from an anchor; write it out first`,
     );
-  const [declaration, again] = read.declarations.filter((each) => each.address === address);
-  if (declaration === undefined) throw new CannotEdit(`no manifest declares ${address}`);
+  }
+  const edits: readonly PlacedText[] = [
+    ...changed.map(({ file, nameRange }) => ({ file, ...nameRange, text: change.to })),
+    ...listing(snapshot.textOf(home.file) ?? '', home, previous),
+  ];
+  const texts = [...Map.groupBy(edits, ({ file }) => file)].map(
+    ([file, ofFile]) => [file, spliced(snapshot.textOf(file) ?? '', ofFile)] as const,
+  );
+  refuseOtherChanges({ before, after: await snapshot.checkedWith(new Map(texts)), change, previous });
+  return { edits, notes };
+}
+
+/** The one manifest of the resource. @throws CannotEdit where the name is taken, or where not everything can be read. */
+function renamable({ read, project }: CheckedTexts, { kind, from, to }: NameChange) {
+  if (project === undefined || read === undefined) {
+    throw new CannotEdit('the project file has errors; fix them first');
+  }
+  const [unread] = read.unread;
+  if (unread !== undefined) {
+    const line = unread.line === undefined ? '' : `:${unread.line}`;
+    throw new CannotEdit(`${unread.file}${line} cannot be read; fix it first`);
+  }
+  const declared = (name: string) => read.declarations.filter(({ address }) => address === `${kind}/${name}`);
+  const [declaration, again] = declared(from);
+  if (declaration === undefined) throw new CannotEdit(`no manifest declares ${kind}/${from}`);
+  const { address } = declaration;
   if (again !== undefined)
     throw new CannotEdit(`${address} is declared twice, again at ${sourceText(again.source)}`);
-  const taken = read.declarations.find((each) => each.address === `${kind}/${to}`);
+  const [taken] = declared(to);
   if (taken !== undefined)
     throw new CannotEdit(`${taken.address} is already declared at ${sourceText(taken.source)}`);
+  return { project, declarations: read.declarations, declaration };
+}
 
-  const { metadata, home } = declaration;
-  const held = await heldAddresses(project);
-  const previous = previousNames(metadata.previous_names ?? [], change, held);
-  const places = placesOf(snapshot, address);
-  const { changed, notes } = chosen(places, {
-    snapshot,
-    kind,
-    declared: read.declarations.map((each) => each.address),
-  });
-  const splices = Map.groupBy(
-    changed.map(({ file, nameRange }) => ({ file, ...nameRange, text: to })),
-    ({ file }) => file,
-  );
-  const text = snapshot.textOf(home.file) ?? '';
-  const value = previous.length === 0 ? undefined : previous;
-  const edit = { document: home.document, path: ['metadata', 'previous_names'], value };
+/** What writes `previous_names`. @throws CannotEdit */
+function listing(
+  text: string,
+  { file, document }: Pick<Layer, 'file' | 'document'>,
+  previous: readonly string[],
+): readonly PlacedText[] {
+  const edit = {
+    document,
+    path: ['metadata', 'previous_names'],
+    value: previous.length === 0 ? undefined : previous,
+  };
   const { text: edited, refused } = editText(text, [edit], { json: isJson(text) });
   if (refused[0] !== undefined) throw new CannotEdit(`previous_names: ${refused[0].why}`);
-  const listed = differenceOf(text, edited);
-  const all = new Map(splices);
-  if (listed !== undefined)
-    all.set(home.file, [...(splices.get(home.file) ?? []), { file: home.file, ...listed }]);
-  const texts = new Map(
-    [...all].map(([file, ofFile]) => [file, spliced(snapshot.textOf(file) ?? '', ofFile)]),
-  );
-  refuseOtherChanges({ before, after: await snapshot.checkedWith(texts), change, previous });
-  return { edits: [...all.values()].flat(), notes };
+  const difference = differenceOf(text, edited);
+  return difference === undefined ? [] : [{ file, ...difference }];
 }
 
 /** A former name is kept; on the way back to one, the name that is given up only where a state may know it. */

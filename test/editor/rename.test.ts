@@ -29,11 +29,12 @@ interface Asked {
   readonly before?: Record<string, string>;
 }
 
-/** Asks for another name where a resource is declared. */
+/** Asks for another name where a resource is declared, or where else its name stands. */
 async function renaming({ root, from, to, ...options }: Asked): Promise<Renaming> {
   const snapshot = await openSnapshot(root, options);
-  const place = placesOf(snapshot, from).find(({ is }) => is === 'declaration');
-  if (place === undefined) throw new Error(`${from} is not declared`);
+  const places = placesOf(snapshot, from);
+  const place = places.find(({ is }) => is === 'declaration') ?? places[0];
+  if (place === undefined) throw new Error(`${from} stands nowhere`);
   return renameAt(snapshot, { file: place.file, offset: place.range.end, newName: to });
 }
 
@@ -227,7 +228,7 @@ describe('rename', () => {
       'a project file that is broken',
       { 'voxform.yaml': `${PLAIN_PROJECT}skip: [` },
       'night',
-      'voxform.yaml has errors; fix them first',
+      'the project file has errors; fix them first',
     ],
     [
       'a pattern of skip that it would leave',
@@ -257,6 +258,15 @@ describe('rename', () => {
       { 'manifests/n.yaml': phone('inbound_agent_id: { $ref: "Agent/d\\x61y" }') },
       'night',
       'manifests/n.yaml:7: day is written with escapes; write it without them first',
+    ],
+    [
+      'a name that comes from an anchor',
+      {
+        'manifests/day.yaml': `x-all: &all { name: day }\n${manifest('Agent', 'day', '').replace('\n  name: day', ' *all')}`,
+        'manifests/n.yaml': phone('inbound_agent_id: { $ref: Agent/day }'),
+      },
+      'night',
+      'manifests/day.yaml:1 takes metadata.name from an anchor; write it out first',
     ],
     [
       'two manifests of the name',
