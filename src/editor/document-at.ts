@@ -41,9 +41,12 @@ export function documentAround(text: string, offset: number): OpenDocument {
   return { start, text: text.slice(start, end) };
 }
 
+/** Characters: no larger file is read as a manifest. */
+const LONGEST = 1024 * 1024;
+
 /** What the parser makes of a text, errors and all; nothing of what it cannot read. */
 export function documentsIn(text: string): readonly Document.Parsed[] {
-  if (overLimit(text) !== undefined) return [];
+  if (text.length > LONGEST || overLimit(text) !== undefined) return [];
   try {
     return parseYaml(text);
   } catch (error) {

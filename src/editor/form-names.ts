@@ -72,6 +72,8 @@ export function fileNames(
   const lead = typed.slice(0, typed.lastIndexOf('/') + 1);
   const within = path.resolve(folder, lead);
   const entries = isInside(within, root) ? (attempt(() => entriesOf(within)) ?? []) : [];
+  const isBelow = /^(?:\.\.\/)*$/.test(lead) && within !== root;
+  const above = isBelow ? [{ name: `${lead}../`, detail: 'folder' }] : [];
   const found = entries
     .filter(({ name }) => !name.startsWith('.') && name !== 'node_modules' && !/\.ya?ml$/.test(name))
     .map((entry): NameChoice => {
@@ -86,6 +88,7 @@ export function fileNames(
   const others = [...new Set(used)].map((file) => path.relative(folder, file).replaceAll(path.sep, '/'));
   const known = new Set(found.map(({ name }) => name));
   return [
+    ...above,
     ...found,
     ...others.filter((name) => !known.has(name)).map((name) => ({ name, detail: 'used in this project' })),
   ];

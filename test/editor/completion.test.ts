@@ -46,12 +46,13 @@ const FILES = {
   'prompts/shared/style.md': 'Be short.\n',
 };
 
-/** What is suggested at the cursor of a text, which stands for a file of a small project. */
+/** What is suggested at the cursor of a text, which stands for a file of a small project that was valid before. */
 async function suggested(text: string, file = 'manifests/new.yaml'): Promise<readonly Suggestion[]> {
   using project = new TemporaryProject(FILES);
   const offset = text.indexOf(CURSOR);
   const texts = { [file]: text.replace(CURSOR, '') };
-  return suggestionsAt(await openSnapshot(project.root, { texts, workspace: 'test' }), file, offset);
+  const snapshot = await openSnapshot(project.root, { texts, workspace: 'test', before: {} });
+  return suggestionsAt(snapshot, file, offset);
 }
 
 const number = (spec: string): string =>
@@ -103,6 +104,11 @@ describe('completion', () => {
       'files and folders',
       'kind: Agent\nspec:\n  prompt_config:\n    prompt: { $file: ../prompts/‸ }',
       ['../prompts/day.md', '../prompts/shared/'],
+    ],
+    [
+      'the way up',
+      'kind: Agent\nspec:\n  prompt_config:\n    prompt: { $file: ‸ }',
+      ['../', '../prompts/day.md'],
     ],
     [
       'enumerations',
