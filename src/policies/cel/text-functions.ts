@@ -2,7 +2,7 @@ import { RE2JS } from '@bufbuild/re2';
 import { attempt } from '../../problems/attempt.ts';
 import { NoResult, type Overloads, overload } from './overload.ts';
 import { BOOL, INT, listOf, STRING } from './types.ts';
-import type { CelValue, Meter } from './values.ts';
+import type { CelValue, Meter, Pattern } from './values.ts';
 
 type Text = readonly [text: string, other: string];
 
@@ -40,7 +40,7 @@ function compiled(pattern: string): RE2JS {
 }
 
 /** Compiled once a run, which takes 0.1 ms and more. @throws NoResult, CostExceeded */
-function patternIn(meter: Meter, pattern: string): RE2JS {
+function patternIn(meter: Meter, pattern: string): Pattern {
   const known = meter.patterns.get(pattern);
   if (known !== undefined) return known;
   meter.take(3000 + 20 * Math.min(mostStates(pattern), MOST_STATES));

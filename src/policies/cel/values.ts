@@ -1,5 +1,3 @@
-import type { RE2JS } from '@bufbuild/re2';
-
 /** What a rule works with. Whole numbers are `bigint`, except inside of lists and objects of the data. */
 export type CelValue =
   | null
@@ -72,7 +70,13 @@ export class NoValue {
 /** Ends a rule that costs too much. */
 export class CostExceeded extends Error {}
 
-export type Patterns = Map<string, RE2JS>;
+/** A regular expression of RE2, of which the types of the package know nothing. */
+export interface Pattern {
+  test(text: string): boolean;
+  re2(): { readonly prog: { numInst(): number } };
+}
+
+export type Patterns = Map<string, Pattern>;
 
 /** Counts what a rule costs: a step for each part that is worked out, and for each 32 characters that are gone through. */
 export class Meter {
