@@ -1,5 +1,16 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -42,10 +53,30 @@ async function succeed(file: string, args: readonly string[], surroundings?: Sur
 beforeAll(async () => {
   const packed = await succeed('npm', ['pack', '--json', '--pack-destination', folder], { cwd: root });
   expect(packed).toContain(`voxform-${VERSION}.tgz`);
-  writeFileSync(path.join(folder, 'package.json'), '{ "private": true }\n');
-  const quietly = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'];
-  await succeed('npm', ['install', ...quietly, `./voxform-${VERSION}.tgz`]);
+  await install(path.join(folder, `voxform-${VERSION}.tgz`));
 }, 240_000);
+
+/** As npm does, with the packages that it names, and no others, from where they are here. */
+async function install(tarball: string): Promise<void> {
+  const modules = path.join(folder, 'node_modules');
+  const unpacked = path.join(modules, 'voxform');
+  mkdirSync(unpacked, { recursive: true });
+  await succeed('tar', ['-xzf', tarball, '-C', unpacked, '--strip-components=1']);
+  const named = JSON.parse(readFileSync(path.join(unpacked, 'package.json'), 'utf8')) as {
+    readonly bin: Readonly<Record<string, string>>;
+    readonly dependencies: Readonly<Record<string, string>>;
+  };
+  const links = [
+    ...Object.entries(named.bin).map(([name, file]) => [`.bin/${name}`, path.join(unpacked, file)] as const),
+    ...Object.keys(named.dependencies).map((name) => [name, path.join(root, 'node_modules', name)] as const),
+  ];
+  for (const [name, target] of links) {
+    const link = path.join(modules, name);
+    mkdirSync(path.dirname(link), { recursive: true });
+    symlinkSync(target, link);
+  }
+  writeFileSync(path.join(folder, 'package.json'), '{ "private": true }\n');
+}
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
