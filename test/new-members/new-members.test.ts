@@ -1,10 +1,11 @@
-import { execFile } from 'node:child_process';
+import { type ChildProcess, execFile, fork } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
+import type { CommandResult } from '../trust/in-process.ts';
 import { startVoicePlatform, type VoicePlatform } from './voice-platform.ts';
 
 /** One file and one line each, and nothing else. */
@@ -46,7 +47,11 @@ function addTo(source: string, { file, from, line, entry }: (typeof members)[num
   writeFileSync(index, `${line}\n${after}`);
 }
 
+/** Gives commands of the copy in one process: loading its sources takes far longer than most of them do. */
+const COMMANDS = ['test/new-members/commands.ts', 'test/trust/in-process.ts'] as const;
+
 let copy: Folder;
+let commands: ChildProcess;
 let platform: VoicePlatform;
 let workspaceId: string;
 /** What the compiler says. It works while the commands run. */
@@ -55,14 +60,17 @@ let compiled: Promise<string>;
 beforeAll(async () => {
   copy = await temporaryFolder();
   symlinkSync(path.join(REPOSITORY, 'node_modules'), path.join(copy.root, 'node_modules'));
-  for (const part of ['package.json', 'src', 'scripts/schemas.ts'])
+  for (const part of ['package.json', 'src', 'scripts/schemas.ts', ...COMMANDS])
     cpSync(path.join(REPOSITORY, part), path.join(copy.root, part), { recursive: true });
   for (const member of members) addTo(path.join(copy.root, 'src'), member);
   compiled = compile();
+  commands = fork(path.join(copy.root, COMMANDS[0]), { execArgv: [] });
+  commands.on('message', ({ id, ...result }: CommandResult & { readonly id: number }) => asked[id]?.(result));
   const emulator = await startEmulator();
   workspaceId = emulator.workspaceId;
   platform = await startVoicePlatform(emulator.url);
   return async () => {
+    commands.disconnect();
     await platform[Symbol.asyncDispose]();
     await emulator.close();
     await copy[Symbol.asyncDispose]();
@@ -80,17 +88,19 @@ function compile(): Promise<string> {
   );
 }
 
-/** What the copy prints. */
+const asked: ((result: CommandResult) => void)[] = [];
+
+/** What a command of the copy ends with. */
+function commandIn(cwd: string, args: readonly string[]): Promise<CommandResult> {
+  const { promise, resolve } = Promise.withResolvers<CommandResult>();
+  commands.send({ id: asked.push(resolve) - 1, args, cwd, env: { HOME: copy.root, API_KEY: 'key' } });
+  return promise;
+}
+
+/** What it prints. */
 async function run(project: string, ...args: readonly string[]): Promise<string> {
-  const { stdout } = await exec(process.execPath, [path.join(copy.root, 'src/main.ts'), ...args], {
-    cwd: project,
-    env: {
-      PATH: process.env.PATH,
-      HOME: copy.root,
-      XDG_CACHE_HOME: path.join(inject('built'), 'caches'),
-      API_KEY: 'key',
-    },
-  });
+  const { code, stdout, stderr } = await commandIn(project, args);
+  expect(code, stderr).toBe(0);
   return stdout;
 }
 
@@ -118,7 +128,7 @@ describe('a new member is one file and one line', () => {
       voxform('completion', 'bash', '--complete', '=get', '=vo'),
       voxform('get', '--help'),
       voxform('export', '--help'),
-      voxform('plan', '--detailed-exitcode').catch(({ code, stdout }) => `${code} ${stdout}`),
+      commandIn(project, ['plan', '--detailed-exitcode']).then(({ code, stdout }) => `${code} ${stdout}`),
     ]);
     expect(shown).toEqual([
       expect.stringContaining('1 Voice'),
@@ -164,7 +174,7 @@ describe('a new member is one file and one line', () => {
     const project = projectWith('format', VOICE.replaceAll('eep', 'im'));
     const [plan, failed, help] = await Promise.all([
       run(project, 'plan', '--output', 'titles'),
-      run(project, 'plan', '--output', 'titles', '--workspace', 'none').catch(({ stdout }) => stdout),
+      commandIn(project, ['plan', '--output', 'titles', '--workspace', 'none']).then(({ stdout }) => stdout),
       run(project, 'plan', '--help'),
     ]);
     expect(plan).toMatch(/^plan of test: /);
