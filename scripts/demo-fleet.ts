@@ -78,6 +78,7 @@ function openGround(url?: string): Promise<FleetGround> {
     main: values.main,
     projects,
     seed: 'demo',
+    caches: process.env.NODE_COMPILE_CACHE,
     url,
     fleet: `workspaces: { "*": { mode: apply, interval: 30s } }\nlimits: { runs: ${RUNS} }\n`,
     manifests: (project) =>
@@ -128,6 +129,7 @@ async function killHalfWay(ground: FleetGround, { processes, victim }: Killing):
 }
 
 async function inSync(ground: FleetGround): Promise<void> {
+  await until(() => doneIn(ground) === COUNT, 'every workspace to be as declared');
   const began = Date.now();
   for (;;) {
     const { counts } = await ground.status();
