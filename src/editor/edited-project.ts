@@ -40,7 +40,7 @@ export class EditedProject {
     this.#options = options;
   }
 
-  /** Looks at the disk anew at the next load: at a file with its folder, or at everything. */
+  /** Looks at the disk anew at the next load: at everything, or at what a file has to do with. */
   forget(file?: string): void {
     this.#view.forget(file);
   }
@@ -79,7 +79,8 @@ export class EditedProject {
     } catch (error) {
       if (!(error instanceof UserError) || signal.aborted) throw error;
       // None is selected, or one that this project does not have.
-      const [first] = Object.keys((await loadProject({ cwd, env })).workspaces);
+      const { workspaces, defaultWorkspace } = await loadProject({ cwd, env });
+      const [first = defaultWorkspace] = defaultWorkspace === undefined ? Object.keys(workspaces) : [];
       if (first === undefined) throw error;
       const validated = await validate(first);
       onNotice(`${error.message}: the editor shows ${first}. ${error.hint ?? ''}`.trim());

@@ -5,9 +5,11 @@ import { FileView } from '../files/file-view.ts';
 import { FLEET_FILE, loadFleetFile } from '../fleet/fleet-file.ts';
 import type { Environment } from '../manifests/inputs.ts';
 import type { OtherPolicies } from '../policies/policy-source.ts';
+import type { Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
 import { findProjectFolder } from '../project/find-project.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
+import { DiskWatch } from './disk-watch.ts';
 import { EditedProject } from './edited-project.ts';
 import { type OpenFile, OpenFiles } from './open-files.ts';
 import { ProjectLoads } from './project-loads.ts';
@@ -30,6 +32,8 @@ export interface EditorTold {
   diagnostics(uri: string, version: number | undefined, diagnostics: readonly Shown[]): void;
   /** A sentence for the person. */
   notice(text: string): void;
+  /** A line of the log. */
+  log(text: string): void;
   /** A mistake of ours. */
   failure(error: unknown): void;
 }
@@ -39,11 +43,14 @@ export class EditorSession {
   readonly files = new OpenFiles();
   /** The workspace asked for, in every project that has it. */
   workspace: string | undefined;
+  /** True where the editor says which files of its folders change on the disk. */
+  isToldOfFiles = false;
   readonly #options: EditorSessionOptions;
   readonly #telling: EditorTold;
   #said = '';
   /** By the real path of the folder. */
   readonly #projects = new Map<string, ProjectLoads>();
+  readonly #watches: DiskWatch[] = [];
   /** What was told last: by the project or the fleet file that it comes from, then by address. */
   readonly #told = new Map<string, ReadonlyMap<string, readonly Shown[]>>();
 
@@ -72,11 +79,19 @@ export class EditorSession {
     this.#checkFleet(opened);
   }
 
+  /** What is told of an open file, as of now. */
+  async diagnosticsOf(opened: OpenFile): Promise<readonly Diagnostic[]> {
+    const { file } = opened;
+    const snapshot = await this.projectOf(opened)?.current();
+    const isOfFile = ({ file: name }: Diagnostic) =>
+      snapshot !== undefined && path.resolve(snapshot.folder, name) === file;
+    return [...(snapshot?.diagnostics.filter(isOfFile) ?? []), ...this.#fleetDiagnostics(opened)];
+  }
+
   closed(opened: OpenFile): void {
     this.files.close(opened.document.uri);
     this.projectOf(opened)?.changed();
-    if (opened.file !== undefined && path.basename(opened.file) === FLEET_FILE)
-      this.#tell(opened.file, new Map());
+    if (isFleetFile(opened.file)) this.#tell(opened.file, new Map());
   }
 
   /** To be called when files on the disk may have changed. */
@@ -92,6 +107,7 @@ export class EditorSession {
   /** Ends all work. */
   async close(): Promise<void> {
     for (const loads of this.#projects.values()) loads.end();
+    await Promise.all(this.#watches.map((watch) => watch.close()));
   }
 
   #project(folder: string): ProjectLoads {
@@ -99,14 +115,30 @@ export class EditorSession {
     if (known !== undefined) return known;
     const { workspace, files } = this;
     const onNotice = (text: string) => this.#say(text);
+    const watch = this.isToldOfFiles && files.isShown(folder) ? undefined : this.#watch(folder);
     const loads = new ProjectLoads({
       project: new EditedProject({ ...this.#options, folder, workspace, onNotice }),
       texts: () => files.textsIn(folder),
-      onLoaded: (snapshot) => this.#tellOf(snapshot),
+      onLoaded: (snapshot) => {
+        this.#tellOf(snapshot);
+        watch?.loaded(snapshot);
+      },
       onError: (error) => this.#notice(error),
     });
     this.#projects.set(folder, loads);
     return loads;
+  }
+
+  #watch(folder: string): DiskWatch {
+    const watch = new DiskWatch({
+      folder,
+      policies: this.#options.policies,
+      changed: () => this.changedOnDisk(),
+      ready: () => this.#telling.log(`Watching the files of ${folder}`),
+      failed: (error) => this.#notice(error),
+    });
+    this.#watches.push(watch);
+    return watch;
   }
 
   #notice(error: unknown): void {
@@ -134,10 +166,16 @@ export class EditorSession {
     this.#tell(folder, shown);
   }
 
-  /** A fleet file has its own checks, and needs no project around it. */
-  #checkFleet({ document, file }: OpenFile): void {
-    if (file === undefined || path.basename(file) !== FLEET_FILE) return;
-    const diagnostics = new FileView(new Map([[file, document.getText()]])).during(() => {
+  #checkFleet(opened: OpenFile): void {
+    const { document, file } = opened;
+    if (!isFleetFile(file)) return;
+    const shown = this.#fleetDiagnostics(opened).map((each) => shownDiagnostic(each, document));
+    this.#tell(file, new Map([[document.uri, shown]]));
+  }
+
+  #fleetDiagnostics({ document, file }: OpenFile): readonly Diagnostic[] {
+    if (!isFleetFile(file)) return [];
+    return new FileView(new Map([[file, document.getText()]])).during(() => {
       try {
         loadFleetFile(file, this.#options.env);
         return [];
@@ -147,8 +185,6 @@ export class EditorSession {
         return [];
       }
     });
-    const shown = diagnostics.map((each) => shownDiagnostic(each, document));
-    this.#tell(file, new Map([[document.uri, shown]]));
   }
 
   /** @param source who says so: what it said before of other files no longer holds. */
@@ -161,4 +197,9 @@ export class EditorSession {
       this.#telling.diagnostics(uri, this.files.get(uri)?.document.version, all);
     }
   }
+}
+
+/** One has its own checks, and needs no project around it. */
+function isFleetFile(file: string | undefined): file is string {
+  return file !== undefined && path.basename(file) === FLEET_FILE;
 }

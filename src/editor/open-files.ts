@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { TextDocument } from 'vscode-languageserver-textdocument';
-import { realPath } from '../manifests/read-file.ts';
+import { isInside, realPath } from '../manifests/read-file.ts';
 import { attempt } from '../problems/attempt.ts';
 
 export interface OpenFile {
@@ -20,6 +20,11 @@ export class OpenFiles {
   addFolder(uri: string): void {
     const folder = pathOf(uri);
     if (folder !== undefined) this.#folders.set(realPath(folder), folder);
+  }
+
+  /** True for a folder that the editor shows, or that lies in one. @param folder a real path. */
+  isShown(folder: string): boolean {
+    return [...this.#folders.keys()].some((real) => isInside(folder, real));
   }
 
   open(uri: string, languageId: string, version: number, text: string): OpenFile {
@@ -59,8 +64,7 @@ export class OpenFiles {
     const open = this.ofFile(file);
     if (open !== undefined) return open.document.uri;
     for (const [real, shown] of this.#folders) {
-      if (file.startsWith(`${real}${path.sep}`))
-        return pathToFileURL(path.join(shown, path.relative(real, file))).href;
+      if (isInside(file, real)) return pathToFileURL(path.join(shown, path.relative(real, file))).href;
     }
     return pathToFileURL(file).href;
   }

@@ -61,7 +61,7 @@ export class ProjectLoads {
       const { signal } = this.#abort;
       try {
         this.#snapshot = await project.load(texts(), signal);
-        onLoaded(this.#snapshot);
+        if (!signal.aborted) onLoaded(this.#snapshot);
       } catch (error) {
         if (!(signal.aborted && error instanceof UserError)) onError(error);
       }

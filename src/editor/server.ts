@@ -1,4 +1,3 @@
-import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import {
   createProtocolConnection,
@@ -8,7 +7,6 @@ import {
   DidCloseTextDocumentNotification,
   DidOpenTextDocumentNotification,
   DidSaveTextDocumentNotification,
-  DocumentFormattingRequest,
   ExitNotification,
   InitializedNotification,
   type InitializeParams,
@@ -30,9 +28,9 @@ import {
 } from 'vscode-languageserver-protocol/node';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import { VERSION } from '../version.ts';
+import { EDIT_CAPABILITIES, listenToEdits } from './edit-requests.ts';
 import { EditorSession, type EditorSessionOptions } from './editor-session.ts';
-import { formattingEdits } from './formatting.ts';
-import { type OpenFile, realFileOf } from './open-files.ts';
+import { realFileOf } from './open-files.ts';
 import { listenToWords, WORD_CAPABILITIES } from './word-requests.ts';
 
 export interface ServerOptions extends EditorSessionOptions {
@@ -67,8 +65,8 @@ class EditorServer {
   readonly #options: ServerOptions;
   readonly #connection: ProtocolConnection;
   readonly #session: EditorSession;
+  #isClosed = false;
   #state: 'new' | 'running' | 'shut down' = 'new';
-  #registersWatches = false;
 
   constructor(options: ServerOptions) {
     this.#options = options;
@@ -79,7 +77,7 @@ class EditorServer {
     );
     this.#session = new EditorSession(options, {
       diagnostics: (uri, version, diagnostics) =>
-        this.#sent(
+        this.#send(() =>
           this.#connection.sendNotification(PublishDiagnosticsNotification.type, {
             uri,
             ...(version !== undefined && { version }),
@@ -89,8 +87,9 @@ class EditorServer {
       notice: (text) => {
         const message = this.#said(text);
         const type = MessageType.Warning;
-        this.#sent(this.#connection.sendNotification(ShowMessageNotification.type, { type, message }));
+        this.#send(() => this.#connection.sendNotification(ShowMessageNotification.type, { type, message }));
       },
+      log: (text) => this.#log(MessageType.Log, text),
       failure: (error) => this.#failed(error),
     });
     this.#listen();
@@ -110,6 +109,7 @@ class EditorServer {
   }
 
   close(): Promise<void> {
+    this.#isClosed = true;
     this.#connection.dispose();
     return this.#session.close();
   }
@@ -123,24 +123,14 @@ class EditorServer {
       this.#state = 'shut down';
     });
     this.#listenToFiles();
-    listenToWords({
+    const requests = {
       connection,
       session: this.#session,
-      answer: (work) => this.#answer(work),
-      said: (text) => this.#said(text),
-    });
-    connection.onRequest(DocumentFormattingRequest.type, (params) =>
-      this.#answer(() => {
-        const opened = this.#opened(params);
-        if (opened === undefined) return null;
-        const { document, file } = opened;
-        const name = path.basename(file ?? document.uri);
-        return formattingEdits(name, document.getText()).map(({ start, end, text }) => ({
-          range: { start: document.positionAt(start), end: document.positionAt(end) },
-          newText: text,
-        }));
-      }),
-    );
+      answer: <T>(work: () => T | Promise<T>) => this.#answer(work),
+      said: (text: string) => this.#said(text),
+    };
+    listenToWords(requests);
+    listenToEdits(requests);
   }
 
   #listenToFiles(): void {
@@ -177,13 +167,13 @@ class EditorServer {
     this.#session.workspace = typeof named === 'string' && named !== '' ? named : this.#options.workspace;
     const folders = workspaceFolders?.map(({ uri }) => uri) ?? (rootUri === null ? [] : [rootUri]);
     for (const uri of folders) this.#session.files.addFolder(uri);
-    this.#registersWatches = capabilities.workspace?.didChangeWatchedFiles?.dynamicRegistration === true;
+    this.#session.isToldOfFiles = capabilities.workspace?.didChangeWatchedFiles?.dynamicRegistration === true;
     return {
       capabilities: {
         positionEncoding: 'utf-16',
         textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
-        documentFormattingProvider: true,
         ...WORD_CAPABILITIES,
+        ...EDIT_CAPABILITIES,
         workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
       },
       serverInfo: { name: 'voxform', version: VERSION },
@@ -191,20 +181,12 @@ class EditorServer {
   }
 
   #watchFiles(): void {
-    if (!this.#registersWatches) return;
+    if (!this.#session.isToldOfFiles) return;
     const registerOptions = { watchers: [{ globPattern: '**/*' }] };
     const { method } = DidChangeWatchedFilesNotification.type;
     this.#connection
       .sendRequest(RegistrationRequest.type, { registrations: [{ id: method, method, registerOptions }] })
       .catch((error: unknown) => this.#failed(error));
-  }
-
-  #opened({
-    textDocument: { uri },
-  }: {
-    readonly textDocument: { readonly uri: string };
-  }): OpenFile | undefined {
-    return this.#session.files.get(uri);
   }
 
   /** What comes out of turn is refused, and a mistake of ours is told without secrets. */
@@ -234,15 +216,17 @@ class EditorServer {
   }
 
   /** An editor that went away is told nothing any more. */
-  #sent(sending: Promise<void>): void {
-    sending.catch(() => undefined);
+  #send(send: () => Promise<void>): void {
+    if (!this.#isClosed) send().catch(() => undefined);
   }
 
   #failed(error: unknown): void {
-    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    const type = MessageType.Error;
+    this.#log(MessageType.Error, error instanceof Error ? (error.stack ?? error.message) : String(error));
+  }
+
+  #log(type: MessageType, text: string): void {
     const message = this.#said(text);
-    this.#sent(this.#connection.sendNotification(LogMessageNotification.type, { type, message }));
+    this.#send(() => this.#connection.sendNotification(LogMessageNotification.type, { type, message }));
   }
 
   #said(text: string): string {

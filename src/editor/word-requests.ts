@@ -43,7 +43,7 @@ export const WORD_CAPABILITIES: ServerCapabilities = {
 const REQUEST_FAILED = -32803;
 const CONTENT_MODIFIED = -32801;
 
-interface WordRequests {
+export interface EditorRequests {
   readonly connection: ProtocolConnection;
   readonly session: EditorSession;
   /** Answers a request, in order and without secrets. */
@@ -62,7 +62,7 @@ interface Pointed {
 }
 
 /** Answers what an editor asks about the words of a file: what can follow, what they mean, where else they stand. */
-export function listenToWords({ connection, session, answer, said }: WordRequests): void {
+export function listenToWords({ connection, session, answer, said }: EditorRequests): void {
   const at = (params: TextDocumentPositionParams, moment: Moment = 'now') => pointed(session, params, moment);
   const locationOf = (snapshot: ProjectSnapshot, { file, ...range }: PlaceInFile): Location => {
     const document = documentIn(session, snapshot, file);
@@ -201,7 +201,7 @@ const ITEM_KINDS: Readonly<Record<Suggestion['is'], CompletionItemKind>> = {
   folder: CompletionItemKind.Folder,
 };
 
-interface ItemPlace extends Pick<WordRequests, 'said'> {
+interface ItemPlace extends Pick<EditorRequests, 'said'> {
   readonly index: number;
   readonly document: TextDocument;
 }

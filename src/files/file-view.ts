@@ -41,12 +41,14 @@ export class FileView {
     return current.run(this, work);
   }
 
-  /** Looks at the disk anew from now on: at a file with its folder, or at everything. */
+  /** Looks at the disk anew from now on: at everything, or at what lies on the way to a file and, if it is a folder, below it. */
   forget(file?: string): void {
-    if (file === undefined) this.#answers.clear();
-    else
-      for (const answers of this.#answers.values())
-        for (const at of [file, path.dirname(file)]) answers.delete(at);
+    const isConcerned = (at: string): boolean =>
+      file === undefined ||
+      `${at}${path.sep}`.startsWith(`${file}${path.sep}`) ||
+      `${file}${path.sep}`.startsWith(`${at}${path.sep}`);
+    for (const answers of this.#answers.values())
+      for (const at of answers.keys()) if (isConcerned(at)) answers.delete(at);
   }
 
   /** What a question about a file was answered with before; else its answer now, be it an error. */

@@ -124,19 +124,22 @@ function inView<T>(question: string, file: string, ask: () => T): T {
 
 /** As `realpathSync`. */
 export function realPathOf(file: string): string {
-  return inView('path', file, () => realPathInView(file));
+  try {
+    return inView('path', file, () => realPathOnDisk(file));
+  } catch (error) {
+    const unsaved = realPathOfUnsaved(file);
+    if (unsaved === undefined) throw error;
+    return unsaved;
+  }
 }
 
-/** A file that is not on the disk yet may have a text all the same. */
-function realPathInView(file: string): string {
-  try {
-    return realPathOnDisk(file);
-  } catch (error) {
-    if (fileView() === undefined) throw error;
-    const real = path.join(realPathOnDisk(path.dirname(file)), path.basename(file));
-    if (fileView()?.textOf(real) === undefined) throw error;
-    return real;
-  }
+/** Of a file that is not on the disk, and has a text in the view all the same. */
+function realPathOfUnsaved(file: string): string | undefined {
+  const view = fileView();
+  if (view === undefined || view.textOf(file) !== undefined) return view && file;
+  const folder = attempt(() => inView('path', path.dirname(file), () => realPathOnDisk(path.dirname(file))));
+  const real = folder && path.join(folder, path.basename(file));
+  return real !== undefined && view.textOf(real) !== undefined ? real : undefined;
 }
 
 function realPathOnDisk(file: string): string {

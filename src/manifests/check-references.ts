@@ -1,4 +1,4 @@
-import { didYouMean } from '../problems/suggest.ts';
+import { NO_HINT, nearest, suggestion, type WordHint } from '../problems/suggest.ts';
 import { valueAt } from '../values/path.ts';
 import { type Checked, findingInSpec } from './declaration.ts';
 import type { DocumentPath, Finding } from './finding.ts';
@@ -30,9 +30,10 @@ export function referenceFindings({ resources, skipped, workspace, lookups }: Re
         const message = `${address} is skipped in the workspace ${workspace} and cannot be referenced there`;
         findings.push(findingInSpec(resource, path, { code: 'skipped-reference', message }));
       } else {
-        const near = ++dangling > MOST_SUGGESTIONS ? '' : suggestAddress(address, live.keys());
-        const message = `no manifest declares ${address}${near}`;
-        const finding = findingInSpec(resource, path, { code: 'dangling-reference', message });
+        const near = ++dangling > MOST_SUGGESTIONS ? NO_HINT : suggestAddress(address, live.keys());
+        const message = `no manifest declares ${address}${near.said}`;
+        const problem = { code: 'dangling-reference', message, fix: near.fix };
+        const finding = findingInSpec(resource, path, problem);
         findings.push({ ...finding, absent: address });
       }
     }
@@ -54,20 +55,23 @@ function* namesForIds(resource: Checked, live: ReadonlyMap<Address, Checked>): G
       if (typeof item !== 'string' || !live.has(`${refersTo}/${item}`)) continue;
       const path = [...field.split('.'), ...(Array.isArray(value) ? [index] : [])];
       const message = `${JSON.stringify(item)} is the name of a resource, not an id; did you mean { $ref: ${refersTo}/${item} }?`;
-      yield { ...findingInSpec(resource, path, { code: 'name-for-id', message }), severity: 'warning' };
+      const fix = { instead: [{ $ref: `${refersTo}/${item}` }] };
+      yield { ...findingInSpec(resource, path, { code: 'name-for-id', message, fix }), severity: 'warning' };
     }
   }
 }
 
 /** A suggestion for an address that nothing has: of the same kind first, else of any. */
-export function suggestAddress(address: Address, candidates: Iterable<Address>): string {
+export function suggestAddress(address: Address, candidates: Iterable<Address>): WordHint {
   const wanted = parseAddress(address);
   const known = [...candidates];
-  if (wanted === undefined) return didYouMean(address, known);
+  if (wanted === undefined) return suggestion(address, known);
   const ofKind = known.filter((each) => each.startsWith(`${wanted.kind}/`));
-  const names = ofKind.map((each) => each.slice(wanted.kind.length + 1));
-  const near = didYouMean(wanted.name, names);
-  return near === '' ? didYouMean(address, known) : near.replace('"', `"${wanted.kind}/`);
+  const name = nearest(
+    wanted.name,
+    ofKind.map((each) => each.slice(wanted.kind.length + 1)),
+  );
+  return suggestion(address, name === undefined ? known : [`${wanted.kind}/${name}`]);
 }
 
 interface ReferenceStep {

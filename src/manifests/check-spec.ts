@@ -49,7 +49,8 @@ export function checkSpec(kind: KindSchema, spec: Value, hasSpecials: boolean): 
   const checked = { schema: kind.spec, value: plain, name: 'spec' };
   for (const issue of kind.spec.safeParse(plain).error?.issues ?? []) {
     for (const problem of problemsOfIssue(issue, checked)) {
-      if (!standIns.has(JSON.stringify(problem.path))) report(problem);
+      // Of a field that there is not, no value is right.
+      if (problem.code === 'unknown-field' || !standIns.has(JSON.stringify(problem.path))) report(problem);
     }
   }
   return { problems: [...problems.values()], references };

@@ -1,7 +1,7 @@
 import type { Value } from '../values/value.ts';
 import type { PlacedReference } from './check-spec.ts';
 import type { Metadata } from './envelope.ts';
-import { type DocumentPath, type Finding, findingOf } from './finding.ts';
+import { type DocumentPath, type Finding, findingOf, type Problem } from './finding.ts';
 import type { KindSchema } from './kind-schema.ts';
 import { findingIn, type Layer, type SpecSources } from './layers.ts';
 import type { Address, Source } from './resource.ts';
@@ -28,7 +28,7 @@ export interface Checked extends Declaration, SpecSources {
 export function findingAt(
   { home }: Declaration,
   path: DocumentPath,
-  problem: { readonly code: string; readonly message: string },
+  problem: Pick<Problem, 'code' | 'message' | 'fix'>,
 ): Finding {
   return findingOf({ ...problem, path, at: 'value' }, home.file, home.document);
 }
@@ -37,7 +37,7 @@ export function findingAt(
 export function findingInSpec(
   sources: SpecSources,
   path: DocumentPath,
-  problem: { readonly code: string; readonly message: string },
+  problem: Pick<Problem, 'code' | 'message' | 'fix'>,
 ): Finding {
   return findingIn(sources, { ...problem, path, at: 'value' });
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { didYouMean } from '../problems/suggest.ts';
+import { suggestion } from '../problems/suggest.ts';
 import { about, described } from '../values/described.ts';
 import type { Json } from '../values/json.ts';
 import { isObject } from '../values/json.ts';
@@ -100,7 +100,7 @@ export function readEnvelope(document: Json, known: KnownNames): ReadEnvelope {
   if (typeof document.kind === 'string' && kind === undefined) {
     problems.push({
       code: 'unknown-kind',
-      message: unknownKind(document.kind, known),
+      ...unknownKind(document.kind, known),
       path: ['kind'],
       at: 'value',
     });
@@ -115,10 +115,13 @@ export function readEnvelope(document: Json, known: KnownNames): ReadEnvelope {
 }
 
 /** `unknown kind "Agnet"; did you mean "Agent"?`, for an object's `kind` and for a key that names one. */
-export function unknownKind(name: string, { kinds, lookups }: KnownNames): string {
-  if (lookups.has(name)) return `${name} can only be referenced; manifests cannot declare it`;
-  const near = didYouMean(name, kinds.keys());
-  return `unknown kind ${quoted(name)}${near || `; kinds: ${[...kinds.keys()].join(', ')}`}`;
+export function unknownKind(name: string, { kinds, lookups }: KnownNames): Pick<Problem, 'message' | 'fix'> {
+  if (lookups.has(name)) return { message: `${name} can only be referenced; manifests cannot declare it` };
+  const { said, fix } = suggestion(name, kinds.keys());
+  return {
+    message: `unknown kind ${quoted(name)}${said || `; kinds: ${[...kinds.keys()].join(', ')}`}`,
+    fix,
+  };
 }
 
 /** As much of the metadata as is right, so that one mistake in it does not hide those elsewhere. */
@@ -141,11 +144,10 @@ function ignoreDriftProblems({ ignore_drift = [] }: Metadata, kind: KindSchema):
   const paths = schemaPaths(kind.spec);
   return ignore_drift.flatMap((path, index) => {
     if (paths.includes(path)) return [];
-    const near = path.includes('.') ? didYouMean(path, paths) : suggestField(kind.spec, [], path);
-    const message = `${kind.name} has no field ${quoted(path)}${near}`;
-    return [
-      { code: 'unknown-field', message, path: ['metadata', 'ignore_drift', index], at: 'value' as const },
-    ];
+    const near = path.includes('.') ? suggestion(path, paths) : suggestField(kind.spec, [], path);
+    const message = `${kind.name} has no field ${quoted(path)}${near.said}`;
+    const at = ['metadata', 'ignore_drift', index];
+    return [{ code: 'unknown-field', message, path: at, at: 'value' as const, fix: near.fix }];
   });
 }
 
@@ -154,5 +156,6 @@ function belongsUnderSpec(problem: Problem, kind: KindSchema): Problem {
   const [key] = problem.path;
   if (problem.code !== 'unknown-field' || problem.path.length > 1 || typeof key !== 'string') return problem;
   if (!Object.hasOwn(kind.spec.shape, key)) return problem;
-  return { ...problem, message: `unknown field ${quoted(key)}; it belongs under spec` };
+  const message = `unknown field ${quoted(key)}; it belongs under spec`;
+  return { ...problem, message, fix: undefined };
 }

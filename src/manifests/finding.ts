@@ -1,4 +1,4 @@
-import type { Diagnostic } from '../problems/diagnostic.ts';
+import type { Diagnostic, Fix } from '../problems/diagnostic.ts';
 import { isObject } from '../values/json.ts';
 
 /** Keys and indices from the root of a YAML document. */
@@ -28,10 +28,11 @@ export interface Problem {
   readonly message: string;
   readonly path: DocumentPath;
   readonly at: 'key' | 'value';
+  readonly fix?: Fix | undefined;
 }
 
-export function findingOf({ code, message, path, at }: Problem, file: string, document = 0): Finding {
-  return { severity: 'error', code, message, file, place: { document, path, at } };
+export function findingOf({ code, message, path, at, fix }: Problem, file: string, document = 0): Finding {
+  return { severity: 'error', code, message, file, ...(fix && { fix }), place: { document, path, at } };
 }
 
 /** A key that reads well without quotes. */

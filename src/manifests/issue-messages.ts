@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { didYouMean } from '../problems/suggest.ts';
+import { NO_HINT, suggestion } from '../problems/suggest.ts';
 import { isObject } from '../values/json.ts';
 import { type DocumentPath, follow, formatPath, type Problem, quoted } from './finding.ts';
 import { schemaAt, suggestField } from './schema-fields.ts';
@@ -18,12 +18,11 @@ const MOST_SUGGESTIONS = 100;
 export function problemsOfIssue(issue: z.core.$ZodIssue, checked: CheckedValue): Problem[] {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key, index) => ({
-      code: 'unknown-field',
-      message: `unknown field ${quoted(key)}${index < MOST_SUGGESTIONS ? suggestField(checked.schema, path, key) : ''}`,
-      path: [...path, key],
-      at: 'key',
-    }));
+    return issue.keys.map((key, index) => {
+      const near = index < MOST_SUGGESTIONS ? suggestField(checked.schema, path, key) : NO_HINT;
+      const message = `unknown field ${quoted(key)}${near.said}`;
+      return { code: 'unknown-field', message, path: [...path, key], at: 'key', fix: near.fix };
+    });
   }
   const found = follow(checked.value, path);
   const schema = schemaAt(checked.schema, path);
@@ -46,17 +45,19 @@ interface JudgedField {
   readonly schema: unknown;
 }
 
-function judged(issue: z.core.$ZodIssue, field: JudgedField): { code: string; message: string } {
+function judged(issue: z.core.$ZodIssue, field: JudgedField): Pick<Problem, 'code' | 'message' | 'fix'> {
   const { name, value, schema } = field;
   switch (issue.code) {
     case 'invalid_type':
-      return { code: 'wrong-type', message: wrongType(field) };
+      return { code: 'wrong-type', ...wrongType(field) };
     case 'invalid_value': {
       const isQuoted = issue.values.some((each) => typeof each !== 'string' && String(each) === value);
-      const near = typeof value === 'string' && !isQuoted ? didYouMean(value, issue.values.map(String)) : '';
+      const near =
+        typeof value === 'string' && !isQuoted ? suggestion(value, issue.values.map(String)) : NO_HINT;
       return {
         code: 'not-allowed',
-        message: `${name} must be ${expectation(schema)}, is ${shown(value)}${isQuoted ? '; remove the quotes' : near}`,
+        message: `${name} must be ${expectation(schema)}, is ${shown(value)}${isQuoted ? '; remove the quotes' : near.said}`,
+        fix: isQuoted ? { quotes: 'remove' } : near.fix,
       };
     }
     case 'too_small':
@@ -79,28 +80,33 @@ function judged(issue: z.core.$ZodIssue, field: JudgedField): { code: string; me
     case 'invalid_union':
       return {
         code: 'wrong-type',
-        message: issue.message === 'Invalid input' ? wrongType(field) : `${name}: ${issue.message}`,
+        ...(issue.message === 'Invalid input' ? wrongType(field) : { message: `${name}: ${issue.message}` }),
       };
     default:
       return { code: 'invalid', message: `${name}: ${issue.message}` };
   }
 }
 
-function wrongType({ name, value, schema }: JudgedField): string {
+function wrongType({ name, value, schema }: JudgedField): Pick<Problem, 'message' | 'fix'> {
   const wanted = `${name} must be ${expectation(schema)}`;
   if (value === null) {
     const isObjectWanted = schema instanceof z.ZodObject || schema instanceof z.ZodRecord;
-    return `${wanted}, is empty${isObjectWanted ? '' : '; set a value or remove the field'}`;
+    return { message: `${wanted}, is empty${isObjectWanted ? '' : '; set a value or remove the field'}` };
   }
   const wantsText = schema instanceof z.ZodString || schema instanceof z.ZodStringFormat;
-  if (wantsText && typeof value === 'number')
-    return `${wanted}, but YAML reads it as the number ${value}; put it in quotes`;
-  if (wantsText && typeof value === 'boolean')
-    return `${wanted}, is ${value}; put it in quotes if it is meant as text`;
+  if (wantsText && typeof value === 'number') {
+    const message = `${wanted}, but YAML reads it as the number ${value}; put it in quotes`;
+    return { message, fix: { quotes: 'add' } };
+  }
+  if (wantsText && typeof value === 'boolean') {
+    const message = `${wanted}, is ${value}; put it in quotes if it is meant as text`;
+    return { message, fix: { quotes: 'add' } };
+  }
   const options = schema instanceof z.ZodUnion ? schema.options : [schema];
   const wantsPlain = options.some((each) => each instanceof z.ZodNumber || each instanceof z.ZodBoolean);
   const unquote = wantsPlain && typeof value === 'string' && /^(-?\d+(\.\d+)?|true|false)$/.test(value);
-  return `${wanted}, is ${shown(value)}${unquote ? '; remove the quotes' : ''}`;
+  const message = `${wanted}, is ${shown(value)}${unquote ? '; remove the quotes' : ''}`;
+  return { message, ...(unquote && { fix: { quotes: 'remove' } }) };
 }
 
 export function expectation(schema: unknown): string {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nearest } from '../problems/suggest.ts';
+import { NO_HINT, nearest, type WordHint } from '../problems/suggest.ts';
 import type { LeafPath } from '../values/path.ts';
 import { type DocumentPath, quoted } from './finding.ts';
 
@@ -55,18 +55,18 @@ export function schemaPaths(root: z.ZodObject): readonly LeafPath[] {
   return paths;
 }
 
-/** `; did you mean …?` for a key that its object does not have, looking at the whole schema; or nothing. */
-export function suggestField(root: unknown, place: DocumentPath, key: string): string {
+/** For a key that its object does not have, looking at the whole schema. What belongs elsewhere is no fix. */
+export function suggestField(root: unknown, place: DocumentPath, key: string): WordHint {
   const here = schemaAt(root, place);
   const siblings = here instanceof z.ZodObject ? Object.keys(here.shape) : [];
   const whole = bare(root);
   const all = whole instanceof z.ZodObject ? schemaPaths(whole) : [];
   const elsewhere = all.filter((path) => lastKey(path) === key);
-  if (elsewhere.length > 0) return meant(elsewhere);
+  if (elsewhere.length > 0) return { said: meant(elsewhere) };
   const near = nearest(key, siblings) ?? siblings.find((sibling) => hasNearPart(key, sibling));
-  if (near !== undefined) return meant([near]);
+  if (near !== undefined) return { said: meant([near]), fix: { instead: [near] } };
   const far = nearest(key, all.map(lastKey));
-  return far === undefined ? '' : meant(all.filter((path) => lastKey(path) === far));
+  return far === undefined ? NO_HINT : { said: meant(all.filter((path) => lastKey(path) === far)) };
 }
 
 function lastKey(path: string): string {

@@ -1,4 +1,5 @@
-import { didYouMean } from '../problems/suggest.ts';
+import type { Fix } from '../problems/diagnostic.ts';
+import { nearest, suggestion } from '../problems/suggest.ts';
 import type { Json, JsonObject } from '../values/json.ts';
 import { isSpecial, Join, joined, Reference, Secret, specials, Unset, type Value } from '../values/value.ts';
 import { type Problem, quoted } from './finding.ts';
@@ -92,9 +93,9 @@ class Evaluator {
     const forms = keys.filter((key) => key.startsWith('$'));
     const unknown = forms.find((key) => !Object.hasOwn(EXAMPLES, key));
     if (unknown !== undefined) {
-      const near = didYouMean(unknown, Object.keys(EXAMPLES));
-      const message = `unknown value form ${quoted(unknown)}${near || '; to keep the object as it is, put it under $literal'}`;
-      return this.#fail('unknown-form', message, unknown);
+      const near = suggestion(unknown, Object.keys(EXAMPLES));
+      const message = `unknown value form ${quoted(unknown)}${near.said || '; to keep the object as it is, put it under $literal'}`;
+      return this.#fail('unknown-form', message, unknown, near.fix);
     }
     const form = forms[0] ?? '';
     const extra = keys.find((key) => key !== form && key !== BESIDE[form]);
@@ -143,8 +144,11 @@ class Evaluator {
       );
     }
     if (refKinds !== undefined && !refKinds.includes(parsed.kind)) {
-      const message = `$ref names the unknown kind ${quoted(parsed.kind)}${didYouMean(parsed.kind, refKinds)}`;
-      return this.#fail('bad-reference', message, '$ref');
+      const near = suggestion(parsed.kind, refKinds);
+      const kind = nearest(parsed.kind, refKinds);
+      const message = `$ref names the unknown kind ${quoted(parsed.kind)}${near.said}`;
+      const fix = kind === undefined ? undefined : { instead: [`${kind}/${parsed.name}`] };
+      return this.#fail('bad-reference', message, '$ref', fix);
     }
     return new Reference(parsed.kind, parsed.name);
   }
@@ -174,12 +178,9 @@ class Evaluator {
     }
     const { vars, mustBeSet } = this.#context.inputs.sources;
     if (!Object.hasOwn(vars, name)) {
-      const near = didYouMean(name, Object.keys(vars));
-      return this.#fail(
-        'missing-var',
-        `the workspace has no variable ${quoted(name)} under vars${near}`,
-        '$var',
-      );
+      const near = suggestion(name, Object.keys(vars));
+      const message = `the workspace has no variable ${quoted(name)} under vars${near.said}`;
+      return this.#fail('missing-var', message, '$var', near.fix);
     }
     const value = vars[name] as Value;
     if (mustBeSet) {
@@ -220,13 +221,13 @@ class Evaluator {
   }
 
   /** Reports, and stands in for the value so that the rest can be checked. */
-  #fail(code: string, message: string, key?: string): Value {
+  #fail(code: string, message: string, key?: string, fix?: Fix): Value {
     const path = key === undefined ? [...this.#path] : [...this.#path, key];
     const at =
       key === undefined || EXAMPLES[key] !== undefined || key === 'default' || key === 'separator'
         ? 'value'
         : 'key';
-    this.problems.push({ code, message, path, at });
+    this.problems.push({ code, message, path, at, fix });
     this.hasSpecials = true;
     return new Unset('');
   }

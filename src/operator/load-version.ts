@@ -63,7 +63,7 @@ export async function loadVersion(
       const ruleSet = await loadRules(project, context.policies);
       const known = { kinds, lookups };
       const declarations = await readDeclarations(project, { ...known, documents });
-      inputs = inputsOf(project, workspace, { declarations, policies: context.policies });
+      inputs = inputsOf(project, workspace, { ...declarations, policies: context.policies });
       const withSources = ruleSet.rules.length > 0;
       const source = { project, workspace, ...known, env, declarations, withSources };
       const desired = await loadDesired({ ...source, mode: 'live' });
@@ -89,10 +89,11 @@ export async function loadVersion(
   }
 }
 
-function inputsOf(
+/** The files that a load of a project depends on. */
+export function inputsOf(
   project: ProjectConfig,
   { secretsDir }: WorkspaceConfig,
-  { declarations, policies }: { declarations: ReadDeclarations; policies: RunContext['policies'] },
+  { declarations, policies }: Pick<ReadDeclarations, 'declarations'> & Pick<RunContext, 'policies'>,
 ): InputFiles {
   const { root, manifests } = project;
   const bases = manifests
@@ -100,11 +101,7 @@ function inputsOf(
     .map((pattern) => path.resolve(root, picomatch.scan(pattern.replace(/^(\.\/+)+/, '')).base));
   return {
     folders: [...new Set(bases)],
-    files: [
-      ...projectFilesOf(root),
-      ...fileUses(project, declarations.declarations).keys(),
-      ...policyPaths(policies),
-    ],
+    files: [...projectFilesOf(root), ...fileUses(project, declarations).keys(), ...policyPaths(policies)],
     secretsDir,
   };
 }

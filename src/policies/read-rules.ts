@@ -1,7 +1,7 @@
 import { kinds } from '../kinds/index.ts';
 import { type Finding, findingOf } from '../manifests/finding.ts';
 import { locate } from '../manifests/positions.ts';
-import { didYouMean } from '../problems/suggest.ts';
+import { suggestion } from '../problems/suggest.ts';
 import type { Policy } from '../project/policy-schema.ts';
 import { readCondition } from './cel/evaluate.ts';
 import type { PolicySource } from './policy-source.ts';
@@ -46,10 +46,11 @@ function readRule(
   const text = deny ?? warn ?? '';
   const at = ['policies', index];
   if (kind !== undefined && !kinds.has(kind)) {
-    const near = didYouMean(kind, kinds.keys()) || `; kinds: ${[...kinds.keys()].join(', ')}`;
-    const problem = `${name}: unknown kind ${JSON.stringify(kind)}${near}`;
-    const finding = { code: 'unknown-kind', message: problem, path: [...at, 'kind'], at: 'value' } as const;
-    return { findings: [findingOf(finding, source.file)] };
+    const { said, fix } = suggestion(kind, kinds.keys());
+    const near = said || `; kinds: ${[...kinds.keys()].join(', ')}`;
+    const message = `${name}: unknown kind ${JSON.stringify(kind)}${near}`;
+    const problem = { code: 'unknown-kind', message, path: [...at, 'kind'], at: 'value', fix } as const;
+    return { findings: [findingOf(problem, source.file)] };
   }
   const condition = readCondition(text, variablesOf(on, kind));
   if ('problems' in condition) {

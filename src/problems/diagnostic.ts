@@ -15,7 +15,16 @@ export interface Diagnostic {
   readonly column?: number;
   /** The path inside the manifest, e.g. `spec.llm_config.model`. */
   readonly path?: string;
+  readonly fix?: Fix;
 }
+
+/** What fixes the key or value at the place. */
+export type Fix =
+  | {
+      /** What was probably meant instead, the likeliest first: texts, or an object. */
+      readonly instead: readonly (string | Readonly<Record<string, string>>)[];
+    }
+  | { readonly quotes: 'add' | 'remove' };
 
 /** File order, then place in the file, there errors first, then rule: the order in which diagnostics are reported. */
 export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {

@@ -1,3 +1,5 @@
+import type { Fix } from './diagnostic.ts';
+
 /**
  * The candidate that `word` most likely misspells, or undefined when none is near.
  * Near means an edit distance (with transpositions) of at most a third of the longer word, at least 1.
@@ -17,10 +19,22 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
+/** What was probably meant: as the end of a message, which is empty where nothing is near, and as what fixes it. */
+export interface WordHint {
+  readonly said: string;
+  readonly fix?: Fix;
+}
+
+export const NO_HINT: WordHint = { said: '' };
+
+export function suggestion(word: string, candidates: Iterable<string>): WordHint {
+  const near = nearest(word, candidates);
+  return near === undefined ? NO_HINT : { said: `; did you mean "${near}"?`, fix: { instead: [near] } };
+}
+
 /** `; did you mean "x"?`, or nothing: to be put at the end of a message. */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
-  const suggestion = nearest(word, candidates);
-  return suggestion === undefined ? '' : `; did you mean "${suggestion}"?`;
+  return suggestion(word, candidates).said;
 }
 
 function editDistance(a: string, b: string): number {

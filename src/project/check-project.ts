@@ -2,7 +2,7 @@ import path from 'node:path';
 import { type Finding, findingOf, type Problem } from '../manifests/finding.ts';
 import type { Environment } from '../manifests/inputs.ts';
 import { problemsOfIssue } from '../manifests/issue-messages.ts';
-import { didYouMean } from '../problems/suggest.ts';
+import { suggestion } from '../problems/suggest.ts';
 import {
   backendOf,
   placeOf,
@@ -112,9 +112,9 @@ function crossChecks(
   const problems: Problem[] = [];
   const names = isObject(raw) && isObject(raw.workspaces) ? Object.keys(raw.workspaces) : [];
   if (default_workspace !== undefined && names.length > 0 && !names.includes(default_workspace)) {
-    const near = didYouMean(default_workspace, names) || `; workspaces: ${names.join(', ')}`;
-    const message = `unknown workspace ${JSON.stringify(default_workspace)}${near}`;
-    problems.push({ code: 'unknown-workspace', message, path: ['default_workspace'], at: 'value' });
+    const { said, fix } = suggestion(default_workspace, names);
+    const message = `unknown workspace ${JSON.stringify(default_workspace)}${said || `; workspaces: ${names.join(', ')}`}`;
+    problems.push({ code: 'unknown-workspace', message, path: ['default_workspace'], at: 'value', fix });
   }
   const owners = new Map<string, string>();
   for (const [name, { state, ca_file }] of Object.entries(workspaces)) {

@@ -2,7 +2,7 @@ import { suggestAddress } from '../manifests/check-references.ts';
 import { checkSpec } from '../manifests/check-spec.ts';
 import type { Declaration } from '../manifests/declaration.ts';
 import { type KnownNames, unknownKind } from '../manifests/envelope.ts';
-import type { DocumentPath, Finding, Problem } from '../manifests/finding.ts';
+import { type DocumentPath, type Finding, findingOf, type Problem } from '../manifests/finding.ts';
 import type { Inputs } from '../manifests/inputs.ts';
 import type { KindSchema } from '../manifests/kind-schema.ts';
 import {
@@ -79,8 +79,8 @@ export class Overlays {
     const base = ['workspaces', workspace.name];
     for (const address of Object.keys(workspace.patches)) {
       if (addresses.has(address)) continue;
-      const message = `no manifest declares ${address}${suggestAddress(address, addresses)}`;
-      const problem = { code: 'unknown-address', message };
+      const { said, fix } = suggestAddress(address, addresses);
+      const problem = { code: 'unknown-address', message: `no manifest declares ${address}${said}`, fix };
       findings.push({
         ...this.#finding('error', problem, [...base, 'patches', address]),
         absent: address,
@@ -101,8 +101,8 @@ export class Overlays {
     return Object.entries(project.defaults).flatMap(([name, defaults]): Finding[] => {
       const kind = kinds.get(name);
       if (kind === undefined) {
-        const message = unknownKind(name, this.#options);
-        return [this.#finding('error', { code: 'unknown-kind', message }, ['defaults', name])];
+        const problem = { code: 'unknown-kind', ...unknownKind(name, this.#options) };
+        return [this.#finding('error', problem, ['defaults', name])];
       }
       const home = this.#layer(defaults, ['defaults', name]);
       const sources = { home, layers: [home], vars: this.#vars() };
@@ -112,8 +112,8 @@ export class Overlays {
     });
   }
 
-  #skipFinding(workspace: string, { severity, code, message, index }: SkipProblem): Finding {
-    return this.#finding(severity, { code, message }, ['workspaces', workspace, 'skip', index]);
+  #skipFinding(workspace: string, { severity, index, ...problem }: SkipProblem): Finding {
+    return this.#finding(severity, problem, ['workspaces', workspace, 'skip', index]);
   }
 
   #vars(): SpecSources['vars'] {
@@ -127,11 +127,11 @@ export class Overlays {
 
   #finding(
     severity: 'error' | 'warning',
-    problem: { readonly code: string; readonly message: string },
+    problem: Pick<Problem, 'code' | 'message' | 'fix'>,
     path: DocumentPath,
   ): Finding {
     const at = typeof path.at(-1) === 'number' ? 'value' : 'key';
-    return { severity, ...problem, file: this.#options.project.file ?? '', place: { document: 0, path, at } };
+    return { ...findingOf({ ...problem, path, at }, this.#options.project.file ?? ''), severity };
   }
 }
 

@@ -2,12 +2,15 @@ import picomatch from 'picomatch';
 import { suggestAddress } from '../manifests/check-references.ts';
 import { type KnownNames, unknownKind } from '../manifests/envelope.ts';
 import type { Address } from '../manifests/resource.ts';
+import type { Fix } from '../problems/diagnostic.ts';
+import { NO_HINT } from '../problems/suggest.ts';
 
 /** An entry of `skip` that does not do what it seems to do. */
 export interface SkipProblem {
   readonly severity: 'error' | 'warning';
   readonly code: string;
   readonly message: string;
+  readonly fix?: Fix | undefined;
   /** Of the entry. */
   readonly index: number;
 }
@@ -22,7 +25,8 @@ export function skippedKinds(entries: readonly string[], known: KnownNames): Ski
   return entries.flatMap((entry, index): SkipProblem[] => {
     const kind = kindPart(entry);
     if (kind === undefined || matchesOne(kind, known.kinds.keys())) return [];
-    return [{ severity: 'error', code: 'unknown-kind', message: unknownKind(kind, known), index }];
+    const { message } = unknownKind(kind, known);
+    return [{ severity: 'error', code: 'unknown-kind', message, index }];
   });
 }
 
@@ -36,10 +40,11 @@ export function idleSkips(
   return entries.flatMap((entry, index): SkipProblem[] => {
     if (wrong.has(index) || matchesOne(entry, addresses)) return [];
     const isGlob = picomatch.scan(entry).isGlob === true;
+    const near = isGlob ? NO_HINT : suggestAddress(entry, addresses);
     const message = isGlob
       ? `no manifest declares a resource that ${entry} matches`
-      : `no manifest declares ${entry}${suggestAddress(entry, addresses)}`;
-    return [{ severity: 'warning', code: 'unknown-address', message, index }];
+      : `no manifest declares ${entry}${near.said}`;
+    return [{ severity: 'warning', code: 'unknown-address', message, fix: near.fix, index }];
   });
 }
 

@@ -1,27 +1,309 @@
+import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../cli/voxform-process.ts';
-import { agentManifest, projectFile } from '../cli/workspace.ts';
+import { voxform } from '../cli/voxform-process.ts';
+import { agentManifest } from '../cli/workspace.ts';
+import { agent, editedProject, misspelt, projectText } from './edited-project.ts';
 import { TestEditor, told } from './test-editor.ts';
 
-const project = projectFile({ url: 'http://127.0.0.1:9', workspaceId: '01JEMV1AT0RW0RKSPACE000001' });
-const agent = agentManifest('day');
-const wrong = agent.replace('spec:', 'spec:\n  voise: x');
+const some = ({ length }: readonly unknown[]): boolean => length > 0;
+const none = ({ length }: readonly unknown[]): boolean => length === 0;
 
 describe('voxform lsp', () => {
-  it('tells what is wrong while it is typed, in the words of validate', async () => {
-    await using folder = await temporaryFolder({ 'voxform.yaml': project, 'manifests/a.yaml': agent });
+  it('tells what validate tells, of manifests, project file, policies and files that no pattern matches', async () => {
+    await using folder = await editedProject({
+      'voxform.yaml': `${projectText}policies:\n  - { name: has-model, kind: Agent, deny: "!has(spec.llm_config)" }\n  - { name: bad, deny: "spec.nmae == 'x'" }\n`,
+      'manifests/a.yaml': agent,
+      'manifests/b.yaml': agentManifest('night').replace('Be kind.', '{ $var: compani }'),
+      'manifests/broken.yaml': 'kind: [',
+      'other/stray.yaml': agent,
+    });
+    const { stdout } = await voxform(['validate', '--output', 'json'], { cwd: folder.root });
+    const validated = JSON.parse(stdout).diagnostics.map(
+      ({ file, line = 1, column = 1, message }: Record<string, string | number>) =>
+        `${file}:${line}:${column}  ${message}`,
+    );
+    expect(validated.length).toBeGreaterThan(2);
     await using editor = await TestEditor.open(folder.root);
-    await editor.show('manifests/a.yaml', wrong);
-    const shown = await editor.diagnostics('manifests/a.yaml', ({ length }) => length > 0);
-    expect(told(shown)).toEqual(['6:3  unknown field "voise"']);
-    await editor.type('manifests/a.yaml', agent);
-    await editor.diagnostics('manifests/a.yaml', ({ length }) => length === 0);
-    expect((await editor.leave()).code).toBe(0);
+    await editor.show('voxform.yaml', await readFile(path.join(folder.root, 'voxform.yaml'), 'utf8'));
+    const files = [
+      'voxform.yaml',
+      'manifests/a.yaml',
+      'manifests/b.yaml',
+      'manifests/broken.yaml',
+      'other/stray.yaml',
+    ];
+    const all = () => files.flatMap((file) => told(editor.shown(file)).map((text) => `${file}:${text}`));
+    await editor.until(() => all().length === validated.length);
+    expect(all().toSorted()).toEqual(validated.toSorted());
   });
 
-  it('ends with 1 when the editor goes away without a word', async () => {
-    await using folder = await temporaryFolder({ 'voxform.yaml': project });
+  it('follows what is typed, also while it is broken', async () => {
+    await using folder = await editedProject({ 'manifests/a.yaml': agent });
     await using editor = await TestEditor.open(folder.root);
-    expect((await editor.vanish()).code).toBe(1);
+    await editor.show('manifests/a.yaml', misspelt);
+    expect(told(await editor.diagnostics('manifests/a.yaml', some))).toEqual([
+      '6:3  unknown field "nmae"; did you mean "name"?',
+    ]);
+    await editor.type('manifests/a.yaml', `${agent}  x: [`);
+    await editor.diagnostics('manifests/a.yaml', ([first]) => first?.code === 'yaml-syntax');
+    await editor.type('manifests/a.yaml', agent);
+    await editor.diagnostics('manifests/a.yaml', none);
+    const { code, stderr } = await editor.leave();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+
+  it('keeps what other files refer to while its file is broken', async () => {
+    const number = `apiVersion: voxform/v1\nkind: PhoneNumber\nmetadata: { name: main }\nspec: { number: "+12025550101", inbound_agent_id: { $ref: Agent/dya } }\n`;
+    await using folder = await editedProject({ 'manifests/a.yaml': agent, 'manifests/n.yaml': number });
+    await using editor = await TestEditor.open(folder.root);
+    await editor.show('manifests/n.yaml', number);
+    expect(told(await editor.diagnostics('manifests/n.yaml', some))).toEqual([
+      '4:59  no manifest declares Agent/dya; did you mean "Agent/day"?',
+    ]);
+    await editor.show('manifests/a.yaml', 'kind: [');
+    await editor.diagnostics('manifests/a.yaml', some);
+  });
+
+  it('takes the text of an open prompt, and of a manifest that is not written yet', async () => {
+    const manifest = agentManifest('day').replace('"Be kind."', '{ $file: ../prompts/day.md }');
+    await using folder = await editedProject({ 'manifests/a.yaml': manifest });
+    await using editor = await TestEditor.open(folder.root);
+    await editor.show('manifests/a.yaml', manifest);
+    expect(told(await editor.diagnostics('manifests/a.yaml', some)).join()).toContain('no such file');
+    await folder.write('prompts/other.md', '');
+    await editor.show('prompts/day.md', 'Be kind.');
+    await editor.diagnostics('manifests/a.yaml', none);
+    await editor.show('manifests/new.yaml', misspelt.replace('name: day', 'name: new'));
+    await editor.diagnostics('manifests/new.yaml', some);
+  });
+
+  it('serves two projects at once, each by itself, and no file outside of them', async () => {
+    await using folder = await editedProject({
+      'one/voxform.yaml': projectText,
+      'one/manifests/a.yaml': agent,
+      'two/voxform.yaml': projectText,
+      'two/manifests/a.yaml': agent,
+      'voxform.yaml': undefined,
+    });
+    await using editor = await TestEditor.open(folder.root);
+    await editor.show('outside.yaml', misspelt);
+    await editor.show('one/manifests/a.yaml', misspelt);
+    await editor.show('two/manifests/a.yaml', misspelt.replace('nmae', 'nama'));
+    expect(told(await editor.diagnostics('one/manifests/a.yaml', some)).join()).toContain('"nmae"');
+    expect(told(await editor.diagnostics('two/manifests/a.yaml', some)).join()).toContain('"nama"');
+    expect(editor.shown('outside.yaml')).toEqual([]);
+    expect(editor.messages).toEqual([]);
+  });
+
+  it('counts as the protocol does: UTF-16, and Windows line endings', async () => {
+    await using folder = await editedProject({ 'manifests/a.yaml': agent });
+    await using editor = await TestEditor.open(folder.root);
+    const flow =
+      'kind: Agent\r\napiVersion: voxform/v1\r\nmetadata: { name: day }\r\nspec: { name: "👩‍👩‍👧", nmae: x }\r\n';
+    await editor.show('manifests/a.yaml', flow);
+    const [first] = await editor.diagnostics('manifests/a.yaml', some);
+    const column = 'spec: { name: "👩‍👩‍👧", '.length;
+    expect(first?.range).toEqual({
+      start: { line: 3, character: column },
+      end: { line: 3, character: column + 4 },
+    });
+  });
+
+  it('knows files with spaces, percent signs and umlauts in their addresses', async () => {
+    const file = 'manifests/über 100% [neu]/ä b.yaml';
+    await using folder = await editedProject({ [file]: agent });
+    await using editor = await TestEditor.open(folder.root);
+    await editor.show(file, misspelt);
+    expect(await editor.diagnostics(file, some)).toHaveLength(1);
+  });
+
+  it('answers with the addresses that the editor has, in a folder behind a link', async () => {
+    await using folder = await editedProject({
+      'real/voxform.yaml': projectText,
+      'real/manifests/a.yaml': misspelt,
+      'real/manifests/b.yaml': agentManifest('b'),
+      'voxform.yaml': undefined,
+    });
+    const linked = path.join(folder.root, 'linked');
+    await symlink(path.join(folder.root, 'real'), linked);
+    await using editor = await TestEditor.open(linked);
+    await editor.show('manifests/b.yaml', agentManifest('b'));
+    expect(await editor.diagnostics('manifests/a.yaml', some)).toHaveLength(1);
+    await editor.type('manifests/b.yaml', misspelt.replaceAll('day', 'b'));
+    expect(await editor.diagnostics('manifests/b.yaml', some)).toHaveLength(1);
+  });
+
+  it('notices what another program does to files, by itself or told by the editor', async () => {
+    for (const registers of [false, true]) {
+      await using folder = await editedProject({ 'manifests/a.yaml': misspelt });
+      const capabilities = registers
+        ? { workspace: { didChangeWatchedFiles: { dynamicRegistration: true } } }
+        : {};
+      await using editor = await TestEditor.open(folder.root, { initialize: { capabilities } });
+      await editor.show('voxform.yaml', projectText);
+      await editor.diagnostics('manifests/a.yaml', some);
+      const at = (name: string) => path.join(folder.root, 'manifests', name);
+      if (!registers) await editor.watching();
+      await rename(at('a.yaml'), at('b.yaml'));
+      if (registers) await editor.tellOf(['manifests/a.yaml', 'manifests/b.yaml']);
+      await editor.diagnostics('manifests/b.yaml', some);
+      await editor.diagnostics('manifests/a.yaml', none);
+      await rm(at('b.yaml'));
+      if (registers) await editor.tellOf(['manifests/b.yaml']);
+      await editor.diagnostics('manifests/b.yaml', none);
+    }
+  });
+
+  it('tells what is wrong in a fleet file, with or without a project', async () => {
+    await using folder = await editedProject({ 'voxform.yaml': undefined });
+    await mkdir(path.join(folder.root, 'fleet'));
+    await using editor = await TestEditor.open(folder.root);
+    await editor.show(
+      'fleet/fleet.yaml',
+      'version: 1\nsources: { a: { path: /x } }\nworkspaces: { "b/*": { mode: report } }\n',
+    );
+    expect(told(await editor.diagnostics('fleet/fleet.yaml', some))).toEqual([
+      '3:15  unknown source "b"; did you mean "a"?',
+    ]);
+  });
+
+  it.each([
+    {
+      args: [],
+      env: {},
+      given: undefined,
+      skipped: true,
+      messages: [],
+      reason: 'the default workspace skips it',
+    },
+    { args: ['-w', 'other'], env: {}, given: undefined, skipped: false, reason: 'the command line' },
+    {
+      args: [],
+      env: { VOXFORM_WORKSPACE: 'other' },
+      given: undefined,
+      skipped: false,
+      reason: 'the environment',
+    },
+    { args: ['-w', 'test'], env: {}, given: 'other', skipped: false, reason: 'the editor comes first' },
+    {
+      args: ['-w', 'none'],
+      env: {},
+      given: undefined,
+      skipped: true,
+      messages: [
+        'unknown workspace "none": the editor shows test. The project has 2 workspaces: other, test.',
+      ],
+      reason: 'no such workspace, which is said once',
+    },
+  ])(
+    'checks for the workspace that is asked for: $reason',
+    async ({ args, env, given, skipped, messages = [] }) => {
+      const project = `${projectText}    skip: [Agent/day]\n  other:\n    base_url: http://127.0.0.1:9\n    workspace_id: 01JEMV1AT0RW0RKSPACE000002\n    api_key: { $secret: KEY }\ndefault_workspace: test\n`;
+      await using folder = await editedProject({
+        'voxform.yaml': project,
+        'manifests/b.yaml': agentManifest('b'),
+      });
+      await using editor = await TestEditor.open(folder.root, {
+        args,
+        env,
+        initialize: { initializationOptions: { workspace: given } },
+      });
+      await editor.show('manifests/a.yaml', misspelt);
+      await editor.show('manifests/b.yaml', misspelt.replaceAll('day', 'b'));
+      await editor.diagnostics('manifests/b.yaml', some);
+      expect(editor.shown('manifests/a.yaml')).toHaveLength(skipped ? 0 : 1);
+      expect(editor.messages).toEqual(messages);
+    },
+  );
+
+  it('has room for a text of 10 MB, and says that a manifest must not have it', async () => {
+    await using folder = await editedProject({ 'manifests/a.yaml': agent });
+    await using editor = await TestEditor.open(folder.root);
+    await editor.show('manifests/a.yaml', `${agent}# ${'x'.repeat(10_000_000)}\n`);
+    expect(told(await editor.diagnostics('manifests/a.yaml', some)).join()).toContain('more than 1 MiB');
+    await editor.type('manifests/a.yaml', agent);
+    await editor.diagnostics('manifests/a.yaml', none);
+  });
+
+  it('says why a project cannot be loaded, and goes on once it can', async () => {
+    await using folder = await editedProject({ '.env': 'not an assignment', 'manifests/a.yaml': agent });
+    await using editor = await TestEditor.open(folder.root);
+    await editor.show('manifests/a.yaml', misspelt);
+    await editor.until(() => editor.messages.length > 0);
+    expect(editor.messages.join()).toContain('.env:1: expected NAME=value');
+    await writeFile(path.join(folder.root, '.env'), 'NAME=value\n');
+    await editor.tellOf(['.env']);
+    await editor.diagnostics('manifests/a.yaml', some);
+  });
+
+  it('names no secret in what it tells, logs or answers', async () => {
+    const text = agent.replace(
+      'spec:',
+      'spec:\n  llm_config: { api_key: { $secret: OPENAI_API_KEY }, provder: { $secret: OPENAI_API_KEY } }',
+    );
+    await using folder = await editedProject({
+      '.env': 'OPENAI_API_KEY=topsecret\n',
+      'manifests/a.yaml': agent,
+    });
+    await using editor = await TestEditor.open(folder.root, { env: { KEY: 'topsecret' } });
+    await editor.show('manifests/a.yaml', text);
+    await editor.diagnostics('manifests/a.yaml', some);
+    const { stdout, stderr } = await editor.leave();
+    expect(stdout + stderr).not.toContain('topsecret');
+  });
+});
+
+describe('the service', () => {
+  it.each([
+    { how: 'leaves in order', leave: (editor: TestEditor) => editor.leave(), code: 0 },
+    { how: 'goes away without a word', leave: (editor: TestEditor) => editor.vanish(), code: 1 },
+    { how: 'says exit alone', leave: (editor: TestEditor) => editor.exit(), code: 1 },
+    { how: 'shuts down and goes away', leave: (editor: TestEditor) => editor.shutdownAndVanish(), code: 0 },
+  ])('ends with $code when the editor $how', async ({ leave, code }) => {
+    await using folder = await editedProject({ 'manifests/a.yaml': agent });
+    await using editor = await TestEditor.open(folder.root);
+    await editor.show('manifests/a.yaml', misspelt);
+    expect((await leave(editor)).code).toBe(code);
+  });
+
+  it('refuses what comes before its time, twice, or after the end', async () => {
+    await using folder = await editedProject({});
+    await using editor = TestEditor.start(folder.root);
+    const formatting = { textDocument: { uri: editor.uri('a.yaml') }, options: {} };
+    const ask = (method: string, params: unknown) =>
+      editor.connection.sendRequest(method, params).then(
+        () => 'answered',
+        ({ code }: { code: number }) => code,
+      );
+    expect(await ask('textDocument/formatting', formatting)).toBe(-32002);
+    await editor.initialize();
+    expect(await ask('initialize', {})).toBe(-32600);
+    expect(await ask('textDocument/nothing', {})).toBe(-32601);
+    expect(await ask('textDocument/formatting', formatting)).toBe('answered');
+    await editor.connection.sendRequest('shutdown');
+    expect(await ask('textDocument/formatting', formatting)).toBe(-32600);
+  });
+
+  it('survives changes of files that are not open, and addresses that are no files', async () => {
+    await using folder = await editedProject({ 'manifests/a.yaml': agent });
+    await using editor = await TestEditor.open(folder.root);
+    await editor.type('manifests/a.yaml', 'x');
+    for (const uri of [
+      'untitled:Untitled-1',
+      'file://elsewhere/x.yaml',
+      'file:///a%2Fb.yaml',
+      'nonsense',
+      '',
+    ]) {
+      const textDocument = { uri, languageId: 'yaml', version: 1, text: misspelt };
+      await editor.connection.sendNotification('textDocument/didOpen', { textDocument });
+      await editor.connection.sendNotification('textDocument/didClose', { textDocument: { uri } });
+    }
+    await editor.show('manifests/a.yaml', misspelt);
+    await editor.diagnostics('manifests/a.yaml', some);
+    expect(editor.messages).toEqual([]);
+    expect(pathToFileURL(folder.root).protocol).toBe('file:');
   });
 });

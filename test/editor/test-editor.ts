@@ -5,10 +5,12 @@ import {
   type Diagnostic,
   DidChangeTextDocumentNotification,
   DidOpenTextDocumentNotification,
+  FileChangeType,
   type InitializeParams,
   InitializeRequest,
   type InitializeResult,
   LogMessageNotification,
+  MessageType,
   type ProtocolConnection,
   PublishDiagnosticsNotification,
   ShowMessageNotification,
@@ -28,8 +30,9 @@ interface Starting {
 export class TestEditor implements AsyncDisposable {
   readonly connection: ProtocolConnection;
   readonly folder: string;
-  /** What was shown and logged. */
+  /** What was shown, and the errors that were logged. */
   readonly messages: string[] = [];
+  readonly #log: string[] = [];
   readonly #running: Running;
   readonly #published = new Map<string, readonly Diagnostic[]>();
   readonly #versions = new Map<string, number>();
@@ -48,12 +51,12 @@ export class TestEditor implements AsyncDisposable {
       this.#published.set(uri, diagnostics);
       this.#heard();
     });
-    for (const type of [ShowMessageNotification.type, LogMessageNotification.type]) {
-      this.connection.onNotification(type, ({ message }) => {
-        this.messages.push(message);
-        this.#heard();
-      });
-    }
+    const hear = ({ type, message }: { readonly type: MessageType; readonly message: string }): void => {
+      (type === MessageType.Log ? this.#log : this.messages).push(message);
+      this.#heard();
+    };
+    this.connection.onNotification(ShowMessageNotification.type, hear);
+    this.connection.onNotification(LogMessageNotification.type, hear);
     this.connection.listen();
   }
 
@@ -112,6 +115,11 @@ export class TestEditor implements AsyncDisposable {
     return this.shown(file);
   }
 
+  /** Resolves as soon as the server itself looks after the files. */
+  watching(): Promise<void> {
+    return this.until(() => this.#log.some((line) => line.startsWith('Watching')));
+  }
+
   /** Resolves as soon as something holds of what the server has said. */
   async until(holds: () => boolean): Promise<void> {
     while (!holds()) await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -122,6 +130,22 @@ export class TestEditor implements AsyncDisposable {
     await this.connection.sendRequest(ShutdownRequest.type);
     await this.connection.sendNotification('exit');
     return this.#running.ended;
+  }
+
+  async exit(): Promise<Ended> {
+    await this.connection.sendNotification('exit');
+    return this.#running.ended;
+  }
+
+  async shutdownAndVanish(): Promise<Ended> {
+    await this.connection.sendRequest(ShutdownRequest.type);
+    return this.vanish();
+  }
+
+  /** Tells that these files changed on the disk. */
+  async tellOf(files: readonly string[]): Promise<void> {
+    const changes = files.map((file) => ({ uri: this.uri(file), type: FileChangeType.Changed }));
+    await this.connection.sendNotification('workspace/didChangeWatchedFiles', { changes });
   }
 
   /** Goes away without a word. */

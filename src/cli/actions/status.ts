@@ -49,7 +49,7 @@ export async function status(context: Context, options: StatusOptions): Promise<
 }
 
 function refuseOdd({ kind = [], only, waitPublished }: StatusOptions): void {
-  for (const each of kind) if (!kinds.has(each)) throw misuse(unknownKind(each, { kinds, lookups }));
+  for (const each of kind) if (!kinds.has(each)) throw misuse(unknownKind(each, { kinds, lookups }).message);
   if (only !== undefined && waitPublished) throw misuse('--only and --wait-published are mutually exclusive');
 }
 
