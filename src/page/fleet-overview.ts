@@ -1,5 +1,5 @@
 import type { FleetDatabase } from '../fleet/database/fleet-database.ts';
-import { neededCounts, pageOfWorkspaces } from '../fleet/rows/page-rows.ts';
+import { needyWorkspaces } from '../fleet/rows/page-rows.ts';
 import { fleetFigures } from '../fleet/rows/status-rows.ts';
 import { shownStatuses } from '../fleet/shown-status.ts';
 import { factsOf } from './fleet-facts.ts';
@@ -8,51 +8,42 @@ import type { Attention, Overview } from './page-data.ts';
 
 /** Rows of each list. */
 const MOST_SHOWN = 10;
-/** A record that may exist twice costs money for as long as nobody looks. */
-const MOST_DOUBTFUL = 50;
 
-/** Why a workspace needs a person, the most urgent first. */
-const reasons: readonly Attention['by'][] = [
-  { needs: 'records' },
-  { status: 'failed' },
-  { status: 'invalid' },
-  { status: 'waiting' },
-  { status: 'vanished' },
-  { status: 'drifted' },
-  { needs: 'steps' },
+/** Why a workspace needs a person, the most urgent first. A record that may exist twice costs money for as long as nobody looks. */
+const reasons: readonly (Attention['by'] & { readonly most: number })[] = [
+  { needs: 'records', most: 50 },
+  { status: 'failed', most: MOST_SHOWN },
+  { status: 'invalid', most: MOST_SHOWN },
+  { status: 'waiting', most: MOST_SHOWN },
+  { status: 'vanished', most: MOST_SHOWN },
+  { status: 'drifted', most: MOST_SHOWN },
+  { needs: 'steps', most: MOST_SHOWN },
 ];
 
 export async function fleetOverview(database: FleetDatabase, now: Date): Promise<Overview> {
-  const [figures, needed] = await Promise.all([fleetFigures(database), neededCounts(database)]);
-  const isEmpty = ({ status, needs }: Attention['by']) =>
-    (needs === undefined ? figures.counts[status] : needed[needs]) === 0;
-  const listed = (all: readonly Attention['by'][]) =>
-    Promise.all(all.filter((by) => !isEmpty(by)).map((by) => attentionFor(database, by)));
-  const [lists, stale] = await Promise.all([listed(reasons), listed([{ status: 'stale' }])]);
+  const most = reasons.map((reason) => [keyOf(reason), reason.most] as const);
+  const [figures, needy] = await Promise.all([
+    fleetFigures(database),
+    needyWorkspaces(database, { ...Object.fromEntries(most), stale: MOST_SHOWN }),
+  ]);
+  const listed = (by: Attention['by']): Attention => {
+    const { found, rows } = needy.get(keyOf(by)) ?? { found: 0, rows: [] };
+    return { by, rows: rows.map(rowOf), found, isCut: rows.length < found };
+  };
   return {
     counts: new Map(shownStatuses.map((status) => [status, figures.counts[status]])),
-    attention: eachOnce(lists),
-    stale,
+    attention: eachOnce(reasons.map(listed)),
+    stale: eachOnce([listed({ status: 'stale' })]),
     broken: figures.sources.flatMap(({ broken }) => broken).slice(0, MOST_SHOWN),
     facts: factsOf(figures, now),
   };
 }
 
-async function attentionFor(database: FleetDatabase, by: Attention['by']): Promise<Attention> {
-  const { rows, found } = await pageOfWorkspaces(database, {
-    status: by.status,
-    needs: by.needs,
-    source: undefined,
-    label: undefined,
-    contains: undefined,
-    order: by.status === 'stale' ? 'checked' : 'standing',
-    offset: 0,
-    limit: by.needs === 'records' ? MOST_DOUBTFUL : MOST_SHOWN,
-  });
-  return { by, rows: rows.map(rowOf), found, isCut: rows.length < found };
+function keyOf({ status, needs }: Attention['by']): string {
+  return needs ?? status;
 }
 
-/** Under its most urgent reason. */
+/** Under its most urgent reason; without lists that are empty. */
 function eachOnce(lists: readonly Attention[]): Attention[] {
   const seen = new Set<string>();
   return lists

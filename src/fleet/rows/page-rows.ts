@@ -67,12 +67,39 @@ SELECT (SELECT count(*)::integer FROM ${S}.workspaces) AS total, (SELECT count(*
   };
 }
 
-/** How many workspaces need a person for something that their status does not tell. */
-export async function neededCounts({ ask }: FleetStatements): Promise<Readonly<Record<ShownNeed, number>>> {
-  const [row] = await ask(
-    `SELECT count(*) FILTER (WHERE ${NEEDS.records})::integer AS records, count(*) FILTER (WHERE ${NEEDS.steps})::integer AS steps FROM ${S}.workspaces`,
+const HAS_REASON = `CASE reason WHEN 'records' THEN records WHEN 'steps' THEN steps ELSE shown = reason END`;
+
+/** Workspaces of one status, or of one need. */
+export interface NeedyWorkspaces {
+  readonly found: number;
+  readonly rows: readonly ShownWorkspace[];
+}
+
+/**
+ * Those of each reason, in one pass over all: the newest first, and of stale ones those that were not checked for the longest.
+ * @param most rows of each reason.
+ */
+export async function needyWorkspaces(
+  statements: FleetStatements,
+  most: Readonly<Partial<Record<ShownStatus | ShownNeed, number>>>,
+): Promise<ReadonlyMap<string, NeedyWorkspaces>> {
+  const found = await statements.ask(
+    `WITH s AS MATERIALIZED (SELECT address, ${SHOWN} AS shown, ${SHOWN_SINCE} AS since, ${NEEDS.records} IS TRUE AS records,
+  ${NEEDS.steps} IS TRUE AS steps FROM ${S}.workspaces)
+SELECT reason, (SELECT count(*)::integer FROM s WHERE ${HAS_REASON}) AS found,
+  ARRAY(SELECT address FROM s WHERE ${HAS_REASON} ORDER BY CASE reason WHEN 'stale' THEN since END, since DESC, address LIMIT most) AS addresses
+FROM json_to_recordset($1::json) AS r (reason text, most integer)`,
+    JSON.stringify(Object.entries(most).map(([reason, rows]) => ({ reason, most: rows }))),
   );
-  return { records: Number(row?.records), steps: Number(row?.steps) };
+  const addresses = found.flatMap((row) => row.addresses as string[]);
+  const rows = addresses.length === 0 ? [] : await shownWorkspaces(statements, { addresses });
+  const byAddress = new Map(rows.map((each) => [each.address, each]));
+  return new Map(
+    found.map((row) => {
+      const those = (row.addresses as string[]).flatMap((address) => byAddress.get(address) ?? []);
+      return [String(row.reason), { found: Number(row.found), rows: those }];
+    }),
+  );
 }
 
 export async function sourceNames({ ask }: FleetStatements): Promise<readonly string[]> {

@@ -34,7 +34,7 @@ details.resource>summary::before{content:"\\25B8";color:var(--faint);width:10px}
 details.resource[open]>summary::before{content:"\\25BE"}
 details.resource[open]>summary{background:var(--box);border-bottom:1px solid var(--line);border-radius:6px 6px 0 0}
 summary .symbol{font:600 14px ui-monospace,Menlo,Consolas,monospace;min-width:1.2em}
-summary .address{font-weight:600;overflow-wrap:anywhere;min-width:0}
+summary .address{font-weight:600;overflow-wrap:anywhere;min-width:0;max-width:calc(100% - 4em)}
 summary .address code{font-weight:600}
 summary .faint{overflow-wrap:anywhere;min-width:0}
 .content{padding:8px 12px 12px}

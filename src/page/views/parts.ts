@@ -123,12 +123,17 @@ export function actionLink(address: string, action: ActionName, text: string, of
   return html`<a class="button${action === 'approve' ? ' primary' : ''}" href="${path}">${text}</a>`;
 }
 
+/** Of a commit or a plan: its beginning is enough to tell it from others. */
+const DIGEST = /^([0-9a-f]{12})[0-9a-f]{28,}(-dirty)?$/;
+
 /** Characters of a fact that stands beside others. */
 const MOST_IN_COLUMN = 70;
 
 export function facts(all: readonly Fact[], now: Date): Html {
   const shown = (value: Fact[1]) => {
     if (value instanceof Date) return moment(value, now);
+    const digest = DIGEST.exec(value instanceof URL ? '' : value);
+    if (digest !== null) return html`<span title="${digest[0]}">${digest[1]}${digest[2]}</span>`;
     return value instanceof URL ? html`<a href="${value.href}">${name(value.href)}</a>` : name(value);
   };
   const isLong = (value: Fact[1]) => typeof value === 'string' && value.length > MOST_IN_COLUMN;

@@ -61,9 +61,10 @@ dd{margin:0;overflow-wrap:anywhere}
 @media (min-width:720px){.rows .name{width:40%}.rows .text{width:60%}.rows td[data-title=Status],.rows td[data-title=Since],.rows td[data-title=Checked]{min-width:7em}.rows .by:not(:empty){min-width:10em}.rows td:not(.name,.text,.by){white-space:nowrap}}
 @media (max-width:719px){.facts{gap:4px}.facts div{display:grid;grid-template-columns:84px minmax(0,1fr);gap:8px}.wide,.tiles small{display:none}.tiles a{display:flex;gap:10px;align-items:baseline;padding:8px 12px}.tiles strong{font-size:20px}dd{font-size:14px}.rows thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}.rows tr{display:flex;flex-wrap:wrap;gap:2px 10px;padding:8px 0;border-bottom:1px solid var(--line)}.rows td{padding:0;border:0;min-width:0}.rows td:empty{display:none}.rows td[data-title]:not(.text){font-size:13px}.rows td[data-title]:not(.text,:has(.badge))::before{content:attr(data-title) " ";color:var(--faint)}.rows td:first-child,.rows .text{flex-basis:100%}.rows td:first-child{font-weight:600}}
 @media (min-width:720px) and (max-width:999px){.rows .name{width:60%}.rows .text{width:40%}.rows td[data-title]{min-width:0}}
-.rows .all td{padding:10px 0;font-size:13px;font-weight:400}
-.rows tbody+tbody::before{content:"";display:block;height:12px}
+.rows .all td{font-size:13px;font-weight:400}
+@media (min-width:720px){.rows .all td{padding-block:10px}.rows tbody+tbody::before{content:"";display:block;height:12px}}
 @media (max-width:999px){.rows .mode{display:none}}
+@media (min-width:1000px){.rows .by:not(:empty){min-width:13em}}
 .panel{border:1px solid var(--line);border-radius:8px;padding:12px 14px;margin:12px 0;overflow-wrap:anywhere}
 .panel.bad{border-left:4px solid var(--bad);color:inherit}
 .panel.change{border-left:4px solid var(--change);color:inherit}
@@ -83,6 +84,9 @@ input[type=text],input[type=search],input[type=password],select,textarea{font:in
 .narrow{max-width:460px;margin:24px auto}
 .narrow form label,.confirm label{display:block;margin:12px 0;max-width:460px}
 .confirm .actions{margin-top:16px}
+.plan+.confirm{position:sticky;bottom:0;background:var(--paper);border-top:1px solid var(--line)}
+.plan+.confirm .actions{margin:12px 0}
+html:has(.plan+.confirm){scroll-padding-bottom:80px}
 .pager{display:flex;gap:16px;align-items:center;margin:12px 0;color:var(--faint)}
 .empty{color:var(--faint);padding:20px;text-align:center;border:1px dashed var(--line);border-radius:8px}
 .resource-link{text-decoration:none}
