@@ -75,7 +75,7 @@ export const impactDocument = described('What the published versions of an agent
     near_publication: z.int().describe('Calls that began within a minute of a publication.'),
     without_start: z.int().describe('Calls without a start time.'),
   }),
-  notes: z.array(z.string()).describe('What the data do not hold, one sentence each.'),
+  notes: z.array(z.string()).describe('Limits of the data, one sentence each.'),
 });
 
 export type ImpactDocument = Immutable<z.infer<typeof impactDocument>>;
