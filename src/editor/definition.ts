@@ -1,9 +1,9 @@
-import path from 'node:path';
 import { isScalar } from 'yaml';
 import type { DocumentPath } from '../manifests/finding.ts';
 import type { PlacedAddress } from './address-places.ts';
 import { documentAround, documentsIn, placedNodes, rangeIn } from './document-at.ts';
 import { addressAt, placesIn } from './find-references.ts';
+import { namedFile } from './known-secrets.ts';
 import { roleOf } from './schema-place.ts';
 import type { PlaceInFile, ProjectSnapshot } from './snapshot.ts';
 
@@ -28,8 +28,8 @@ export function definitionsAt(
   const { value } = placed.node;
   switch (placed.path.at(-1)) {
     case '$file': {
-      const folder = roleOf(file, text) === 'manifest' ? path.posix.dirname(file) : '';
-      const target = path.posix.join(folder, value);
+      const target = namedFile(snapshot, { file, role: roleOf(file, text), name: value });
+      if (target === undefined) return [];
       return snapshot.textOf(target) === undefined ? [] : [{ file: target, start: 0, end: 0 }];
     }
     case '$var':

@@ -8,6 +8,7 @@ import { attempt } from '../problems/attempt.ts';
 import { skipping } from '../project/skips.ts';
 import { isObject, type Json } from '../values/json.ts';
 import { toForms } from '../values/value.ts';
+import { withoutSecrets } from './known-secrets.ts';
 import type { ProjectSnapshot } from './snapshot.ts';
 
 /** Something that can be named at a place, and what it is. */
@@ -38,10 +39,10 @@ export function referableNames(
 }
 
 /** Variables of the workspace, with what they stand for there. */
-export function variableNames({ workspace }: ProjectSnapshot): readonly NameChoice[] {
-  return Object.entries(workspace?.vars ?? {}).map(([name, value]) => ({
+export function variableNames(snapshot: ProjectSnapshot): readonly NameChoice[] {
+  return Object.entries(snapshot.workspace?.vars ?? {}).map(([name, value]) => ({
     name,
-    detail: valueText(toForms(value)),
+    detail: withoutSecrets(snapshot, valueText(toForms(value))),
   }));
 }
 

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { isScalar } from 'yaml';
 import { kinds, lookups } from '../kinds/index.ts';
 import { sourceText } from '../manifests/declaration.ts';
@@ -14,6 +13,7 @@ import { lazily } from '../values/lazily.ts';
 import { isSpecial, Join, mapSpecials, Reference, Secret, toForms, type Value } from '../values/value.ts';
 import { documentAround, documentsIn, placedNodes, rangeIn, readableValue } from './document-at.ts';
 import { addressAt } from './find-references.ts';
+import { namedFile, withoutSecrets } from './known-secrets.ts';
 import { type FileRole, roleOf, SchemaPlace, specPlace } from './schema-place.ts';
 import type { ProjectSnapshot, TextRange } from './snapshot.ts';
 
@@ -37,7 +37,9 @@ export function hoverAt(snapshot: ProjectSnapshot, file: string, offset: number)
   if (found === undefined || !isScalar(found.node)) return undefined;
   const at = found.at === 'key' ? [...found.path, String(found.node.value)] : found.path;
   const subject = { snapshot, file, role: roleOf(file, text), value: readableValue(document), path: at };
-  const paragraphs = [...ofAddress(snapshot, file, offset), ...ofForm(subject), ...ofField(subject)];
+  const paragraphs = [...ofAddress(snapshot, file, offset), ...ofForm(subject), ...ofField(subject)].map(
+    (each) => withoutSecrets(snapshot, each),
+  );
   const range = rangeIn(found.node);
   return paragraphs.length === 0
     ? undefined
@@ -170,14 +172,17 @@ const FORMS: Readonly<Record<string, (subject: FormSubject) => string | undefine
   },
   $file: ({ snapshot, file, role, argument }) => {
     if (typeof argument !== 'string') return undefined;
-    const text = snapshot.textOf(path.join(role === 'manifest' ? path.dirname(file) : '', argument));
+    const named = namedFile(snapshot, { file, role, name: argument });
+    const text = named === undefined ? undefined : snapshot.textOf(named);
     return text === undefined ? undefined : block(text);
   },
   $join: ({ snapshot, role, value, path: at }) => {
+    // A patch of another workspace comes to something else there.
+    if (role === 'project' && at[1] !== snapshot.workspace?.name) return undefined;
     const spec = specPlace(role, value, at);
     const address = role === 'project' ? String(at[3]) : ownAddress(value);
     const resource = snapshot.resources.find((each) => each.address === address);
-    if (spec === undefined || resource === undefined || at[0] === 'defaults') return undefined;
+    if (spec === undefined || resource === undefined) return undefined;
     const { depth, value: joined } = follow(resource.spec, spec.path);
     return depth === spec.path.length
       ? `In ${snapshot.workspace?.name}: ${shown(joined as Value)}`

@@ -4,7 +4,8 @@ import { manifest, PLAIN_PROJECT, TemporaryProject } from '../project/temporary-
 import { openSnapshot } from './open-snapshot.ts';
 
 const FILES = {
-  'voxform.yaml': `${PLAIN_PROJECT}    vars: { company: Acme, hidden: { $secret: COMPANY } }
+  'voxform.yaml': `${PLAIN_PROJECT}    secrets_dir: secrets
+    vars: { company: Acme, hidden: { $secret: COMPANY } }
     patches: { Agent/day: { llm_config: { temperature: 0.2 } } }
   other:
     base_url: https://platform.example.com
@@ -20,6 +21,14 @@ prompt_config: { prompt: { $file: ../day.md }, welcome_message: { $join: [Hi, { 
   ),
   'manifests/n.yaml': manifest('PhoneNumber', 'main', 'number: "+1"\ninbound_agent_id: { $ref: Agent/day }'),
   'fleet.yaml': 'version: 1\nretention: 90d\n',
+  'manifests/b.yaml': manifest(
+    'Agent',
+    'b',
+    'name: { $file: ../secrets/KEY }\nprompt_config: { prompt: { $file: ../../outside } }',
+  ),
+  'manifests/c.yaml': manifest('Agent', 'c', 'prompt_config: { prompt: { $file: ../leak.md } }'),
+  'secrets/KEY': 'kept-in-a-folder',
+  'leak.md': 'Say hush-hush.',
   'day.md': Array.from({ length: 20 }, (_, index) => `Line ${index} of \`\`\` code`).join('\n'),
 };
 
@@ -81,6 +90,17 @@ describe('hover', () => {
     ['a mark', 'manifests/a.yaml', 'spec:'],
   ])('says nothing of %s', async (_, file, word) => {
     expect(await hover(file, word)).toBe('');
+  });
+
+  it.each([
+    ['in the folder for secrets', 'manifests/b.yaml', 'secrets/KE', ''],
+    ['outside of the project', 'manifests/b.yaml', '../outsid', ''],
+    ['with a secret in it', 'manifests/c.yaml', '../lea', 'Say (secret).'],
+  ])('does not show what is in a file %s', async (_, file, word, expected) => {
+    const text = await hover(file, word);
+    expect(text).toContain(expected);
+    expect(text).not.toMatch(/hush|kept|root:/);
+    if (expected === '') expect(text).toMatch(/^`Agent/);
   });
 
   it('never shows the value of a secret', async () => {
