@@ -34,6 +34,9 @@ export const NEEDS: Readonly<Record<ShownNeed, string>> = {
   steps: `(${FOR_PERSON} AND ${SHOWN} IN ('in-sync', 'pending'))`,
 };
 
+const RUNS = 'FILTER (WHERE paused_at IS NULL AND vanished_at IS NULL)';
+const STAYS = 'FILTER (WHERE vanished_at IS NULL)';
+
 /** Figures of the whole fleet. Times are ISO 8601, ages are seconds. */
 export interface FleetFigures {
   readonly at: string;
@@ -75,16 +78,8 @@ export interface FleetFigures {
 }
 
 export async function fleetFigures({ ask }: FleetStatements): Promise<FleetFigures> {
-  const [row = {}] = await ask(`SELECT now() AS at,
+  const [row = {}] = await ask(`SELECT now() AS at, w.*,
   (SELECT json_object_agg(shown, number) FROM (SELECT ${SHOWN} AS shown, count(*)::integer AS number FROM ${S}.workspaces GROUP BY 1) c) AS counts,
-  (SELECT coalesce(greatest(0, extract(epoch FROM now() - min(due_at))), 0)::float8 FROM ${S}.workspaces
-    WHERE paused_at IS NULL AND vanished_at IS NULL) AS lateness,
-  (SELECT extract(epoch FROM now() - min(coalesce(checked_at, status_since)))::float8
-    FROM ${S}.workspaces WHERE paused_at IS NULL AND vanished_at IS NULL) AS oldest,
-  (SELECT count(*)::integer FROM ${S}.workspaces WHERE paused_at IS NULL AND vanished_at IS NULL AND checked_at IS NULL) AS unchecked,
-  (SELECT coalesce(sum((last->'orphans')::integer), 0)::integer FROM ${S}.workspaces) AS orphans,
-  (SELECT json_build_object('deny', coalesce(sum((last->'violations'->>'deny')::integer), 0),
-    'warn', coalesce(sum((last->'violations'->>'warn')::integer), 0)) FROM ${S}.workspaces WHERE vanished_at IS NULL) AS violations,
   (SELECT json_object_agg(status, number) FROM (SELECT CASE WHEN digest::json->>'problem' IS NULL
     THEN coalesce(digest::json->'kept'->>'is', 'none') ELSE 'failing' END AS status, count(*)::integer AS number
     FROM ${S}.notified WHERE key = '${REQUEST}' GROUP BY 1) r) AS requests,
@@ -95,7 +90,12 @@ export async function fleetFigures({ ask }: FleetStatements): Promise<FleetFigur
   (SELECT coalesce(json_agg(json_build_object('id', id, 'host', host, 'pid', pid, 'version', version, 'since', since,
     'heardAge', extract(epoch FROM now() - heard_at)::float8, 'status',
     CASE WHEN heard_at < now() - ${DEAD_AFTER} * interval '1 second' THEN 'dead' WHEN ending THEN 'ending' ELSE 'alive' END,
-    'runs', runs) ORDER BY since), '[]') FROM ${S}.processes) AS processes`);
+    'runs', runs) ORDER BY since), '[]') FROM ${S}.processes) AS processes
+  FROM (SELECT coalesce(greatest(0, extract(epoch FROM now() - min(due_at) ${RUNS})), 0)::float8 AS lateness,
+    extract(epoch FROM now() - min(coalesce(checked_at, status_since)) ${RUNS})::float8 AS oldest,
+    (count(*) ${RUNS} - count(checked_at) ${RUNS})::integer AS unchecked, coalesce(sum((last->'orphans')::integer), 0)::integer AS orphans,
+    coalesce(sum((last->'violations'->>'deny')::integer) ${STAYS}, 0)::integer AS deny,
+    coalesce(sum((last->'violations'->>'warn')::integer) ${STAYS}, 0)::integer AS warn FROM ${S}.workspaces) AS w`);
   const counts = Object.fromEntries(shownStatuses.map((status) => [status, 0]));
   return {
     at: (row.at as Date).toISOString(),
@@ -104,7 +104,7 @@ export async function fleetFigures({ ask }: FleetStatements): Promise<FleetFigur
     oldestCheckAge: row.oldest === null ? null : Number(row.oldest),
     neverChecked: Number(row.unchecked),
     orphans: Number(row.orphans),
-    violations: row.violations as FleetFigures['violations'],
+    violations: { deny: Number(row.deny), warn: Number(row.warn) },
     requests: (row.requests ?? {}) as FleetFigures['requests'],
     sources: row.sources as FleetFigures['sources'],
     processes: row.processes as FleetFigures['processes'],
