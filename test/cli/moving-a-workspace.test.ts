@@ -107,8 +107,8 @@ it('goes through the guide with a workspace that was made by hand', { timeout: 2
   async function readTheChecklist(): Promise<void> {
     const ahead = await guided('migrate --from old --to new --dry-run');
     expect(ahead, ahead.stderr).toMatchObject({ code: 0 });
-    expect(ahead.stdout).toContain('[ ] 25 agents: In the dashboard, add the knowledge base "Base 19"');
-    expect(ahead.stdout).toContain('[ ] 25 agents: In the dashboard, add the knowledge base "Base 20"');
+    expect(ahead.stdout).toContain('[ ] 13 agents: In the dashboard, add the knowledge base "Base 19"');
+    expect(ahead.stdout).toContain('[ ] 13 agents: In the dashboard, add the knowledge base "Base 20"');
     expect(ahead.stdout).toContain(`[ ] In the dashboard, invite ${people.at(-1)?.email} to the workspace.`);
     expect(flat(ahead.stdout)).toContain('until you delete the old webhook');
     expect(empty.requests.every(({ method }) => method === 'GET')).toBe(true);

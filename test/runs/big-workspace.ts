@@ -4,16 +4,16 @@ import type { UnmanagedWorkspace } from './unmanaged-workspace.ts';
 
 /** Enough for every page of every list to be full more than once. */
 export const COUNTS = {
-  agents: 500,
-  numbers: 300,
-  linkedNumbers: 250,
-  users: 40,
+  agents: 260,
+  numbers: 210,
+  linkedNumbers: 150,
+  users: 20,
   knowledgeBases: 20,
   webhooks: 5,
 } as const;
 
 /** Agents that a number, a user or a call leads to; the others only the dashboard knows. */
-const KNOWN_BY = { users: 440, calls: 490 } as const;
+const KNOWN_BY = { users: 245, calls: 255 } as const;
 
 /**
  * Fills a workspace the way people do: records made through the API, and what only the dashboard can.
