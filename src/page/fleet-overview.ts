@@ -14,6 +14,7 @@ const reasons: readonly (Attention['by'] & { readonly most: number })[] = [
   { needs: 'records', most: 50 },
   { status: 'failed', most: MOST_SHOWN },
   { status: 'invalid', most: MOST_SHOWN },
+  { needs: 'refused', most: MOST_SHOWN },
   { status: 'waiting', most: MOST_SHOWN },
   { status: 'vanished', most: MOST_SHOWN },
   { status: 'drifted', most: MOST_SHOWN },

@@ -57,12 +57,13 @@ export function rowOf(shown: ShownWorkspace): WorkspaceRow {
 const MOST_SUMMARY = 200;
 
 function wordsOf(
-  { error, problems, counts, drift, missing, person, orphans }: LastSummary,
+  { result, error, problems, counts, drift, missing, person, orphans, hold }: LastSummary,
   status: ShownWorkspace['status'],
 ): string {
   if (status === 'failed' && error !== null) return error.slice(0, MOST_SUMMARY);
   if (status === 'invalid') return (problems[0] ?? '').slice(0, MOST_SUMMARY);
   return [
+    ...(result === 'refused' && hold !== null ? [`refused by a ${hold}`] : []),
     ...(drift.length === 0 || status === 'in-sync' ? [] : [`${drift.length} drifted`]),
     ...(missing.length === 0 ? [] : [`${missing.length} missing`]),
     ...countWords(counts, 'count'),

@@ -35,8 +35,8 @@ export interface WorkspaceRow {
   readonly mode: string;
 }
 
-/** What a person must see to: records that may exist twice or be lost, and orphans and steps where nothing else is wrong. */
-export const needs = ['records', 'steps'] as const;
+/** What a person must see to: records that may exist twice or be lost, refused plans, and orphans and steps where nothing else is wrong. */
+export const needs = ['records', 'refused', 'steps'] as const;
 
 export type Need = (typeof needs)[number];
 

@@ -12,6 +12,7 @@ import { OwnRuns } from './own-runs.ts';
 import {
   type ActionRequest,
   type ListQuery,
+  type Need,
   type Overview,
   type PageSource,
   type RunDetail,
@@ -102,11 +103,9 @@ export class WatchSource implements PageSource, RunObserver {
 
   async workspaces({ status, needs, label, q = '' }: ListQuery): Promise<WorkspaceList> {
     const row = this.#row();
-    const plan = this.#lastRead && planAfter(this.#lastRead);
-    const isNeedy = needs === 'records' ? isDoubtful : isForPerson;
     const isFound =
       (status === undefined || row.standing === status) &&
-      (needs === undefined || plan?.resources.some(isNeedy) === true) &&
+      (needs === undefined || this.#hasNeed(needs)) &&
       (label === undefined || this.#labels.includes(label)) &&
       row.address.includes(q);
     const rows = isFound ? [row] : [];
@@ -195,6 +194,13 @@ export class WatchSource implements PageSource, RunObserver {
         throw new UserError('watch cannot do this');
     }
     log(`${by}: ${action}${because === undefined ? '' : ` (${because})`}`);
+  }
+
+  #hasNeed(need: Need): boolean {
+    const read = this.#lastRead;
+    if (need === 'refused') return read?.result === 'refused';
+    const left = (read && planAfter(read))?.resources ?? [];
+    return left.some(need === 'records' ? isDoubtful : isForPerson);
   }
 
   /** Until the manifests are read for the first time nobody knows what the workspace is called. */

@@ -56,7 +56,9 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
   };
 
   await step('nothing is read before somebody asks', async () => {
-    expect((await page.ask(path)).text).toContain('No comparison of the calls of its versions is kept.');
+    expect((await page.ask(path)).text).toContain(
+      'Its calls were not compared, or the result is no longer kept.',
+    );
     expect((await page.ask(path)).text).not.toContain('compare-calls');
     expect((await ask('Webhook/none')).text).toContain('Webhook/none has no versions');
     expect(emulator?.requests.some((each) => each.path.includes('call-histories'))).toBe(false);

@@ -276,13 +276,16 @@ it('shows 10,000 workspaces in pages of less than 100 kB', { timeout: 60_000 }, 
   await needs('{"person": 1, "doubtful": 1, "counts": {"blocked": 1}}', '%09999:%');
   await needs('{"missing": [{"address": "Agent/a"}]}', '%01___:%');
   await needs('{"person": 1, "counts": {"manual": 1}}', '%02___:%');
+  await needs('{"result": "refused", "hold": "policy"}', '%03___:%');
   expect(await statuses()).toEqual(['pending', 'failed', 'waiting', 'drifted']);
+  expect(await attention()).toContain('refused by a policy');
   const links = [...(await attention()).matchAll(/href="([^"]+)">All ([\d,]+) ([^<]+)</g)];
   expect(links.map(([, , count, words]) => `${count} ${words}`)).toEqual([
     '1,010 with unconfirmed or missing records',
-    '1,997 failed',
-    '1,997 waiting',
-    '1,998 drifted',
+    '1,747 failed',
+    '1,000 with plans that a policy or guard refuses',
+    '1,747 waiting',
+    '1,748 drifted',
     '1,010 with orphans or steps for a person',
   ]);
   for (const [, path = '', count] of links)

@@ -67,7 +67,7 @@ SELECT (SELECT count(*)::integer FROM ${S}.workspaces) AS total, (SELECT count(*
   };
 }
 
-const HAS_REASON = `CASE reason WHEN 'records' THEN records WHEN 'steps' THEN steps ELSE shown = reason END`;
+const HAS_REASON = `CASE reason WHEN 'records' THEN records WHEN 'refused' THEN refused WHEN 'steps' THEN steps ELSE shown = reason END`;
 
 /** Workspaces of one status, or of one need. */
 export interface NeedyWorkspaces {
@@ -85,7 +85,7 @@ export async function needyWorkspaces(
 ): Promise<ReadonlyMap<string, NeedyWorkspaces>> {
   const found = await statements.ask(
     `WITH s AS MATERIALIZED (SELECT address, ${SHOWN} AS shown, ${SHOWN_SINCE} AS since, ${NEEDS.records} IS TRUE AS records,
-  ${NEEDS.steps} IS TRUE AS steps FROM ${S}.workspaces)
+  ${NEEDS.refused} IS TRUE AS refused, ${NEEDS.steps} IS TRUE AS steps FROM ${S}.workspaces)
 SELECT reason, (SELECT count(*)::integer FROM s WHERE ${HAS_REASON}) AS found,
   ARRAY(SELECT address FROM s WHERE ${HAS_REASON} ORDER BY CASE reason WHEN 'stale' THEN since END, since DESC, address LIMIT most) AS addresses
 FROM json_to_recordset($1::json) AS r (reason text, most integer)`,

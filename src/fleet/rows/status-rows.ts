@@ -26,11 +26,12 @@ export const SHOWN_SINCE = `CASE ${SHOWN} WHEN 'vanished' THEN vanished_at WHEN 
 
 const FOR_PERSON = `((last->'person')::integer > 0 OR (last->'orphans')::integer > 0)`;
 
-/** What a person must see to: records that may exist twice or be lost, and orphans and steps where nothing else is wrong. */
-export type ShownNeed = 'records' | 'steps';
+/** What a person must see to: records that may exist twice or be lost, refused plans, and orphans and steps where nothing else is wrong. */
+export type ShownNeed = 'records' | 'refused' | 'steps';
 
 export const NEEDS: Readonly<Record<ShownNeed, string>> = {
   records: `((last->'doubtful')::integer > 0 OR (last->'counts'->'unknown')::integer > 0 OR last->'missing'->0 IS NOT NULL)`,
+  refused: `(last->>'result' = 'refused' AND ${SHOWN} NOT IN ('failed', 'invalid', 'paused', 'vanished'))`,
   steps: `(${FOR_PERSON} AND ${SHOWN} IN ('in-sync', 'pending'))`,
 };
 

@@ -17,7 +17,7 @@ export function callsSection(
   const head = (about: Html | string, button: string) =>
     html`<div class="head"><h2>Calls ${about}</h2>${mayAsk && button !== '' ? html`<div class="actions">${actionLink(workspace, 'compare-calls', button, address)}</div>` : ''}</div>`;
   if (shown === undefined) {
-    return html`<section id="calls" data-live>${head('', 'Compare versions')}<p class="empty">No comparison of the calls of its versions is kept.</p></section>`;
+    return html`<section id="calls" data-live>${head('', 'Compare versions')}<p class="empty">Its calls were not compared, or the result is no longer kept.</p></section>`;
   }
   const { askedAt, askedBy, html: figures, problem } = shown;
   const about = html`<small>of the last 30 days, as of ${moment(askedAt, now)}, asked by ${name(askedBy)}</small>`;

@@ -127,7 +127,7 @@ export function actionLink(address: string, action: ActionName, text: string, of
 const DIGEST = /^([0-9a-f]{12})[0-9a-f]{28,}(-dirty)?$/;
 
 /** Characters of a fact that stands beside others. */
-const MOST_IN_COLUMN = 70;
+const MOST_IN_COLUMN = 45;
 
 export function facts(all: readonly Fact[], now: Date): Html {
   const shown = (value: Fact[1]) => {

@@ -4,6 +4,7 @@ import { badge, grouped, moment, name, pathOf, standingWords } from './parts.ts'
 
 export const needWords: Readonly<Record<Need, string>> = {
   records: 'unconfirmed or missing records',
+  refused: 'plans that a policy or guard refuses',
   steps: 'orphans or steps for a person',
 };
 

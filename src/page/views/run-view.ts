@@ -1,7 +1,6 @@
-import { addressHtml } from '../../output/html/address-html.ts';
 import type { RunDetail } from '../page-data.ts';
-import { type Html, html, trusted } from './html.ts';
-import { facts, name, pathOf, type ViewContext, word } from './parts.ts';
+import { type Html, html } from './html.ts';
+import { facts, name, pathOf, resourceLink, type ViewContext, word } from './parts.ts';
 import { problemPanel } from './workspace-view.ts';
 
 export function runView(workspace: string, run: RunDetail, { now }: ViewContext): Html {
@@ -24,13 +23,13 @@ ${facts(
   now,
 )}
 ${problems.length === 0 ? '' : problemPanel({ heading: 'Problems', lines: problems })}
-<section><h2>Resources</h2>${resources.length === 0 ? html`<p class="empty">${run.summary === '' || run.summary === '-' ? 'It changed nothing.' : run.summary}</p>` : resourcesTable(run)}
+<section><h2>Resources</h2>${resources.length === 0 ? html`<p class="empty">${run.summary === '' || run.summary === '-' ? 'It changed nothing.' : run.summary}</p>` : resourcesTable(workspace, run)}
 ${more === 0 ? '' : html`<p class="faint">and ${more} more</p>`}</section>`;
 }
 
-function resourcesTable({ resources }: RunDetail): Html {
+function resourcesTable(workspace: string, { resources }: RunDetail): Html {
   const row = ({ address, action, result, id, detail }: RunDetail['resources'][number]) => html`<tr>
-<td class="name">${trusted(addressHtml(address))}</td><td data-title="Action">${action}</td>
+<td class="name">${resourceLink(workspace, address)}</td><td data-title="Action">${action}</td>
 <td data-title="Result">${word(result)}</td>
 <td data-title="Id">${id === null ? '' : html`<code>${id}</code>`}</td>
 <td class="text" data-title="Detail">${name(detail)}</td></tr>`;
