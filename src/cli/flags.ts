@@ -2,6 +2,7 @@ import { type Argument, type Command, InvalidArgumentError, Option } from 'comma
 import { isGlob, parseAddress } from '../manifests/resource.ts';
 import { type Concurrency, isConcurrency, MOST_GIVEN } from '../platform/concurrency-limit.ts';
 import type { LockOptions, PlanningOptions, PlatformOptions, SelectionOptions } from '../runs/run-options.ts';
+import { isObject, parsedJson } from '../values/json.ts';
 
 export type SelectionFlags = SelectionOptions;
 export type PlatformFlags = PlatformOptions;
@@ -215,12 +216,8 @@ function parseLabels(
 }
 
 export function jsonObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
-  } catch {
-    // Said below, like everything else that is no object.
-  }
+  const value = parsedJson(text);
+  if (isObject(value)) return { ...value };
   throw new InvalidArgumentError('Expected a JSON object.');
 }
 

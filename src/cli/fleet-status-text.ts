@@ -52,7 +52,7 @@ export function fleetStatusText(status: FleetOverview, style: Style, { address }
     .map((each) => [
       each.address,
       each.status,
-      ageOf(each.since, now),
+      span(Math.max(0, (now - Date.parse(each.since)) / 1000)),
       each.checkedAge === null ? 'never' : `${span(each.checkedAge)} ago`,
       noteOn(each),
     ]);
@@ -172,10 +172,6 @@ const holdWords = {
 function firstOf(list: unknown): unknown {
   const first: unknown = Array.isArray(list) ? list[0] : undefined;
   return isObject(first) ? first.address : first;
-}
-
-function ageOf(since: string, now: number): string {
-  return span(Math.max(0, (now - Date.parse(since)) / 1000));
 }
 
 /** `5 s`, `3 min`, `2 h` or `4 d`. */

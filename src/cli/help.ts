@@ -15,17 +15,14 @@ export const helpLayout: HelpConfiguration = {
 /** With its choices and its default, as in `Output format (text, json; default: text)`. */
 function described(each: Option | Argument): string {
   const { description, argChoices, defaultValue, defaultValueDescription } = each;
-  const standard = defaultValueDescription ?? (isText(defaultValue) ? String(defaultValue) : undefined);
+  const isText = typeof defaultValue === 'string' || typeof defaultValue === 'number';
+  const standard = defaultValueDescription ?? (isText ? String(defaultValue) : undefined);
   const facts = [
     argChoices?.join(', '),
     'mandatory' in each && each.mandatory ? 'required' : undefined,
     standard === undefined ? undefined : `default: ${standard}`,
   ].filter((fact) => fact !== undefined);
   return facts.length === 0 ? description : `${description} (${facts.join('; ')})`;
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === 'string' || typeof value === 'number';
 }
 
 function formatHelp(command: Command, helper: Help): string {

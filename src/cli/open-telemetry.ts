@@ -76,7 +76,9 @@ function attributesOf(facts: SpanFacts): Attributes {
 function resourceOf(env: Readonly<Record<string, string | undefined>>): TracedResource {
   const given = (env.OTEL_RESOURCE_ATTRIBUTES ?? '').split(',').flatMap((pair) => {
     const [key = '', value] = pair.split('=', 2).map((part) => part.trim());
-    return key === '' || value === undefined ? [] : [[key, decoded(value)] as const];
+    return key === '' || value === undefined
+      ? []
+      : [[key, attempt(() => decodeURIComponent(value)) ?? value] as const];
   });
   const attributes: Attributes = {
     'service.name': 'voxform',
@@ -90,8 +92,4 @@ function resourceOf(env: Readonly<Record<string, string | undefined>>): TracedRe
     merge: (other) => other ?? resource,
   };
   return resource;
-}
-
-function decoded(text: string): string {
-  return attempt(() => decodeURIComponent(text)) ?? text;
 }

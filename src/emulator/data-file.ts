@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { replaceFile } from '../files/replace-file.ts';
 import { errorCode } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
+import { parsedJson } from '../values/json.ts';
 import { type CollectionName, eachCollection, storedSchemas } from './stored-records.ts';
 import type { World, WorldData } from './world.ts';
 
@@ -29,12 +30,8 @@ const dataFile: z.ZodType<WorldData & { readonly format_version: 1 }> = z.strict
 export async function loadWorldData(path: string): Promise<WorldData | undefined> {
   const text = await readText(path);
   if (text === undefined) return undefined;
-  let content: unknown;
-  try {
-    content = JSON.parse(text);
-  } catch {
-    throw damaged(path, 'not JSON');
-  }
+  const content = parsedJson(text);
+  if (content === undefined) throw damaged(path, 'not JSON');
   const checked = dataFile.safeParse(content);
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;

@@ -38,7 +38,12 @@ export const plannedFault = z.strictObject({
       method: z.string().optional(),
       path: z.string().optional(),
       /** Regular expression that the path with its query must match. */
-      pattern: z.string().refine(isPattern, { error: 'expected a regular expression' }).optional(),
+      pattern: z
+        .string()
+        .refine((text) => attempt(() => new RegExp(text)) !== undefined, {
+          error: 'expected a regular expression',
+        })
+        .optional(),
     })
     .default({}),
   times: z.int().min(1).default(1),
@@ -86,8 +91,4 @@ function isHit({ method, path, pattern }: Pending['plan']['match'], request: Rec
     (path === undefined || request.path.startsWith(path)) &&
     (pattern === undefined || new RegExp(pattern).test(request.path))
   );
-}
-
-function isPattern(text: string): boolean {
-  return attempt(() => new RegExp(text)) !== undefined;
 }

@@ -1,3 +1,4 @@
+import { parsedJson } from '../values/json.ts';
 import type { EmulatorBehaviour } from './behaviour.ts';
 import type { Emulated } from './emulated.ts';
 import { invalid } from './refusal.ts';
@@ -107,16 +108,12 @@ function cursorText<T>({ name, key }: PagedList<T>, side: PageCursor['side'], it
 }
 
 function parseCursor<T>(text: string, { name }: PagedList<T>): PageCursor {
-  try {
-    const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
-    if (Array.isArray(parts) && parts.length === 3 && parts[0] === name) {
-      const [, side, key] = parts as unknown[];
-      if ((side === 'before' || side === 'after') && (typeof key === 'string' || typeof key === 'number')) {
-        return { side, key };
-      }
+  const parts = parsedJson(Buffer.from(text, 'base64url').toString());
+  if (Array.isArray(parts) && parts.length === 3 && parts[0] === name) {
+    const [, side, key] = parts as unknown[];
+    if ((side === 'before' || side === 'after') && (typeof key === 'string' || typeof key === 'number')) {
+      return { side, key };
     }
-  } catch {
-    // No cursor of ours: answered below as any other unknown one.
   }
   throw invalid([{ field: 'cursor', message: 'The cursor is unknown' }]);
 }

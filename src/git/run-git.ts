@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { attempt } from '../problems/attempt.ts';
 
 export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
 
@@ -57,11 +58,8 @@ export async function runGit(
 
 function killGroup(pid: number | undefined): void {
   if (pid === undefined) return;
-  try {
-    process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
-  } catch {
-    // It has ended by itself.
-  }
+  // Unless it has ended by itself.
+  attempt(() => process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL'));
 }
 
 /** What would make git look at another repository than the one that is meant, or ask a person. */

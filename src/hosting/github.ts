@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { lazyObject } from '../values/described.ts';
 import { lazily } from '../values/lazily.ts';
 import type { BranchContent, CodeHost, CommitWanted, HostRequest, RequestChange } from './code-host.ts';
 import type { HostClient } from './host-client.ts';
@@ -193,39 +194,31 @@ const STATUS_OF: Readonly<Record<string, number>> = {
 
 const repositoryForm = lazily(() => z.object({ default_branch: z.string(), node_id: z.string() }));
 const refForm = lazily(() => z.object({ object: z.object({ sha: z.string() }) }));
-const comparisonForm = lazily(() =>
-  z.object({
-    merge_base_commit: z.object({ sha: z.string() }),
-    total_commits: z.number(),
-    commits: z.array(z.object({ sha: z.string(), commit: z.object({ message: z.string() }) })),
-    files: z.array(z.object({ filename: z.string(), previous_filename: z.string().optional() })).default([]),
-  }),
-);
-const pullForm = lazily(() =>
-  z.object({
-    number: z.number(),
-    html_url: z.url({ protocol: /^https?$/ }),
-    state: z.string(),
-    merged_at: z.string().nullable(),
-    body: z.string().nullable(),
-    head: z.object({ ref: z.string(), repo: z.object({ full_name: z.string() }).nullable() }),
-    base: z.object({ ref: z.string() }),
-  }),
-);
-const errorsForm = lazily(() =>
-  z.object({
-    errors: z.array(z.object({ type: z.string().optional(), message: z.string() })).optional(),
-    data: z.unknown(),
-  }),
-);
+const comparisonForm = lazyObject(() => ({
+  merge_base_commit: z.object({ sha: z.string() }),
+  total_commits: z.number(),
+  commits: z.array(z.object({ sha: z.string(), commit: z.object({ message: z.string() }) })),
+  files: z.array(z.object({ filename: z.string(), previous_filename: z.string().optional() })).default([]),
+}));
+const pullForm = lazyObject(() => ({
+  number: z.number(),
+  html_url: z.url({ protocol: /^https?$/ }),
+  state: z.string(),
+  merged_at: z.string().nullable(),
+  body: z.string().nullable(),
+  head: z.object({ ref: z.string(), repo: z.object({ full_name: z.string() }).nullable() }),
+  base: z.object({ ref: z.string() }),
+}));
+const errorsForm = lazyObject(() => ({
+  errors: z.array(z.object({ type: z.string().optional(), message: z.string() })).optional(),
+  data: z.unknown(),
+}));
 const blobsForm = lazily(() =>
   z.object({ repository: z.record(z.string(), z.object({ oid: z.string() }).nullable()) }),
 );
-const commitForm = lazily(() =>
-  z.object({
-    createCommitOnBranch: z.object({ commit: z.object({ oid: z.string() }) }),
-  }),
-);
+const commitForm = lazyObject(() => ({
+  createCommitOnBranch: z.object({ commit: z.object({ oid: z.string() }) }),
+}));
 
 type Pull = z.infer<ReturnType<typeof pullForm>>;
 

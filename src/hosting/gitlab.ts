@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lazyObject } from '../values/described.ts';
 import { lazily } from '../values/lazily.ts';
 import type { BranchContent, CodeHost, CommitWanted, HostRequest, RequestChange } from './code-host.ts';
 import type { HostClient } from './host-client.ts';
@@ -126,25 +127,21 @@ class Gitlab implements CodeHost {
 
 const projectForm = lazily(() => z.object({ default_branch: z.string() }));
 const branchForm = lazily(() => z.object({ commit: z.object({ id: z.string() }) }));
-const comparisonForm = lazily(() =>
-  z.object({
-    commits: z.array(z.object({ id: z.string(), message: z.string() })),
-    diffs: z.array(z.object({ old_path: z.string(), new_path: z.string() })),
-    compare_timeout: z.boolean().optional(),
-  }),
-);
-const requestForm = lazily(() =>
-  z.object({
-    iid: z.number(),
-    web_url: z.url({ protocol: /^https?$/ }),
-    state: z.string(),
-    description: z.string().nullable(),
-    target_branch: z.string(),
-    source_branch: z.string(),
-    source_project_id: z.number().nullable(),
-    project_id: z.number(),
-  }),
-);
+const comparisonForm = lazyObject(() => ({
+  commits: z.array(z.object({ id: z.string(), message: z.string() })),
+  diffs: z.array(z.object({ old_path: z.string(), new_path: z.string() })),
+  compare_timeout: z.boolean().optional(),
+}));
+const requestForm = lazyObject(() => ({
+  iid: z.number(),
+  web_url: z.url({ protocol: /^https?$/ }),
+  state: z.string(),
+  description: z.string().nullable(),
+  target_branch: z.string(),
+  source_branch: z.string(),
+  source_project_id: z.number().nullable(),
+  project_id: z.number(),
+}));
 
 function requestOf(found: z.infer<ReturnType<typeof requestForm>>): HostRequest {
   const { iid, web_url, state, description, target_branch: base } = found;

@@ -44,7 +44,9 @@ export const agent: Kind = {
   async published(client, record) {
     if (isUnpublished(record)) return undefined;
     try {
-      return { record: await client.agents.latestVersion(record.id), ahead: isAhead(record) };
+      // The draft may have been edited after the latest publication, as far as the timestamps tell.
+      const ahead = ['edited', 'unclear'].includes(draftStatus(record));
+      return { record: await client.agents.latestVersion(record.id), ahead };
     } catch (error) {
       if (error instanceof PlatformError && error.saysMissing) return undefined;
       throw error;
@@ -83,11 +85,6 @@ function draftStatus(record: ShownRecord): DraftStatus {
   const ahead = Date.parse(String(record.updated_at)) - Date.parse(String(record.published_at));
   if (ahead > PUBLICATION) return 'edited';
   return ahead > 0 ? 'unclear' : 'current';
-}
-
-/** True where the draft may have been edited after the latest publication, as far as the timestamps tell. */
-function isAhead(record: ShownRecord): boolean {
-  return ['edited', 'unclear'].includes(draftStatus(record));
 }
 
 async function* mentionedByNumbers(client: PlatformClient): AsyncGenerator<Mention> {

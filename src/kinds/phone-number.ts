@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type NumberRequest, numberRequest } from '../platform/records/number-records.ts';
-import { lazily } from '../values/lazily.ts';
+import { lazyStrictObject } from '../values/described.ts';
 import type { Kind } from './kind.ts';
 import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
 
@@ -14,13 +14,11 @@ const link = (direction: string) =>
     })
     .optional();
 
-const spec = lazily(() =>
-  z.strictObject({
-    ...numberRequest().shape,
-    inbound_agent_id: link('inbound'),
-    outbound_agent_id: link('outbound'),
-  }),
-);
+const spec = lazyStrictObject(() => ({
+  ...numberRequest().shape,
+  inbound_agent_id: link('inbound'),
+  outbound_agent_id: link('outbound'),
+}));
 
 /** A phone number: listed and created, never updated; its links to agents are made in the dashboard. */
 export const phoneNumber: Kind = {

@@ -1,19 +1,16 @@
 import { z } from 'zod';
 import { type UserRequest, userRequest, userRoles } from '../platform/records/user-records.ts';
-import { about } from '../values/described.ts';
-import { lazily } from '../values/lazily.ts';
+import { about, lazyStrictObject } from '../values/described.ts';
 import type { Kind } from './kind.ts';
 import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
 
-const spec = lazily(() =>
-  z.strictObject({
-    email: z
-      .string()
-      .regex(/^\s*[^\s@]+@[^\s@]+\s*$/, { error: 'expected an e-mail address' })
-      .meta(about('E-mail address of the user. Compared without case.', 'jo@example.com')),
-    ...userRequest().partial().shape,
-  }),
-);
+const spec = lazyStrictObject(() => ({
+  email: z
+    .string()
+    .regex(/^\s*[^\s@]+@[^\s@]+\s*$/, { error: 'expected an e-mail address' })
+    .meta(about('E-mail address of the user. Compared without case.', 'jo@example.com')),
+  ...userRequest().partial().shape,
+}));
 
 /** A person's access to the workspace: listed and updated; invited in the dashboard. */
 export const workspaceUser: Kind = {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isObject, type Json, type JsonObject, mapParts } from '../values/json.ts';
+import { distinct, isObject, type Json, type JsonObject, mapParts } from '../values/json.ts';
 import { envelopeSchema, manifestSchema, metadataSchema } from './envelope.ts';
 import { DRAFT, formDefinitions, formRef, referenceForm } from './form-json-schema.ts';
 import type { KindSchema } from './kind-schema.ts';
@@ -121,8 +121,7 @@ function alternatives(kind: KindSchema, schema: JsonObject, path: string): Json[
   const rule = kind.fields[path] ?? {};
   if (rule.writeOnly === true) return [formRef('secret'), formRef('var'), formRef('join')];
   if (Array.isArray(schema.anyOf)) {
-    const all = schema.anyOf.flatMap((member: Json) => alternatives(kind, member as JsonObject, path));
-    return [...new Map(all.map((each) => [JSON.stringify(each), each])).values()];
+    return distinct(schema.anyOf.flatMap((member: Json) => alternatives(kind, member as JsonObject, path)));
   }
   if (isObject(schema.properties)) return [fieldsSchema(kind, schema, `${path}.`), formRef('anyForm')];
   if (schema.type === 'array') {

@@ -119,11 +119,11 @@ export interface RunObserver {
 }
 
 /** Addresses whose drift the run has corrected: none where it is left to a request. */
-export function correctedIn({
-  applied,
-  request,
-}: Pick<RunReport, 'applied' | 'request'>): ReadonlySet<string> {
-  if (request !== undefined) return new Set();
+export function correctedIn(report: Pick<RunReport, 'applied' | 'request'>): ReadonlySet<string> {
+  return report.request === undefined ? doneAddresses(report) : new Set();
+}
+
+export function doneAddresses({ applied }: Pick<RunReport, 'applied'>): ReadonlySet<string> {
   return new Set(applied.filter(({ result }) => result.status === 'done').map(({ address }) => address));
 }
 

@@ -1,4 +1,5 @@
 import type { PlannedResource, PlannedRoute } from '../engine/plan/plan-document.ts';
+import { distinct } from '../values/json.ts';
 import { addressList, mustNameAll } from './address-list.ts';
 import { type Hunk, hunksOf, inAll } from './diff-hunks.ts';
 import { type FieldView, type FieldViewOptions, fieldViews } from './field-view.ts';
@@ -222,7 +223,6 @@ function together(parts: readonly StatementPart[]): Said {
 }
 
 function routesOf(members: readonly Statement[]): readonly PlannedRoute[] | undefined {
-  const all = members.flatMap(({ routes = [] }) => routes);
   if (members.every(({ routes }) => routes === undefined)) return undefined;
-  return [...new Map(all.map((route) => [JSON.stringify(route), route])).values()];
+  return distinct(members.flatMap(({ routes = [] }) => routes));
 }

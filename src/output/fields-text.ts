@@ -91,20 +91,14 @@ function blockOf(body: FieldBody, style: Style): BlockLine[] {
 function diffLine(line: DiffLine, style: Style): BlockLine {
   const { sign, text } = line;
   const { added, removed, addedWords, removedWords, dim } = style;
-  switch (sign) {
-    case '+':
-      return changedLine(line, style, { sign: '+ ', kept: added, changed: addedWords });
-    case '-':
-      return changedLine(line, style, { sign: '- ', kept: removed, changed: removedWords });
-    case '@':
-      return { sign: '', text: `@@ ${text} @@`, format: dim };
-    case '~':
-      return { sign: '~ ', text, format: dim };
-    case ' ':
-      return { sign: '  ', text, format: String };
-    default:
-      return sign satisfies never;
-  }
+  const lines: Record<typeof sign, () => BlockLine> = {
+    '+': () => changedLine(line, style, { sign: '+ ', kept: added, changed: addedWords }),
+    '-': () => changedLine(line, style, { sign: '- ', kept: removed, changed: removedWords }),
+    '@': () => ({ sign: '', text: `@@ ${text} @@`, format: dim }),
+    '~': () => ({ sign: '~ ', text, format: dim }),
+    ' ': () => ({ sign: '  ', text, format: String }),
+  };
+  return lines[sign]();
 }
 
 /** With words marked: by colour where there is one, else by brackets. */

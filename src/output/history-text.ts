@@ -16,7 +16,7 @@ export function historyText(runs: readonly PastRun[], all: readonly PastRun[], s
   const length = distinctLength(all.map(({ run }) => run));
   const rows = runs.map((run) => [
     run.run.slice(0, length),
-    minuteOf(run.began),
+    run.began.slice(0, 16).replace('T', ' '),
     run.job?.name ?? run.who,
     run.command,
     run.result,
@@ -94,10 +94,6 @@ function countsOf(counts: readonly (readonly [string, number])[]): string {
   return counts
     .flatMap(([name, count]) => (count === 0 || name === 'noop' ? [] : `${count} ${name}`))
     .join(', ');
-}
-
-function minuteOf(moment: string): string {
-  return moment.slice(0, 16).replace('T', ' ');
 }
 
 /** As many characters as tell all of them apart, eight at least. */

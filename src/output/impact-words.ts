@@ -4,16 +4,12 @@ import { type Measure, measures, type ShareField, shareFields } from '../runs/im
 /** `12.3% (10.1 to 14.7)`, with its 95 % interval; a dash where the version has no calls. */
 export function shareText(version: ImpactVersion, field: ShareField, value: string): string {
   if (version.calls === 0) return '-';
-  const share = shareOf(version, field, value);
+  const shares = version.shares[field];
+  const share = Object.hasOwn(shares, value) ? shares[value] : undefined;
   const percent = (part: number): string => (part * 100).toFixed(1);
   return share === undefined
     ? '0'
     : `${percent(share.share)}% (${percent(share.low)} to ${percent(share.high)})`;
-}
-
-/** Undefined where no call of the version has the value. */
-function shareOf({ shares }: ImpactVersion, field: ShareField, value: string) {
-  return Object.hasOwn(shares[field], value) ? shares[field][value] : undefined;
 }
 
 /** Median and 95th percentile, e.g. `2:59, p95 7:07`. */

@@ -1,5 +1,4 @@
 import { kinds } from '../kinds/index.ts';
-import type { Resource } from '../manifests/resource.ts';
 import { idKey, kindOf } from '../manifests/resource.ts';
 import type { Missed } from '../runs/mentioned-ids.ts';
 import type { Match, MatchCandidate } from '../runs/recover/matches.ts';
@@ -27,7 +26,7 @@ export function recoverText(matches: readonly Match[], style: Style): string {
 
 function group(title: string, matches: readonly Match[], style: Style): string {
   const lines = matches.flatMap(({ resource, candidates, certain }) => [
-    style.prose(`${resource.address}  ${sourceOf(resource)}`, { indent: 2 }),
+    style.prose(`${resource.address}  ${resource.source.file}:${resource.source.line}`, { indent: 2 }),
     ...(certain === undefined ? candidates : [certain]).map((candidate) =>
       style.prose(`${candidate.id}: ${evidenceText(candidate)}`, { indent: 4, lead: '- ' }),
     ),
@@ -46,10 +45,6 @@ function table(title: string, matches: readonly Match[], style: Style): string {
     ].join('\n');
   });
   return section(style.bold(`${title} (${matches.length}):`), tables);
-}
-
-function sourceOf({ source }: Resource): string {
-  return `${source.file}:${source.line}`;
 }
 
 const MOST_NAMED = 4;

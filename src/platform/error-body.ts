@@ -1,4 +1,4 @@
-import { isObject } from '../values/json.ts';
+import { isObject, parsedJson } from '../values/json.ts';
 import { looksLikeMarkup, oneLine, textOfMarkup } from './plain-text.ts';
 
 /** What the body of a refusal says. How the platform forms it is not documented, so any form is read. */
@@ -48,12 +48,8 @@ function sentence({ field, text }: Complaint): string {
 function complaintsOf(text: string, redact: (text: string) => string): readonly Complaint[] {
   // Before the tags are taken away: a secret may hold what looks like one.
   if (looksLikeMarkup(text)) return [plain(textOfMarkup(redact(text)))];
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return [plain(text)];
-  }
+  const value = parsedJson(text);
+  if (value === undefined) return [plain(text)];
   const found = fromJson(value, 0);
   return found.length > 0 ? found : [plain(isEmpty(value) ? '' : text)];
 }
@@ -126,16 +122,13 @@ function ownComplaint(value: Readonly<Record<string, unknown>>): Complaint {
     'error',
   ]);
   const named =
-    firstText(value, ['code', 'error_code', 'errorCode', 'error', 'type']) ?? codeOf(value.extensions);
+    firstText(value, ['code', 'error_code', 'errorCode', 'error', 'type']) ??
+    (isObject(value.extensions) ? firstText(value.extensions, ['code']) : undefined);
   const code =
     named !== undefined && named !== text && /^[\w.:-]+$/.test(named) && !/^https?:/.test(named)
       ? named
       : undefined;
   return { field: fieldOf(value), text, code };
-}
-
-function codeOf(extensions: unknown): string | undefined {
-  return isObject(extensions) ? firstText(extensions, ['code']) : undefined;
 }
 
 function firstText(value: Readonly<Record<string, unknown>>, keys: readonly string[]): string | undefined {

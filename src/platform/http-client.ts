@@ -121,7 +121,9 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
         try {
           return await ask(path, { ...size, ...query });
         } catch (error) {
-          if (!isInvalid(error)) throw error;
+          // It must take offence at nothing but what the request asks for.
+          const isInvalid = error instanceof PlatformError && (error.status === 400 || error.status === 422);
+          if (!isInvalid) throw error;
         }
       }
       const page = await ask(path, query);
@@ -233,11 +235,6 @@ function ignoredCursor({ path, items: { length } }: RecordPage<unknown>): Platfo
     { method: 'GET', path: path.replace(/\?.*/s, ''), outcome: 'not-done', firstCalls: length },
     `GET /api/v1/call-histories: the platform ignored the cursor, in the body and in the query, so only the first ${length} calls can be read`,
   );
-}
-
-/** True where the platform took no offence at anything but what the request asks for. */
-function isInvalid(error: unknown): boolean {
-  return error instanceof PlatformError && (error.status === 400 || error.status === 422);
 }
 
 /** A part of a path. Throws `UserError` for a text that would lead to another path than the one meant. */

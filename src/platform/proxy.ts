@@ -33,7 +33,9 @@ export function proxyFor(target: URL, env: ProcessEnvironment): ProxySettings | 
     });
   }
   const port = url.port || (url.protocol === 'https:' ? '443' : '80');
-  const credentials = [url.username, url.password].map(decoded).join(':');
+  const credentials = [url.username, url.password]
+    .map((text) => attempt(() => decodeURIComponent(text)) ?? text)
+    .join(':');
   return {
     origin: url.origin,
     shown: `${url.hostname}:${port}`,
@@ -72,10 +74,6 @@ function isInRange(host: string, range: string): boolean {
   const list = new BlockList();
   list.addSubnet(network, Number(bits), family === 4 ? 'ipv4' : 'ipv6');
   return list.check(host, family === 4 ? 'ipv4' : 'ipv6');
-}
-
-function decoded(text: string): string {
-  return attempt(() => decodeURIComponent(text)) ?? text;
 }
 
 /** What no output may show of a proxy. */

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { errorCode } from '../problems/error-code.ts';
+import { parsedJson } from '../values/json.ts';
 import { isLoopback } from '../values/loopback.ts';
 import type { AttemptResult } from './attempt-result.ts';
 
@@ -45,14 +46,11 @@ export function isGatewayNotFound(result: AttemptResult): boolean {
     .replace(/^\ufeff/, '')
     .trim();
   if (text === '') return false;
-  try {
-    const value: unknown = JSON.parse(text);
-    // A text such as 404 is JSON by accident.
-    const isAccident = typeof value !== 'object' || value === null;
-    return isAccident && !/json/i.test(single(result.headers['content-type']) ?? '');
-  } catch {
-    return true;
-  }
+  const value = parsedJson(text);
+  // A text such as 404 is JSON by accident.
+  const isAccident = typeof value !== 'object' || value === null;
+  const isJson = value !== undefined && /json/i.test(single(result.headers['content-type']) ?? '');
+  return isAccident && !isJson;
 }
 
 /**

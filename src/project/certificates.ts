@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readTextFile } from '../manifests/read-file.ts';
+import { attempt } from '../problems/attempt.ts';
 
 const BLOCK = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^-]*-----END (?:TRUSTED )?CERTIFICATE-----/g;
 
@@ -16,11 +17,8 @@ export function readCertificates(
   const blocks = read.text.match(BLOCK) ?? [];
   if (blocks.length === 0) return { problem: 'the file holds no certificate in PEM form' };
   for (const [index, block] of blocks.entries()) {
-    try {
-      new X509Certificate(block);
-    } catch {
+    if (attempt(() => new X509Certificate(block)) === undefined)
       return { problem: `certificate ${index + 1} of the file cannot be read` };
-    }
   }
   return { pem: blocks.join('\n') };
 }

@@ -10,7 +10,7 @@ import {
   type StateSettings,
   stateSchema,
 } from '../state/state-place.ts';
-import { isObject, type Json, type JsonObject } from '../values/json.ts';
+import { distinct, isObject, type Json, type JsonObject } from '../values/json.ts';
 import { readCertificates } from './certificates.ts';
 import { type LocalPaths, pathProblem } from './local-paths.ts';
 import { notifyEvents } from './notify-schema.ts';
@@ -76,11 +76,6 @@ function settingsOf(raw: Json, context: ProjectContext): Settings {
     if (isObject(workspace)) settings.set(name, readSettings(workspace as JsonObject, context, state));
   }
   return settings;
-}
-
-/** Each once. */
-function distinct(problems: readonly Problem[]): Problem[] {
-  return [...new Map(problems.map((problem) => [JSON.stringify(problem), problem])).values()];
 }
 
 function withSettings(raw: Json, settings: Settings): unknown {

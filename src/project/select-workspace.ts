@@ -66,8 +66,9 @@ function checkOverrides({ baseUrl, workspaceId }: WorkspaceConfig, override: Ove
   }
   const url = override.baseUrl === undefined ? undefined : baseUrlSchema().safeParse(baseUrl);
   if (url?.error !== undefined) {
+    // An address that is refused for the password in it must not be shown with it.
     throw new UserError(
-      `VOXFORM_BASE_URL: ${url.error.issues[0]?.message}, is ${JSON.stringify(withoutLogin(baseUrl))}`,
+      `VOXFORM_BASE_URL: ${url.error.issues[0]?.message}, is ${JSON.stringify(baseUrl.replace(/\/\/.*@/s, '//...@'))}`,
     );
   }
   const id = override.workspaceId === undefined ? undefined : workspaceIdSchema().safeParse(workspaceId);
@@ -76,11 +77,6 @@ function checkOverrides({ baseUrl, workspaceId }: WorkspaceConfig, override: Ove
       `VOXFORM_WORKSPACE_ID: ${id.error.issues[0]?.message}, is ${JSON.stringify(workspaceId)}`,
     );
   }
-}
-
-/** An address that is refused for the password in it must not be shown with it. */
-function withoutLogin(url: string): string {
-  return url.replace(/\/\/.*@/s, '//...@');
 }
 
 function refuseUnset(workspace: WorkspaceConfig): void {

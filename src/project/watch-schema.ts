@@ -15,14 +15,18 @@ const windowSchema = lazily(() =>
         examples: ['0 22 * * 1-5'],
       })
       .refine(isCron, { error: 'expected minute, hour, day, month and weekday, such as "0 22 * * 1-5"' })
-      .refine((text) => !isCron(text) || everFires(text), { error: 'this day never occurs' }),
+      .refine((text) => !isCron(text) || cron(text).nextRun(new Date(0)) !== null, {
+        error: 'this day never occurs',
+      }),
     time_zone: z
       .string()
       .meta({
         description: 'Time zone of the cron expression, such as Europe/Berlin; default: UTC.',
         examples: ['Europe/Berlin'],
       })
-      .refine(isTimeZone, { error: 'expected the name of a time zone, such as Europe/Berlin' })
+      .refine((name) => attempt(() => new Intl.DateTimeFormat('en', { timeZone: name })) !== undefined, {
+        error: 'expected the name of a time zone, such as Europe/Berlin',
+      })
       .optional(),
     duration: durationSetting().meta(about('How long the window stays open, such as 30m or 6h.', '6h')),
   }),
@@ -66,12 +70,4 @@ function cron(text: string): Cron {
 
 function isCron(text: string): boolean {
   return attempt(() => cron(text)) !== undefined;
-}
-
-function everFires(text: string): boolean {
-  return cron(text).nextRun(new Date(0)) !== null;
-}
-
-function isTimeZone(name: string): boolean {
-  return attempt(() => new Intl.DateTimeFormat('en', { timeZone: name })) !== undefined;
 }

@@ -3,6 +3,7 @@ import { userInfo } from 'node:os';
 import path from 'node:path';
 import { userFolder } from '../files/user-folder.ts';
 import type { ProcessEnvironment } from '../git/run-git.ts';
+import { attempt } from '../problems/attempt.ts';
 import type { CiJob } from '../state/lock-info.ts';
 import { createMarks, type Marks } from '../state/marks.ts';
 import type { RunContext } from './run-context.ts';
@@ -61,12 +62,8 @@ export function marksOf({ env, log }: RunContext, baseUrl: string): Marks | unde
 
 /** Who runs the command, for the lock. */
 export function userName(env: RunContext['env']): string {
-  try {
-    return userInfo().username;
-  } catch {
-    // A container may run under a number that has no name.
-    return env.USER ?? 'unknown';
-  }
+  // A container may run under a number that has no name.
+  return attempt(() => userInfo().username) ?? env.USER ?? 'unknown';
 }
 
 /** Milliseconds: a run waits for the answer with the lock taken. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lazyObject } from '../values/described.ts';
 import { type Immutable, parsedJson } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
 import { ciJob, type LockInfo } from './lock-info.ts';
@@ -9,75 +10,69 @@ import { ciJob, type LockInfo } from './lock-info.ts';
 
 export const runResults = ['done', 'failed', 'refused', 'interrupted', 'died'] as const;
 
-const beginning = lazily(() =>
-  z.object({
-    run: z.string().min(1),
-    command: z.string(),
-    who: z.string().describe('user@host'),
-    host: z.string(),
-    job: ciJob().optional(),
-    commit: z
-      .string()
-      .optional()
-      .describe('Commit of the manifests; -dirty where tracked files differed from it.'),
-    voxform_version: z.string(),
-    began: z.string().describe('ISO 8601.'),
-  }),
-);
+const beginning = lazyObject(() => ({
+  run: z.string().min(1),
+  command: z.string(),
+  who: z.string().describe('user@host'),
+  host: z.string(),
+  job: ciJob().optional(),
+  commit: z
+    .string()
+    .optional()
+    .describe('Commit of the manifests; -dirty where tracked files differed from it.'),
+  voxform_version: z.string(),
+  began: z.string().describe('ISO 8601.'),
+}));
 
-const outcome = lazily(() =>
-  z.object({
-    result: z.enum(runResults),
-    error: z.string().optional(),
-    asked_by: z.string().optional().describe('Who asked for it on the page.'),
-    plan: z
-      .object({
-        digest: z.string().optional().describe('Of the saved plan.'),
-        summary: z.record(z.string(), z.int()),
-      })
-      .optional()
-      .describe('The plan that was applied.'),
-    resources: z
-      .array(
-        z.object({
-          address: z.string(),
-          action: z.string(),
-          from: z.string().optional().describe('The earlier address, of a rename.'),
-          id: z.string().nullable(),
-          paths: z.array(z.string()).describe('Changed fields.'),
-          result: z.enum(['done', 'failed', 'skipped']),
-          error: z.string().optional(),
-        }),
-      )
-      .optional(),
-    moved_from: z
-      .string()
-      .optional()
-      .describe('Place that the state was moved from; it keeps the earlier runs.'),
-    moved_to: z.string().optional().describe('Place that the state was moved to; it has the later runs.'),
-    more: z.int().optional().describe('Resources that are not listed.'),
-    approved_by: z.string().optional().describe('Who approved the plan.'),
-    lifted: z.array(z.string()).optional().describe('Guards that options lifted.'),
-    waived: z
-      .array(
-        z.object({
-          rule: z.string(),
-          policy_file: z.string().optional().describe('The file that has the rule.'),
-          because: z.string(),
-          addresses: z.array(z.string()).optional(),
-        }),
-      )
-      .optional()
-      .describe('Policies that options waived.'),
-  }),
-);
+const outcome = lazyObject(() => ({
+  result: z.enum(runResults),
+  error: z.string().optional(),
+  asked_by: z.string().optional().describe('Who asked for it on the page.'),
+  plan: z
+    .object({
+      digest: z.string().optional().describe('Of the saved plan.'),
+      summary: z.record(z.string(), z.int()),
+    })
+    .optional()
+    .describe('The plan that was applied.'),
+  resources: z
+    .array(
+      z.object({
+        address: z.string(),
+        action: z.string(),
+        from: z.string().optional().describe('The earlier address, of a rename.'),
+        id: z.string().nullable(),
+        paths: z.array(z.string()).describe('Changed fields.'),
+        result: z.enum(['done', 'failed', 'skipped']),
+        error: z.string().optional(),
+      }),
+    )
+    .optional(),
+  moved_from: z
+    .string()
+    .optional()
+    .describe('Place that the state was moved from; it keeps the earlier runs.'),
+  moved_to: z.string().optional().describe('Place that the state was moved to; it has the later runs.'),
+  more: z.int().optional().describe('Resources that are not listed.'),
+  approved_by: z.string().optional().describe('Who approved the plan.'),
+  lifted: z.array(z.string()).optional().describe('Guards that options lifted.'),
+  waived: z
+    .array(
+      z.object({
+        rule: z.string(),
+        policy_file: z.string().optional().describe('The file that has the rule.'),
+        because: z.string(),
+        addresses: z.array(z.string()).optional(),
+      }),
+    )
+    .optional()
+    .describe('Policies that options waived.'),
+}));
 
-const unlocking = lazily(() =>
-  z.object({
-    run: z.string().min(1),
-    unlocked_by: z.string().describe('user@host that ended its lock with state unlock.'),
-  }),
-);
+const unlocking = lazyObject(() => ({
+  run: z.string().min(1),
+  unlocked_by: z.string().describe('user@host that ended its lock with state unlock.'),
+}));
 
 /** As the history tells a run; without a result, it is under way or died. */
 export const runRecord = lazily(() =>

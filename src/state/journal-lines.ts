@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
-import type { Immutable } from '../values/json.ts';
+import { lazyStrictObject } from '../values/described.ts';
+import { type Immutable, parsedJson } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
 import { orphan, pendingCreate, resourceEntry } from './state-document.ts';
 import { LostState, RECOVER } from './state-errors.ts';
@@ -83,14 +84,8 @@ function isBeginning(tail: Buffer): boolean {
 }
 
 function parseEntry(json: string, path: string, line: number): JournalEntry {
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-    const parsed = journalEntry().safeParse(value);
-    if (parsed.success) return parsed.data;
-  } catch {
-    // Falls through: whole, but not an entry.
-  }
+  const parsed = journalEntry().safeParse(parsedJson(json));
+  if (parsed.success) return parsed.data;
   throw new UserError(
     `${path}:${line}  unknown entry in the journal of the state; a newer voxform may have written it`,
     { hint: 'Upgrade voxform, or restore the journal from a backup.' },
@@ -148,16 +143,14 @@ const journalEvent = lazily(() =>
 
 export type JournalEvent = Immutable<z.infer<ReturnType<typeof journalEvent>>>;
 
-export const journalEntry = lazily(() =>
-  z.strictObject({
-    lineage: z.string(),
-    /** The serial of the document that the event comes after. */
-    serial: z.int(),
-    /** From 1, without gaps. */
-    sequence: z.int(),
-    at: z.string().describe('ISO 8601.'),
-    event: journalEvent(),
-  }),
-);
+export const journalEntry = lazyStrictObject(() => ({
+  lineage: z.string(),
+  /** The serial of the document that the event comes after. */
+  serial: z.int(),
+  /** From 1, without gaps. */
+  sequence: z.int(),
+  at: z.string().describe('ISO 8601.'),
+  event: journalEvent(),
+}));
 
 export type JournalEntry = Immutable<z.infer<ReturnType<typeof journalEntry>>>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { UserError } from '../problems/user-error.ts';
+import { lazyObject } from '../values/described.ts';
 import type { Immutable } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
 
@@ -10,21 +11,19 @@ export const ciJob = lazily(() =>
 export type CiJob = Immutable<z.infer<ReturnType<typeof ciJob>>>;
 
 /** A lock in JSON. */
-export const lockInfo = lazily(() =>
-  z.object({
-    id: z.string().min(1),
-    /** The command, e.g. `apply`. */
-    operation: z.string(),
-    /** user@host */
-    who: z.string(),
-    host: z.string(),
-    pid: z.int(),
-    /** ISO 8601. */
-    since: z.string(),
-    voxform_version: z.string(),
-    job: z.object(ciJob().shape).optional(),
-  }),
-);
+export const lockInfo = lazyObject(() => ({
+  id: z.string().min(1),
+  /** The command, e.g. `apply`. */
+  operation: z.string(),
+  /** user@host */
+  who: z.string(),
+  host: z.string(),
+  pid: z.int(),
+  /** ISO 8601. */
+  since: z.string(),
+  voxform_version: z.string(),
+  job: z.object(ciJob().shape).optional(),
+}));
 
 export type LockInfo = Immutable<z.infer<ReturnType<typeof lockInfo>>>;
 

@@ -27,7 +27,11 @@ export function misplacedKey(text: string, levels = 0): MisplacedKey | undefined
           const key = keyBetween(text, at, end);
           const isReserved = key === '__proto__' && open.length + levels <= ENTRY_LEVELS;
           if (isReserved || keys.has(key)) {
-            return { key, line: lineOf(text, at), problem: isReserved ? 'reserved' : 'twice' };
+            return {
+              key,
+              line: text.slice(0, at).split('\n').length,
+              problem: isReserved ? 'reserved' : 'twice',
+            };
           }
           keys.add(key);
         }
@@ -73,8 +77,4 @@ function isEscaped(text: string, at: number): boolean {
 function keyBetween(text: string, start: number, end: number): string {
   const written = text.slice(start + 1, end);
   return written.includes('\\') ? String(JSON.parse(`"${written}"`)) : written;
-}
-
-function lineOf(text: string, at: number): number {
-  return text.slice(0, at).split('\n').length;
 }

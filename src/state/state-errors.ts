@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { UserError } from '../problems/user-error.ts';
+import { lazyObject } from '../values/described.ts';
 import type { Immutable } from '../values/json.ts';
-import { lazily } from '../values/lazily.ts';
 import type { StateDocument } from './state-document.ts';
 
 /** The state cannot be used as it is, and nothing but a copy of it or `voxform recover` brings back what it knew. */
@@ -58,18 +58,16 @@ export function olderState(location: string, { serial }: StateDocument, newer: N
 }
 
 /** What stands in the place of a state that was moved. An earlier voxform takes it for a damaged state, and writes nothing either. */
-export const movedMark = lazily(() =>
-  z.object({
-    /** Where the state went, as messages call it. */
-    moved_to: z.string().min(1),
-    /** ISO 8601. */
-    moved_at: z.string(),
-    lineage: z.string().min(1),
-    /** Of the last document that stood here. */
-    serial: z.int().min(0),
-    workspace_id: z.string().min(1),
-  }),
-);
+export const movedMark = lazyObject(() => ({
+  /** Where the state went, as messages call it. */
+  moved_to: z.string().min(1),
+  /** ISO 8601. */
+  moved_at: z.string(),
+  lineage: z.string().min(1),
+  /** Of the last document that stood here. */
+  serial: z.int().min(0),
+  workspace_id: z.string().min(1),
+}));
 
 export type MovedMark = Immutable<z.infer<ReturnType<typeof movedMark>>>;
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lazily } from './lazily.ts';
 
 /** For `meta` of a schema: what editors and `voxform explain` say of a field. Examples are as in a manifest. */
 export const about = (description: string, ...examples: z.core.util.JSONType[]) => ({
@@ -10,3 +11,12 @@ export const about = (description: string, ...examples: z.core.util.JSONType[]) 
 export function described<Fields extends z.ZodRawShape>(description: string, fields: Fields) {
   return z.strictObject(fields).describe(description);
 }
+
+/* Schemas of objects that are made when they are first asked for. */
+
+export const lazyObject = <Fields extends z.ZodRawShape>(fields: () => Fields) =>
+  lazily(() => z.object(fields()));
+export const lazyStrictObject = <Fields extends z.ZodRawShape>(fields: () => Fields) =>
+  lazily(() => z.strictObject(fields()));
+export const lazyLooseObject = <Fields extends z.ZodRawShape>(fields: () => Fields) =>
+  lazily(() => z.looseObject(fields()));

@@ -23,6 +23,11 @@ export function parsedJson(text: string): unknown {
   return attempt((): unknown => JSON.parse(text));
 }
 
+/** Each once, in the order in which they come first. */
+export function distinct<T>(items: readonly T[]): T[] {
+  return [...new Map(items.map((item) => [JSON.stringify(item), item])).values()];
+}
+
 /** Deep equality of JSON values; the order of an object's keys does not count, that of an array's items does. */
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;

@@ -10,7 +10,7 @@ import { selectWorkspace } from '../../project/select-workspace.ts';
 import { refuseTrippedGuards } from '../../runs/apply-plan.ts';
 import { refuseDenied } from '../../runs/judged-plan.ts';
 import { mapPath } from '../../runs/migrate/id-map.ts';
-import { type NameMap, parseNameMap } from '../../runs/migrate/knowledge-map.ts';
+import { parseNameMap } from '../../runs/migrate/knowledge-map.ts';
 import { exportLive, type LiveExport } from '../../runs/migrate/live-export.ts';
 import {
   type Migrating,
@@ -58,7 +58,8 @@ export interface MigrateOptions
 export async function migrate(given: Context, options: MigrateOptions): Promise<number> {
   const context = withPolicyFiles(given, options);
   refuseOdd(context, options);
-  const names = await namesIn(context, options.map);
+  const { map } = options;
+  const names = map === undefined ? new Map() : parseNameMap(await readTextOf(context.cwd, map), map);
   const ends = await openMigrationWorkspaces(context, options);
   const { to } = ends;
   const live = await liveSource(context, ends, options);
@@ -83,10 +84,6 @@ export async function migrate(given: Context, options: MigrateOptions): Promise<
 function refuseOdd({ workspaces }: Context, { batch, maxFailures }: MigrateOptions): void {
   if (workspaces.length > 0) throw misuse('migrate takes two workspaces: use --from and --to, not -w');
   if (batch === undefined && maxFailures !== undefined) throw misuse('--max-failures needs --batch');
-}
-
-async function namesIn({ cwd }: Context, file: string | undefined): Promise<NameMap> {
-  return file === undefined ? new Map() : parseNameMap(await readTextOf(cwd, file), file);
 }
 
 /** What is read of the workspace that is left; undefined where the project's manifests say what it has. */

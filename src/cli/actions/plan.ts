@@ -91,10 +91,6 @@ export async function writePrivateFile({ cwd }: Context, file: string, text: str
 
 /** Devices and pipes are there to be written to: a file in their place would take them away from everyone else. */
 async function isStream(file: string): Promise<boolean> {
-  try {
-    const found = await stat(file);
-    return !found.isFile() && !found.isDirectory();
-  } catch {
-    return false;
-  }
+  const found = await stat(file).catch(() => undefined);
+  return found !== undefined && !found.isFile() && !found.isDirectory();
 }

@@ -81,7 +81,8 @@ async function create(facts: ResourceWrite): Promise<string> {
   };
   await recordFirst(facts, { type: 'creating', address: planned.address, pending });
   const record = await answered(facts, () => kind.create?.(client, body)).catch(async (error: unknown) => {
-    const made = isConflict(error) ? await madeBefore(facts, naturalKey, leaves) : undefined;
+    const isConflict = error instanceof PlatformError && error.status === 409;
+    const made = isConflict ? await madeBefore(facts, naturalKey, leaves) : undefined;
     if (made === undefined) throw error;
     return made;
   });
@@ -185,10 +186,6 @@ async function answered(
     }
     throw error;
   }
-}
-
-function isConflict(error: unknown): boolean {
-  return error instanceof PlatformError && error.status === 409;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { ShownRecord } from '../../kinds/kind.ts';
 import { idKey, namedId } from '../../manifests/resource.ts';
 import type { NextStep } from '../../problems/next-step.ts';
-import type { Json, JsonObject } from '../../values/json.ts';
+import type { JsonObject } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
 import { Reference } from '../../values/value.ts';
 import type { PlannedChange } from '../plan/plan-document.ts';
@@ -55,7 +55,9 @@ export function manualSteps(
         : isId
           ? records.owners.get(idKey(refersTo, after))
           : undefined;
-    const spoken = isId ? namedId(after, owner) : (owner ?? spokenValue(after));
+    const spoken = isId
+      ? namedId(after, owner)
+      : (owner ?? (after === undefined ? '(secret)' : JSON.stringify(after)));
     const instruction =
       kind.manualChangeStep?.({ path, record: known, before, after: spoken }) ??
       `In the dashboard, set ${path} to ${spoken}.`;
@@ -63,10 +65,6 @@ export function manualSteps(
     const value = after === null ? null : (owner ?? (typeof after === 'string' ? after : spoken));
     return { action: 'dashboard', instruction, sets: { record: label, field, value } };
   });
-}
-
-function spokenValue(value: Json | undefined): string {
-  return value === undefined ? '(secret)' : JSON.stringify(value);
 }
 
 /** Fields that were not read right after they were sent, and have another value now. */

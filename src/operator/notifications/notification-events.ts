@@ -14,7 +14,7 @@ import {
   saidWithSteps,
   troubleOf,
 } from '../messages.ts';
-import { correctedIn, doneIn, type RunReport } from '../run-report.ts';
+import { correctedIn, doneAddresses, doneIn, type RunReport } from '../run-report.ts';
 import { RepeatFilter, type SaidBefore } from '../watch-log.ts';
 import { withoutMentions } from './without-mentions.ts';
 
@@ -88,7 +88,7 @@ export class NotificationEvents {
     const planned = (plan?.resources ?? []).filter(
       (resource) => writes.has(resource.action) && !(this.#hearsDrift && isCorrection(resource, report)),
     );
-    const done = doneAddresses(applied);
+    const done = doneAddresses({ applied });
     // The other reasons pass by themselves, or are failures.
     const isWaiting = hold?.why === 'report' || hold?.why === 'window' || hold?.why === 'approval';
     const waiting = isWaiting ? planned : [];
@@ -198,10 +198,6 @@ function isCorrection({ address, changes }: PlannedResource, { drift }: RunRepor
     changes.every(({ cause }) => cause === 'drift') &&
     drift.some((each) => each.address === address)
   );
-}
-
-function doneAddresses(applied: RunReport['applied']): ReadonlySet<string> {
-  return new Set(applied.filter(({ result }) => result.status === 'done').map(({ address }) => address));
 }
 
 interface Told {

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { attempt } from '../../problems/attempt.ts';
 import type { NotifiedDrift } from './notification-events.ts';
 
 /** Survives a restart of watch, so that no drift is notified twice. Losing it only repeats a message. */
@@ -17,19 +18,14 @@ export function notifiedDriftIn(folder: string): NotifiedDriftStore {
     path.join(folder, `notified-${encodeURIComponent(workspaceId)}.json`);
   return {
     read(workspaceId) {
-      try {
-        return written.parse(JSON.parse(readFileSync(fileOf(workspaceId), 'utf8')));
-      } catch {
-        return {};
-      }
+      return attempt(() => written.parse(JSON.parse(readFileSync(fileOf(workspaceId), 'utf8')))) ?? {};
     },
     write(workspaceId, told) {
-      try {
+      // Where it cannot be written, the next watch repeats what stands.
+      attempt(() => {
         mkdirSync(folder, { recursive: true });
         writeFileSync(fileOf(workspaceId), JSON.stringify(told));
-      } catch {
-        // Said by nobody: the next watch repeats what stands.
-      }
+      });
     },
   };
 }

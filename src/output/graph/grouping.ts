@@ -63,7 +63,8 @@ function dividesWell(groups: readonly NodeGroup[], { nodes }: ReferenceGraph, by
   const inside = named.reduce((sum, group) => sum + group.nodes.length, 0);
   const largest = Math.max(...groups.map((group) => group.nodes.length));
   const declared = named.map((group) => group.nodes.filter(({ file }) => file !== undefined));
-  const isOfKinds = by === 'folder' && declared.every((some) => new Set(some.map(kindOf)).size === 1);
+  const isOfKinds =
+    by === 'folder' && declared.every((some) => new Set(some.map(({ kind }) => kind)).size === 1);
   return (
     named.length >= 2 &&
     named.length <= MOST_GROUPS &&
@@ -159,8 +160,4 @@ function byNumber({ nodes, edges }: ReferenceGraph): ReadonlyMap<string, string>
 /** Calls come in through these kinds. */
 function isNumber({ kind }: ReferenceNode): boolean {
   return kinds.get(kind)?.routes !== undefined;
-}
-
-function kindOf({ kind }: ReferenceNode): string {
-  return kind;
 }

@@ -1,5 +1,4 @@
 import type { Action } from '../../engine/plan/plan-actions.ts';
-import type { PlannedChange } from '../../engine/plan/plan-document.ts';
 import { listed } from '../address-list.ts';
 import type { Statement } from '../compact.ts';
 import { escapeMarkup } from '../markup.ts';
@@ -37,7 +36,7 @@ export function resourceHtml(said: Statement, group: ReportGroup, outcome: Outco
     source === null || !isOne ? undefined : `${source.file}:${source.line}`,
   ].filter((mark) => mark !== undefined);
   const drifted = fields.some(({ path }) =>
-    changes.some((change) => change.path === path && hasDrifted(change)),
+    changes.some((change) => change.path === path && change.cause !== 'manifest'),
   );
   const tone = toneOf[group.colorOf];
   return [
@@ -83,10 +82,6 @@ const namedFields = 3;
 function pathsOf({ fields }: Statement): string | undefined {
   const paths = [...new Set(fields.map(({ path }) => path))];
   return paths.length === 0 ? undefined : listed(paths, namedFields);
-}
-
-function hasDrifted({ cause }: PlannedChange): boolean {
-  return cause !== 'manifest';
 }
 
 function remarks(said: Statement): string[] {

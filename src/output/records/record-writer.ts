@@ -26,20 +26,14 @@ interface RecordWriting extends RecordContext {
 }
 
 export function createRecordWriter(format: RecordFormat, options: RecordWriting): RecordWriter {
-  switch (format) {
-    case 'table':
-      return tableWriter(options);
-    case 'json':
-      return jsonWriter();
-    case 'jsonl':
-      return { write: (record) => `${escapeUnsafe(JSON.stringify(record))}\n`, end: () => '' };
-    case 'yaml':
-      return { write: (record) => `---\n${yamlText(record)}`, end: () => '' };
-    case 'csv':
-      return csvWriter();
-    default:
-      return format satisfies never;
-  }
+  const writers: Record<RecordFormat, () => RecordWriter> = {
+    table: () => tableWriter(options),
+    json: jsonWriter,
+    jsonl: () => ({ write: (record) => `${escapeUnsafe(JSON.stringify(record))}\n`, end: () => '' }),
+    yaml: () => ({ write: (record) => `---\n${yamlText(record)}`, end: () => '' }),
+    csv: csvWriter,
+  };
+  return writers[format]();
 }
 
 /** The widths of the columns come from the first records; later ones keep to them. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { about } from '../../values/described.ts';
+import { about, lazyLooseObject } from '../../values/described.ts';
 import { lazily } from '../../values/lazily.ts';
 import {
   anyRange,
@@ -129,24 +129,22 @@ export const agentRequest = lazily(() =>
 
 const configObject = lazily(() => z.record(z.string(), z.unknown()).nullish());
 
-export const agentRecord = lazily(() =>
-  z.looseObject({
-    id: z.string().min(1),
-    name: anything(),
-    status: anyText(),
-    version: z.number().nullish(),
-    numbers: z.array(z.unknown()).nullish(),
-    call_config: configObject(),
-    llm_config: configObject(),
-    prompt_config: configObject(),
-    stt_config: configObject(),
-    tts_config: configObject(),
-    workspace_id: anyText(),
-    created_at: timestamp(),
-    updated_at: timestamp(),
-    published_at: timestamp(),
-  }),
-);
+export const agentRecord = lazyLooseObject(() => ({
+  id: z.string().min(1),
+  name: anything(),
+  status: anyText(),
+  version: z.number().nullish(),
+  numbers: z.array(z.unknown()).nullish(),
+  call_config: configObject(),
+  llm_config: configObject(),
+  prompt_config: configObject(),
+  stt_config: configObject(),
+  tts_config: configObject(),
+  workspace_id: anyText(),
+  created_at: timestamp(),
+  updated_at: timestamp(),
+  published_at: timestamp(),
+}));
 
 export const versionSummary = lazily(() => z.looseObject({ version: z.int(), published_at: timestamp() }));
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lazyLooseObject } from '../../values/described.ts';
 import { lazily } from '../../values/lazily.ts';
 import { isReversed } from '../date-range.ts';
 import { anyText, anything, timestamp } from './record-fields.ts';
@@ -21,30 +22,28 @@ export const callFilter = lazily(() =>
     }),
 );
 
-export const callRecord = lazily(() =>
-  z.looseObject({
-    id: z.string().min(1),
-    start_time: timestamp(),
-    end_time: timestamp(),
-    /** `HH:MM:SS` */
-    duration: anyText(),
-    channel_type: anyText(),
-    cost: z.number().nullish(),
-    session_id: anyText(),
-    end_reason: anyText(),
-    session_status: anyText(),
-    from: anyText(),
-    to: anyText(),
-    direction: anyText(),
-    session_outcome: anyText(),
-    e2e_latency: z.number().nullish(),
-    agent_id: anyText(),
-    workspace_id: anyText(),
-    created_at: timestamp(),
-    updated_at: timestamp(),
-    analysis: anything(),
-  }),
-);
+export const callRecord = lazyLooseObject(() => ({
+  id: z.string().min(1),
+  start_time: timestamp(),
+  end_time: timestamp(),
+  /** `HH:MM:SS` */
+  duration: anyText(),
+  channel_type: anyText(),
+  cost: z.number().nullish(),
+  session_id: anyText(),
+  end_reason: anyText(),
+  session_status: anyText(),
+  from: anyText(),
+  to: anyText(),
+  direction: anyText(),
+  session_outcome: anyText(),
+  e2e_latency: z.number().nullish(),
+  agent_id: anyText(),
+  workspace_id: anyText(),
+  created_at: timestamp(),
+  updated_at: timestamp(),
+  analysis: anything(),
+}));
 
 export type CallFilter = z.infer<ReturnType<typeof callFilter>>;
 export type CallRecord = z.infer<ReturnType<typeof callRecord>>;

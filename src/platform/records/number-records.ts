@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { about } from '../../values/described.ts';
+import { about, lazyLooseObject, lazyStrictObject } from '../../values/described.ts';
 import { lazily } from '../../values/lazily.ts';
 import { anyText, anything, timestamp } from './record-fields.ts';
 
@@ -12,33 +12,29 @@ export const phoneNumberText = lazily(() =>
     .meta(about('The phone number, 1 to 12 characters, in quotes. Compared by its digits.', '+12025550120')),
 );
 
-export const numberRequest = lazily(() =>
-  z.strictObject({
-    number: phoneNumberText(),
-    nickname: z
-      .string()
-      .min(1)
-      .max(255)
-      .meta(about('Nickname of the number, 1 to 255 characters.', 'Front desk'))
-      .optional(),
-  }),
-);
+export const numberRequest = lazyStrictObject(() => ({
+  number: phoneNumberText(),
+  nickname: z
+    .string()
+    .min(1)
+    .max(255)
+    .meta(about('Nickname of the number, 1 to 255 characters.', 'Front desk'))
+    .optional(),
+}));
 
-export const numberRecord = lazily(() =>
-  z.looseObject({
-    id: z.string().min(1),
-    /** The platform may render it as a JSON number, which loses the plus. */
-    number: z.union([z.string(), z.number().transform(String)]),
-    nickname: anything(),
-    inbound_agent_id: anyText(),
-    outbound_agent_id: anyText(),
-    telephony_trunk_id: anyText(),
-    telephony_dispatch_id: anyText(),
-    workspace_id: anyText(),
-    created_at: timestamp(),
-    updated_at: timestamp(),
-  }),
-);
+export const numberRecord = lazyLooseObject(() => ({
+  id: z.string().min(1),
+  /** The platform may render it as a JSON number, which loses the plus. */
+  number: z.union([z.string(), z.number().transform(String)]),
+  nickname: anything(),
+  inbound_agent_id: anyText(),
+  outbound_agent_id: anyText(),
+  telephony_trunk_id: anyText(),
+  telephony_dispatch_id: anyText(),
+  workspace_id: anyText(),
+  created_at: timestamp(),
+  updated_at: timestamp(),
+}));
 
 export type NumberRequest = z.infer<ReturnType<typeof numberRequest>>;
 export type NumberRecord = z.infer<ReturnType<typeof numberRecord>>;

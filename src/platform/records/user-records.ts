@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { about } from '../../values/described.ts';
-import { lazily } from '../../values/lazily.ts';
+import { about, lazyLooseObject, lazyStrictObject } from '../../values/described.ts';
 import { anyText, anything } from './record-fields.ts';
 
 export const userRoles = ['owner', 'admin', 'developer', 'member'] as const;
@@ -12,35 +11,31 @@ export const userModules = [
   'analytics',
 ] as const;
 
-export const userRequest = lazily(() =>
-  z.strictObject({
-    role: z.enum(userRoles).meta(about('Role of the user in the workspace.', 'member')),
-    modules: z
-      .array(z.enum(userModules))
-      .meta(about('Modules of the user. Compared without order.', ['agents', 'call_history']))
-      .optional(),
-    agent_ids: z
-      .array(z.string())
-      .meta(
-        about('Agents that the user may access, as { $ref: Agent/<name> }. Compared without order.', [
-          { $ref: 'Agent/support-line' },
-        ]),
-      )
-      .optional(),
-  }),
-);
+export const userRequest = lazyStrictObject(() => ({
+  role: z.enum(userRoles).meta(about('Role of the user in the workspace.', 'member')),
+  modules: z
+    .array(z.enum(userModules))
+    .meta(about('Modules of the user. Compared without order.', ['agents', 'call_history']))
+    .optional(),
+  agent_ids: z
+    .array(z.string())
+    .meta(
+      about('Agents that the user may access, as { $ref: Agent/<name> }. Compared without order.', [
+        { $ref: 'Agent/support-line' },
+      ]),
+    )
+    .optional(),
+}));
 
-export const userRecord = lazily(() =>
-  z.looseObject({
-    id: z.string().min(1),
-    name: anything(),
-    email: z.string(),
-    role: anyText(),
-    is_owner: z.boolean().nullish(),
-    modules: z.array(z.string()).nullish(),
-    agent_ids: z.array(z.string()).nullish(),
-  }),
-);
+export const userRecord = lazyLooseObject(() => ({
+  id: z.string().min(1),
+  name: anything(),
+  email: z.string(),
+  role: anyText(),
+  is_owner: z.boolean().nullish(),
+  modules: z.array(z.string()).nullish(),
+  agent_ids: z.array(z.string()).nullish(),
+}));
 
 export type UserRequest = z.infer<ReturnType<typeof userRequest>>;
 export type UserRecord = z.infer<ReturnType<typeof userRecord>>;

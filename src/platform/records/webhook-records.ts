@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { about } from '../../values/described.ts';
-import { lazily } from '../../values/lazily.ts';
+import { about, lazyLooseObject, lazyStrictObject } from '../../values/described.ts';
 import { anyText, anything, anyValue, flag, presumably, text, timestamp, url } from './record-fields.ts';
 
 /** Loose: whether the envelope may hold other keys is not documented. */
@@ -14,36 +13,32 @@ const webhookPayload = () =>
     timestamp: text('A timestamp.', '2026-01-31T12:00:00Z').optional(),
   });
 
-export const webhookRequest = lazily(() =>
-  z.strictObject({
-    url: url('Target of the webhook.', 'https://example.com/hook'),
-    payload: webhookPayload()
-      .nullable()
-      .meta(
-        about('Envelope with `data`, `event` and `timestamp`, or null.', {
-          event: 'call.ended',
-          data: { source: 'voice' },
-        }),
-      )
-      .optional(),
-    check_https: flag(presumably('whether the target must use HTTPS')).optional(),
-    logging_enabled: flag(presumably('whether deliveries are logged')).optional(),
-    retries: z.int().min(0).max(10).meta(about('Number of retries, 0 to 10.', 3)).optional(),
-    timeout: z.int().min(1).max(1800).meta(about('Timeout, 1 to 1800 (unit not documented).', 30)).optional(),
-  }),
-);
+export const webhookRequest = lazyStrictObject(() => ({
+  url: url('Target of the webhook.', 'https://example.com/hook'),
+  payload: webhookPayload()
+    .nullable()
+    .meta(
+      about('Envelope with `data`, `event` and `timestamp`, or null.', {
+        event: 'call.ended',
+        data: { source: 'voice' },
+      }),
+    )
+    .optional(),
+  check_https: flag(presumably('whether the target must use HTTPS')).optional(),
+  logging_enabled: flag(presumably('whether deliveries are logged')).optional(),
+  retries: z.int().min(0).max(10).meta(about('Number of retries, 0 to 10.', 3)).optional(),
+  timeout: z.int().min(1).max(1800).meta(about('Timeout, 1 to 1800 (unit not documented).', 30)).optional(),
+}));
 
-export const webhookRecord = lazily(() =>
-  z.looseObject({
-    id: z.string().min(1),
-    url: anything(),
-    payload: anything(),
-    check_https: anything(),
-    logging_enabled: anything(),
-    retries: anything(),
-    timeout: anything(),
-    workspace_id: anyText(),
-    created_at: timestamp(),
-    updated_at: timestamp(),
-  }),
-);
+export const webhookRecord = lazyLooseObject(() => ({
+  id: z.string().min(1),
+  url: anything(),
+  payload: anything(),
+  check_https: anything(),
+  logging_enabled: anything(),
+  retries: anything(),
+  timeout: anything(),
+  workspace_id: anyText(),
+  created_at: timestamp(),
+  updated_at: timestamp(),
+}));

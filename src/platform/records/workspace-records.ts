@@ -1,45 +1,39 @@
 import { z } from 'zod';
-import { lazily } from '../../values/lazily.ts';
+import { lazyLooseObject } from '../../values/described.ts';
 import { anyText, timestamp } from './record-fields.ts';
 
-export const knowledgeBaseRecord = lazily(() =>
-  z.looseObject({
-    id: z.string().min(1),
-    name: z.string(),
-    created_at: timestamp(),
-    updated_at: timestamp(),
-    workspace_id: anyText(),
-  }),
-);
+export const knowledgeBaseRecord = lazyLooseObject(() => ({
+  id: z.string().min(1),
+  name: z.string(),
+  created_at: timestamp(),
+  updated_at: timestamp(),
+  workspace_id: anyText(),
+}));
 
-export const invoiceRecord = lazily(() =>
-  z.looseObject({
-    id: z.string().min(1),
-    /** Unix time in seconds, as the period's bounds. */
-    created_at: z.number().nullish(),
-    /** Minor units of the currency, as the other amounts. */
-    amount_due: z.number().nullish(),
-    amount_paid: z.number().nullish(),
-    total: z.number().nullish(),
-    currency: anyText(),
-    status: anyText(),
-    invoice_url: anyText(),
-    invoice_pdf: anyText(),
-    number: anyText(),
-    period_start: z.number().nullish(),
-    period_end: z.number().nullish(),
-  }),
-);
+export const invoiceRecord = lazyLooseObject(() => ({
+  id: z.string().min(1),
+  /** Unix time in seconds, as the period's bounds. */
+  created_at: z.number().nullish(),
+  /** Minor units of the currency, as the other amounts. */
+  amount_due: z.number().nullish(),
+  amount_paid: z.number().nullish(),
+  total: z.number().nullish(),
+  currency: anyText(),
+  status: anyText(),
+  invoice_url: anyText(),
+  invoice_pdf: anyText(),
+  number: anyText(),
+  period_start: z.number().nullish(),
+  period_end: z.number().nullish(),
+}));
 
-export const apiKeyRecord = lazily(() =>
-  z.looseObject({
-    id: z.int(),
-    name: anyText(),
-    token: anyText(),
-    created_at: timestamp(),
-    expires_at: timestamp(),
-  }),
-);
+export const apiKeyRecord = lazyLooseObject(() => ({
+  id: z.int(),
+  name: anyText(),
+  token: anyText(),
+  created_at: timestamp(),
+  expires_at: timestamp(),
+}));
 
 export type KnowledgeBaseRecord = z.infer<ReturnType<typeof knowledgeBaseRecord>>;
 export type InvoiceRecord = z.infer<ReturnType<typeof invoiceRecord>>;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { attempt } from '../../problems/attempt.ts';
 
 /*
  * A request carries all that a later run must know of it: its text says which drift it is about, and its commits which
@@ -44,15 +45,9 @@ export function markedMessage(title: string, { workspace, content }: CommitMark)
 /** Undefined for a commit that a person made. */
 export function markIn(message: string): CommitMark | undefined {
   const [, workspace = '', content = ''] = TRAILER.exec(message.replaceAll('\r\n', '\n')) ?? [];
-  return content === '' ? undefined : { workspace: decoded(workspace), content };
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return '';
-  }
+  return content === ''
+    ? undefined
+    : { workspace: attempt(() => decodeURIComponent(workspace)) ?? '', content };
 }
 
 /** The same for the same files with the same content. @param blobs ids by path; undefined for a file that is not there. */

@@ -60,8 +60,11 @@ export async function requestPlace(placing: Placing): Promise<RequestPlace> {
     jobs[0]?.name ??
     (remote && hostNames.find((name) => hostKinds[name].isAt(remote.hostname)));
   if (host === undefined) {
+    // Without a password.
     const from =
-      address === undefined ? 'there is no remote origin' : `the remote is ${shownAddress(address)}`;
+      address === undefined
+        ? 'there is no remote origin'
+        : `the remote is ${address.replace(/\/\/[^/]*@/, '//')}`;
     throw new UserError(`cannot tell on which host to open a pull request: ${from}`, {
       hint: `Set pull_requests.host to ${hostNames.join(' or ')}, and pull_requests.api_url and pull_requests.repository where the remote does not tell them.`,
     });
@@ -108,11 +111,6 @@ function branchOf({ branch }: PullRequestSettings, { workspace, folder, fill }: 
   throw new UserError(`${JSON.stringify(name)} is not a valid name of a branch`, {
     hint: 'Set pull_requests.branch.',
   });
-}
-
-/** Without a password. */
-function shownAddress(address: string): string {
-  return address.replace(/\/\/[^/]*@/, '//');
 }
 
 /** @throws UserError where the project is in no repository. */

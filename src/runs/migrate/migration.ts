@@ -108,7 +108,10 @@ export async function runMigration(
 ): Promise<ApplyReport> {
   const { root } = ends.to.project;
   // First: a later run sees by it that this one was agreed to.
-  const map = await IdMap.begin(path.join(root, mapPath(namesOf(ends))), rowsOf(prepared, session.state));
+  const map = await IdMap.begin(
+    path.join(root, mapPath({ from: ends.from.workspace.name, to: ends.to.workspace.name })),
+    rowsOf(prepared, session.state),
+  );
   if (live !== undefined) await adoptLive(ends.from, live, { options, now: context.now });
   if (prepared.edits.length > 0) await writeFiles(root, prepared.edits);
   const report = await applyInBatches(context, {
@@ -154,8 +157,4 @@ function checkable(
   ends: MigrationWorkspaces,
 ) {
   return { document, resources: selected, oldIds, from: ends.from.workspace.name };
-}
-
-function namesOf({ from, to }: MigrationWorkspaces): { readonly from: string; readonly to: string } {
-  return { from: from.workspace.name, to: to.workspace.name };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isRefName } from '../../../git/git-address.ts';
 import { UserError } from '../../../problems/user-error.ts';
-import { lazily } from '../../../values/lazily.ts';
+import { lazyStrictObject } from '../../../values/described.ts';
 import type { StateBackend } from '../backend.ts';
 import { createRemoteStore } from '../remote/remote-store.ts';
 import { secretTextSetting, withWorkspace } from '../settings.ts';
@@ -12,33 +12,31 @@ const REF = 'refs/voxform/{workspace}';
 /** The branches or tags of whatever else is in the repository. */
 const ALL_REFS = /^refs\/((heads|tags)\/)?\*$/;
 
-const settings = lazily(() =>
-  z.strictObject({
-    remote: secretTextSetting(
-      z
-        .string()
-        .min(1)
-        .refine((text) => !hasPassword(text), {
-          error: 'the password must not be in the project file; use { $secret: NAME } or { $env: NAME }',
-        }),
-      {
-        description:
-          'Repository that holds the state: the name of a remote of the repository that the project is in, or an address; default: origin.',
-        examples: ['origin', 'git@git.example.com:team/voice-state.git', { $secret: 'STATE_REPOSITORY' }],
-      },
-    ).optional(),
-    ref: z
+const settings = lazyStrictObject(() => ({
+  remote: secretTextSetting(
+    z
       .string()
-      .refine((ref) => ref.startsWith('refs/') && isRefName(withWorkspace(ref, 'x')), {
-        error: 'expected a whole ref, such as refs/voxform/{workspace}',
-      })
-      .meta({
-        description: `Ref of the state, with {workspace} for the name of the workspace; default: ${REF}.`,
-        examples: [REF, 'refs/heads/voxform/{workspace}'],
-      })
-      .optional(),
-  }),
-);
+      .min(1)
+      .refine((text) => !hasPassword(text), {
+        error: 'the password must not be in the project file; use { $secret: NAME } or { $env: NAME }',
+      }),
+    {
+      description:
+        'Repository that holds the state: the name of a remote of the repository that the project is in, or an address; default: origin.',
+      examples: ['origin', 'git@git.example.com:team/voice-state.git', { $secret: 'STATE_REPOSITORY' }],
+    },
+  ).optional(),
+  ref: z
+    .string()
+    .refine((ref) => ref.startsWith('refs/') && isRefName(withWorkspace(ref, 'x')), {
+      error: 'expected a whole ref, such as refs/voxform/{workspace}',
+    })
+    .meta({
+      description: `Ref of the state, with {workspace} for the name of the workspace; default: ${REF}.`,
+      examples: [REF, 'refs/heads/voxform/{workspace}'],
+    })
+    .optional(),
+}));
 
 export const git: StateBackend<z.infer<ReturnType<typeof settings>>, GitPlace> = {
   settings,

@@ -7,6 +7,7 @@ import {
   type ProcessEnvironment,
   runGit,
 } from '../../../git/run-git.ts';
+import { attempt } from '../../../problems/attempt.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { revealed } from '../settings.ts';
 import { type GitPlace, isRemoteName, shownRemote } from './git-settings.ts';
@@ -144,11 +145,8 @@ function noSuchRemote(remote: string, root: string, { all, complaint }: Reposito
 
 /** The address in one spelling, without a password. */
 function normal(url: string, cwd: string): string {
-  try {
-    return parseGitAddress(url, { cwd, option: 'state.remote' }).shown;
-  } catch {
-    return url.replace(/\/\/[^/]*@/, '//');
-  }
+  const parsed = attempt(() => parseGitAddress(url, { cwd, option: 'state.remote' }));
+  return parsed?.shown ?? url.replace(/\/\/[^/]*@/, '//');
 }
 
 function settingsIn(listed: Buffer): GitSetting[] {

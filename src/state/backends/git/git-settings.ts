@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseGitAddress } from '../../../git/git-address.ts';
+import { attempt } from '../../../problems/attempt.ts';
 import { Secret } from '../../../values/value.ts';
 
 export interface GitPlace {
@@ -56,11 +57,9 @@ function textOf(remote: Secret | string): string | undefined {
 
 function pathIn(text: string, root: string): string | undefined {
   if (isRemoteName(text)) return undefined;
-  try {
+  return attempt(() => {
     const { url } = parseGitAddress(text, { cwd: root, option: 'state.remote' });
     if (url.startsWith('file:')) return fileURLToPath(url);
     return isAbsolute(url) ? url : undefined;
-  } catch {
-    return undefined;
-  }
+  });
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { about } from '../../../values/described.ts';
-import { lazily } from '../../../values/lazily.ts';
+import { about, lazyStrictObject } from '../../../values/described.ts';
 import type { StateBackend } from '../backend.ts';
 import { createRemoteStore } from '../remote/remote-store.ts';
 import { secretSetting, secretTextSetting, withWorkspace } from '../settings.ts';
@@ -33,26 +32,22 @@ function method(description: string, example: string) {
     .optional();
 }
 
-const settings = lazily(() =>
-  z.strictObject({
-    address: address(`Address of the state, ${WHERE}.`),
-    update_method: method('HTTP method that writes the state; default: POST.', 'POST'),
-    lock_address: address(
-      `Address of the lock, ${WHERE}; default: address, with /lock at its end.`,
-    ).optional(),
-    lock_method: method('HTTP method that locks; default: LOCK. For GitLab: POST.', 'POST'),
-    unlock_address: address(`Address that unlocks, ${WHERE}; default: that of the lock.`).optional(),
-    unlock_method: method('HTTP method that unlocks; default: UNLOCK. For GitLab: DELETE.', 'DELETE'),
-    username: secretTextSetting(z.string().min(1), {
-      description: 'User name, also as { $secret: NAME } or { $env: NAME }.',
-      examples: ['gitlab-ci-token'],
-    }).optional(),
-    password: secretSetting('password', {
-      description: 'Password or token, as { $secret: NAME } or { $env: NAME }, never as text.',
-      examples: [{ $secret: 'STATE_TOKEN' }],
-    }).optional(),
-  }),
-);
+const settings = lazyStrictObject(() => ({
+  address: address(`Address of the state, ${WHERE}.`),
+  update_method: method('HTTP method that writes the state; default: POST.', 'POST'),
+  lock_address: address(`Address of the lock, ${WHERE}; default: address, with /lock at its end.`).optional(),
+  lock_method: method('HTTP method that locks; default: LOCK. For GitLab: POST.', 'POST'),
+  unlock_address: address(`Address that unlocks, ${WHERE}; default: that of the lock.`).optional(),
+  unlock_method: method('HTTP method that unlocks; default: UNLOCK. For GitLab: DELETE.', 'DELETE'),
+  username: secretTextSetting(z.string().min(1), {
+    description: 'User name, also as { $secret: NAME } or { $env: NAME }.',
+    examples: ['gitlab-ci-token'],
+  }).optional(),
+  password: secretSetting('password', {
+    description: 'Password or token, as { $secret: NAME } or { $env: NAME }, never as text.',
+    examples: [{ $secret: 'STATE_TOKEN' }],
+  }).optional(),
+}));
 
 export const http: StateBackend<z.infer<ReturnType<typeof settings>>, HttpPlace> = {
   settings,

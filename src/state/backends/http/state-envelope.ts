@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { UserError } from '../../../problems/user-error.ts';
+import { lazyObject, lazyStrictObject } from '../../../values/described.ts';
 import { isObject, parsedJson } from '../../../values/json.ts';
-import { lazily } from '../../../values/lazily.ts';
 import {
   NO_CONTENT,
   type RemoteChange,
@@ -20,26 +20,22 @@ import { changed } from '../remote/write-surely.ts';
 
 const FORMAT = 1;
 
-const content = lazily(() =>
-  z.strictObject({
-    format: z.literal(FORMAT),
-    written_by: z.string(),
-    write: z.string().min(1),
-    // Text in a text: the digest of a state holds for its bytes.
-    state: z.string().nullable(),
-    journal: z.string(),
-    lock: storedLock().nullable(),
-    history: z.array(z.string()),
-  }),
-);
+const content = lazyStrictObject(() => ({
+  format: z.literal(FORMAT),
+  written_by: z.string(),
+  write: z.string().min(1),
+  // Text in a text: the digest of a state holds for its bytes.
+  state: z.string().nullable(),
+  journal: z.string(),
+  lock: storedLock().nullable(),
+  history: z.array(z.string()),
+}));
 
-const envelope = lazily(() =>
-  z.object({
-    serial: z.int().min(1),
-    lineage: z.string().min(1),
-    voxform: content(),
-  }),
-);
+const envelope = lazyObject(() => ({
+  serial: z.int().min(1),
+  lineage: z.string().min(1),
+  voxform: content(),
+}));
 
 /** One version of what the server keeps. */
 export interface StateVersion {

@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { attempt } from '../../../problems/attempt.ts';
-import { lazily } from '../../../values/lazily.ts';
+import { lazyStrictObject } from '../../../values/described.ts';
 import type { StateBackend } from '../backend.ts';
 import { withWorkspace } from '../settings.ts';
 import { createLocalStore } from './local-store.ts';
@@ -14,19 +14,17 @@ export interface LocalPlace {
 
 /** A state in files of this machine. */
 export const local: StateBackend<{ readonly path?: string | undefined }, LocalPlace> = {
-  settings: lazily(() =>
-    z.strictObject({
-      path: z
-        .string()
-        .min(1)
-        .meta({
-          description:
-            'File of the state, relative to the project, with {workspace} for the name of the workspace; default: .voxform/{workspace}.state.json.',
-          examples: ['.voxform/staging.state.json'],
-        })
-        .optional(),
-    }),
-  ),
+  settings: lazyStrictObject(() => ({
+    path: z
+      .string()
+      .min(1)
+      .meta({
+        description:
+          'File of the state, relative to the project, with {workspace} for the name of the workspace; default: .voxform/{workspace}.state.json.',
+        examples: ['.voxform/staging.state.json'],
+      })
+      .optional(),
+  })),
   description: 'Backend of the state: local, a file on this machine.',
   placeSetting: 'path',
   placeWord: 'file',

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
+import { attempt } from '../../../problems/attempt.ts';
+import { errorMessage } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { Secret } from '../../../values/value.ts';
 import { revealed } from '../settings.ts';
@@ -70,12 +72,8 @@ export function parse(text: string): URL | undefined {
 }
 
 function isDecodable({ username, password, hostname, pathname }: URL): boolean {
-  try {
-    decodeURIComponent([username, password, hostname, pathname].join(' '));
-    return true;
-  } catch {
-    return false;
-  }
+  const text = [username, password, hostname, pathname].join(' ');
+  return attempt(() => decodeURIComponent(text)) !== undefined;
 }
 
 /** What libpq makes of the options: without any, TLS where the server has it, and no look at its certificate. */
@@ -121,7 +119,6 @@ function fileOf(option: string, file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new UserError(`state.url: cannot read ${option}: ${why}`, { cause });
+    throw new UserError(`state.url: cannot read ${option}: ${errorMessage(cause)}`, { cause });
   }
 }

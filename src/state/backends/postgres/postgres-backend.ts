@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { attempt } from '../../../problems/attempt.ts';
 import { UserError } from '../../../problems/user-error.ts';
-import { lazily } from '../../../values/lazily.ts';
+import { lazyStrictObject } from '../../../values/described.ts';
 import { Secret } from '../../../values/value.ts';
 import type { StateBackend } from '../backend.ts';
 import { createRemoteStore } from '../remote/remote-store.ts';
@@ -9,39 +10,37 @@ import { addressOf, hasPassword, parse } from './address.ts';
 import { type PostgresPlace, PostgresRemotePlace } from './postgres-place.ts';
 import { setUpScript } from './schema-sql.ts';
 
-const settings = lazily(() =>
-  z.strictObject({
-    url: secretTextSetting(
-      z
-        .string()
-        .refine((text) => parse(text) !== undefined, {
-          error: 'expected an address such as postgres://user@db.example.com:5432/voxform',
-        })
-        .refine((text) => !hasPassword(text), {
-          error: 'the password must not be in the project file; use { $secret: NAME } or { $env: NAME }',
-        }),
-      {
-        description: 'Address of the database, as libpq takes it.',
-        examples: [{ $secret: 'STATE_URL' }, 'postgres://user@db.example.com:5432/voxform'],
-      },
-    ),
-    name: z
+const settings = lazyStrictObject(() => ({
+  url: secretTextSetting(
+    z
       .string()
-      .min(1)
-      .max(200)
-      .meta({
-        description:
-          'Name of the state in the database, with {workspace} for the name of the workspace; default: {workspace}.',
-        examples: ['voices/{workspace}'],
+      .refine((text) => parse(text) !== undefined, {
+        error: 'expected an address such as postgres://user@db.example.com:5432/voxform',
       })
-      .optional(),
-    schema: z
-      .string()
-      .regex(/^[a-z_][a-z0-9_]{0,62}$/, 'expected lower-case letters, digits and _')
-      .meta({ description: 'Schema of the tables; default: voxform.', examples: ['voxform'] })
-      .optional(),
-  }),
-);
+      .refine((text) => !hasPassword(text), {
+        error: 'the password must not be in the project file; use { $secret: NAME } or { $env: NAME }',
+      }),
+    {
+      description: 'Address of the database, as libpq takes it.',
+      examples: [{ $secret: 'STATE_URL' }, 'postgres://user@db.example.com:5432/voxform'],
+    },
+  ),
+  name: z
+    .string()
+    .min(1)
+    .max(200)
+    .meta({
+      description:
+        'Name of the state in the database, with {workspace} for the name of the workspace; default: {workspace}.',
+      examples: ['voices/{workspace}'],
+    })
+    .optional(),
+  schema: z
+    .string()
+    .regex(/^[a-z_][a-z0-9_]{0,62}$/, 'expected lower-case letters, digits and _')
+    .meta({ description: 'Schema of the tables; default: voxform.', examples: ['voxform'] })
+    .optional(),
+}));
 
 export const postgres: StateBackend<z.infer<ReturnType<typeof settings>>, PostgresPlace> = {
   settings,
@@ -71,9 +70,6 @@ export const postgres: StateBackend<z.infer<ReturnType<typeof settings>>, Postgr
 
 /** Without a word of its secrets; the name of the secret where that is not set or no address. */
 function serverOf(url: Secret | string): string {
-  try {
-    return addressOf(url).location;
-  } catch {
-    return url instanceof Secret ? `postgres ${url.name}` : 'postgres';
-  }
+  const known = attempt(() => addressOf(url).location);
+  return known ?? (url instanceof Secret ? `postgres ${url.name}` : 'postgres');
 }
