@@ -2,13 +2,8 @@ import { pino } from 'pino';
 import type { Json } from '../values/json.ts';
 import { escapeUnsafe } from '../values/unsafe-text.ts';
 
-interface JsonLinesOptions {
-  write(line: string): void;
-  now(): Date;
-}
-
 /** Entries as objects with `level`, `time`, `message` and what else there is to say, a line each. */
-export function jsonLines({ write, now }: JsonLinesOptions): JsonLines {
+export function jsonLines({ write, now }: { write(line: string): void; now(): Date }): JsonLines {
   const logger = pino(
     {
       customLevels: { debug: 20, info: 30, warning: 40, error: 50 },

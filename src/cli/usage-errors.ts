@@ -10,16 +10,11 @@ import { knownElsewhere } from './other-tools.ts';
 /** Codes of what the parser throws once it has printed what was asked for. */
 const printed = new Set(['commander.help', 'commander.helpDisplayed', 'commander.version']);
 
-interface CommandLine {
-  readonly typed: readonly string[];
-  readonly args: readonly string[];
-}
-
 /** What the parser finds wrong with a command line, in our words; undefined where it only ends the run. */
 export function usageError(
   { code, message }: CommanderError,
   program: Command,
-  { typed, args }: CommandLine,
+  { typed, args }: { readonly typed: readonly string[]; readonly args: readonly string[] },
 ): UserError | undefined {
   if (printed.has(code)) return undefined;
   const { command, operands } = cursorIn(program, [...args, '']);

@@ -36,10 +36,7 @@ class Github implements CodeHost {
   readonly #graphql: string;
   #known: Promise<z.infer<ReturnType<typeof repositoryForm>>> | undefined;
 
-  constructor(
-    client: HostClient,
-    { repository, shown }: { readonly repository: string; readonly shown: string },
-  ) {
+  constructor(client: HostClient, { repository, shown }: Parameters<HostKind['open']>[1]) {
     this.shown = shown;
     this.#client = client;
     this.#repository = repository;

@@ -22,10 +22,7 @@ class Gitlab implements CodeHost {
   readonly #client: HostClient;
   readonly #project: string;
 
-  constructor(
-    client: HostClient,
-    { repository, shown }: { readonly repository: string; readonly shown: string },
-  ) {
+  constructor(client: HostClient, { repository, shown }: Parameters<HostKind['open']>[1]) {
     this.shown = shown;
     this.#client = client;
     this.#project = `/projects/${encodeURIComponent(repository)}`;

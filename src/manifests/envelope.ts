@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { suggestion } from '../problems/suggest.ts';
 import { about, described } from '../values/described.ts';
-import type { Json } from '../values/json.ts';
-import { isObject } from '../values/json.ts';
+import { isObject, type Json } from '../values/json.ts';
 import { type Problem, quoted } from './finding.ts';
 import { problemsOfIssue } from './issue-messages.ts';
 import type { KindSchema } from './kind-schema.ts';

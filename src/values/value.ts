@@ -107,13 +107,8 @@ export function isTainted(value: Value): boolean {
   return hasSpecial(value, (special) => special instanceof Secret);
 }
 
-export function references(value: Value): ArrayIterator<Reference> {
-  const found: Reference[] = [];
-  hasSpecial(value, (special) => {
-    if (special instanceof Reference) found.push(special);
-    return false;
-  });
-  return found.values();
+export function references(value: Value): IteratorObject<Reference, undefined> {
+  return specials(value).filter((special) => special instanceof Reference);
 }
 
 /** True where the value waits for the id of another record. */

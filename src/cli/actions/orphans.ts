@@ -42,16 +42,11 @@ export async function orphans(context: Context, options: OrphansOptions): Promis
   return check(context, opened, { options, wanted });
 }
 
-interface OrphanCheck {
-  readonly options: OrphansOptions;
-  readonly wanted: readonly Orphan[];
-}
-
 /** Looks at each, and closes those that the platform has no more. */
 async function check(
   context: Context,
   opened: OpenWorkspace,
-  { options, wanted }: OrphanCheck,
+  { options, wanted }: { readonly options: OrphansOptions; readonly wanted: readonly Orphan[] },
 ): Promise<number> {
   const { workspaceId } = opened.workspace;
   let { looked, isTrusted } = await opened.withClient(options, async (client) => {

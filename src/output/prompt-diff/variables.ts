@@ -1,3 +1,5 @@
+import { listed } from '../address-list.ts';
+
 /** The placeholders that a text is filled into when a call begins, e.g. `{{customer_name}}`. */
 const placeholder = /\{\{\s*([^{}\n]{1,80}?)\s*\}\}/g;
 /** How many are named before the rest is counted. */
@@ -9,16 +11,11 @@ export function variableNotes(before: string, after: string): string[] {
   const came = [...now].filter((name) => !old.has(name));
   const went = [...old].filter((name) => !now.has(name));
   return [
-    ...(came.length === 0 ? [] : [`new ${listed(came)}`]),
-    ...(went.length === 0 ? [] : [`no longer ${listed(went)}`]),
+    ...(came.length === 0 ? [] : [`new ${listed(came, named)}`]),
+    ...(went.length === 0 ? [] : [`no longer ${listed(went, named)}`]),
   ];
 }
 
 function variablesIn(text: string): ReadonlySet<string> {
   return new Set([...text.matchAll(placeholder)].map(([, name = '']) => `{{${name}}}`));
-}
-
-function listed(names: readonly string[]): string {
-  const rest = names.length - named;
-  return names.slice(0, named).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
 }
