@@ -1,9 +1,11 @@
+import path from 'node:path';
 import { sourceText } from '../manifests/declaration.ts';
 import type { Layer } from '../manifests/layers.ts';
-import { lineAndColumn } from '../manifests/read-file.ts';
+import { lineAndColumn, realPath } from '../manifests/read-file.ts';
 import { type Address, NAME_PATTERN, NAME_RULE, parseAddress } from '../manifests/resource.ts';
 import { CannotEdit } from '../manifests/write-back/change.ts';
 import { editText, isJson } from '../manifests/write-back/edit-text.ts';
+import { scalarText } from '../manifests/write-back/scalar-text.ts';
 import { type Splice, spliced } from '../manifests/write-back/text-source.ts';
 import { addressAt, type FoundAddress, placesOf } from './find-references.ts';
 import { type HeldAddresses, heldAddresses } from './held-addresses.ts';
@@ -83,14 +85,35 @@ async function renamed(snapshot: ProjectSnapshot, change: NameChange): Promise<R
     );
   }
   const edits: readonly PlacedText[] = [
-    ...changed.map(({ file, nameRange }) => ({ file, ...nameRange, text: change.to })),
+    ...changed.map((place) => changedName(snapshot.textOf(place.file) ?? '', place, change)),
     ...listing(snapshot.textOf(home.file) ?? '', home, previous),
   ];
-  const texts = [...Map.groupBy(edits, ({ file }) => file)].map(
-    ([file, ofFile]) => [file, spliced(snapshot.textOf(file) ?? '', ofFile)] as const,
-  );
+  const texts = [...Map.groupBy(edits, ({ file }) => file)].map(([file, ofFile]) => {
+    const real = realPath(path.resolve(snapshot.folder, file));
+    return [real, spliced(snapshot.textOf(file) ?? '', ofFile)] as const;
+  });
   refuseOtherChanges({ before, after: await snapshot.checkedWith(new Map(texts)), change, previous });
   return { edits, notes };
+}
+
+type ChangedPlace = Chosen['changed'][number];
+
+/** The new name in the place of the old one; in quotes where YAML would take it for a number, and without where the old one had needed them. */
+function changedName(
+  text: string,
+  { file, is, nameRange }: ChangedPlace,
+  { from, to }: NameChange,
+): PlacedText {
+  const { start, end } = nameRange;
+  const plain = { file, start, end, text: to };
+  if (is !== 'declaration' || isJson(text)) return plain;
+  const isQuoted = /^(["'])[^"']*\1$/.test(text.slice(start - 1, end + 1));
+  if (!isQuoted) return { ...plain, text: written(to) };
+  return written(from) !== from && written(to) === to ? { ...plain, start: start - 1, end: end + 1 } : plain;
+}
+
+function written(name: string): string {
+  return scalarText(name, { flow: true, json: false });
 }
 
 /** The one manifest of the resource. @throws CannotEdit where the name is taken, or where not everything can be read. */
@@ -148,7 +171,7 @@ function previousNames(
   }
   const kept = listed.filter((name) => name !== to);
   const isKnown = !isBack || !isComplete || workspaces.has(`${kind}/${from}`);
-  return isKnown ? [...kept, from] : kept;
+  return isKnown ? [...new Set([...kept, from])] : kept;
 }
 
 interface Choosing {

@@ -281,7 +281,7 @@ describe('completion', () => {
 });
 
 /** Of a file: a larger one is looked at in steps. */
-const MOST_OFFSETS = 40;
+const MOST_OFFSETS = 25;
 
 describe('what is broken while it is typed', () => {
   const examples = path.resolve(import.meta.dirname, '../../examples');

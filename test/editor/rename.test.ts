@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
@@ -150,6 +150,31 @@ describe('rename', () => {
     await rename(back);
     expect(read(file)).toBe(before);
     expect(read('manifests/day.yaml')).toBe(manifest('Agent', 'day', ''));
+  });
+
+  it.each([
+    ['123', '"123"'],
+    ['true', '"true"'],
+    ['1e3', '"1e3"'],
+    ['on', 'on'],
+  ])('writes %s as a text', async (to, expected) => {
+    using project = new TemporaryProject(DAY);
+    const asked = { root: project.root, workspace: 'test' };
+    await rename({ ...asked, from: 'Agent/day', to });
+    const read = (): string => readFileSync(path.join(project.root, 'manifests/day.yaml'), 'utf8');
+    expect(read()).toContain(`name: ${expected}\n`);
+    await rename({ ...asked, from: `Agent/${to}`, to: 'day' });
+    expect(read()).toBe(DAY['manifests/day.yaml']);
+  });
+
+  it('follows a link to the file that it leads to', async () => {
+    using project = new TemporaryProject({
+      'shared/day.yaml': DAY['manifests/day.yaml'],
+      'manifests/n.yaml': phone('inbound_agent_id: { $ref: Agent/day }'),
+    });
+    symlinkSync('../shared/day.yaml', path.join(project.root, 'manifests/day.yaml'));
+    await rename({ root: project.root, workspace: 'test', from: 'Agent/day', to: 'night' });
+    expect(readFileSync(path.join(project.root, 'shared/day.yaml'), 'utf8')).toContain('name: night\n');
   });
 
   it('takes the place of every reference as a place to begin with', async () => {
@@ -429,9 +454,9 @@ describe('a rename in a project in any style', () => {
         for (const [file, text] of Object.entries(files))
           expect(readFileSync(path.join(root, file), 'utf8')).toBe(text);
       }),
-      { numRuns: 40 },
+      { numRuns: 15 },
     );
-    expect(refused).toBeLessThan(10);
+    expect(refused).toBeLessThan(5);
   });
 });
 
