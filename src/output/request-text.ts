@@ -20,7 +20,7 @@ function text(subject: RequestSubject): string {
   page.add(
     `${workspace} was changed on the platform. Merge this request to write these values to the manifests. To restore the values of the manifests instead, close it and run ${restore}.`,
   );
-  page.addList('#### Not in this request', refusedLines(subject), {
+  page.addList('#### Skipped changes', refusedLines(subject), {
     share: SHARE,
     rest: (count) => `- ${count} more`,
   });
@@ -37,9 +37,9 @@ function ended(subject: RequestSubject): string {
   page.add(
     subject.refused.length === 0
       ? `The drift of ${workspace} has ended.`
-      : `The drift of ${workspace} that manifests can take over has ended.`,
+      : `Only skipped changes of ${workspace} remain.`,
   );
-  page.addList('#### Left on the platform', refusedLines(subject), {
+  page.addList('#### Skipped changes', refusedLines(subject), {
     share: SHARE,
     rest: (count) => `- ${count} more`,
   });

@@ -15,15 +15,15 @@ function words(kept: KeptRequest): string | undefined {
     case 'open':
       return `pull request ${kept.did === 'nothing' ? 'open' : kept.did}: ${kept.url}`;
     case 'closed':
-      return `pull request closed, because the drift ${kept.hasRest ? 'that is left cannot be written' : 'has ended'}: ${kept.url}`;
+      return `pull request closed, because ${kept.hasRest ? 'only skipped changes remain' : 'the drift has ended'}: ${kept.url}`;
     case 'rejected':
       return `somebody closed the pull request for this drift, so it stays closed: ${kept.url}`;
     case 'foreign': {
       const where = kept.url === undefined ? '' : `: ${kept.url}`;
-      return `the branch ${kept.branch} has commits that voxform did not make, so it stays as it is${where}`;
+      return `the branch ${kept.branch} has commits of other people, so voxform does not change it${where}`;
     }
     case 'behind':
-      return `no pull request: the branch ${kept.base} has other texts than were read: ${kept.files.join(', ')}`;
+      return `no pull request: these files differ between the branch ${kept.base} and the checkout: ${kept.files.join(', ')}`;
     default:
       return kept satisfies never;
   }

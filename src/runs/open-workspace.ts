@@ -177,6 +177,11 @@ export class OpenWorkspace extends StateAccess {
     return await work(client);
   }
 
+  /** For what goes elsewhere: short secrets are struck out too. */
+  withoutSecrets(text: string): string {
+    return this.#platformRedactor.redact(this.#context.redactor.redact(text));
+  }
+
   #keep(secret: Secret): void {
     if (!secret.isSet) return;
     this.#platformRedactor.add(secret.reveal());

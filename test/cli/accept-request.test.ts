@@ -35,7 +35,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
       expect(repository.commits('main', BRANCH)).toHaveLength(1);
       expect(repository.changed('main', BRANCH)).toEqual(['manifests/agents.yaml']);
       expect(request?.body).toContain('llm_config.temperature: 0.9');
-      expect(request?.body).not.toContain('Not in this request');
+      expect(request?.body).not.toContain('Skipped changes');
       expect(project.git('-C', project.clone, 'status', '--porcelain')).toBe('');
       return request?.number ?? 0;
     });
@@ -86,7 +86,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
       const behind = await project.accept();
       expect(behind.code).toBe(1);
       expect(behind.stdout).toContain(
-        'the branch main has other texts than were read: manifests/agents.yaml',
+        'these files differ between the branch main and the checkout: manifests/agents.yaml',
       );
       project.pull();
       expect((await project.sure('plan', '--detailed-exitcode')).code).toBe(0);
@@ -136,7 +136,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
       const told = await project.accept();
       expect(told.code).toBe(1);
       expect(told.stdout).toContain(
-        `The branch ${BRANCH} has commits that voxform did not make, so it stays as it is`,
+        `The branch ${BRANCH} has commits of other people, so voxform does not change it`,
       );
       project.edit('day', { llm_config: { temperature: 0.5 } });
       expect((await project.accept()).code).toBe(0);
@@ -153,7 +153,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
       });
       repository.set(BRANCH, amended);
       project.edit('day', { llm_config: { temperature: 0.7 } });
-      expect((await project.accept()).stdout).toContain('has commits that voxform did not make');
+      expect((await project.accept()).stdout).toContain('has commits of other people');
       expect(repository.head(BRANCH)).toBe(amended);
     });
 
@@ -198,7 +198,9 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
       repository.push('main', { 'manifests/agents.yaml': changed });
       const told = await project.accept();
       expect(told.code).toBe(1);
-      expect(told.stdout).toContain('the branch main has other texts than were read: manifests/agents.yaml');
+      expect(told.stdout).toContain(
+        'these files differ between the branch main and the checkout: manifests/agents.yaml',
+      );
       expect(repository.head(BRANCH)).toBe(before);
     });
 
@@ -300,7 +302,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     host.faults.push({ on: commit, answer: 'pass', act });
     const told = await project.accept();
     expect(told.code).toBe(1);
-    expect(told.stdout).toContain('has commits that voxform did not make');
+    expect(told.stdout).toContain('has commits of other people');
     expect(host.repository.head(BRANCH)).toBe(theirs);
   });
 
@@ -366,7 +368,7 @@ describe('the text of a request, which no host decides on', () => {
     expect((await project.accept('--dry-run')).code).toBe(0);
     expect((await project.accept()).code).toBe(0);
     const [{ body = '' } = {}] = host.requests;
-    expect(body).toContain('#### Not in this request');
+    expect(body).toContain('#### Skipped changes');
     expect(body).toMatch(/<code>Agent\/night name<\/code>: it comes from the variable company/);
     const fence = /^(`{5,})diff$/m.exec(body)?.[1] ?? '';
     const outside = body.replace(new RegExp(`^${fence}diff$[\\s\\S]*?^${fence}$`, 'm'), '');
@@ -376,7 +378,7 @@ describe('the text of a request, which no host decides on', () => {
     project.edit('day', { prompt_config: { prompt: 'Be kind.' } });
     const rest = await project.accept();
     expect(rest.code).toBe(1);
-    expect(rest.stdout).toContain('Pull request closed, because the drift that is left cannot be written:');
+    expect(rest.stdout).toContain('Pull request closed, because only skipped changes remain:');
   });
 
   it('keeps a text of any length within what a host takes', async () => {
@@ -400,6 +402,12 @@ describe('the text of a request, which no host decides on', () => {
     expect(done.stdout).toContain('its value holds a secret');
     expect(project.text(BRANCH, 'prompts/day.md')).toBe('Be kind.\n');
     expect(JSON.stringify([project.host.requests, done])).not.toContain('a-long-secret-key');
+    project.edit('day', { prompt_config: { prompt: 'The code is K4y!9.' } });
+    const args = ['accept', '--pull-request', '--auto-approve'];
+    const short = await project.runWith({ LLM_KEY: 'K4y!9' }, ...args);
+    expect(short.stdout).toContain('its value holds a secret');
+    expect(project.text(BRANCH, 'prompts/day.md')).toBe('Be kind.\n');
+    expect(project.host.requests[0]?.body).toContain('The code is (secret).');
   });
 });
 

@@ -37,12 +37,8 @@ export interface RequestWriter {
 /** What the manifests are to be changed to, so that they say what the platform shows. No secret is in it. */
 export async function proposedDrift(context: RunContext, facts: DriftFacts): Promise<Acceptance> {
   const found = await driftValues(facts);
-  const { redact } = context.redactor;
-  const isSecret = ({ value }: { readonly value: unknown }): boolean => {
-    const text = JSON.stringify(value) ?? '';
-    return redact(text) !== text;
-  };
-  const kept = found.wanted.filter(isSecret);
+  const isSecret = (text: string): boolean => facts.opened.withoutSecrets(text) !== text;
+  const kept = found.wanted.filter(({ value }) => isSecret(JSON.stringify(value)));
   const refused = kept.map(({ address, path: field }) => ({
     address,
     path: field,
@@ -75,7 +71,7 @@ export interface RequestProposal {
 
 /** @throws UserError where it is not known where the request belongs. */
 export async function proposalOf(
-  { env, redactor }: RunContext,
+  { env }: RunContext,
   { opened, drift, acceptance, origin, writer, signal }: Proposing,
 ): Promise<RequestProposal> {
   const { project, workspace, workspaceFlag } = opened;
@@ -88,9 +84,9 @@ export async function proposalOf(
     title: place.title,
     workspace: `${place.folder || '.'}:${workspace.name}`,
     drift: hash('sha256', JSON.stringify([accepted, refused])).slice(0, 32),
-    text: redactor.redact(writer.text(subject)),
+    text: opened.withoutSecrets(writer.text(subject)),
     hasRest: refused.length > 0,
-    ended: redactor.redact(writer.ended(subject)),
+    ended: opened.withoutSecrets(writer.ended(subject)),
     files: acceptance.files.map(({ file, before, after }) => ({
       path: path.posix.join(place.folder, realName(project.root, file)),
       before,
