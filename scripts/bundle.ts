@@ -100,6 +100,7 @@ const together: readonly { readonly name: string; readonly sources: readonly str
   { name: 'command-line', sources: ['cli/process.ts'] },
   { name: 'schemas', sources: ['cli/actions/validate.ts', 'manifests/parse-worker.ts'] },
   { name: 'project', sources: ['cli/actions/validate.ts', 'cli/actions/plan.ts'] },
+  { name: 'project', sources: ['runs/validate-project.ts'] },
   { name: 'parsing', sources: ['manifests/parse-worker.ts'] },
   { name: 'planning', sources: ['cli/actions/plan.ts', 'cli/actions/apply.ts'] },
   { name: 'report', sources: ['output/formats/text.ts'] },

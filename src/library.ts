@@ -16,6 +16,7 @@ export { type ImpactOptions, impact } from './library/impact-call.ts';
 export type { CallOptions, LoadOptions, LogEntry, Project } from './library/options.ts';
 export type { Applied, ApplyOptions, Drift, Planned, PlanOptions, ReadOptions } from './library/runs.ts';
 export { apply, drift, plan, readPlan } from './library/runs.ts';
+export { type EditorOptions, serveEditor } from './library/serve-editor.ts';
 export type { ApplyDocument } from './output/apply-json.ts';
 export { PlatformError } from './platform/platform-error.ts';
 export type { Diagnostic } from './problems/diagnostic.ts';

@@ -36,6 +36,7 @@ export const GROUPS = [
   'export',
   'state',
   'watch',
+  'lsp',
   'page',
   'growth',
   'impact',

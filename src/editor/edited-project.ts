@@ -4,12 +4,15 @@ import { FileView } from '../files/file-view.ts';
 import { kinds, lookups } from '../kinds/index.ts';
 import type { Environment } from '../manifests/inputs.ts';
 import { readTextFile, realPath } from '../manifests/read-file.ts';
+import type { Resource } from '../manifests/resource.ts';
 import type { OtherPolicies } from '../policies/policy-source.ts';
 import { UserError } from '../problems/user-error.ts';
 import { withEnvFile } from '../project/env-file.ts';
 import { LoadMemory } from '../project/load-memory.ts';
 import { loadProject } from '../project/load-project.ts';
 import { validateProject } from '../runs/validate-project.ts';
+import type { Redactor } from '../values/redactor.ts';
+import { Secret, specials } from '../values/value.ts';
 import { LastGood } from './last-good.ts';
 import type { CheckedTexts, ProjectSnapshot } from './snapshot.ts';
 
@@ -23,6 +26,8 @@ export interface EditedProjectOptions {
   readonly policies: OtherPolicies | undefined;
   /** Absolute path of the folder where parsed manifests are kept; none are where absent. */
   readonly cacheFolder: string | undefined;
+  /** Learns every secret that the project reads. */
+  readonly redactor: Redactor;
   /** Told in a sentence what the person should know. */
   readonly onNotice: (text: string) => void;
 }
@@ -33,6 +38,7 @@ export class EditedProject {
   readonly #view = new FileView();
   readonly #lastGood = new LastGood();
   #memory = new LoadMemory();
+  readonly #learnt = new WeakSet<Resource>();
   #env: Environment | undefined;
   #isFirst = true;
 
@@ -61,6 +67,7 @@ export class EditedProject {
       const [{ workspace, ...desired } = { workspace: undefined, resources: [], diagnostics: [] }] =
         workspaces;
       const { diagnostics } = desired;
+      this.#learn(desired.resources);
       const good = this.#lastGood.after({ project, workspace, read, desired });
       const textOf = (file: string): string | undefined => this.#textOf(path.resolve(folder, file));
       const checkedWith = (other: ReadonlyMap<string, string>) => this.#checkedWith(other, env);
@@ -97,6 +104,16 @@ export class EditedProject {
     return view.during(() =>
       validateProject({ cwd, env, kinds, lookups, policies, memory, names: 'all', mode: 'offline' }),
     );
+  }
+
+  #learn(resources: readonly Resource[]): void {
+    for (const resource of resources) {
+      if (this.#learnt.has(resource)) continue;
+      this.#learnt.add(resource);
+      for (const special of specials(resource.spec)) {
+        if (special instanceof Secret && special.isSet) this.#options.redactor.add(special.reveal());
+      }
+    }
   }
 
   #environment(): Environment {

@@ -9,6 +9,7 @@ import type { Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
 import { findProjectFolder } from '../project/find-project.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
+import type { Redactor } from '../values/redactor.ts';
 import { DiskWatch } from './disk-watch.ts';
 import { EditedProject } from './edited-project.ts';
 import { type OpenFile, OpenFiles } from './open-files.ts';
@@ -25,6 +26,8 @@ export interface EditorSessionOptions {
   readonly policies: OtherPolicies | undefined;
   /** Absolute path of the folder where parsed manifests are kept; none are where absent. */
   readonly cacheFolder: string | undefined;
+  /** Learns every secret that a project reads. */
+  readonly redactor: Redactor;
 }
 
 /** What the editor is told without having asked. */

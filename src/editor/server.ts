@@ -40,8 +40,6 @@ export interface ServerOptions extends EditorSessionOptions {
   readonly workspace: string | undefined;
   /** Ends the service. */
   readonly signal: AbortSignal;
-  /** Strikes secrets out of a text. */
-  readonly redact: (text: string) => string;
 }
 
 const NOT_INITIALIZED = -32002;
@@ -230,6 +228,6 @@ class EditorServer {
   }
 
   #said(text: string): string {
-    return this.#options.redact(text);
+    return this.#options.redactor.redact(text);
   }
 }

@@ -8,6 +8,7 @@ import { agentManifest, projectFile, testWorkspace } from './workspace.ts';
 const HEAVY = [
   ...['undici', 'yaml/dist', 'zod', 'hono', 'chokidar', 'prom-client', 'pino', 'opentelemetry', 'croner'],
   '@dagrejs/dagre',
+  'vscode-languageserver-protocol',
   // All of it takes twice as long as what a client of one server needs.
   'undici/index.js',
   // Of ours: what only those need who read a saved plan.

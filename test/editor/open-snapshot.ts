@@ -2,6 +2,7 @@ import path from 'node:path';
 import { EditedProject } from '../../src/editor/edited-project.ts';
 import type { ProjectSnapshot } from '../../src/editor/snapshot.ts';
 import type { Environment } from '../../src/manifests/inputs.ts';
+import { Redactor } from '../../src/values/redactor.ts';
 
 interface Opening {
   readonly workspace?: string;
@@ -24,6 +25,7 @@ export async function openSnapshot(
     workspace,
     policies: undefined,
     cacheFolder: undefined,
+    redactor: new Redactor(),
     onNotice: () => undefined,
   });
   const load = (open: Readonly<Record<string, string>>): Promise<ProjectSnapshot> =>

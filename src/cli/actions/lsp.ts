@@ -22,7 +22,7 @@ export async function lsp(given: Context, options: LspOptions): Promise<number> 
     policies,
     cacheFolder,
     signal: interrupts.stop,
-    redact: redactor.redact,
+    redactor,
   });
   // It would keep the process.
   streams.input.destroy();
