@@ -6,6 +6,7 @@ import { type Comparison, comparisonsOf } from '../fleet/rows/comparison-rows.ts
 import {
   enterOrphans,
   fleetVersion,
+  isRunning,
   type KeptRun,
   keptRuns,
   pageOfWorkspaces,
@@ -14,7 +15,7 @@ import {
   storedState,
   workspaceVersion,
 } from '../fleet/rows/page-rows.ts';
-import { fleetFigures, type ShownWorkspace, shownWorkspaces } from '../fleet/rows/status-rows.ts';
+import { type ShownWorkspace, shownWorkspaces } from '../fleet/rows/status-rows.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import { runsIn } from '../state/history.ts';
@@ -90,11 +91,11 @@ export class FleetSource implements PageSource {
     const [shown] = await shownWorkspaces(this.#options.database, { address });
     if (shown === undefined) return undefined;
     const { database } = this.#options;
-    const [given, state, kept, { processes }, compared] = await Promise.all([
+    const [given, state, kept, running, compared] = await Promise.all([
       shownPlan(database, address),
       this.#state(address),
       keptRuns(database, address, { limit: MOST_RUNS }),
-      fleetFigures(database),
+      isRunning(database, address),
       comparisonsOf(database, address),
     ]);
     const plan = given === undefined ? undefined : planDocument.parse(given);
@@ -102,9 +103,7 @@ export class FleetSource implements PageSource {
     return {
       ...rowOf(shown),
       facts: factsOfWorkspace(shown),
-      running: processes.some(
-        ({ status, runs }) => status !== 'dead' && runs.some((run) => run.address === address),
-      ),
+      running,
       nextRun: shown.paused === null && shown.vanishedAt === null ? new Date(shown.dueAt) : undefined,
       problems: problemsOf(shown),
       held: undefined,

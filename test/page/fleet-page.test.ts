@@ -112,6 +112,18 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     expect((await get(pathOf(address))).text).toMatch(/For a person \(1\)[\s\S]*publish it when it is ready/);
     expect((await get('/')).text).toMatch(/<h2>Needs a person[\s\S]*voices\/acme:test[\s\S]*1 for a person/);
   });
+  await step('a run is in progress while its process lives', async () => {
+    const isInProgress = async () => (await get(pathOf(address))).text.includes('in progress');
+    await database.ask(
+      `INSERT INTO voxform_fleet.processes (id, host, pid, version, slots, runs) VALUES ('other', 'h', 1, '0', 1, $1::json)`,
+      JSON.stringify([{ address, since: '2030-01-01T00:00:00Z' }]),
+    );
+    expect(await isInProgress()).toBe(true);
+    await database.ask(
+      `UPDATE voxform_fleet.processes SET heard_at = now() - interval '61 seconds' WHERE id = 'other'`,
+    );
+    expect(await isInProgress()).toBe(false);
+  });
   await step('a manual step without a change is shown, also while the workspace is paused', async () => {
     await folder.write('acme/manifests/u.yaml', USER);
     await until(async () => (await status(address)) === 'pending');

@@ -5,6 +5,7 @@ import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { type ShownStatus, shownStatuses } from '../shown-status.ts';
 import { LEFT } from './run-rows.ts';
 import {
+  IS_DEAD,
   NEEDS,
   SHOWN,
   SHOWN_SINCE,
@@ -149,6 +150,15 @@ WHERE address = $1 AND ($2::bigint IS NULL OR id = $2) ORDER BY runs.id DESC LIM
     process: String(row.process),
     summary: row.summary as Json,
   }));
+}
+
+/** Whether a process has a run of it under way. */
+export async function isRunning({ ask }: FleetStatements, address: string): Promise<boolean> {
+  const [row] = await ask(
+    `SELECT EXISTS (SELECT FROM ${S}.processes, json_array_elements(runs) r WHERE NOT (${IS_DEAD}) AND r->>'address' = $1) AS running`,
+    address,
+  );
+  return row?.running === true;
 }
 
 /** The plan that waits or is approved, else that of what the last run left to do. */

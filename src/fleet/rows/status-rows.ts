@@ -7,8 +7,8 @@ import { type ShownStatus, shownStatuses } from '../shown-status.ts';
 import { REMOVED } from './member-rows.ts';
 import { REQUEST } from './run-rows.ts';
 
-/** Seconds without a sign of life after which a process counts as dead. */
-const DEAD_AFTER = 60;
+/** Of a process: it gave no sign of life for too long. */
+export const IS_DEAD = "heard_at < now() - interval '60 seconds'";
 /** Milliseconds after which what a run found is too old to be believed: not before another process has taken over from a dead one. */
 const STALE_AFTER = "greatest(3 * interval_ms, 60000) * interval '1 millisecond'";
 
@@ -90,7 +90,7 @@ export async function fleetFigures({ ask }: FleetStatements): Promise<FleetFigur
     FROM ${S}.sources s WHERE NOT ${REMOVED} OR EXISTS (SELECT FROM ${S}.workspaces w WHERE w.source = s.name)) AS sources,
   (SELECT coalesce(json_agg(json_build_object('id', id, 'host', host, 'pid', pid, 'version', version, 'since', since,
     'heardAge', extract(epoch FROM now() - heard_at)::float8, 'status',
-    CASE WHEN heard_at < now() - ${DEAD_AFTER} * interval '1 second' THEN 'dead' WHEN ending THEN 'ending' ELSE 'alive' END,
+    CASE WHEN ${IS_DEAD} THEN 'dead' WHEN ending THEN 'ending' ELSE 'alive' END,
     'runs', runs) ORDER BY since), '[]') FROM ${S}.processes) AS processes
   FROM (SELECT coalesce(greatest(0, extract(epoch FROM now() - min(due_at) ${RUNS})), 0)::float8 AS lateness,
     extract(epoch FROM now() - min(coalesce(checked_at, status_since)) ${RUNS})::float8 AS oldest,
