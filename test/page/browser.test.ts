@@ -280,6 +280,12 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await own.locator('#connection', { hasText: 'This page is gone' }).waitFor();
     await own.goto(`${other.url}/`);
     await holds(own, 'source?.readyState === 1');
+    other.source.single = names[1];
+    other.source.revision += 1;
+    await own.waitForURL(`${other.url}${pathOf(names[1] ?? '')}`);
+    other.source.single = undefined;
+    await own.goto(`${other.url}/`);
+    await holds(own, 'source?.readyState === 1');
     await other[Symbol.asyncDispose]();
     const banner = own.locator('#connection', {
       hasText: /^No live updates since .*: the connection is gone/,

@@ -101,6 +101,8 @@ export class SampleSource implements PageSource {
   readonly acted: ActionRequest[] = [];
   readonly plan: PlanDocument;
   revision = 1;
+  /** The name of the only workspace, once it is known. */
+  single: string | undefined;
   /** The id of the plan that waits. */
   waiting = 'plan-1';
 
@@ -113,8 +115,8 @@ export class SampleSource implements PageSource {
     this.rows = Array.from({ length: count }, (_, index) => rowOf(index, names[index]));
   }
 
-  only(): undefined {
-    return undefined;
+  only(): string | undefined {
+    return this.single;
   }
 
   async version(): Promise<string> {

@@ -74,6 +74,7 @@ ul.addresses li{overflow-wrap:anywhere}
 @media (min-width:720px){.records td:not(:has(.more),:last-child)>code{white-space:nowrap}}
 .records th,.records td[data-title]:not(:first-child){overflow-wrap:normal}
 @media (min-width:720px){.records td[data-title]:first-child:has(.mono){width:40%}}
+@media (max-width:719px){.records td[data-title]:first-child{font-weight:600}}
 .records .field.short{display:block}
 @media (max-width:719px){.records thead{display:none}.records tr{display:block;padding:6px 0;border-bottom:1px solid var(--line)}.records td{display:block;padding:0;border:0}.records td[data-title]:not(:first-child)::before{content:attr(data-title) ": ";color:var(--faint)}}
 main>section[id]{scroll-margin-top:64px}
