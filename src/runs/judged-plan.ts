@@ -43,7 +43,9 @@ export async function judged(planned: PlanResult, judging: JudgingPlan): Promise
   const found = await violationsIn(document, subjects, judging);
   const { rules: names = [], because = '' } = waiver ?? {};
   refuseOddWaivers(names, rules);
-  const { violations, needless } = waived(found, { names, because });
+  // It goes into the plan and the history.
+  const reason = opened.withoutSecrets(because);
+  const { violations, needless } = waived(found, { names, because: reason });
   const warnings = needless.map((name) => ({
     address: null,
     message: `--waive ${name} was not needed: it denies nothing.`,

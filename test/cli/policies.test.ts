@@ -430,6 +430,21 @@ spec: { url: { $secret: HOOK_URL }, retries: 3, timeout: 10 }
 `;
   const secret = 'https://hooks.example.com/very-secret-token';
 
+  it('is in no plan and no history, whatever the reason of a waiver says', async () => {
+    await using w = await project(CALLS_END);
+    const because = `it is ${API_KEY}`;
+    const waiver = ['--waive', 'calls-end', '--because', because];
+    await w.run('plan', '--out', 'p.plan', ...waiver);
+    await w.run('apply', '--auto-approve', ...waiver);
+    const texts = ['p.plan', '.voxform/test.history.jsonl'].map((file) =>
+      readFileSync(path.join(w.folder.root, file), 'utf8'),
+    );
+    expect(texts.map((text) => [text.includes('it is (secret)'), text.includes(API_KEY)])).toEqual([
+      [true, false],
+      [true, false],
+    ]);
+  });
+
   it('has no fingerprint and no digest that a rule can compare', async () => {
     await using w = await project(`
   - { name: a, on: plan, deny: 'resource.observed_digest == "x"' }
