@@ -4,9 +4,6 @@ import { kinds } from '../../src/kinds/index.ts';
 import type { Resource } from '../../src/manifests/resource.ts';
 import { actionsIn, at, Bench } from '../engine/bench.ts';
 import { lineOf, manifest, TemporaryProject } from '../project/temporary-project.ts';
-import { rememberSlowHashes } from '../slow-hashes.ts';
-
-rememberSlowHashes();
 
 interface Sample {
   /** Every field of the kind, as a manifest has them; a secret wherever a text is free. */

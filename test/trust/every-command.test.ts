@@ -1,10 +1,7 @@
 import { expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
-import { rememberSlowHashes } from '../slow-hashes.ts';
 import { leakIn } from './planted-secrets.ts';
 import { SecretWorkspace } from './secret-workspace.ts';
-
-rememberSlowHashes();
 
 /** What each command is called with, in the order of a person who tries them all; IDs are put in when they are known. */
 const calls: readonly string[] = [

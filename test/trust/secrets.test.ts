@@ -1,12 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
 import { sealed } from '../../src/engine/plan/saved-plan.ts';
-import { rememberSlowHashes } from '../slow-hashes.ts';
 import type { Misbehaviour } from './echo-platform.ts';
 import { API_KEY, everySecret, leakIn, places } from './planted-secrets.ts';
 import { SecretWorkspace } from './secret-workspace.ts';
-
-rememberSlowHashes();
 
 const FORMATS = ['text', 'json', 'markdown', 'html', 'github'] as const;
 const VOLUMES: readonly (readonly string[])[] = [[], ['-v'], ['--log-format', 'json', '-v']];

@@ -1,12 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isObject, type Json, type JsonObject } from '../../../src/values/json.ts';
-import { rememberSlowHashes } from '../../slow-hashes.ts';
 import { actionsOf, at, Bench, type Manifest, manifest } from '../bench.ts';
 import { unlike } from './platform-truth.ts';
 import { agentSpecs, behaviours, prepare, SECRETS, withoutKey, workspaces } from './workspaces.ts';
-
-rememberSlowHashes();
 
 interface Field {
   readonly address: string;

@@ -8,12 +8,9 @@ import { parserWithMemory } from '../../../src/state/document-text.ts';
 import { createFingerprints } from '../../../src/state/fingerprint.ts';
 import type { State } from '../../../src/state/state.ts';
 import type { ResourceEntry } from '../../../src/state/state-document.ts';
-import { rememberSlowHashes } from '../../slow-hashes.ts';
 import { Bench } from '../bench.ts';
 import { agent, resource } from '../resources.ts';
 import { agentSpecs, behaviours, withoutKey } from './workspaces.ts';
-
-rememberSlowHashes();
 
 const changes = fc.array(
   fc.record({
