@@ -6,6 +6,7 @@ import { SecretWorkspace } from './secret-workspace.ts';
 /** What each command is called with, in the order of a person who tries them all; IDs are put in when they are known. */
 const calls: readonly string[] = [
   'init elsewhere',
+  'lsp',
   'fleet status',
   'fleet run here:test',
   'fleet pause here:test',
