@@ -6,7 +6,13 @@ import path from 'node:path';
 const root = path.resolve(import.meta.dirname, '..');
 const steps = [
   [path.join(root, 'scripts', 'bundle.ts'), path.join(root, 'dist')],
-  [path.join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.build.json'],
+  [
+    path.join(root, 'node_modules', 'typescript', 'bin', 'tsc'),
+    '-p',
+    'tsconfig.build.json',
+    '--checkers',
+    '1',
+  ],
 ];
 for (const step of steps) {
   const { status } = spawnSync(process.execPath, step, { cwd: root, stdio: 'inherit' });
