@@ -1,4 +1,9 @@
-import { type DeliveryResult, instruments, RUN_DURATIONS } from '../operator/health/metrics.ts';
+import {
+  type DeliveryResult,
+  instruments,
+  RUN_DURATIONS,
+  requestStatuses,
+} from '../operator/health/metrics.ts';
 import { type RunReport, runResults } from '../operator/run-report.ts';
 import type { FleetFigures } from './rows/status-rows.ts';
 
@@ -58,9 +63,9 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
       behind.set(now.lateness);
       orphans.set(now.orphans);
       if (now.oldestCheckAge !== null) oldest.set(now.oldestCheckAge);
-      for (const each of [sources, failing, brokenProjects, requests]) each.reset();
+      for (const each of [sources, failing, brokenProjects]) each.reset();
       for (const [severity, count] of Object.entries(now.violations)) violations.set({ severity }, count);
-      for (const [status, count] of Object.entries(now.requests)) requests.set({ status }, count);
+      for (const status of requestStatuses) requests.set({ status }, now.requests[status] ?? 0);
       for (const { name: source, fetchedAge, problem, broken, removed } of now.sources) {
         if (removed) continue;
         if (fetchedAge !== null) sources.set({ source }, fetchedAge);

@@ -2,7 +2,8 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { actions, writes } from '../../engine/plan/plan-actions.ts';
 import { isNotApplied, type PlanDocument } from '../../engine/plan/plan-document.ts';
 import type { RequestEvent } from '../../platform/transport-options.ts';
-import { type RequestMemory, type RunReport, runResults } from '../run-report.ts';
+import type { KeptRequest } from '../../runs/drift-request/keep-request.ts';
+import { type RunReport, runResults } from '../run-report.ts';
 
 /** What became of a notification. */
 export type DeliveryResult = 'delivered' | 'failed' | 'dropped';
@@ -38,6 +39,12 @@ const statuses = [
 ] as const;
 
 type Status = (typeof statuses)[number];
+
+/** How the pull request for drift stands; `failing` where its host did not do what it was asked. */
+export const requestStatuses = [
+  ...(['none', 'open', 'closed', 'rejected', 'foreign', 'behind'] satisfies KeptRequest['is'][]),
+  'failing',
+] as const;
 
 export function createMetrics(version: string) {
   const { registry, gauge, counter, histogram } = instruments();
@@ -101,8 +108,9 @@ export function createMetrics(version: string) {
         commit.set({ commit: report.commit }, 1);
       }
       if (report.request !== undefined) {
-        request.reset();
-        request.set({ status: requestStatus(report.request) }, 1);
+        const { kept, problem } = report.request;
+        const now = problem === undefined ? (kept?.is ?? 'none') : 'failing';
+        for (const status of requestStatuses) request.set({ status }, Number(status === now));
       }
       if (report.plan === undefined) return;
       for (const [severity, count] of Object.entries(violationsIn(report.plan)))
@@ -121,10 +129,6 @@ export function createMetrics(version: string) {
     },
     notification: (result: DeliveryResult) => notifications.inc({ result }),
   };
-}
-
-function requestStatus({ kept, problem }: RequestMemory): string {
-  return problem === undefined ? (kept?.is ?? 'none') : 'failing';
 }
 
 export function violationsIn({ violations = [] }: Pick<PlanDocument, 'violations'>) {
