@@ -4,8 +4,8 @@ import { isGlob, parseAddress } from '../manifests/resource.ts';
 import { scalarOffset } from '../manifests/scalar-offset.ts';
 import { isObject, type Json } from '../values/json.ts';
 import { documentsIn, type PlacedNode, placedNodes, rangeIn, readableValue } from './document-at.ts';
+import type { FileRole } from './file-role.ts';
 import { literalsIn } from './rule-literals.ts';
-import type { FileRole } from './schema-place.ts';
 import type { TextRange } from './snapshot.ts';
 
 /** A place where an address stands, or a name that means one. */

@@ -5,6 +5,7 @@ import { flowValue } from '../manifests/write-back/new-value.ts';
 import { type ScalarValue, scalarText } from '../manifests/write-back/scalar-text.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { valueAt } from '../values/path.ts';
+import { type FileRole, roleOf } from './file-role.ts';
 import {
   environmentNames,
   fileNames,
@@ -13,7 +14,7 @@ import {
   secretNames,
   variableNames,
 } from './form-names.ts';
-import { type FileRole, roleOf, SchemaPlace, specPlace } from './schema-place.ts';
+import { SchemaPlace, specPlace } from './schema-place.ts';
 import type { ProjectSnapshot, TextRange } from './snapshot.ts';
 import { cursorAt, type TextCursor } from './text-cursor.ts';
 
@@ -43,9 +44,9 @@ export function suggestionsAt(
   offset: number,
 ): readonly Suggestion[] {
   const text = snapshot.textOf(file);
-  const cursor = text === undefined ? undefined : cursorAt(text, offset);
-  if (text === undefined || cursor === undefined) return [];
-  const role = roleOf(file, text);
+  const role = text === undefined ? undefined : roleOf(snapshot, file, text);
+  const cursor = text === undefined || role === undefined ? undefined : cursorAt(text, offset);
+  if (role === undefined || cursor === undefined) return [];
   const place = new SchemaPlace(role, cursor.value, cursor.path);
   const completing = { snapshot, file, role, cursor, place };
   const keys = cursor.at === 'value' ? [] : keysFor(completing);

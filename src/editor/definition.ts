@@ -2,9 +2,9 @@ import { isScalar } from 'yaml';
 import type { DocumentPath } from '../manifests/finding.ts';
 import type { PlacedAddress } from './address-places.ts';
 import { documentAround, documentsIn, placedNodes, rangeIn } from './document-at.ts';
+import { roleOf } from './file-role.ts';
 import { addressAt, placesIn } from './find-references.ts';
 import { namedFile } from './known-secrets.ts';
-import { roleOf } from './schema-place.ts';
 import type { PlaceInFile, ProjectSnapshot } from './snapshot.ts';
 
 /** Where what stands at an offset is defined: an address at its `metadata.name`, a variable in the project file, a file at its beginning. */
@@ -18,7 +18,8 @@ export function definitionsAt(
     return declarationsOf(snapshot, address);
   }
   const text = snapshot.textOf(file);
-  if (text === undefined) return [];
+  const role = text === undefined ? undefined : roleOf(snapshot, file, text);
+  if (text === undefined || role === undefined) return [];
   const { start, text: whole } = documentAround(text, offset);
   const placed = [...placedNodes(documentsIn(whole).at(-1)?.contents)].find(({ node, at }) => {
     const range = rangeIn(node);
@@ -28,7 +29,7 @@ export function definitionsAt(
   const { value } = placed.node;
   switch (placed.path.at(-1)) {
     case '$file': {
-      const target = namedFile(snapshot, { file, role: roleOf(file, text), name: value });
+      const target = namedFile(snapshot, { file, role, name: value });
       if (target === undefined) return [];
       return snapshot.textOf(target) === undefined ? [] : [{ file: target, start: 0, end: 0 }];
     }

@@ -1,7 +1,7 @@
 import { type Address, parseAddress } from '../manifests/resource.ts';
 import { addressPlaces, type PlacedAddress } from './address-places.ts';
 import { documentAround } from './document-at.ts';
-import { roleOf } from './schema-place.ts';
+import { roleOf } from './file-role.ts';
 import type { PlaceInFile, ProjectSnapshot, TextRange } from './snapshot.ts';
 
 /** A place of an address in a file of the project. */
@@ -13,10 +13,11 @@ export interface FoundAddress extends PlacedAddress {
 /** The address that stands at an offset; undefined where there is none, or one of no certain kind. */
 export function addressAt(snapshot: ProjectSnapshot, file: string, offset: number): FoundAddress | undefined {
   const text = snapshot.textOf(file);
-  if (text === undefined) return undefined;
+  const role = text === undefined ? undefined : roleOf(snapshot, file, text);
+  if (text === undefined || role === undefined) return undefined;
   const { start, text: document } = documentAround(text, offset);
   const here = offset - start;
-  const found = addressPlaces(document, roleOf(file, text)).find(
+  const found = addressPlaces(document, role).find(
     ({ range, kind }) => kind !== undefined && range.start <= here && here <= range.end,
   );
   if (found === undefined) return undefined;
@@ -62,5 +63,6 @@ export function referencesAt(
 /** Every address in a file. */
 export function placesIn(snapshot: ProjectSnapshot, file: string): readonly PlacedAddress[] {
   const text = snapshot.textOf(file);
-  return text === undefined ? [] : addressPlaces(text, roleOf(file, text));
+  const role = text === undefined ? undefined : roleOf(snapshot, file, text);
+  return text === undefined || role === undefined ? [] : addressPlaces(text, role);
 }

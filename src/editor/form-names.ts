@@ -104,11 +104,11 @@ function filesIn(folder: string): readonly string[] {
 
 type FormNames = ReadonlyMap<string, ReadonlySet<string>>;
 
-const usedIn = new WeakMap<ProjectSnapshot, FormNames>();
+const usedIn = new WeakMap<ProjectSnapshot['declarations'], FormNames>();
 
 /** By form: the names that manifests and the project file give it. */
 function usedNames(snapshot: ProjectSnapshot): FormNames {
-  const known = usedIn.get(snapshot);
+  const known = usedIn.get(snapshot.declarations);
   if (known !== undefined) return known;
   const names = new Map<string, Set<string>>();
   const add = (form: string, name: string): void => {
@@ -124,7 +124,7 @@ function usedNames(snapshot: ProjectSnapshot): FormNames {
   for (const { apiKey } of Object.values(workspaces)) {
     if (apiKey.name !== '' && apiKey.name !== 'VOXFORM_API_KEY') add('$secret', apiKey.name);
   }
-  usedIn.set(snapshot, names);
+  usedIn.set(snapshot.declarations, names);
   return names;
 }
 

@@ -12,9 +12,10 @@ import { isObject, type Json, jsonEqual } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
 import { isSpecial, Join, mapSpecials, Reference, Secret, toForms, type Value } from '../values/value.ts';
 import { documentAround, documentsIn, placedNodes, rangeIn, readableValue } from './document-at.ts';
+import { type FileRole, roleOf } from './file-role.ts';
 import { addressAt } from './find-references.ts';
 import { namedFile, withoutSecrets } from './known-secrets.ts';
-import { type FileRole, roleOf, SchemaPlace, specPlace } from './schema-place.ts';
+import { SchemaPlace, specPlace } from './schema-place.ts';
 import type { ProjectSnapshot, TextRange } from './snapshot.ts';
 
 /** What there is to know of a place of a file. */
@@ -27,7 +28,8 @@ export interface HoverText {
 /** Undefined where nothing is known. Never throws over what is in the file. */
 export function hoverAt(snapshot: ProjectSnapshot, file: string, offset: number): HoverText | undefined {
   const text = snapshot.textOf(file);
-  if (text === undefined) return undefined;
+  const role = text === undefined ? undefined : roleOf(snapshot, file, text);
+  if (text === undefined || role === undefined) return undefined;
   const { start, text: whole } = documentAround(text, offset);
   const document = documentsIn(whole).at(-1);
   const found = [...placedNodes(document?.contents)].find(({ node }) => {
@@ -36,7 +38,7 @@ export function hoverAt(snapshot: ProjectSnapshot, file: string, offset: number)
   });
   if (found === undefined || !isScalar(found.node)) return undefined;
   const at = found.at === 'key' ? [...found.path, String(found.node.value)] : found.path;
-  const subject = { snapshot, file, role: roleOf(file, text), value: readableValue(document), path: at };
+  const subject = { snapshot, file, role, value: readableValue(document), path: at };
   const paragraphs = [...ofAddress(snapshot, file, offset), ...ofForm(subject), ...ofField(subject)].map(
     (each) => withoutSecrets(snapshot, each),
   );

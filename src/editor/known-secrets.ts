@@ -2,7 +2,7 @@ import path from 'node:path';
 import { isInside, realPath } from '../manifests/read-file.ts';
 import { Redactor } from '../values/redactor.ts';
 import { Secret, specials, type Value } from '../values/value.ts';
-import type { FileRole } from './schema-place.ts';
+import type { FileRole } from './file-role.ts';
 import type { ProjectSnapshot } from './snapshot.ts';
 
 const redactors = new WeakMap<ProjectSnapshot['resources'], Redactor>();

@@ -1,5 +1,3 @@
-import path from 'node:path';
-import { FLEET_FILE } from '../fleet/fleet-file.ts';
 import { fleetJsonSchema } from '../fleet/fleet-schema.ts';
 import { kinds } from '../kinds/index.ts';
 import { metadataSchema } from '../manifests/envelope.ts';
@@ -10,23 +8,11 @@ import {
   plainSchema,
 } from '../manifests/manifest-json-schema.ts';
 import { parseAddress } from '../manifests/resource.ts';
-import { PROJECT_FILES } from '../project/find-project.ts';
 import { policyFileSchema } from '../project/policy-schema.ts';
 import { projectJsonSchema } from '../project/project-json-schema.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
-
-/** What a file is to voxform. */
-export type FileRole = 'manifest' | 'project' | 'fleet' | 'policies';
-
-export function roleOf(file: string, text: string): FileRole {
-  const name = path.basename(file);
-  if (PROJECT_FILES.includes(name)) return 'project';
-  if (name === FLEET_FILE) return 'fleet';
-  return /^policies[ \t]*:/m.test(text) && !/^(?:apiVersion|kind)[ \t]*:/m.test(text)
-    ? 'policies'
-    : 'manifest';
-}
+import type { FileRole } from './file-role.ts';
 
 /** The kind whose spec a path lies in, and the path inside it. */
 export interface SpecPlace {

@@ -16,7 +16,7 @@ const CURSOR = '‸';
 /** At the end of a list of suggestions: others may follow. */
 const MORE = '…';
 
-const PROJECT = `${PLAIN_PROJECT}    vars: { company: Acme, hooks: https://hooks.example.com }
+const PROJECT = `${PLAIN_PROJECT.replace('version: 1', 'version: 1\nmanifests: [manifests/**/*.yaml, manifests/**/*.json, "!./manifests/b/**"]')}    vars: { company: Acme, hooks: https://hooks.example.com }
     skip: [Agent/away]
   other:
     base_url: https://platform.example.com
@@ -253,6 +253,19 @@ describe('completion', () => {
     if (chosen === undefined) throw new Error(`${label} is not suggested`);
     const edited = spliced(text.replace(CURSOR, ''), [{ ...chosen.range, text: chosen.newText }]);
     expect(edited).toContain(expected);
+  });
+
+  it.each([
+    ['a prompt', 'prompts/day.md', '‸'],
+    ['the file of another tool', 'compose.yaml', 'services:\n  ‸'],
+    ['a file that the patterns leave out', 'manifests/b/c.txt.yaml', 'na‸'],
+  ])('leaves %s alone', async (_, file, text) => {
+    expect(await suggested(text, file)).toEqual([]);
+  });
+
+  it('helps with a manifest that no pattern names', async () => {
+    const found = await suggested('apiVersion: voxform/v1\nkind: ‸', 'elsewhere/a.yaml');
+    expect(found.map(({ label }) => label)).toContain('Agent');
   });
 
   it.each([

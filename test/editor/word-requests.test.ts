@@ -116,9 +116,9 @@ describe('voxform lsp, asked about words', () => {
   it('knows the fields of a manifest that belongs to no project', async () => {
     await using folder = await temporaryFolder({ 'a.yaml': '' });
     await using editor = await TestEditor.open(folder.root);
-    await editor.show('a.yaml', 'kind: Webhook\nspec:\n  ');
+    await editor.show('a.yaml', 'apiVersion: voxform/v1\nkind: Webhook\nspec:\n  ');
     const textDocument = { uri: editor.uri('a.yaml') };
-    const place = { textDocument, position: { line: 2, character: 2 } };
+    const place = { textDocument, position: { line: 3, character: 2 } };
     const items = (await editor.connection.sendRequest(CompletionRequest.type, place)) as { label: string }[];
     expect(items.map(({ label }) => label)).toContain('check_https');
     const position = { line: 0, character: 1 };
