@@ -11,8 +11,8 @@ export default defineConfig({
     env: { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '262144' },
     // Files leave nothing behind in their process: they can share what it has loaded, which takes longer than most of them do.
     isolate: false,
-    // One more than there are cores: much of what is tested waits for a process or a pause.
-    maxWorkers: availableParallelism() + 1,
+    // Two more than there are cores: half of the time of what is tested is waiting for a process or a pause.
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongFilesFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,
