@@ -102,6 +102,7 @@ class EditorServer {
       connection.onClose(end);
       input.once('end', end).once('error', end);
       signal.addEventListener('abort', end, { once: true });
+      if (signal.aborted) end();
       connection.listen();
     });
   }

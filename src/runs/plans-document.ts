@@ -19,6 +19,17 @@ export const diagnosticSchema = z.strictObject({
   line: z.int().optional(),
   column: z.int().optional(),
   path: z.string().optional().describe('The path inside the manifest.'),
+  fix: z
+    .union([
+      z.strictObject({
+        instead: z
+          .array(z.union([z.string(), z.record(z.string(), z.string())]))
+          .describe('What was probably meant, the likeliest first.'),
+      }),
+      z.strictObject({ quotes: z.enum(['add', 'remove']) }),
+    ])
+    .optional()
+    .describe('What to write at the place.'),
 });
 
 const workspaceFailure = described('A workspace that could not be planned.', {
