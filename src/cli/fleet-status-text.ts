@@ -28,18 +28,9 @@ interface StatusTextOptions {
 
 /** What needs a person first, then how old all of it is. */
 export function fleetStatusText(status: FleetOverview, style: Style, { address }: StatusTextOptions): string {
-  const {
-    counts: standing,
-    workspaces,
-    sources,
-    processes,
-    lateness,
-    oldestCheckAge,
-    neverChecked,
-    orphans,
-    at,
-  } = status;
-  const now = Date.parse(at);
+  const { counts: standing, workspaces, sources, processes, lateness } = status;
+  const { oldestCheckAge, neverChecked, orphans } = status;
+  const now = Date.parse(status.at);
   const [only] = workspaces;
   if (address !== undefined && only !== undefined) return workspaceText(only, now);
   const total = Object.values(standing).reduce((sum, count) => sum + count, 0);

@@ -35,17 +35,13 @@ interface PageCursor {
   readonly key: string | number;
 }
 
+type PageBehaviour = Pick<EmulatorBehaviour, 'previousCursorSpelling' | 'meta' | 'pages'>;
+
 /** One page of the items. Throws a 422 for a cursor that this list cannot have given. */
 export function pageOf<T>(
   items: Iterable<T>,
   listing: PagedList<T>,
-  {
-    request,
-    behaviour,
-  }: {
-    request: PageRequest;
-    behaviour: Pick<EmulatorBehaviour, 'previousCursorSpelling' | 'meta' | 'pages'>;
-  },
+  { request, behaviour }: { request: PageRequest; behaviour: PageBehaviour },
 ): ListPage<T> {
   const sorted = [...items].sort((a, b) => compareKeys(listing, listing.key(a), listing.key(b)));
   const { most, overlap } = behaviour.pages;

@@ -23,28 +23,13 @@ interface RequestSummary extends JsonObject {
  * @param most of each list: the rest of a long one is not told.
  */
 export function runSummary(report: RunReport, most = Number.POSITIVE_INFINITY): JsonObject {
-  const {
-    number,
-    result,
-    triggers,
-    startedAt,
-    seconds,
-    error,
-    invalid,
-    fetchProblem,
-    drift,
-    missing,
-    hold,
-    applied,
-    workspaceFlag = '',
-    request,
-  } = report;
+  const { startedAt, error, invalid, fetchProblem, hold, request, workspaceFlag = '' } = report;
   return {
-    number,
-    result,
-    triggers: [...triggers],
+    number: report.number,
+    result: report.result,
+    triggers: [...report.triggers],
     started_at: startedAt.toISOString(),
-    seconds: Math.round(seconds * 1000) / 1000,
+    seconds: Math.round(report.seconds * 1000) / 1000,
     manifests_valid: invalid === undefined,
     problems: invalid === undefined ? [] : invalidLines(invalid).slice(0, most),
     fetch_problem: fetchProblem === undefined ? null : messageOf(fetchProblem, workspaceFlag),
@@ -53,8 +38,8 @@ export function runSummary(report: RunReport, most = Number.POSITIVE_INFINITY): 
       report.plan === undefined
         ? {}
         : Object.fromEntries([...countsOf(report)].filter(([, count]) => count > 0)),
-    drift: drift.slice(0, most).map(({ address, fields }) => ({ address, fields: [...fields] })),
-    missing: missing.slice(0, most).map(({ address, id, since }) => ({
+    drift: report.drift.slice(0, most).map(({ address, fields }) => ({ address, fields: [...fields] })),
+    missing: report.missing.slice(0, most).map(({ address, id, since }) => ({
       address,
       id,
       since: since ?? startedAt.toISOString(),
@@ -64,7 +49,7 @@ export function runSummary(report: RunReport, most = Number.POSITIVE_INFINITY): 
         ? null
         : { why: hold.why, message: holdMessage(hold, planWords(report), workspaceFlag) },
     pull_request: request === undefined ? null : requestSummary(request),
-    applied: applied
+    applied: report.applied
       .slice(0, most)
       .map(({ address, action, result: { status } }) => ({ address, action, result: status })),
   };

@@ -4,6 +4,7 @@ import { UserError } from '../problems/user-error.ts';
 import type { ErrorDocument } from './error-json-schema.ts';
 import { helpText, type WorkspaceFlag } from './next-steps.ts';
 import { platformHint } from './platform-hints.ts';
+import { plural } from './plural.ts';
 
 export interface ErrorContext {
   readonly exitCode: number;
@@ -39,7 +40,7 @@ export function diagnosticsOf(error: unknown): readonly Diagnostic[] | undefined
 
 function countOf(diagnostics: readonly Diagnostic[]): string {
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
-  return `${errors} ${errors === 1 ? 'error' : 'errors'} in the project`;
+  return `${plural(errors, 'error')} in the project`;
 }
 
 function messageOf(error: unknown): string {

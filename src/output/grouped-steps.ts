@@ -158,13 +158,8 @@ function isSetting(step: NextStep): step is Setting {
 }
 
 /** The steps say all that is to be said of a resource that only a person changes. */
-function isAllSaid({
-  action,
-  changes,
-  steps = [],
-  notices = [],
-  previous_address: was,
-}: PlannedResource): boolean {
+function isAllSaid(resource: PlannedResource): boolean {
+  const { action, changes, steps = [], notices = [], previous_address: was } = resource;
   return (
     action === 'manual' &&
     notices.length === 0 &&

@@ -33,12 +33,8 @@ interface ClientOptions {
 }
 
 /** The platform's API over HTTP. Its methods throw `UserError` for an id that no path can hold. */
-export function createClient({
-  transport,
-  workspaceId,
-  odd = 'hidden',
-  memory,
-}: ClientOptions): PlatformClient {
+export function createClient(options: ClientOptions): PlatformClient {
+  const { transport, workspaceId, odd = 'hidden', memory } = options;
   const workspaceCheck = new WorkspaceCheck(workspaceId);
   const requests = requestsOver(transport, { odd, workspaceCheck, memory });
   const { get, write, list } = requests;

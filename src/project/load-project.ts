@@ -28,12 +28,8 @@ interface LoadProjectOptions {
  * @throws InvalidProject with everything that is wrong in the file.
  * @throws UserError where there is neither.
  */
-export async function loadProject({
-  cwd,
-  env,
-  local,
-  cacheFolder,
-}: LoadProjectOptions): Promise<ProjectConfig> {
+export async function loadProject(options: LoadProjectOptions): Promise<ProjectConfig> {
+  const { cwd, env, local, cacheFolder } = options;
   const root = realFolder(cwd);
   const cached = (of: string) => (cacheFolder === undefined ? undefined : new ParseCache(cacheFolder, of));
   const documents = cached(root);

@@ -67,13 +67,8 @@ interface Drafted {
  * have the names of what differs.
  * @throws UserError where the record is missing or of another workspace.
  */
-export async function diffDraft({
-  address,
-  state,
-  client,
-  workspace,
-  redact,
-}: Drafted): Promise<DraftDiffDocument> {
+export async function diffDraft(drafted: Drafted): Promise<DraftDiffDocument> {
+  const { address, state, client, workspace, redact } = drafted;
   const { name, workspaceId } = workspace;
   const kind = kindNamed(kindOf(address));
   const entry = state.resources.get(address);

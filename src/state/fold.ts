@@ -182,11 +182,8 @@ export function fold(document: StateDocument, entries: Iterable<JournalEntry>): 
 }
 
 /** Records that a state knows of, in whatever way. */
-export function recordCount({
-  resources,
-  pending,
-  orphans,
-}: Pick<State, 'resources' | 'pending' | 'orphans'>): number {
+export function recordCount(state: Pick<State, 'resources' | 'pending' | 'orphans'>): number {
+  const { resources, pending, orphans } = state;
   return resources.size + pending.size + orphans.length;
 }
 

@@ -8,7 +8,7 @@ import type { DriftFacts } from '../../runs/accept.ts';
 import { carryOutProposal, proposalOf, proposedDrift } from '../../runs/drift-request/propose-drift.ts';
 import type { PlatformOptions } from '../../runs/run-options.ts';
 import type { Context } from '../context.ts';
-import { approve } from './confirm.ts';
+import { approve, cancelled } from './confirm.ts';
 import type { WriteBackOptions } from './write-back.ts';
 
 /** Seconds that a host may make us wait, where no flag says otherwise. */
@@ -35,10 +35,7 @@ export async function acceptByRequest(
       verb: 'do so',
       hint: 'Review with voxform accept --pull-request --dry-run, then approve with --auto-approve.',
     });
-    if (!approved) {
-      log.warn('cancelled: nothing was written');
-      return interrupts.exitCode ?? ExitCode.error;
-    }
+    if (!approved) return cancelled(context);
   }
   const signal = interrupts.requests;
   const parts = { opened, drift, acceptance, origin: { checkout }, writer: requestWriter, signal };

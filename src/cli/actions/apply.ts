@@ -25,7 +25,7 @@ import type { Context } from '../context.ts';
 import type { LockFlags, PlanFlags, WorkspacesFlags } from '../flags.ts';
 import { type PolicyFlags, type WaiverFlags, waiverOf, withPolicyFiles } from '../policy-flags.ts';
 import { readSavedPlan } from '../read-saved-plan.ts';
-import { confirm } from './confirm.ts';
+import { cancelled, confirm } from './confirm.ts';
 import {
   beginWriting,
   progressFor,
@@ -112,11 +112,7 @@ async function approveAndApply(
   if (changesIn(document) > 0) {
     refuseTrippedGuards(document, options);
     const approved = options.autoApprove || (await confirm(context, document));
-    if (!approved) {
-      context.log.warn('apply cancelled: nothing was written');
-      session.note({ result: 'refused', error: 'not approved' });
-      return context.interrupts.exitCode ?? ExitCode.error;
-    }
+    if (!approved) return cancelled(context, { what: 'apply', session });
   }
 
   const { interrupts } = context;

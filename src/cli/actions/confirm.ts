@@ -1,7 +1,8 @@
 import { writes } from '../../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { counts, shownActions } from '../../output/action-words.ts';
-import { UserError } from '../../problems/user-error.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import type { StateSession } from '../../state/session.ts';
 import type { Context } from '../context.ts';
 
 export interface Approval {
@@ -24,6 +25,16 @@ export async function approve(
   if (!terminal.canAsk) throw new UserError('approval needs a terminal; nothing was written', { hint });
   const answer = await terminal.ask(`\n${question}\nType yes to ${verb}: `, interrupts.stop);
   return answer?.trim() === 'yes';
+}
+
+/** Ends what nobody approved, and gives its exit code. @param what is cancelled, where it is a part of a run. */
+export function cancelled(
+  { log, interrupts }: Context,
+  { what, session }: { readonly what?: string; readonly session?: Pick<StateSession, 'note'> } = {},
+): number {
+  log.warn(`${what === undefined ? '' : `${what} `}cancelled: nothing was written`);
+  session?.note({ result: 'refused', error: 'not approved' });
+  return interrupts.exitCode ?? ExitCode.error;
 }
 
 /**

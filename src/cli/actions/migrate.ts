@@ -35,7 +35,7 @@ import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
 import type { FullFlag, JsonFlag } from '../flags.ts';
 import { givenIds, readTextOf } from '../given-ids.ts';
 import { type PolicyFlags, withPolicyFiles } from '../policy-flags.ts';
-import { approve } from './confirm.ts';
+import { approve, cancelled } from './confirm.ts';
 import { beginWriting, progressFor } from './plan-report.ts';
 
 export interface MigrateOptions
@@ -146,11 +146,8 @@ async function run(running: Moving, session: StateSession): Promise<number> {
   if (changesIn(planned.plan.document) > 0 || live !== undefined || prepared.edits.length > 0) {
     refuseDenied(planned.plan.document);
     refuseTrippedGuards(planned.plan.document, options);
-    if (!options.autoApprove && !(await ask(running, changesIn(planned.plan.document)))) {
-      log.warn('migration cancelled: nothing was written');
-      session.note({ result: 'refused', error: 'not approved' });
-      return interrupts.exitCode ?? ExitCode.error;
-    }
+    if (!options.autoApprove && !(await ask(running, changesIn(planned.plan.document))))
+      return cancelled(context, { what: 'migration', session });
   }
   const progress = beginWriting(context, changesIn(planned.plan.document));
   const report = await runMigration(running, { session, prepared, planned, onEvent: progress.apply });

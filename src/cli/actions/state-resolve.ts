@@ -7,7 +7,7 @@ import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags } from '../flags.ts';
-import { type Approval, approve } from './confirm.ts';
+import { type Approval, approve, cancelled } from './confirm.ts';
 
 export interface ResolveOptions extends LockFlags {
   readonly address: readonly string[];
@@ -38,11 +38,8 @@ async function resolveIn(session: StateSession, context: Context, options: Resol
   if (options.all) {
     const rows = chosen.map((address) => [address, pending.get(address)?.since ?? '']);
     terminal.out(renderTable([...whole('ADDRESS'), 'SENT'], rows, terminal.tableStyle));
-    if (!options.autoApprove && !(await approve(context, approvalOf(chosen.length)))) {
-      context.log.warn('cancelled: nothing was written');
-      session.note({ result: 'refused', error: 'not approved' });
-      return context.interrupts.exitCode ?? ExitCode.error;
-    }
+    if (!options.autoApprove && !(await approve(context, approvalOf(chosen.length))))
+      return cancelled(context, { session });
   }
   for (const address of chosen) await session.record({ type: 'resolved', address });
   for (const address of chosen) {

@@ -7,7 +7,7 @@ import { acceptanceOf, type ValuesFound } from '../../runs/accept.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../flags.ts';
-import { approve } from './confirm.ts';
+import { approve, cancelled } from './confirm.ts';
 
 export interface WriteBackOptions extends JsonFlag {
   readonly dryRun?: boolean;
@@ -31,15 +31,12 @@ export async function writeBack(
   const { project, workspace } = opened;
   const acceptance = await acceptanceOf(opened, found, context.env);
   const { files, refused } = acceptance;
-  const { terminal, log, interrupts } = context;
+  const { terminal, log } = context;
   const isWriting = files.length > 0 && options.dryRun !== true;
   if (options.output === 'text') terminal.out(renderAcceptance(acceptance, terminal.style, words));
   if (isWriting) {
     const approved = options.autoApprove || (await ask(context, { files: files.length, command }));
-    if (!approved) {
-      log.warn('cancelled: nothing was written');
-      return interrupts.exitCode ?? ExitCode.error;
-    }
+    if (!approved) return cancelled(context);
     await writeFiles(project.root, files);
     log.info(`Written: ${files.map(({ file }) => file).join(', ')}`);
   }

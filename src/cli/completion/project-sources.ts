@@ -121,13 +121,10 @@ async function stateOf(context: RunContext): Promise<State> {
 }
 
 /** The state on this machine. Throws where there is no project, and for a state that is kept elsewhere. */
-async function storeOf({
-  cwd: here,
-  projectFolder: cwd = here,
-  env,
-  workspace: name,
-  now,
-}: RunContext): Promise<{ readonly store: StateStore; readonly workspaceId: string }> {
+async function storeOf(
+  context: RunContext,
+): Promise<{ readonly store: StateStore; readonly workspaceId: string }> {
+  const { cwd: here, projectFolder: cwd = here, env, workspace: name, now } = context;
   const [{ backendOf, createStore }, { loadProject }, { selectWorkspace }] = await Promise.all([
     import('../../state/state-place.ts'),
     import('../../project/load-project.ts'),
@@ -141,11 +138,8 @@ async function storeOf({
   return { store, workspaceId };
 }
 
-async function declared({
-  cwd: here,
-  projectFolder: cwd = here,
-  env,
-}: RunContext): Promise<CompletionWord[]> {
+async function declared(context: RunContext): Promise<CompletionWord[]> {
+  const { cwd: here, projectFolder: cwd = here, env } = context;
   const [{ loadProject }, { findFiles }] = await Promise.all([
     import('../../project/load-project.ts'),
     import('../../manifests/find-files.ts'),

@@ -138,10 +138,8 @@ export function violationsIn({ violations = [] }: Pick<PlanDocument, 'violations
 }
 
 /** The resources by how they stand after the run. */
-export function countsOf({
-  plan,
-  applied,
-}: Pick<RunReport, 'plan' | 'applied'>): ReadonlyMap<Status, number> {
+export function countsOf(report: Pick<RunReport, 'plan' | 'applied'>): ReadonlyMap<Status, number> {
+  const { plan, applied } = report;
   const counts = new Map<Status, number>(statuses.map((status) => [status, 0]));
   const results = new Map(applied.map(({ address, result }) => [address, result]));
   for (const resource of plan?.resources ?? []) {

@@ -108,17 +108,8 @@ export class NotificationEvents {
     ];
   }
 
-  #failures({
-    result,
-    busy,
-    error,
-    invalid,
-    fetchProblem,
-    applied,
-    hold,
-    plan,
-    workspaceFlag = '',
-  }: RunReport): [string[], string[]] {
+  #failures(report: RunReport): [string[], string[]] {
+    const { result, busy, error, invalid, fetchProblem, applied, hold, plan, workspaceFlag = '' } = report;
     const failed = applied.filter((each) => each.result.status === 'failed');
     const hasFailed =
       error !== undefined && result !== 'interrupted' && (result !== 'busy' || busy?.isLong === true);

@@ -81,7 +81,7 @@ export function layeredLayout(
       const { points } = graph.edge(names.get(edge.from) ?? '', names.get(edge.to) ?? '') as {
         points: Point[];
       };
-      return [{ edge, points: through({ from, to, points, columns }) }];
+      return [{ edge, points: through({ from, to }, points, columns) }];
     }),
   };
 }
@@ -163,17 +163,11 @@ function columnsOf(boxes: ReadonlyMap<string, Box>): LayoutColumn[] {
 }
 
 /** Straight through each column on the way, so that no line bends behind a box. */
-function through({
-  from,
-  to,
-  points,
-  columns,
-}: {
-  readonly from: Box;
-  readonly to: Box;
-  readonly points: readonly Point[];
-  readonly columns: readonly LayoutColumn[];
-}): Point[] {
+function through(
+  { from, to }: { readonly from: Box; readonly to: Box },
+  points: readonly Point[],
+  columns: readonly LayoutColumn[],
+): Point[] {
   const isForward = from.x <= to.x;
   const [start, end] = isForward ? [from.x + from.width, to.x] : [from.x, to.x + to.width];
   const between = points.slice(1, -1).flatMap(({ x, y }) => {

@@ -6,7 +6,7 @@ import type { FileEdit } from '../../project/write-back/edit-plan.ts';
 import { editedFile } from '../../project/write-back/editable-file.ts';
 import type { State } from '../../state/state.ts';
 
-type Ids = Pick<State, 'resources'>;
+type NamedState = Pick<State, 'resources'> & { readonly name: string };
 
 /**
  * The addresses whose manifests name records of the workspace that is left: there `metadata.id` has done its work, and in the other
@@ -15,13 +15,10 @@ type Ids = Pick<State, 'resources'>;
  */
 export function foreignIds(
   resources: readonly Resource[],
-  {
-    from,
-    to,
-  }: { readonly from: Ids & { readonly name: string }; readonly to: Ids & { readonly name: string } },
+  { from, to }: { readonly from: NamedState; readonly to: NamedState },
 ): ReadonlySet<Address> {
   const named = resources.filter(({ id }) => id !== undefined);
-  const isOf = ({ resources: known }: Ids, { address, id }: Resource): boolean =>
+  const isOf = ({ resources: known }: NamedState, { address, id }: Resource): boolean =>
     known.get(address)?.id === id;
   const elsewhere = new Set([...from.resources].map(([address, { id }]) => idKey(kindOf(address), id)));
   const foreign = named.filter((each) => !isOf(to, each) && elsewhere.has(idKey(each.kind, each.id ?? '')));

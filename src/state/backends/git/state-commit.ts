@@ -50,15 +50,8 @@ interface NewCommit extends Pick<RemoteChange, 'write' | 'summary'> {
 const AUTHOR = 'voxform <voxform@localhost>';
 
 /** For `git fast-import`, which prints the commit and leaves no ref. */
-export function commitStream({
-  parent,
-  at,
-  files,
-  write,
-  summary,
-  isBranch,
-  idDigits,
-}: NewCommit): Uint8Array[] {
+export function commitStream(commit: NewCommit): Uint8Array[] {
+  const { parent, at, files, write, summary, isBranch, idDigits } = commit;
   const ref = `refs/new/${write}`;
   // A host that builds every branch need not build this one.
   const body = isBranch ? '[skip ci]\n\n' : '';
