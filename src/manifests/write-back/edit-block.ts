@@ -45,7 +45,11 @@ export function insertIntoBlockList(
 export function removeFromBlock(node: Collection, index: number, { source }: NodePlace): Splice[] {
   const start = startOfEntry(node, index);
   if (source.beginsLine(start)) {
-    return [{ start: source.lineStart(start), end: endOf(lastOfEntry(node, index), source), text: '' }];
+    const begin = source.lineStart(start);
+    const end = endOf(lastOfEntry(node, index), source);
+    // A text that does not end its last line goes on not to.
+    const isOpen = begin > 0 && end === source.text.length && source.text[end - 1] !== '\n';
+    return [{ start: isOpen ? source.lineEnd(begin - 1) : begin, end, text: '' }];
   }
   if (index + 1 === node.items.length) throw new CannotEdit('it is the only thing on its line');
   return [{ start, end: startOfEntry(node, index + 1), text: '' }];

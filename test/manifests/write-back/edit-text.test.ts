@@ -234,6 +234,13 @@ const edited: readonly Case[] = [
     expected: 'a: { "b": 1, "x": 2 }\n',
   },
   {
+    reason: 'a key is removed from the end of a file that does not end its last line',
+    text: 'a:\r\n  b: 1\r\n  c:\r\n    - 2',
+    path: ['a', 'c'],
+    value: undefined,
+    expected: 'a:\r\n  b: 1',
+  },
+  {
     reason: 'a key is removed with its lines',
     text: 'a:\n  b: |\n    x\n  c: 1\n',
     path: ['a', 'b'],
