@@ -4,6 +4,7 @@ import type { Diagnostic as Shown } from 'vscode-languageserver-types';
 import { FileView } from '../files/file-view.ts';
 import { FLEET_FILE, loadFleetFile } from '../fleet/fleet-file.ts';
 import type { Environment } from '../manifests/inputs.ts';
+import { realPath } from '../manifests/read-file.ts';
 import type { OtherPolicies } from '../policies/policy-source.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -104,7 +105,12 @@ export class EditorSession {
       loads.project.forget(file);
       loads.changed();
     }
-    for (const opened of this.files.all()) this.#checkFleet(opened);
+    for (const opened of this.files.all()) {
+      // There may be a project now where there was none.
+      const loads = this.projectOf(opened);
+      if (loads?.latest === undefined) loads?.changed();
+      this.#checkFleet(opened);
+    }
   }
 
   /** Ends all work. */
@@ -117,16 +123,21 @@ export class EditorSession {
     const known = this.#projects.get(folder);
     if (known !== undefined) return known;
     const { workspace, files } = this;
+    const { policies } = this.#options;
     const onNotice = (text: string) => this.#say(text);
     const watch = this.isToldOfFiles && files.isShown(folder) ? undefined : this.#watch(folder);
     const loads = new ProjectLoads({
       project: new EditedProject({ ...this.#options, folder, workspace, onNotice }),
-      texts: () => files.textsIn(folder),
+      texts: () => files.textsIn(folder, policies?.files.map((each) => realPath(each.path)) ?? []),
       onLoaded: (snapshot) => {
         this.#tellOf(snapshot);
         watch?.loaded(snapshot);
       },
-      onError: (error) => this.#notice(error),
+      onError: (error) => {
+        this.#notice(error);
+        // Nobody knows any more.
+        this.#tell(folder, new Map());
+      },
     });
     this.#projects.set(folder, loads);
     return loads;

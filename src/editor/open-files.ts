@@ -45,11 +45,12 @@ export class OpenFiles {
     return [...this.#open.values()];
   }
 
-  /** By real path, those below a folder. */
-  textsIn(folder: string): ReadonlyMap<string, string> {
+  /** By real path: those below a folder, and of these others. */
+  textsIn(folder: string, others: readonly string[]): ReadonlyMap<string, string> {
     const texts = new Map<string, string>();
     for (const { document, file } of this.#open.values()) {
-      if (file?.startsWith(`${folder}${path.sep}`)) texts.set(file, document.getText());
+      if (file === undefined) continue;
+      if (isInside(file, folder) || others.includes(file)) texts.set(file, document.getText());
     }
     return texts;
   }

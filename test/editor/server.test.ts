@@ -218,6 +218,39 @@ describe('voxform lsp', () => {
     },
   );
 
+  it('follows a project that goes and comes', async () => {
+    await using folder = await editedProject({ 'manifests/a.yaml': agent });
+    await using editor = await TestEditor.open(folder.root);
+    await editor.show('manifests/a.yaml', misspelt);
+    await editor.diagnostics('manifests/a.yaml', some);
+    await rm(path.join(folder.root, 'voxform.yaml'));
+    await editor.tellOf(['voxform.yaml']);
+    await editor.diagnostics('manifests/a.yaml', none);
+    await folder.write('voxform.yaml', projectText);
+    await editor.tellOf(['voxform.yaml']);
+    await editor.diagnostics('manifests/a.yaml', some);
+  });
+
+  it('holds the policies of a file that is named, as it is in the editor', async () => {
+    const rules = (name: string) =>
+      `version: 1\npolicies:\n  - { name: ${name}, kind: Agent, deny: 'spec.name == "day"' }\n`;
+    await using folder = await editedProject({
+      'voxform.yaml': undefined,
+      'rules.yaml': rules('old'),
+      'voice/voxform.yaml': projectText,
+      'voice/manifests/a.yaml': agent,
+    });
+    await using editor = await TestEditor.open(folder.root, { args: ['--stdio', '--policy', 'rules.yaml'] });
+    await editor.show('rules.yaml', rules('fresh'));
+    await editor.show('voice/manifests/a.yaml', agent);
+    const [shown] = await editor.diagnostics('voice/manifests/a.yaml', some);
+    expect(shown?.message).toContain('fresh: ');
+    await editor.type('rules.yaml', rules('fresh').replace('spec.name', 'spec.nmae'));
+    await editor.type('voice/manifests/a.yaml', `${agent}\n`);
+    await editor.diagnostics('voice/manifests/a.yaml', none);
+    expect(told(await editor.diagnostics('rules.yaml', some)).join()).toContain('unknown field "nmae"');
+  });
+
   it('has room for a text of 10 MB, and says that a manifest must not have it', async () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
     await using editor = await TestEditor.open(folder.root);

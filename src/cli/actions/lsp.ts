@@ -19,7 +19,8 @@ export async function lsp(given: Context, options: LspOptions): Promise<number> 
     usesEnvFile: options.envFile ?? true,
     user: process.getuid?.(),
     workspace,
-    policies,
+    // A name that means the same in every project.
+    policies: policies && { ...policies, files: policies.files.map(({ path }) => ({ path, file: path })) },
     cacheFolder,
     signal: interrupts.stop,
     redactor,
