@@ -25,7 +25,8 @@ export function errorJson(
       message: redact(diagnostics.length > 0 ? countOf(diagnostics) : messageOf(error)),
       ...(hint !== undefined && { hint: redact(hint) }),
       exit_code: exitCode,
-      diagnostics: diagnostics.map((each) => ({ ...each, message: redact(each.message) })),
+      // What an editor may do about it is no part of the document.
+      diagnostics: diagnostics.map(({ fix: _, ...each }) => ({ ...each, message: redact(each.message) })),
       ...(error instanceof PlatformError && { request: requestOf(error) }),
     },
   };

@@ -20,7 +20,7 @@ export function failureOf(
     workspace,
     message: redact(isOwnMistake(error) ? `this is a bug in voxform: ${message}` : message),
     ...(hint !== undefined && { hint: redact(hint) }),
-    ...(diagnostics !== undefined && { diagnostics }),
+    ...(diagnostics !== undefined && { diagnostics: diagnostics.map(({ fix: _, ...each }) => each) }),
   };
 }
 
