@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { attempt } from '../problems/attempt.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -12,8 +11,6 @@ export type Immutable<T> = T extends readonly (infer Item)[]
   : T extends object
     ? { readonly [Key in keyof T]: Immutable<T[Key]> }
     : T;
-
-export const jsonValue: z.ZodType<Json> = z.json();
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
-import { type Json, jsonValue } from '../../values/json.ts';
+import type { Json } from '../../values/json.ts';
+import { jsonValue } from '../../values/json-value.ts';
 import { emulatorBehaviour } from '../behaviour.ts';
 import { type Dashboard, dashboardForms } from '../dashboard.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';

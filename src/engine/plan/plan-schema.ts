@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { guards, nextStep } from '../../problems/next-step.ts';
 import { described } from '../../values/described.ts';
-import { jsonValue } from '../../values/json.ts';
+import { jsonValue } from '../../values/json-value.ts';
 import { actions, PLAN_FORMAT_VERSION } from './plan-actions.ts';
 
 /* Apart from what every plan uses: to make these schemas takes a part of the start. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { described } from '../../values/described.ts';
-import { type Immutable, jsonValue } from '../../values/json.ts';
+import type { Immutable } from '../../values/json.ts';
+import { jsonValue } from '../../values/json-value.ts';
 
 /*
  * What is between two workspaces: plain data, the same that is printed. It holds no secret.
