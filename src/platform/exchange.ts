@@ -36,7 +36,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.result = promise;
     this.#resolve = resolve;
     this.#maxBodyBytes = limits.maxBodyBytes;
-    this.#timer = setTimeout(() => this.#fail('timeout', undefined), limits.timeoutMilliseconds);
+    // After a pause of the whole process its timers come before its sockets, which may have the answer.
+    const expire = (): unknown => setImmediate(() => this.#fail('timeout', undefined));
+    this.#timer = setTimeout(expire, limits.timeoutMilliseconds);
   }
 
   abort(): void {

@@ -1,9 +1,12 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { finished } from 'node:stream/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { inspect, promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { TransportRequest } from '../../src/platform/transport.ts';
 import { closedPort, listenHttp, listenTcp } from './listen.ts';
 import { API_KEY, failureFrom, openTransport } from './open-transport.ts';
@@ -15,6 +18,20 @@ const POST: TransportRequest = { method: 'POST', path: '/api/v1/agents', body: {
 /** Starts an answer and breaks it off. */
 const PART =
   'HTTP/1.1 201 Created\r\ncontent-type: application/json\r\ncontent-length: 400\r\n\r\n{"data":{"id":"01';
+
+const SLOW = { requests: 16, timeoutSeconds: 2 };
+
+/** Tells the status of each answer, or what went wrong. */
+function postsOfChild(baseUrl: string): string {
+  const of = (file: string) => JSON.stringify(new URL(`../../src/${file}`, import.meta.url));
+  return `import { Transport } from ${of('platform/transport.ts')};
+import { Secret } from ${of('values/value.ts')};
+const transport = new Transport({ baseUrl: '${baseUrl}', apiKey: new Secret('KEY', '${API_KEY}'), concurrency: ${SLOW.requests},
+  requestsPerSecond: null, timeoutSeconds: ${SLOW.timeoutSeconds} });
+const send = () => transport.send(${JSON.stringify(POST)}).then(({ status }) => status, ({ message }) => message);
+process.stdout.write(String(await Promise.all(Array.from({ length: ${SLOW.requests} }, send))));
+await transport.close();`;
+}
 
 describe('over a socket', () => {
   it('the body of a GET arrives', async () => {
@@ -206,6 +223,31 @@ describe('a platform that is too slow', () => {
       'POST /api/v1/agents: no complete response within 0.3 s; it may have succeeded',
     );
     expect(events).toHaveLength(1);
+  });
+
+  it('is read although the process was stopped for longer than the timeout', async () => {
+    const held: http.ServerResponse[] = [];
+    const asked = Promise.withResolvers<void>();
+    const { url } = await listenHttp((_request, response) => {
+      if (held.push(response) === SLOW.requests) asked.resolve();
+    });
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', postsOfChild(url)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const told = text(child.stdout);
+
+    await asked.promise;
+    child.kill('SIGSTOP');
+    await Promise.all(
+      held.map(async (response) => {
+        response.writeHead(201, { 'content-type': 'application/json' }).end('{"data":{}}');
+        await finished(response);
+      }),
+    );
+    await delay(SLOW.timeoutSeconds * 1000);
+    child.kill('SIGCONT');
+    expect(await told).toBe(`${Array(SLOW.requests).fill('201')}`);
   });
 
   it('is asked again by a GET', async () => {
