@@ -1,9 +1,8 @@
-import { type Db, getConstructionPlans, getMigrationPlans, PgBoss } from 'pg-boss';
-import { UserError } from '../problems/user-error.ts';
+import { type Db, PgBoss } from 'pg-boss';
 import { isAlready } from '../state/backends/postgres/problems.ts';
 import type { FleetDatabase, FleetStatements } from './database/fleet-database.ts';
 import { QUEUE_SCHEMA } from './database/fleet-tables.ts';
-import { grants } from './database/set-up-tables.ts';
+import { queueVersion } from './database/queue-tables.ts';
 
 /** A run that somebody is to do. */
 export interface RunJob {
@@ -151,17 +150,6 @@ export class Queue {
   }
 }
 
-/** What somebody does who has more rights than `role`. @param version of the tables that are there; 0 without any. */
-export function queueScript(role: string, version: number): string {
-  const isOld = version > 0 && version < ownVersion();
-  const plans = isOld
-    ? getMigrationPlans(QUEUE_SCHEMA, version)
-    : version > 0
-      ? ''
-      : getConstructionPlans(QUEUE_SCHEMA);
-  return `${plans}\n${grants(QUEUE_SCHEMA, role)}`;
-}
-
 function attemptOf({ id, retryCount }: ClaimedJob): { readonly id: string; readonly retryCount: number } {
   return { id, retryCount };
 }
@@ -177,28 +165,4 @@ function dbOver(statements: FleetStatements): Db {
   return {
     executeSql: async (text, values = []) => ({ rows: [...(await statements.ask(text, ...values))] }),
   };
-}
-
-/** Of the tables that this pg-boss makes. */
-function ownVersion(): number {
-  return Number(/version\(version\) VALUES \('(\d+)'\)/.exec(getConstructionPlans(QUEUE_SCHEMA))?.[1]);
-}
-
-/** The version of the tables; 0 where there are none. @throws UserError where they are not of this pg-boss or one before it. */
-export async function queueVersion({ ask, location }: FleetDatabase): Promise<number> {
-  const [found] = await ask(
-    `SELECT to_regclass('${QUEUE_SCHEMA}.version') IS NOT NULL AS has_version, to_regclass('${QUEUE_SCHEMA}.job') IS NOT NULL AS has_job`,
-  );
-  if (found?.has_version !== true) {
-    if (found?.has_job !== true) return 0;
-    throw new UserError(`the schema ${QUEUE_SCHEMA} of ${location} has tables that are not of a queue: job`, {
-      hint: 'Use another database, or drop the schema if nothing needs it. Nothing was changed.',
-    });
-  }
-  const [row] = await ask(`SELECT version FROM ${QUEUE_SCHEMA}.version`);
-  if (Number(row?.version) <= ownVersion()) return Number(row?.version);
-  throw new UserError(
-    `the schema ${QUEUE_SCHEMA} of ${location} has version ${row?.version}; this voxform knows ${ownVersion()}`,
-    { hint: 'Upgrade voxform.' },
-  );
 }

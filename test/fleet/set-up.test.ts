@@ -2,9 +2,10 @@ import { getRollbackPlans } from 'pg-boss';
 import { expect, it } from 'vitest';
 import { type FleetDatabase, fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
 import { schemaSteps } from '../../src/fleet/database/fleet-tables.ts';
+import { queueScript, queueVersion } from '../../src/fleet/database/queue-tables.ts';
 import { setUpTables, tablesScript } from '../../src/fleet/database/set-up-tables.ts';
 import { scheduleDue } from '../../src/fleet/due.ts';
-import { Queue, queueScript, queueVersion } from '../../src/fleet/queue.ts';
+import { Queue } from '../../src/fleet/queue.ts';
 import { enterFinished } from '../../src/fleet/rows/finished-runs.ts';
 import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
 import { type Database, freshDatabase } from '../state/backends/postgres/databases.ts';
@@ -39,10 +40,14 @@ const refusals: readonly { reason: string; prepare: string; message: RegExp }[] 
   },
 ];
 
-it.each(refusals)('refuses $reason, and changes nothing of it', async ({ prepare, message }) => {
+it.each(refusals)('refuses $reason, and changes nothing', async ({ prepare, message }) => {
   const { url, sql } = await freshDatabase();
   await sql(prepare);
+  const tables = () =>
+    sql(`SELECT schemaname, tablename FROM pg_tables WHERE schemaname LIKE 'voxform%' ORDER BY 1, 2`);
+  const before = await tables();
   await expect(beginAt(fleetDatabaseAt(url))).rejects.toThrow(message);
+  expect(await tables()).toEqual(before);
 });
 
 it('refuses what a newer version made that this one cannot use, and works with what it can', async () => {

@@ -139,7 +139,7 @@ export async function fleetInit(
   const database = await openFleetDatabase(fleet, cwd, 'command');
   try {
     if (flags.sql) {
-      const { queueScript, queueVersion } = await import('../../fleet/queue.ts');
+      const { queueScript, queueVersion } = await import('../../fleet/database/queue-tables.ts');
       const role = roleOf(database);
       const versions = Promise.all([tablesVersion(database), queueVersion(database)]);
       const [tables, queue] = await versions.catch((error: unknown) => {

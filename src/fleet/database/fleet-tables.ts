@@ -163,3 +163,11 @@ CREATE INDEX sessions_name ON sessions (name, until);`,
 COMMENT ON COLUMN comparisons.until IS 'Calls are being read, at the longest until then; NULL once that is done.'`,
   },
 ];
+
+/** @param schema that needs no quotes. */
+export function grants(schema: string, role: string): string {
+  const quoted = `"${role.replaceAll('"', '""')}"`;
+  return `GRANT USAGE ON SCHEMA ${schema} TO ${quoted};
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${quoted};
+GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${quoted};`;
+}

@@ -1,17 +1,19 @@
 import { UserError } from '../../problems/user-error.ts';
 import { OLDEST_SERVER, TABLES as STATE_TABLES } from '../../state/backends/postgres/schema-sql.ts';
 import type { FleetDatabase, FleetStatements } from './fleet-database.ts';
-import { FLEET_SCHEMA, FLEET_TABLES, type SchemaStep, schemaSteps } from './fleet-tables.ts';
+import { FLEET_SCHEMA, FLEET_TABLES, grants, type SchemaStep, schemaSteps } from './fleet-tables.ts';
 
 const OURS = [...STATE_TABLES, ...FLEET_TABLES];
 
 /**
  * Makes the tables, or brings them to the newest version. Processes of the version before keep running.
- * @throws UserError where what is there is not ours or that of a newer voxform, or the server is too old.
+ * @throws UserError where what is there, the queue too, is not ours or that of a newer voxform, or the server is too old.
  */
 export async function setUpTables(database: FleetDatabase, steps = schemaSteps): Promise<void> {
   const found = await versionIn(database, database, steps);
   if (found.version >= steps.length) return;
+  const { queueVersion } = await import('./queue-tables.ts');
+  await queueVersion(database);
   await database.atomically(async (statements) => {
     await statements.ask(`SELECT pg_advisory_xact_lock(hashtext('voxform'), hashtext('${FLEET_SCHEMA}'))`);
     const { version, hasSchema } = await versionIn(database, statements, steps);
@@ -29,14 +31,6 @@ export function tablesScript(role: string, version: number): string {
 /** The version of the tables; 0 where there are none. */
 export async function tablesVersion(database: FleetDatabase): Promise<number> {
   return (await versionIn(database, database, schemaSteps)).version;
-}
-
-/** @param schema that needs no quotes. */
-export function grants(schema: string, role: string): string {
-  const quoted = `"${role.replaceAll('"', '""')}"`;
-  return `GRANT USAGE ON SCHEMA ${schema} TO ${quoted};
-GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${quoted};
-GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${quoted};`;
 }
 
 function stepsAfter(version: number, steps: readonly SchemaStep[]): string {

@@ -1,0 +1,39 @@
+import { getConstructionPlans, getMigrationPlans } from 'pg-boss';
+import { UserError } from '../../problems/user-error.ts';
+import type { FleetDatabase } from './fleet-database.ts';
+import { grants, QUEUE_SCHEMA } from './fleet-tables.ts';
+
+/** What somebody does who has more rights than `role`. @param version of the tables that are there; 0 without any. */
+export function queueScript(role: string, version: number): string {
+  const isOld = version > 0 && version < ownVersion();
+  const plans = isOld
+    ? getMigrationPlans(QUEUE_SCHEMA, version)
+    : version > 0
+      ? ''
+      : getConstructionPlans(QUEUE_SCHEMA);
+  return `${plans}\n${grants(QUEUE_SCHEMA, role)}`;
+}
+
+/** Of the tables that this pg-boss makes. */
+function ownVersion(): number {
+  return Number(/version\(version\) VALUES \('(\d+)'\)/.exec(getConstructionPlans(QUEUE_SCHEMA))?.[1]);
+}
+
+/** The version of the tables; 0 where there are none. @throws UserError where they are not of this pg-boss or one before it. */
+export async function queueVersion({ ask, location }: FleetDatabase): Promise<number> {
+  const [found] = await ask(
+    `SELECT to_regclass('${QUEUE_SCHEMA}.version') IS NOT NULL AS has_version, to_regclass('${QUEUE_SCHEMA}.job') IS NOT NULL AS has_job`,
+  );
+  if (found?.has_version !== true) {
+    if (found?.has_job !== true) return 0;
+    throw new UserError(`the schema ${QUEUE_SCHEMA} of ${location} has tables that are not of a queue: job`, {
+      hint: 'Use another database, or drop the schema if nothing needs it. Nothing was changed.',
+    });
+  }
+  const [row] = await ask(`SELECT version FROM ${QUEUE_SCHEMA}.version`);
+  if (Number(row?.version) <= ownVersion()) return Number(row?.version);
+  throw new UserError(
+    `the schema ${QUEUE_SCHEMA} of ${location} has version ${row?.version}; this voxform knows ${ownVersion()}`,
+    { hint: 'Upgrade voxform.' },
+  );
+}
