@@ -42,6 +42,9 @@ const CLEAN_UP = 3_600_000;
 /** Between two looks for checkouts that no workspace needs. */
 const KEEP = 60_000;
 
+/** What a process does all the time, and is not ready without. */
+type Duty = 'work' | 'beat';
+
 export class FleetServer {
   readonly #options: ServeOptions;
   readonly #timing: FleetTiming;
@@ -52,9 +55,9 @@ export class FleetServer {
   readonly #work = new Set<Promise<void>>();
   readonly #looks: SourceLooks;
   readonly #stop = new AbortController();
-  #reachedAt: number;
+  readonly #workedAt: Record<Duty, number>;
+  readonly #troubles = new Map<Duty, string>();
   #tickedAt: number;
-  #trouble: string | undefined;
 
   /**
    * Makes the tables where they are not there, and begins.
@@ -90,8 +93,8 @@ export class FleetServer {
     await this.#beat();
     for (const look of looks) this.#begin(this.#find(look));
     this.#cancels.add(clock.after(patience, () => this.#looks.waitForNewOnes()));
-    this.#every(tick, () => this.#tick());
-    this.#every(beat, () => this.#beat());
+    this.#every(tick, () => this.#tick(), 'work');
+    this.#every(beat, () => this.#beat(), 'beat');
     this.#every(KEEP, () => this.#keep());
     this.#every(CLEAN_UP, () => removeOldRuns(database, retention));
   }
@@ -108,10 +111,10 @@ export class FleetServer {
       queue,
       process: this.#process.id,
       ready: this.#looks.ready,
-      onTrouble: (error) => this.#troubled(error),
+      onTrouble: (error) => this.#troubled(error, 'work'),
     });
-    this.#reachedAt = clock.now();
     this.#tickedAt = clock.now();
+    this.#workedAt = { work: this.#tickedAt, beat: this.#tickedAt };
   }
 
   get id(): string {
@@ -123,9 +126,9 @@ export class FleetServer {
     return this.#options.clock.now() - this.#tickedAt < 10 * this.#timing.beat;
   }
 
-  /** True while it reaches the database and begins runs. */
+  /** True while its statements succeed and it begins runs. */
   get isReady(): boolean {
-    const silence = this.#options.clock.now() - this.#reachedAt;
+    const silence = this.#options.clock.now() - Math.min(...Object.values(this.#workedAt));
     return !this.#stop.signal.aborted && silence < this.#timing.heartbeat;
   }
 
@@ -151,9 +154,9 @@ export class FleetServer {
     this.#tickedAt = this.#options.clock.now();
     for (const look of await this.#looks.due()) this.#begin(this.#find(look));
     await this.#schedule();
-    this.#reached();
     // What could not be written, and jobs that others put in.
     await Promise.all([this.#worker.flush(), this.#worker.take()]);
+    this.#worked('work');
   }
 
   async #find(look: SourceLook): Promise<void> {
@@ -173,10 +176,10 @@ export class FleetServer {
       await this.#worker.beat();
       await this.#looks.beat();
       this.#worker.isMixed = await hasSeveralBaseUrls(database);
-      this.#reached();
+      this.#worked('beat');
     } catch (error) {
       // By now another process may begin what runs here.
-      if (clock.now() - this.#reachedAt > this.#timing.heartbeat - this.#timing.beat) {
+      if (clock.now() - this.#workedAt.beat > this.#timing.heartbeat - this.#timing.beat) {
         this.#worker.abort('the database cannot be reached');
       }
       throw error;
@@ -204,13 +207,13 @@ export class FleetServer {
   }
 
   /** Does something again and again, each time that long after it was done. */
-  #every(milliseconds: number, act: () => Promise<void>): void {
+  #every(milliseconds: number, act: () => Promise<void>, duty?: Duty): void {
     const again = (): void => {
       const cancel = this.#options.clock.after(milliseconds, () => {
         this.#cancels.delete(cancel);
         this.#begin(
           act()
-            .catch((error: unknown) => this.#troubled(error))
+            .catch((error: unknown) => this.#troubled(error, duty))
             .then(() => (this.#stop.signal.aborted ? undefined : again())),
         );
       });
@@ -219,17 +222,17 @@ export class FleetServer {
     again();
   }
 
-  #reached(): void {
-    this.#reachedAt = this.#options.clock.now();
-    if (this.#trouble === undefined) return;
-    this.#trouble = undefined;
+  #worked(duty: Duty): void {
+    this.#workedAt[duty] = this.#options.clock.now();
+    if (!this.#troubles.delete(duty) || this.#troubles.size > 0) return;
     this.#options.log.entry('info', 'the database can be used again', { event: 'database-back' });
   }
 
-  #troubled(error: unknown): void {
+  #troubled(error: unknown, duty?: Duty): void {
     const trouble = messageOf(error);
-    if (trouble === this.#trouble) return;
-    this.#trouble = trouble;
+    const isKnown = [...this.#troubles.values()].includes(trouble);
+    if (duty !== undefined) this.#troubles.set(duty, trouble);
+    if (isKnown) return;
     const message = error instanceof UserError ? trouble : `cannot use the database: ${trouble}`;
     this.#options.log.entry('error', message, { event: 'database' });
   }

@@ -84,13 +84,11 @@ export class Worker {
     this.#options.shared.isMixed = isMixed;
   }
 
-  /** Takes as many jobs as there are free slots. Never rejects. */
+  /** Takes as many jobs as there are free slots. Rejects where the database fails. */
   take(): Promise<void> {
-    this.#taking ??= this.#take()
-      .catch((error: unknown) => this.#options.onTrouble(error))
-      .finally(() => {
-        this.#taking = undefined;
-      });
+    this.#taking ??= this.#take().finally(() => {
+      this.#taking = undefined;
+    });
     return this.#taking;
   }
 
@@ -111,10 +109,10 @@ export class Worker {
   async stop(reason: string): Promise<void> {
     this.#isStopped = true;
     this.#soon?.();
-    await this.#taking;
+    await Promise.allSettled([this.#taking]);
     this.abort(reason);
     await Promise.all([...this.#running].map(({ ended }) => ended));
-    await this.#flushing;
+    await Promise.allSettled([this.#flushing]);
     await this.#flush();
   }
 
@@ -194,18 +192,15 @@ export class Worker {
   #later(): void {
     this.#soon ??= this.#options.clock.after(GATHER, () => {
       this.#soon = undefined;
-      void this.flush();
-      void this.take();
+      Promise.all([this.flush(), this.take()]).catch((error: unknown) => this.#options.onTrouble(error));
     });
   }
 
-  /** Writes what runs found. What cannot be written now is kept. Never rejects. */
+  /** Writes what runs found. What cannot be written now is kept. Rejects where the database fails. */
   flush(): Promise<void> {
-    this.#flushing ??= this.#flush()
-      .catch((error: unknown) => this.#options.onTrouble(error))
-      .finally(() => {
-        this.#flushing = undefined;
-      });
+    this.#flushing ??= this.#flush().finally(() => {
+      this.#flushing = undefined;
+    });
     return this.#flushing;
   }
 

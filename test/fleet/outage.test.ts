@@ -63,3 +63,27 @@ it('says over HTTP that PostgreSQL is away, and goes on when it is back', { time
   expect(said.at(-1)).toBe('info the database can be used again');
   expect(said.filter((line) => line.startsWith('error cannot use the database')).length).toBeGreaterThan(0);
 });
+
+it('is not ready while a statement that its work needs fails, whatever else succeeds', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
+  let later = 0;
+  const now = () => systemClock.now() + later;
+  const server = await fleet.server({ clock: { ...systemClock, now } });
+  await fleet.until(async () => (await fleet.status('voices/acme:test')) === 'in-sync');
+  const said = () => fleet.log.filter((line) => line.includes('database'));
+  const heardAgain = async (): Promise<void> => {
+    const { ask } = fleet.database;
+    const [{ at } = {}] = await ask('SELECT max(heard_at)::text AS at FROM voxform_fleet.processes');
+    const heard = 'SELECT FROM voxform_fleet.processes WHERE heard_at > $1';
+    await fleet.until(async () => (await ask(heard, at)).length === 1);
+  };
+  await fleet.pg.sql(`CREATE FUNCTION public.refuse() RETURNS trigger AS $$ BEGIN RAISE 'refused'; END $$ LANGUAGE plpgsql;
+CREATE TRIGGER refuse BEFORE UPDATE ON voxform_fleet.workspaces FOR EACH STATEMENT EXECUTE FUNCTION public.refuse()`);
+  await fleet.until(() => said().length > 0);
+  later = 31_000;
+  for (let beats = 0; beats < 3; beats++) await heardAgain();
+  expect([server.isReady, said()]).toEqual([false, [expect.stringMatching(/^error cannot use .*refused/)]]);
+  await fleet.pg.sql('DROP TRIGGER refuse ON voxform_fleet.workspaces');
+  await fleet.until(() => server.isReady);
+  expect(said().slice(1)).toEqual(['info the database can be used again']);
+});
