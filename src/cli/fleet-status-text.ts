@@ -83,7 +83,8 @@ export function fleetStatusText(status: FleetOverview, style: Style, { address }
 
 function workspaceText(workspace: ShownWorkspace, now: number): string {
   const { status, since, mode, intervalSeconds, workspaceId, baseUrl, checkedAge, failures } = workspace;
-  const { asked, paused, vanishedAt, commit, plan, dueAt } = workspace;
+  const { asked, paused, vanishedAt, commit, plan, rejected, dueAt } = workspace;
+  const toApprove = plan?.state === 'waiting' ? plan : rejected;
   const unknown = isObject(workspace.last) ? [workspace.last.unknown ?? []].flat() : [];
   const due = (Date.parse(dueAt) - now) / 1000;
   const facts: [string, string | null][] = [
@@ -96,19 +97,17 @@ function workspaceText(workspace: ShownWorkspace, now: number): string {
     ['Commit', commit],
     ['Failures', failures === 0 ? null : `${failures} in a row`],
     ['Asked for', asked && [asked.why, asked.by].filter((each) => each !== null).join(' by ')],
-    [
-      'Paused',
-      paused && `by ${paused.by} ${paused.at}${paused.because === null ? '' : `: ${paused.because}`}`,
-    ],
+    ['Paused', paused && `by ${paused.by} ${paused.at}${reasonOf(paused)}`],
     ['Vanished', vanishedAt],
     [
       'Plan',
       plan && `${plan.id}, ${plan.state}${plan.by === null ? '' : ` by ${plan.by}`}, made ${plan.madeAt}`,
     ],
+    ['Rejected', rejected && `plan ${rejected.id} by ${rejected.by} ${rejected.at}${reasonOf(rejected)}`],
     ['Note', noteOn(workspace) || null],
     ['Unknown', unknown.join(', ') || null],
     ['Resolve', unknown.length > 0 ? `voxform fleet exec ${shellWord(workspace.address)} plan` : null],
-    ['Approve', plan?.state === 'waiting' ? `voxform fleet approve ${workspace.address} ${plan.id}` : null],
+    ['Approve', toApprove && `voxform fleet approve ${shellWord(workspace.address)} ${toApprove.id}`],
   ];
   const known = facts.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]));
   const width = Math.max(...known.map(([name]) => name.length));
@@ -116,12 +115,12 @@ function workspaceText(workspace: ShownWorkspace, now: number): string {
 }
 
 /** What a person must know, in a clause. */
-function noteOn({ status, plan, paused, problem, last, vanishedAt }: ShownWorkspace): string {
+function noteOn({ status, plan, rejected, paused, problem, last, vanishedAt }: ShownWorkspace): string {
   if (plan?.state === 'waiting' && status !== 'failed' && status !== 'invalid') return `plan ${plan.id}`;
-  if (paused !== null) return `by ${paused.by}${paused.because === null ? '' : `: ${paused.because}`}`;
+  if (paused !== null) return `by ${paused.by}${reasonOf(paused)}`;
   if (vanishedAt !== null) return 'its project left the source, and its state has records';
   if (problem !== null) return escapeControls(problem);
-  if (status === 'pending' && isObject(last)) return pendingNote(last);
+  if (status === 'pending' && isObject(last)) return pendingNote(last, rejected);
   const text = isObject(last)
     ? (last.error ?? firstOf(last.problems) ?? requestNote(last) ?? firstOf(last.drift))
     : undefined;
@@ -141,11 +140,21 @@ function requestNote({ pull_request: request }: Readonly<Record<string, unknown>
 }
 
 /** `1 to create, 1 to update; the mode is report` */
-function pendingNote({ counts: found, hold, orphans }: Readonly<Record<string, unknown>>): string {
+function pendingNote(
+  { counts: found, hold, orphans }: Readonly<Record<string, unknown>>,
+  rejected: ShownWorkspace['rejected'],
+): string {
   const none = Object.fromEntries(shownActions.map((action) => [action, 0]));
   const words = counts({ ...none, ...(isObject(found) && found) } as PlanDocument['summary'], shownActions);
   const why = Object.hasOwn(holdWords, String(hold)) ? holdWords[hold as keyof typeof holdWords] : undefined;
-  return [words, why, orphansNote(orphans)].filter((part) => part !== undefined && part !== '').join('; ');
+  const who = rejected === null ? '' : ` by ${escapeControls(rejected.by)}`;
+  return [words, why && `${why}${who}`, orphansNote(orphans)]
+    .filter((part) => part !== undefined && part !== '')
+    .join('; ');
+}
+
+function reasonOf({ because }: { readonly because: string | null }): string {
+  return because === null ? '' : `: ${because}`;
 }
 
 function orphansNote(orphans: unknown = 0): string {

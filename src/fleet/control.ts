@@ -20,6 +20,11 @@ export interface FleetStatus extends FleetFigures {
   readonly workspaces: readonly ShownWorkspace[];
 }
 
+interface PersonsDecision {
+  readonly by: string;
+  readonly because?: string | undefined;
+}
+
 /** What a person may do with a fleet. All that goes wrong is a `UserError`. */
 export interface FleetControl {
   /** Figures of the whole fleet, and the workspaces that the filter lets through. */
@@ -29,17 +34,14 @@ export interface FleetControl {
   /** Has workspaces run before their turn. */
   run(addresses: readonly string[], by: string): Promise<void>;
   /** Lets workspaces have no turn; a run under way goes on. Those that were not paused before. */
-  pause(
-    addresses: readonly string[],
-    decision: { readonly by: string; readonly because?: string | undefined },
-  ): Promise<readonly string[]>;
+  pause(addresses: readonly string[], decision: PersonsDecision): Promise<readonly string[]>;
   /** Those that were paused. */
   resume(addresses: readonly string[], by: string): Promise<readonly string[]>;
   /** Has exactly that plan applied. @param plan its id, or the digest that begins with it. */
   approve(address: string, plan: string, by: string): Promise<void>;
-  /** Has that plan not applied; it does not wait again until it was stale. */
-  reject(address: string, plan: string, by: string): Promise<void>;
-  /** The plan that waits or is approved, as `plan --out` writes it; undefined where there is none. */
+  /** Has that plan not applied, unless somebody approves it after all. */
+  reject(address: string, plan: string, decision: PersonsDecision): Promise<void>;
+  /** The plan that waits, is approved, or was rejected and nothing took its place, as `plan --out` writes it; undefined where there is none. */
   plan(address: string): Promise<Json | undefined>;
   /** Of which project the workspace is, at the version that is to run. */
   project(address: string): Promise<ProjectWanted & { readonly workspace: string }>;
@@ -51,6 +53,10 @@ export interface FleetControl {
 }
 
 const S = FLEET_SCHEMA;
+/** The open plan, else the rejected one that nothing took the place of. */
+const CURRENT = `(address, id) = (SELECT p.address, p.id FROM ${S}.plans p JOIN ${S}.workspaces w ON w.address = p.address
+WHERE p.address = $1 AND (p.state IN ('waiting', 'approved') OR p.state = 'rejected' AND p.id = w.last->>'rejected')
+ORDER BY p.state = 'rejected' LIMIT 1)`;
 const LOCKED = `SELECT address FROM ${S}.workspaces WHERE address = ANY ($1::text[]) ORDER BY address FOR UPDATE`;
 
 export function fleetControl(database: FleetDatabase): FleetControl {
@@ -77,18 +83,19 @@ export function fleetControl(database: FleetDatabase): FleetControl {
   };
 
   const decide = async (
-    { address, plan, by }: { readonly address: string; readonly plan: string; readonly by: string },
+    { address, plan, by, because }: PersonsDecision & { readonly address: string; readonly plan: string },
     state: 'approved' | 'rejected',
   ): Promise<void> => {
     await known([address]);
     await database.atomically(async (statements) => {
       await lockRows(statements, [address]);
       const [open] = await statements.ask(
-        `SELECT id, digest, state, decided_by FROM ${S}.plans WHERE address = $1 AND state IN ('waiting', 'approved') FOR UPDATE`,
+        `SELECT id, digest, state FROM ${S}.plans WHERE ${CURRENT} FOR UPDATE`,
         address,
       );
       const isSame = open !== undefined && plan.length >= 8 && String(open.digest).startsWith(plan);
-      if (!isSame) throw await notWaiting(statements, { address, plan, open: open?.id });
+      const waiting = open?.state === 'rejected' ? undefined : open?.id;
+      if (!isSame) throw await notWaiting(statements, { address, plan, open: waiting });
       if (open.state === state) return;
       await statements.ask(
         `UPDATE ${S}.plans SET state = $3, decided_by = $4, decided_at = now() WHERE address = $1 AND id = $2`,
@@ -98,18 +105,18 @@ export function fleetControl(database: FleetDatabase): FleetControl {
         by,
       );
       if (state === 'approved') await statements.ask(asking('approved'), [address], by);
-      else await statements.ask(NO_LONGER_WAITING, address);
-      await statements.ask(DECIDED, [address], state, by, open.id);
+      else await statements.ask(REJECTED, address, open.id);
+      await statements.ask(DECIDED, [address], state, by, open.id, because ?? null);
     });
   };
 
   const noted = async (
     rows: readonly DatabaseRow[],
     decision: string,
-    by: string | undefined,
+    { by, because }: PersonsDecision,
   ): Promise<string[]> => {
     const addresses = rows.map(({ address }) => String(address));
-    await ask(DECIDED, addresses, decision, by, null);
+    await ask(DECIDED, addresses, decision, by, null, because ?? null);
     return addresses;
   };
 
@@ -162,7 +169,7 @@ WHERE address IN (${LOCKED}) AND paused_at IS NULL RETURNING address`,
         by,
         because ?? null,
       );
-      return noted(rows, 'paused', by);
+      return noted(rows, 'paused', { by, because });
     },
     async resume(addresses, by) {
       await known(addresses);
@@ -171,16 +178,13 @@ WHERE address IN (${LOCKED}) AND paused_at IS NULL RETURNING address`,
 WHERE address IN (${LOCKED}) AND paused_at IS NOT NULL RETURNING address`,
         addresses,
       );
-      return noted(rows, 'resumed', by);
+      return noted(rows, 'resumed', { by });
     },
     approve: (address, plan, by) => decide({ address, plan, by }, 'approved'),
-    reject: (address, plan, by) => decide({ address, plan, by }, 'rejected'),
+    reject: (address, plan, decision) => decide({ address, plan, ...decision }, 'rejected'),
     async plan(address) {
       await known([address]);
-      const [row] = await ask(
-        `SELECT plan FROM ${S}.plans WHERE address = $1 AND state IN ('waiting', 'approved')`,
-        address,
-      );
+      const [row] = await ask(`SELECT plan FROM ${S}.plans WHERE ${CURRENT}`, address);
       return row?.plan as Json | undefined;
     },
     async project(address) {
@@ -199,10 +203,11 @@ WHERE address IN (${LOCKED}) AND paused_at IS NOT NULL RETURNING address`,
 
 /** Who decided what, in the list of runs. */
 const DECIDED = `INSERT INTO ${S}.runs (address, started_at, seconds, mode, result, who, plan_id, process, summary)
-SELECT address, now(), 0, mode, $2, $3, $4, '', '{}' FROM ${S}.workspaces WHERE address = ANY ($1::text[])`;
+SELECT address, now(), 0, mode, $2, $3, $4, '', json_strip_nulls(json_build_object('because', $5::text)) FROM ${S}.workspaces WHERE address = ANY ($1::text[])`;
 
-const NO_LONGER_WAITING = `UPDATE ${S}.workspaces SET status = 'pending', status_since = now()
-WHERE address = $1 AND status = 'waiting'`;
+const REJECTED = `UPDATE ${S}.workspaces SET last = coalesce(last, '{}') || jsonb_build_object('rejected', $2::text),
+  status = CASE status WHEN 'waiting' THEN 'pending' ELSE status END, status_since = CASE status WHEN 'waiting' THEN now() ELSE status_since END
+WHERE address = $1`;
 
 function asking(why: 'requested' | 'approved'): string {
   return `UPDATE ${S}.workspaces SET asked_at = clock_timestamp(), asked_why = '${why}', asked_by = $2, due_at = least(due_at, now())

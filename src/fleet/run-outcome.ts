@@ -64,7 +64,13 @@ export function outcomeOf({ report, version, redact }: MemberRun, ended: Ended):
       : nextTurn(report, now),
     isAnswer: result !== 'interrupted' && result !== 'busy',
     isGood: report.invalid === undefined && report.workspace !== undefined && version.version === row.version,
-    summary: summaryOf(report, { after, redact, timeout, now }),
+    summary: summaryOf(report, {
+      after,
+      redact,
+      timeout,
+      now,
+      rejected: isRejected ? planId(waits) : undefined,
+    }),
     plan: planOf(report, row),
     left: after && leftIn(after),
     request: isSame(report.request, row.request) ? undefined : report.request,
@@ -146,10 +152,12 @@ interface Summing {
   readonly after: PlanDocument | undefined;
   readonly timeout: Error | undefined;
   readonly now: Date;
+  /** Id of the plan that would wait if it was not rejected. */
+  readonly rejected: string | undefined;
   redact(text: string): string;
 }
 
-function summaryOf(report: RunReport, { after, redact, timeout, now }: Summing): Json {
+function summaryOf(report: RunReport, { after, redact, timeout, now, rejected }: Summing): Json {
   const { result, seconds, plan, drift, missing, hold, invalid, workspaceFlag = '', commit, labels } = report;
   const error = timeout ?? report.error;
   const done = report.applied.filter((each) => each.result.status === 'done');
@@ -164,6 +172,7 @@ function summaryOf(report: RunReport, { after, redact, timeout, now }: Summing):
     seconds: Math.round(seconds * 1000) / 1000,
     commit: commit ?? null,
     hold: hold?.why ?? null,
+    ...(rejected !== undefined && { rejected }),
     ...(report.request !== undefined && { pull_request: requestSummary(report.request) }),
     problems: problems.slice(0, MOST_NAMED).map(redact),
     error: error === undefined ? null : redact(messageOf(error, workspaceFlag)),

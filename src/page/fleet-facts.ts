@@ -1,5 +1,6 @@
 import type { FleetFigures, ShownWorkspace } from '../fleet/rows/status-rows.ts';
 import { plural } from '../output/plural.ts';
+import { shellWord } from '../problems/shell-word.ts';
 import { lastRun } from './fleet-rows.ts';
 import type { Fact, ShownProblem } from './page-data.ts';
 import { NO_REQUEST_SHOWN, requestFacts } from './report-standing.ts';
@@ -27,6 +28,7 @@ export function factsOf(
 
 export function factsOfWorkspace(shown: ShownWorkspace): Fact[] {
   const { workspaceId, baseUrl, commit, intervalSeconds, failures, paused, vanishedAt, asked, plan } = shown;
+  const { address, rejected } = shown;
   const known: readonly (readonly [string, string | Date | null | undefined])[] = [
     ['Workspace', workspaceId],
     ['Platform', baseUrl],
@@ -41,6 +43,9 @@ export function factsOfWorkspace(shown: ShownWorkspace): Fact[] {
     ['Plan', plan?.id],
     ['Plan made', plan && new Date(plan.madeAt)],
     ['Plan approved by', plan?.state === 'approved' ? plan.by : null],
+    ['Plan rejected', rejected && new Date(rejected.at)],
+    ['Plan rejected by', rejected && pauseText(rejected)],
+    ['To approve it', rejected && `voxform fleet approve ${shellWord(address)} ${rejected.id}`],
   ];
   const told = known.flatMap(([name, value]): Fact[] =>
     value === null || value === undefined ? [] : [[name, value]],

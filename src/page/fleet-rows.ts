@@ -15,6 +15,7 @@ import { detailOfPastRun } from './run-details.ts';
 const lastSummary = z.object({
   result: z.string().nullable().catch(null),
   error: z.string().nullable().catch(null),
+  because: z.string().optional().catch(undefined),
   problems: z.array(z.string()).catch([]),
   counts: z.record(z.string(), z.number()).catch({}),
   applied: z.record(z.string(), z.number()).catch({}),
@@ -123,6 +124,7 @@ export function detailOfKeptRun(run: KeptRun, written?: PastRun): RunDetail {
     summary:
       known.error ??
       known.problems[0] ??
+      known.because ??
       [...countWords(known.applied, 'done'), ...countWords(known.counts, 'count')].join(', '),
     plan: plan ?? undefined,
     facts: [

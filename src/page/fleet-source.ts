@@ -158,7 +158,7 @@ export class FleetSource implements PageSource {
         await control.approve(address, of, by);
         break;
       case 'reject':
-        await control.reject(address, of, by);
+        await control.reject(address, of, { by, because });
         break;
       case 'close-orphan':
         await this.#closeOrphan({ address, of, because, by });

@@ -129,6 +129,17 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     expect((await fleet('status', acme)).stdout).toContain(`voxform fleet approve ${acme} ${plan}\n`);
   });
 
+  await step('and tells who rejected a plan, and how to approve it after all', async () => {
+    expect((await fleet('approve', acme, plan, '--because', 'x')).code).toBe(64);
+    const { stdout } = await fleet('approve', acme, plan, '--reject', '--because', 'not today');
+    const approve = `voxform fleet approve ${acme} ${plan}`;
+    expect(stdout).toBe(`Rejected plan ${plan} of ${acme}. To approve it after all: ${approve}\n`);
+    const shown = (await fleet('status', acme)).stdout;
+    expect(shown).toMatch(new RegExp(`^Rejected +plan ${plan} by .*Z: not today$`, 'm'));
+    expect(shown).toMatch(/^Note +1 to create; the plan was rejected by /m);
+    expect(shown).toMatch(new RegExp(`^Approve +${approve}$`, 'm'));
+  });
+
   await step('and applies what was approved, whose answer is lost', async () => {
     first.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });
     expect((await fleet('approve', acme, plan)).stdout).toBe(`Approved plan ${plan} of ${acme}.\n`);

@@ -65,11 +65,12 @@ it('does not ask again for a plan that was rejected, and shows what it leaves', 
   await fleet.server();
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'waiting');
   const rejected = (await shown(fleet))?.plan?.id ?? '';
-  await fleet.control.reject(ADDRESS, rejected, 'ann');
+  await fleet.control.reject(ADDRESS, rejected, { by: 'ann', because: 'too late' });
   expect(await fleet.status(ADDRESS)).toBe('pending');
   await fleet.control.run([ADDRESS], 'ann');
   await fleet.until(async () => (await shown(fleet))?.asked === null);
-  expect(await shown(fleet)).toMatchObject({ status: 'pending', plan: null });
+  const rejection = { id: rejected, by: 'ann', because: 'too late', at: expect.stringMatching(/Z$/) };
+  expect(await shown(fleet)).toMatchObject({ status: 'pending', plan: null, rejected: rejection });
   const [left] = await fleet.pg.sql(`SELECT plan FROM voxform_fleet.plans WHERE state = 'left'`);
   expect(left?.plan).toMatchObject({ summary: { create: 1 } });
   await step('another plan waits, and the rejected one does not after it', async () => {
@@ -77,11 +78,17 @@ it('does not ask again for a plan that was rejected, and shows what it leaves', 
     await fleet.until(async () => (await shown(fleet))?.plan?.state === 'waiting');
     await fleet.write('acme', 'One.');
     await fleet.until(async () => (await fleet.status(ADDRESS)) === 'pending');
-    expect((await shown(fleet))?.plan).toBe(null);
+    expect(await shown(fleet)).toMatchObject({ plan: null, rejected: rejection });
   });
   const planned = await fleet.pg.sql(`SELECT plan_id FROM voxform_fleet.runs WHERE result = 'planned'`);
   expect(planned.filter(({ plan_id }) => plan_id === rejected)).toHaveLength(1);
   expect(agentsIn(fleet)).toBe(0);
+  await step('and is applied once somebody approves it after all', async () => {
+    expect(await fleet.control.plan(ADDRESS)).toMatchObject({ summary: { create: 1 } });
+    await fleet.control.approve(ADDRESS, rejected, 'bob');
+    await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
+    expect([agentsIn(fleet), (await shown(fleet))?.rejected]).toEqual([1, null]);
+  });
 });
 
 it('gives a paused workspace no turn, and keeps failures and their pause over restarts', async () => {

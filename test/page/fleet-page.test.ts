@@ -141,11 +141,14 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     const beta = pathOf('voices/beta:test');
     const cookie = await page.signIn(tokens.approver);
     const [, of = ''] = /actions\/approve\?of=([0-9a-f]+)"/.exec((await get(beta, cookie)).text) ?? [];
-    await control.reject('voices/beta:test', of, 'ann');
+    await control.reject('voices/beta:test', of, { by: 'ann', because: 'not on a Friday' });
     await control.pause(['voices/beta:test'], { by: 'ann' });
     const { text } = await get(beta, cookie);
     expect(text).toContain('1 to create');
     expect(text).toContain('once it is resumed');
+    expect(text).toMatch(/Plan rejected by<\/dt><dd>[^/]*ann: not on a Friday/);
+    expect(text).toContain(`voxform fleet approve voices/beta:test ${of}`);
+    expect(text).toMatch(/<h2>History[\s\S]*rejected[\s\S]*not on a Friday/);
     expect(text).not.toContain('actions/approve');
   });
   await step('the list is filtered by the labels of resources, also while runs fail', async () => {

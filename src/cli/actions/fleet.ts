@@ -7,6 +7,7 @@ import { openFleetDatabase, withControl } from '../../fleet/open-fleet.ts';
 import type { ShownStatus } from '../../fleet/shown-status.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
+import { shellWord } from '../../problems/shell-word.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { refuseOverrides } from '../../project/select-workspace.ts';
 import { userName } from '../../runs/local-user.ts';
@@ -94,19 +95,28 @@ export async function fleetResume(context: Context, flags: AddressesFlags): Prom
 
 export async function fleetApprove(
   context: Context,
-  flags: FleetFlags & { readonly address: string; readonly plan?: string; readonly reject?: boolean },
+  flags: FleetFlags & {
+    readonly address: string;
+    readonly plan?: string;
+    readonly reject?: boolean;
+    readonly because?: string;
+  },
 ): Promise<void> {
-  const { address, plan, reject } = flags;
+  const { address, plan, reject, because } = flags;
   const { terminal } = context;
   if (plan === undefined && reject) {
     throw misuse('--reject needs a plan', `See the one that waits: voxform fleet approve ${address}`);
   }
+  if (because !== undefined && !reject) throw misuse('--because needs --reject');
   if (plan === undefined) return showPlan(context, flags);
   const by = userName(context.env);
   await asked(context, flags, (control) =>
-    reject ? control.reject(address, plan, by) : control.approve(address, plan, by),
+    reject ? control.reject(address, plan, { by, because }) : control.approve(address, plan, by),
   );
-  terminal.out(reject ? `Rejected plan ${plan} of ${address}.\n` : `Approved plan ${plan} of ${address}.\n`);
+  const after = `To approve it after all: voxform fleet approve ${shellWord(address)} ${plan}`;
+  terminal.out(
+    reject ? `Rejected plan ${plan} of ${address}. ${after}\n` : `Approved plan ${plan} of ${address}.\n`,
+  );
 }
 
 async function showPlan(context: Context, flags: FleetFlags & { readonly address: string }): Promise<void> {

@@ -75,7 +75,11 @@ export const fleetCommands = {
         )
         .argument('<address>', ADDRESS)
         .argument('[plan]', 'Id of the plan')
-        .option('--reject', 'Reject the plan instead')
+        .option(
+          '--reject',
+          'Reject the plan instead; to approve it later, repeat the command without --reject',
+        )
+        .option('--because <text>', 'Reason of --reject, for fleet status')
         .action(perform(async () => (await actions()).fleetApprove, withoutProject));
       const tokens = () => import('../actions/fleet-token.ts');
       const token = fleet

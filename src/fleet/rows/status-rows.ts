@@ -139,6 +139,13 @@ export interface ShownWorkspace {
     readonly madeAt: string;
     readonly by: string | null;
   } | null;
+  /** The plan that would wait if it was not rejected. */
+  readonly rejected: {
+    readonly id: string;
+    readonly at: string;
+    readonly by: string;
+    readonly because: string | null;
+  } | null;
   /** What the last run found, as `outcomeOf` makes it. */
   readonly last: Json;
 }
@@ -162,8 +169,11 @@ export async function shownWorkspaces(
 ): Promise<readonly ShownWorkspace[]> {
   const rows = await ask(
     `SELECT * FROM (SELECT w.*, ${SHOWN} AS shown, ${SHOWN_SINCE} AS since, extract(epoch FROM now() - checked_at)::float8 AS checked_age,
-  p.id AS plan_id, p.state AS plan_state, p.made_at, p.decided_by
+  p.id AS plan_id, p.state AS plan_state, p.made_at, p.decided_by, r.id AS rejected, r.decided_at AS rejected_at, r.decided_by AS rejected_by,
+  (SELECT n.summary->>'because' FROM ${S}.runs n WHERE n.address = r.address AND n.plan_id = r.id AND n.result = 'rejected'
+    ORDER BY n.id DESC LIMIT 1) AS rejected_because
   FROM ${S}.workspaces w LEFT JOIN ${S}.plans p ON p.address = w.address AND p.state IN ('waiting', 'approved')
+  LEFT JOIN ${S}.plans r ON r.address = w.address AND r.id = w.last->>'rejected' AND r.state = 'rejected'
   WHERE $1::text[] IS NULL OR w.address = ANY ($1)) AS s
 WHERE $2::text[] IS NULL OR shown = ANY ($2)
 ORDER BY array_position($4::text[], shown), ${NEEDS.records} IS NOT TRUE, ${FOR_PERSON} IS NOT TRUE, address LIMIT $3`,
@@ -181,7 +191,7 @@ function shownOf(row: DatabaseRow): ShownWorkspace {
     row[column] === null ? null : (row[column] as Date).toISOString();
   const why = text('asked_why');
   const pausedAt = time('paused_at');
-  const plan = text('plan_id');
+  const [plan, rejected] = [text('plan_id'), text('rejected')];
   return {
     address: String(row.address),
     status: row.shown as ShownStatus,
@@ -208,6 +218,15 @@ function shownOf(row: DatabaseRow): ShownWorkspace {
             state: String(row.plan_state),
             madeAt: String(time('made_at')),
             by: text('decided_by'),
+          },
+    rejected:
+      rejected === null
+        ? null
+        : {
+            id: rejected,
+            at: String(time('rejected_at')),
+            by: String(row.rejected_by),
+            because: text('rejected_because'),
           },
     last: row.last as Json,
   };

@@ -38,7 +38,8 @@ export const pageActionWords: Readonly<Record<ActionName, ActionWords>> = {
   reject: {
     heading: 'Reject the plan',
     button: 'Reject this plan',
-    effect: 'This plan is not applied. The same changes do not ask again; a different plan does.',
+    effect:
+      'This plan is not applied. The same changes do not ask again; a different plan does. voxform fleet approve can still approve it.',
   },
   pause: {
     heading: 'Pause',
@@ -81,8 +82,8 @@ export function confirmView(
   const reason =
     action === 'close-orphan'
       ? html`<label>Because<select name="because">${closings.map(([value, text]) => html`<option value="${value}">${text}</option>`)}</select></label>`
-      : action === 'pause'
-        ? html`<label>Because<input type="text" name="because" maxlength="255" required></label>`
+      : action === 'pause' || action === 'reject'
+        ? html`<label>Because<input type="text" name="because" maxlength="255"${action === 'pause' ? html` required` : ''}></label>`
         : '';
   const orphanFacts =
     orphan === undefined ? [] : [['Orphan', orphan.address] as const, ['Id', orphan.id] as const];
