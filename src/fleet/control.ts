@@ -4,7 +4,7 @@ import type { DatabaseRow } from '../state/backends/postgres/database.ts';
 import type { Json } from '../values/json.ts';
 import type { FleetDatabase, FleetStatements } from './database/fleet-database.ts';
 import { FLEET_SCHEMA } from './database/fleet-tables.ts';
-import type { ProjectWanted } from './member.ts';
+import type { ProjectVersion, ProjectWanted } from './member.ts';
 import { unusedPatterns } from './rows/member-rows.ts';
 import { lockRows } from './rows/run-rows.ts';
 import {
@@ -23,6 +23,12 @@ export interface FleetStatus extends FleetFigures {
 interface PersonsDecision {
   readonly by: string;
   readonly because?: string | undefined;
+}
+
+interface ProjectOfWorkspace extends ProjectWanted {
+  readonly workspace: string;
+  /** The last version whose manifests were valid. */
+  readonly good: ProjectVersion | undefined;
 }
 
 /** What a person may do with a fleet. All that goes wrong is a `UserError`. */
@@ -44,7 +50,7 @@ export interface FleetControl {
   /** The plan that waits, is approved, or was rejected and nothing took its place, as `plan --out` writes it; undefined where there is none. */
   plan(address: string): Promise<Json | undefined>;
   /** Of which project the workspace is, at the version that is to run. */
-  project(address: string): Promise<ProjectWanted & { readonly workspace: string }>;
+  project(address: string): Promise<ProjectOfWorkspace>;
   /** Lets somebody sign in to the page. The token, which cannot be shown again. */
   addToken(token: NewToken): Promise<string>;
   tokens(): Promise<readonly ListedToken[]>;
@@ -190,10 +196,15 @@ WHERE address IN (${LOCKED}) AND paused_at IS NOT NULL RETURNING address`,
     async project(address) {
       await known([address]);
       const [row] = await ask(
-        `SELECT source, project, workspace, version, commit FROM ${S}.workspaces WHERE address = $1`,
+        `SELECT source, project, workspace, version, commit, good_version, good_commit FROM ${S}.workspaces WHERE address = $1`,
         address,
       );
-      return { ...row, commit: row?.commit ?? undefined } as Awaited<ReturnType<FleetControl['project']>>;
+      const { good_version: good, good_commit: goodCommit, commit, ...rest } = row ?? {};
+      return {
+        ...rest,
+        commit: commit ?? undefined,
+        good: good === null ? undefined : { version: good, commit: goodCommit ?? undefined },
+      } as ProjectOfWorkspace;
     },
     addToken: (token) => addToken(database, token),
     tokens: () => listTokens(database),

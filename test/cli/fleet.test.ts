@@ -78,9 +78,16 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
   });
 
   await putEmbedded(path.join(folder.root, '.voxform/fleet'));
-  const interrupts = new Interrupts(() => undefined);
-  const serving = command(['fleet', 'serve'], { cwd: folder.root, env: KEY, interrupts });
-  await until(async () => existsSync(path.join(folder.root, '.voxform/fleet/control.sock')));
+  const begin = async () => {
+    const interrupts = new Interrupts(() => undefined);
+    const serving = command(['fleet', 'serve'], { cwd: folder.root, env: KEY, interrupts });
+    await until(async () => existsSync(path.join(folder.root, '.voxform/fleet/control.sock')));
+    return async () => {
+      interrupts.raise('SIGTERM');
+      return serving;
+    };
+  };
+  const end = await begin();
   const statusOf = async (address: string): Promise<string> => {
     const { workspaces } = await json();
     return workspaces.find((each: { address: string }) => each.address === address)?.status;
@@ -171,13 +178,25 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
   });
 
   await step('and goes on where it ended, with the same records', async () => {
-    interrupts.raise('SIGTERM');
-    const { code, stderr } = await serving;
+    const { code, stderr } = await end();
     expect([code, stderr]).toEqual([0, expect.stringContaining('stopped')]);
     expect(stderr).not.toContain(KEY.VOXFORM_TEST_KEY);
     expect((await fleet('status')).stdout).toContain('No process serves the fleet: voxform fleet serve');
     expect((await fleet('exec', acme, '--', 'state', 'list')).stdout).toContain('Agent/a');
     await folder.write('voices/clients/acme/manifests/a.yaml', 'kind: Agentt\n');
     expect((await fleet('exec', acme, 'plan')).code).toBe(0);
+  });
+
+  await step('and runs what needs no newest manifests over a broken project file', async () => {
+    await folder.write('voices/clients/acme/voxform.yaml', `${own(projectFile(first))}x: [\n`);
+    const endAgain = await begin();
+    await until(async () => (await statusOf(acme)) === 'invalid');
+    await endAgain();
+    for (const words of [['state', 'list'], ['status'], ['history']]) {
+      const { code, stderr } = await fleet('exec', acme, '--', ...words);
+      expect([words, code, stderr]).toEqual([words, 0, expect.stringContaining('Using the last valid one.')]);
+    }
+    const { code, stderr } = await fleet('exec', acme, 'plan');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('is not closed')]);
   });
 });

@@ -1,8 +1,11 @@
 import { execPrefix } from '../../fleet/addresses.ts';
+import type { ProjectVersion } from '../../fleet/member.ts';
 import { formerDatabase, withControl } from '../../fleet/open-fleet.ts';
 import { openSources } from '../../fleet/sources/open-sources.ts';
 import { closing } from '../../problems/closing.ts';
 import { misuse } from '../../problems/user-error.ts';
+import { InvalidProject } from '../../project/invalid-project.ts';
+import { loadProject } from '../../project/load-project.ts';
 import type { Context } from '../context.ts';
 import { type FleetFlags, fleetFileOf, projectEnvironment } from './fleet.ts';
 
@@ -22,6 +25,9 @@ const COMMANDS = [
   'impact',
 ];
 
+/** They mean the newest manifests, and say what is wrong with them. */
+const OF_NEWEST = ['plan', 'apply', 'drift'];
+
 interface ExecFlags extends FleetFlags {
   readonly address: string;
   readonly command: readonly string[];
@@ -31,7 +37,7 @@ interface ExecFlags extends FleetFlags {
 /** Runs a command as if its project named the state that the fleet keeps. */
 export async function fleetExec(context: Context, flags: ExecFlags): Promise<number> {
   const { address, command, workspace } = flags;
-  const { env, cwd, redactor, interrupts } = context;
+  const { env, cwd, redactor, interrupts, log } = context;
   const [name = ''] = command;
   if (!COMMANDS.includes(name)) {
     throw misuse(`fleet exec cannot run ${JSON.stringify(name)}`, `Commands: ${COMMANDS.join(', ')}.`);
@@ -46,11 +52,22 @@ export async function fleetExec(context: Context, flags: ExecFlags): Promise<num
   await using _ = closing(isMove ? await formerDatabase(fleet, cwd) : undefined);
   return await withControl(fleet, cwd, async (control) => {
     const wanted = await control.project(address);
-    const { folder } = await sources.checkout(wanted, interrupts.requests);
+    const local = sources.local(wanted.source, wanted.project);
+    const folderAt = async (version: ProjectVersion): Promise<string> =>
+      (await sources.checkout({ ...wanted, ...version }, interrupts.requests)).folder;
+    let projectFolder = await folderAt(wanted);
+    if (wanted.good !== undefined && !OF_NEWEST.includes(name)) {
+      const { good } = wanted;
+      await loadProject({ cwd: projectFolder, env: ofProjects, local }).catch(async (error: unknown) => {
+        if (!(error instanceof InvalidProject)) throw error;
+        log.warn(`The newest project file of ${address} is invalid. Using the last valid one.`);
+        projectFolder = await folderAt(good);
+      });
+    }
     return context.run(command, {
       cwd,
-      projectFolder: folder,
-      local: sources.local(wanted.source, wanted.project),
+      projectFolder,
+      local,
       policies: { files: [], fleet: fleet.policies },
       workspace: wanted.workspace,
       workspaces: [wanted.workspace],
