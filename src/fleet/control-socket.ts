@@ -5,7 +5,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { errorCode } from '../problems/error-code.ts';
-import { UserError } from '../problems/user-error.ts';
+import { ExitCode, UserError } from '../problems/user-error.ts';
 import type { Database, DatabaseRow } from '../state/backends/postgres/database.ts';
 import type { FleetControl } from './control.ts';
 import type { FleetStatements } from './database/fleet-database.ts';
@@ -33,7 +33,9 @@ const QUERY = 'query';
 const request = z.object({ method: z.enum([...methods, QUERY]), args: z.array(z.json()) });
 const answer = z.union([
   z.object({ result: z.json().optional() }).strict(),
-  z.object({ error: z.object({ message: z.string(), hint: z.string().optional() }) }),
+  z.object({
+    error: z.object({ message: z.string(), hint: z.string().optional(), exitCode: z.int().optional() }),
+  }),
 ]);
 
 type ControlMethod = (...args: unknown[]) => Promise<unknown>;
@@ -84,13 +86,12 @@ function calling(file: string, method: string): ControlMethod {
     const given = await text(socket).catch(() => '');
     if (given === '') throw ended();
     const found = answer.parse(JSON.parse(given));
-    if ('error' in found) throw new UserError(found.error.message, hintOf(found.error));
+    if ('error' in found) {
+      const { message, hint, exitCode = ExitCode.error } = found.error;
+      throw new UserError(message, { ...(hint !== undefined && { hint }), exitCode });
+    }
     return found.result;
   };
-}
-
-function hintOf({ hint }: { readonly hint?: string | undefined }): { readonly hint?: string } {
-  return hint === undefined ? {} : { hint };
 }
 
 function ended(): UserError {
@@ -105,8 +106,8 @@ async function respond(control: Readonly<Record<string, unknown>>, socket: Socke
     const { method, args } = request.parse(JSON.parse(await text(socket)));
     given = { result: await (control[method] as ControlMethod)(...args) };
   } catch (error) {
-    const hint = error instanceof UserError ? error.hint : undefined;
-    given = { error: { message: error instanceof Error ? error.message : String(error), hint } };
+    const known = error instanceof UserError ? { hint: error.hint, exitCode: error.exitCode } : {};
+    given = { error: { message: error instanceof Error ? error.message : String(error), ...known } };
   }
   socket.end(JSON.stringify(given));
 }

@@ -1,5 +1,5 @@
 import { didYouMean } from '../problems/suggest.ts';
-import { UserError } from '../problems/user-error.ts';
+import { misuse, UserError } from '../problems/user-error.ts';
 import type { DatabaseRow } from '../state/backends/postgres/database.ts';
 import type { Json } from '../values/json.ts';
 import type { FleetDatabase, FleetStatements } from './database/fleet-database.ts';
@@ -77,14 +77,13 @@ export function fleetControl(database: FleetDatabase): FleetControl {
     if (first === undefined) return;
     const address = String(first.address);
     const all = await ask(`SELECT address FROM ${S}.workspaces ORDER BY address LIMIT 10000`);
-    throw new UserError(
-      `the fleet has no workspace ${JSON.stringify(address)}${didYouMean(
-        address,
-        all.map((row) => String(row.address)),
-      )}`,
-      {
-        hint: 'An address is SOURCE/PROJECT:WORKSPACE; see: voxform fleet status',
-      },
+    const near = didYouMean(
+      address,
+      all.map((row) => String(row.address)),
+    );
+    throw misuse(
+      `the fleet has no workspace ${JSON.stringify(address)}${near}`,
+      'An address is SOURCE/PROJECT:WORKSPACE; see: voxform fleet status',
     );
   };
 

@@ -124,8 +124,14 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     expect((await fleet('run', acme)).code).toBe(1);
     expect((await fleet('resume', acme)).stdout).toBe('Resumed 1 workspace.\n');
     expect((await fleet('run', acme)).stdout).toBe('Asked for 1 run.\n');
-    const unknown = await fleet('run', 'voices/clients/acne:test');
-    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining(`did you mean "${acme}"?`)]);
+    for (const name of ['run', 'pause', 'status', 'approve', 'exec']) {
+      const { code, stderr } = await fleet(
+        name,
+        'voices/clients/acne:test',
+        ...(name === 'exec' ? ['plan'] : []),
+      );
+      expect([name, code, stderr]).toEqual([name, 64, expect.stringContaining(`did you mean "${acme}"?`)]);
+    }
   });
 
   await step('and shows plans, and never a check that was not made', async () => {

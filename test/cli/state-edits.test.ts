@@ -291,7 +291,7 @@ describe('state resolve', () => {
     const { workspace, open } = await withUnknowns();
     await using _ = workspace;
     const refused = await workspace.run('state', 'resolve', 'Agent/day', 'Agent/dusk', '--not-created');
-    expect(refused.code).toBe(1);
+    expect(refused.code).toBe(64);
     expect(refused.stderr).toContain('Agent/dusk has no unknown create');
     expect(Object.keys(await open())).toHaveLength(3);
     const { code, stdout } = await workspace.run(

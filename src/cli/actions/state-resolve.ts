@@ -73,10 +73,11 @@ function sentSince({ pending }: State, since: string | undefined): string[] {
     .sort();
 }
 
-function notPending(address: string, { pending }: State): UserError {
+function notPending(address: string, { pending, resources }: State): UserError {
   const open = [...pending.keys()].sort();
   return new UserError(`${address} has no unknown create${didYouMean(address, open)}`, {
     hint: open.length === 0 ? 'The state has no unknown creates.' : `Unknown creates: ${open.join(', ')}.`,
+    exitCode: resources.has(address) ? ExitCode.error : ExitCode.usage,
   });
 }
 
