@@ -69,10 +69,10 @@ class EditorServer {
   constructor(options: ServerOptions) {
     this.#options = options;
     const { input, output } = options;
-    this.#connection = createProtocolConnection(
-      new StreamMessageReader(input),
-      new StreamMessageWriter(output),
-    );
+    const reader = new StreamMessageReader(input);
+    // Its timer would outlive an editor that dies within a message.
+    reader.partialMessageTimeout = 0;
+    this.#connection = createProtocolConnection(reader, new StreamMessageWriter(output));
     this.#session = new EditorSession(options, {
       diagnostics: (uri, version, diagnostics) =>
         this.#send(() =>

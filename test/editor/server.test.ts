@@ -301,6 +301,16 @@ describe('the service', () => {
     expect((await leave(editor)).code).toBe(code);
   });
 
+  it.each([
+    { reason: 'nothing', said: '' },
+    { reason: 'half a message', said: 'Content-Length: 9999\r\n\r\n{' },
+    { reason: 'no header', said: 'nonsense\r\n\r\n' },
+    { reason: 'no JSON', said: 'Content-Length: 5\r\n\r\n{"a":' },
+  ])('ends when the editor says $reason and dies', async ({ said }) => {
+    await using folder = await editedProject({});
+    expect((await voxform(['lsp'], { cwd: folder.root, input: said })).code).toBe(1);
+  });
+
   it('refuses what comes before its time, twice, or after the end', async () => {
     await using folder = await editedProject({});
     await using editor = TestEditor.start(folder.root);
