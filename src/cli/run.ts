@@ -242,8 +242,8 @@ function report(error: unknown, { context, host, workspaceFlag }: Reporting): nu
 }
 
 /** A command that mends an error is to mean the workspace that this one was told to. */
-function flagOf({ workspace }: Context): WorkspaceFlag {
-  return workspace === undefined ? '' : ` -w ${workspace}`;
+function flagOf({ workspace, reachedBy }: Context): WorkspaceFlag {
+  return reachedBy ?? (workspace === undefined ? '' : ` -w ${workspace}`);
 }
 
 function exitCodeOf(error: unknown): number {

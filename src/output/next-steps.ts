@@ -1,7 +1,7 @@
 import { resendMessage } from '../engine/decide/resend-message.ts';
 import type { PlanWarning, Remark } from '../engine/plan/plan-document.ts';
 import type { Guard, NextStep } from '../problems/next-step.ts';
-import { commandFor } from '../problems/workspace-command.ts';
+import { commandFor, commandsIn } from '../problems/workspace-command.ts';
 import { listed } from './address-list.ts';
 
 /**
@@ -182,11 +182,10 @@ export function wordedWarnings(
 
 /** What helps out of an error, for people; undefined where nothing is known. */
 export function helpText(
-  { hint, next = [] }: { readonly hint?: string | undefined; readonly next?: readonly NextStep[] },
+  { hint = '', next = [] }: { readonly hint?: string | undefined; readonly next?: readonly NextStep[] },
   flag: WorkspaceFlag,
 ): string | undefined {
-  if (next.length === 0) return hint;
-  return withSteps(hint ?? '', next, flag).trimStart();
+  return withSteps(commandsIn(hint, flag), next, flag).trimStart() || undefined;
 }
 
 /** The option that lifts a guard. */

@@ -170,7 +170,10 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     );
     const [id = ''] = first.world.agents.keys();
     const imported = await fleet('exec', acme, '--', 'import', 'Agent/a', id, '--lock-timeout', '30s');
-    expect([imported.code, imported.stdout]).toEqual([0, expect.stringContaining('Imported Agent/a')]);
+    expect([imported.code, imported.stdout]).toEqual([
+      0,
+      expect.stringContaining(`Run voxform fleet exec ${acme} -- plan to`),
+    ]);
     for (const words of [['watch'], ['--', 'plan', '-w', 'test'], ['plan', '-w', 'test']])
       expect((await fleet('exec', acme, ...words)).code).toBe(64);
     expect((await fleet('exec', 'voices/acne:test', 'plan')).stderr).toContain('the fleet has no workspace');
@@ -189,6 +192,12 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     expect(stderr).not.toContain(KEY.VOXFORM_TEST_KEY);
     expect((await fleet('status')).stdout).toContain('No process serves the fleet: voxform fleet serve');
     expect((await fleet('exec', acme, '--', 'state', 'list')).stdout).toContain('Agent/a');
+    expect((await fleet('exec', acme, '--', 'plan', '--out', 'q.plan')).stderr).toContain(
+      `To apply it: voxform fleet exec ${acme} -- apply q.plan`,
+    );
+    expect((await fleet('exec', acme, '--', 'state', 'move', '--from', 'none.json')).stderr).toContain(
+      `Name the state file to move: voxform fleet exec ${acme} -- state move --from PATH`,
+    );
     await folder.write('voices/clients/acme/manifests/a.yaml', 'kind: Agentt\n');
     expect((await fleet('exec', acme, 'plan')).code).toBe(0);
   });

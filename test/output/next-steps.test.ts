@@ -207,3 +207,15 @@ it('follows a warning, and the hint of an error', () => {
     'no owner (override: --allow-owner-change)',
   );
 });
+
+it.each([
+  [
+    'fleet exec voices/acme:test --',
+    'Review with voxform fleet exec voices/acme:test -- plan --out FILE, not with voxform init. No voxform is running.',
+  ],
+  [FLAG, 'Review with voxform plan --out FILE, not with voxform init. No voxform is running.'],
+])('has the commands of a hint mean a workspace that %s reaches', (flag, text) => {
+  const hint = 'Review with voxform plan --out FILE, not with voxform init. No voxform is running.';
+  expect(helpText({ hint }, flag)).toBe(text);
+  expect(helpText({}, flag)).toBeUndefined();
+});

@@ -4,26 +4,11 @@ import { formerDatabase, withControl } from '../../fleet/open-fleet.ts';
 import { openSources } from '../../fleet/sources/open-sources.ts';
 import { closing } from '../../problems/closing.ts';
 import { misuse } from '../../problems/user-error.ts';
+import { workspaceCommands } from '../../problems/workspace-command.ts';
 import { InvalidProject } from '../../project/invalid-project.ts';
 import { loadProject } from '../../project/load-project.ts';
 import type { Context } from '../context.ts';
 import { type FleetFlags, fleetFileOf, projectEnvironment } from './fleet.ts';
-
-/** They mean one workspace, and write to no manifest. */
-const COMMANDS = [
-  'plan',
-  'apply',
-  'drift',
-  'status',
-  'import',
-  'recover',
-  'state',
-  'orphans',
-  'history',
-  'get',
-  'versions',
-  'impact',
-];
 
 /** They mean the newest manifests, and say what is wrong with them. */
 const OF_NEWEST = ['plan', 'apply', 'drift'];
@@ -39,8 +24,11 @@ export async function fleetExec(context: Context, flags: ExecFlags): Promise<num
   const { address, command, workspace } = flags;
   const { env, cwd, redactor, interrupts, log } = context;
   const [name = ''] = command;
-  if (!COMMANDS.includes(name)) {
-    throw misuse(`fleet exec cannot run ${JSON.stringify(name)}`, `Commands: ${COMMANDS.join(', ')}.`);
+  if (!workspaceCommands.some((each) => each === name)) {
+    throw misuse(
+      `fleet exec cannot run ${JSON.stringify(name)}`,
+      `Commands: ${workspaceCommands.join(', ')}.`,
+    );
   }
   if (workspace?.length || command.some((word) => /^(-[wC]|--(workspace|chdir)(=|$))/.test(word))) {
     throw misuse('fleet exec chooses the workspace and the folder itself', 'Leave out -w and -C.');

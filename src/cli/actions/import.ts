@@ -3,6 +3,7 @@ import { kinds } from '../../kinds/index.ts';
 import { parseAddress, type Resource, undeclarable } from '../../manifests/resource.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { misuse } from '../../problems/user-error.ts';
+import { commandFor } from '../../problems/workspace-command.ts';
 import { checkRows, InvalidRows, type RowsImport, readRows } from '../../runs/import-rows.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import { withSession } from '../../runs/with-session.ts';
@@ -49,10 +50,11 @@ async function importRecord(
   const outcome = await withSession(opened, { operation: 'import', options }, ({ session, client }) =>
     importById({ address, id, kind, client, workspaceId, session, now: context.now }),
   );
+  const command = commandFor('voxform plan', opened.workspaceFlag);
   context.terminal.out(
     outcome === 'already'
       ? `${address} (${id}) is already managed.\n`
-      : `Imported ${address} (${id}). Run voxform plan to see how it differs.\n`,
+      : `Imported ${address} (${id}). Run ${command} to see how it differs.\n`,
   );
   warnUndeclared(context, claimedBy(resources).has(address) ? [] : [address]);
 }
@@ -79,7 +81,8 @@ async function importFile(context: Context, file: string, options: ImportOptions
   });
   const held = rows.length - fresh.length;
   const more = held === 0 ? '' : ` ${held} ${held === 1 ? 'was' : 'were'} already managed.`;
-  context.terminal.out(`${fresh.length} imported.${more} Run voxform plan to see how they differ.\n`);
+  const command = commandFor('voxform plan', opened.workspaceFlag);
+  context.terminal.out(`${fresh.length} imported.${more} Run ${command} to see how they differ.\n`);
   const declared = claimedBy(resources);
   warnUndeclared(
     context,

@@ -7,6 +7,7 @@ import { reasonOf } from '../../manifests/read-file.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { denials } from '../../policies/waivers.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
+import { commandsIn } from '../../problems/workspace-command.ts';
 import { judged } from '../../runs/judged-plan.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import { changesIn, preparedToPlan } from '../../runs/planning.ts';
@@ -47,7 +48,8 @@ export async function plan(given: Context, flags: PlanCommandFlags): Promise<num
     const next = isDenied
       ? `apply refuses it. To show it: voxform show ${out}`
       : `To apply it: voxform apply ${out}`;
-    context.log.info(`Plan saved${isDenied ? ', but' : '.'} ${next}`);
+    const said = `Plan saved${isDenied ? ', but' : '.'} ${next}`;
+    context.log.info(commandsIn(said, context.reachedBy ?? ''));
   }
   return exitCode;
 }
