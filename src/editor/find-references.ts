@@ -1,7 +1,9 @@
+import path from 'node:path';
 import { type Address, parseAddress } from '../manifests/resource.ts';
 import { addressPlaces, type PlacedAddress } from './address-places.ts';
 import { documentAround } from './document-at.ts';
 import { roleOf } from './file-role.ts';
+import { namedValuesIn, type PlacedValue } from './named-values.ts';
 import type { PlaceInFile, ProjectSnapshot, TextRange } from './snapshot.ts';
 
 /** A place of an address in a file of the project. */
@@ -29,12 +31,7 @@ export function addressAt(snapshot: ProjectSnapshot, file: string, offset: numbe
 export function placesOf(snapshot: ProjectSnapshot, address: Address): readonly FoundAddress[] {
   const wanted = parseAddress(address);
   if (wanted === undefined) return [];
-  const { project, files } = snapshot;
-  const all = [
-    ...files,
-    ...(project?.file === undefined || files.includes(project.file) ? [] : [project.file]),
-  ];
-  return all.flatMap((file) => {
+  return filesOf(snapshot).flatMap((file) => {
     // A file that is written with escapes may hold the name all the same.
     const text = snapshot.textOf(file) ?? '';
     if (!text.includes(wanted.name) && !text.includes('\\')) return [];
@@ -44,7 +41,40 @@ export function placesOf(snapshot: ProjectSnapshot, address: Address): readonly 
   });
 }
 
-/** All places where the address at an offset stands. */
+/** Those that can name things. */
+function filesOf({ project, files }: ProjectSnapshot): readonly string[] {
+  return project?.file === undefined || files.includes(project.file) ? files : [...files, project.file];
+}
+
+/** The variable, file or workspace that is named at an offset. */
+export function valueAt(
+  snapshot: ProjectSnapshot,
+  file: string,
+  offset: number,
+): Pick<PlacedValue, 'is' | 'name'> | undefined {
+  const text = snapshot.textOf(file);
+  if (text === undefined) return undefined;
+  return namedValuesIn(snapshot, file, documentAround(text, offset)).find(
+    ({ range }) => range.start <= offset && offset <= range.end,
+  );
+}
+
+/** Every place of the project that names a variable, file or workspace. */
+export function placesOfValue(
+  snapshot: ProjectSnapshot,
+  { is, name }: Pick<PlacedValue, 'is' | 'name'>,
+): readonly (PlacedValue & { readonly file: string })[] {
+  const word = path.basename(name);
+  return filesOf(snapshot).flatMap((file) => {
+    const text = snapshot.textOf(file) ?? '';
+    if (!text.includes(word) && !text.includes('\\')) return [];
+    return namedValuesIn(snapshot, file, { text, start: 0 })
+      .filter((each) => each.is === is && each.name === name)
+      .map((each) => ({ ...each, file }));
+  });
+}
+
+/** All places where the address, variable, file or workspace at an offset stands. */
 export function referencesAt(
   snapshot: ProjectSnapshot,
   {
@@ -54,7 +84,14 @@ export function referencesAt(
   }: { readonly file: string; readonly offset: number; readonly withDeclaration: boolean },
 ): readonly PlaceInFile[] {
   const found = addressAt(snapshot, file, offset);
-  if (found === undefined) return [];
+  if (found === undefined) {
+    const isPrompt = roleOf(snapshot, file, snapshot.textOf(file) ?? '') === undefined;
+    const value = isPrompt ? ({ is: 'file', name: file } as const) : valueAt(snapshot, file, offset);
+    const places = value === undefined ? [] : placesOfValue(snapshot, value);
+    return places
+      .filter(({ declaredFor }) => withDeclaration || declaredFor === undefined)
+      .map(({ file: at, range }) => ({ file: at, ...range }));
+  }
   return placesOf(snapshot, `${found.kind}/${found.name}`)
     .filter(({ is, kind }) => kind !== undefined && (withDeclaration || is !== 'declaration'))
     .map(({ file: at, range }) => ({ file: at, ...range }));

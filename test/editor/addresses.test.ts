@@ -107,6 +107,30 @@ describe('references', () => {
     ]);
   });
 
+  const variable = ['manifests/a.yaml:6 company', 'voxform.yaml:7 company', 'voxform.yaml:13 company'];
+  const prompt = ['manifests/a.yaml:7 ../day.md'];
+  const workspace = ['voxform.yaml:10 other', 'voxform.yaml:14 other'];
+
+  it.each([
+    ['a variable, from a use', 'manifests/a.yaml', '$var: com', variable],
+    ['a variable, from its setting', 'voxform.yaml', 'vars: { com', variable],
+    ['a file, from a use', 'manifests/a.yaml', '../d', prompt],
+    ['a file, from its text', 'day.md', 'nice', prompt],
+    ['a workspace', 'voxform.yaml', 'default_workspace: ot', workspace],
+    ['a workspace, from its name', 'voxform.yaml', '  oth', workspace],
+    ['nothing else', 'manifests/a.yaml', 'apiVer', []],
+  ])('of %s', async (_, file, word, expected) => {
+    expect(await found(file, word, 'references')).toEqual(expected);
+  });
+
+  it('of a variable leave out its settings', async () => {
+    using project = new TemporaryProject(FILES);
+    const snapshot = await openSnapshot(project.root, { workspace: 'test' });
+    const offset = FILES['voxform.yaml'].indexOf('company');
+    const places = referencesAt(snapshot, { file: 'voxform.yaml', offset, withDeclaration: false });
+    expect(places.map(({ file }) => file)).toEqual(['manifests/a.yaml']);
+  });
+
   it('are found in a file that is broken', async () => {
     using project = new TemporaryProject(FILES);
     const texts = {
