@@ -1,7 +1,7 @@
 import type { ImpactDocument } from '../runs/impact/impact-document.ts';
 import { measures, shareFields } from '../runs/impact/tally.ts';
 import { escapeControls } from './escape-controls.ts';
-import { comparedRows, nothingToCompare, quantilesText, shareText, valuesOf } from './impact-words.ts';
+import { comparedRows, comparisonOf, quantilesText, shareText, valuesOf } from './impact-words.ts';
 import { timeText } from './records/record-values.ts';
 import { bullets, paragraphs, type Style } from './style.ts';
 import { type Column, renderTable } from './table.ts';
@@ -10,7 +10,8 @@ const NUMBER = { align: 'right', whole: true } as const;
 
 /** What the versions did to the calls, for a person to read. */
 export function impactText(impact: ImpactDocument, style: Style): string {
-  const { address, id, since, versions, compared, notes } = impact;
+  const { address, id, since, versions, notes } = impact;
+  const compared = comparisonOf(impact);
   const from = since === null ? '' : `, calls since ${since}`;
   const table = (columns: readonly Column[], rows: readonly (readonly string[])[]) =>
     renderTable(columns, rows, style).trimEnd();
@@ -42,8 +43,8 @@ export function impactText(impact: ImpactDocument, style: Style): string {
     style.prose(`${id}${from}`, { lead: `${style.bold(escapeControls(address))}  `, format: style.dim }),
     figures,
     ...shares,
-    compared === null
-      ? style.prose(nothingToCompare(impact))
+    typeof compared === 'string'
+      ? style.prose(compared)
       : `${style.bold(`Version ${compared.from} to version ${compared.to}`)}\n${table(
           [
             { title: 'FIGURE' },

@@ -39,11 +39,18 @@ export interface ComparedRow {
   readonly said: string;
 }
 
-/** Why two versions are not compared. */
-export function nothingToCompare({ since }: Pick<ImpactDocument, 'since'>): string {
-  return since === null
-    ? 'Only one published version: there is nothing to compare.'
-    : `Only one version was in use since ${since}: there is nothing to compare.`;
+/** The comparison, or why there is none to show. */
+export function comparisonOf({ since, versions, compared }: ImpactDocument): Compared | string {
+  const range = since === null ? '' : ` since ${since}`;
+  if (compared === null && since === null) return 'Only one published version: there is nothing to compare.';
+  if (compared === null) return `Only one version was in use${range}: there is nothing to compare.`;
+  const empty = versions.filter(
+    ({ version, calls }) => calls === 0 && (version === compared.from || version === compared.to),
+  );
+  if (empty.length === 0) return compared;
+  const numbers = empty.map(({ version }) => version).join(' and ');
+  const none = empty.length === 1 ? `Version ${numbers} has no calls` : `Versions ${numbers} have no calls`;
+  return `${none}${range}: there is nothing to compare.`;
 }
 
 const TOO_FEW = 'too few calls to tell';

@@ -69,6 +69,17 @@ describe('voxform impact', () => {
     ).toBe(0);
   });
 
+  it('says which version has no calls in the range', async () => {
+    await using workspace = await twoVersions();
+    const late = ['impact', 'Agent/day', '--since', '2026-01-12', '--compare', '1..2'];
+    const reason = 'Version 1 has no calls since 2026-01-12: there is nothing to compare.';
+    const text = await workspace.run(...late, '--fail-if', 'session_outcome=resolved>+90%');
+    expect(text.stdout).toContain(reason);
+    expect(text.stdout).not.toContain('too few calls');
+    expect(text.stderr.replace(/\s+/g, ' ')).toContain(`--fail-if is not checked. ${reason}`);
+    expect((await workspace.run(...late, '--output', 'html')).stdout).toContain(reason);
+  });
+
   it('says what is wrong', async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     await workspace.run('apply', '--auto-approve');

@@ -2,20 +2,20 @@ import { compareVersions } from '../../src/runs/impact/compare-versions.ts';
 import { type Impact, versionFigures } from '../../src/runs/impact/measure-impact.ts';
 import { CountedValues, SharesOverTime, VersionTally } from '../../src/runs/impact/tally.ts';
 
-/** Two versions, the second one without calls. @param text stands wherever the platform could have put it. */
+/** Two versions. @param text stands wherever the platform could have put it. */
 export function sampleImpact(text = 'escalated'): Impact {
   const values = new CountedValues();
-  const tally = new VersionTally(values);
+  const [before, after] = [new VersionTally(values), new VersionTally(values)];
   const overTime = new SharesOverTime(values);
   for (let hour = 0; hour < 400; hour++) {
     const outcomes = [text, '__proto__', 'constructor', `${'long_'.repeat(40)}${hour % 3}`];
     const call = { session_outcome: outcomes[hour % 4], end_reason: null, duration: '99:99:99', cost: -1 };
-    tally.add(call);
+    (hour < 300 ? before : after).add(call);
     overTime.add(hour * 3_600_000, call);
   }
   const sides = [
-    { version: 1, tally },
-    { version: 2, tally: new VersionTally(values) },
+    { version: 1, tally: before },
+    { version: 2, tally: after },
   ] as const;
   const published_at = new Date(0).toISOString();
   return {

@@ -1,6 +1,6 @@
 import { impactHtml } from '../../output/html/impact-html.ts';
 import { impactText } from '../../output/impact-text.ts';
-import { nothingToCompare } from '../../output/impact-words.ts';
+import { comparisonOf } from '../../output/impact-words.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';
@@ -63,10 +63,11 @@ function rendered(measured: Impact, output: ImpactFlags['output'], { terminal, n
 }
 
 function codeFor({ log }: Context, document: ImpactDocument, conditions: readonly FailCondition[]): number {
-  const { compared } = document;
-  if (conditions.length > 0 && compared === null)
-    log.warn(`--fail-if is not checked. ${nothingToCompare(document)}`);
-  if (compared === null) return ExitCode.ok;
+  const compared = comparisonOf(document);
+  if (typeof compared === 'string') {
+    if (conditions.length > 0) log.warn(`--fail-if is not checked. ${compared}`);
+    return ExitCode.ok;
+  }
   for (const condition of conditions) warnOfUnknown(condition, compared, log);
   const met = conditions.filter((condition) => isMet(condition, compared));
   for (const { text } of met) log.warn(`--fail-if ${text} is met`);

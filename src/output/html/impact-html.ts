@@ -1,7 +1,7 @@
 import type { ImpactDocument } from '../../runs/impact/impact-document.ts';
 import type { Impact } from '../../runs/impact/measure-impact.ts';
 import { measures, shareFields } from '../../runs/impact/tally.ts';
-import { comparedRows, nothingToCompare, quantilesText, shareText, valuesOf } from '../impact-words.ts';
+import { comparedRows, comparisonOf, quantilesText, shareText, valuesOf } from '../impact-words.ts';
 import { escapeMarkup } from '../markup.ts';
 import { htmlPage, recordsHtml, timeHtml } from './page.ts';
 import { sharePlot } from './share-plot.ts';
@@ -52,9 +52,9 @@ export function impactSections({ document, overTime }: Impact): string {
 }
 
 function comparedHtml(impact: ImpactDocument): string {
-  const { compared, versions } = impact;
-  if (compared === null) return `<p class="summary">${escapeMarkup(nothingToCompare(impact))}</p>`;
-  const rows = comparedRows(compared, versions).map(({ title, before, after, said, difference }) => ({
+  const compared = comparisonOf(impact);
+  if (typeof compared === 'string') return `<p class="summary">${escapeMarkup(compared)}</p>`;
+  const rows = comparedRows(compared, impact.versions).map(({ title, before, after, said, difference }) => ({
     cells: [
       `<span class="mono">${escapeMarkup(title)}</span>`,
       escapeMarkup(before),
