@@ -32,7 +32,7 @@ export function fleetStatusText(status: FleetOverview, style: Style, { address }
   const { oldestCheckAge, neverChecked, orphans } = status;
   const now = Date.parse(status.at);
   const [only] = workspaces;
-  if (address !== undefined && only !== undefined) return workspaceText(only, now);
+  if (address !== undefined) return only === undefined ? 'No workspace matches.\n' : workspaceText(only, now);
   const total = Object.values(standing).reduce((sum, count) => sum + count, 0);
   const named = shownStatuses.filter((name) => standing[name] > 0).map((name) => `${standing[name]} ${name}`);
   const open = workspaces

@@ -184,6 +184,10 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     expect((await fleet('status', acme)).stdout).toContain('1 resource with a step for a person');
     expect(first.world.agents.size).toBe(1);
     expect((await fleet('status', '--detailed-exitcode')).code).toBe(2);
+    const codeOf = async (...args: string[]) => (await fleet('status', ...args, '--detailed-exitcode')).code;
+    expect([await codeOf(acme), await codeOf('--only', 'in-sync')]).toEqual([0, 0]);
+    expect([await codeOf('voices/clients/beta:test'), await codeOf('--only', 'failed')]).toEqual([2, 2]);
+    expect((await fleet('status', acme, '--only', 'failed')).stdout).toBe('No workspace matches.\n');
   });
 
   await step('and goes on where it ended, with the same records', async () => {

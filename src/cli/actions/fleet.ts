@@ -62,9 +62,12 @@ export async function fleetStatus(context: Context, flags: StatusFlags): Promise
   terminal.out(
     output === 'json' ? jsonText(status) : fleetStatusText(status, terminal.tableStyle, { address }),
   );
-  const isRight = ({ counts, sources }: FleetStatus): boolean =>
-    sources.every(({ problem, broken }) => problem === null && broken.length === 0) &&
-    Object.entries(counts).every(([name, count]) => name === 'in-sync' || count === 0);
+  const isNarrowed = address !== undefined || statuses !== undefined;
+  const isRight = ({ counts, sources, workspaces }: FleetStatus): boolean =>
+    isNarrowed
+      ? workspaces.every((each) => each.status === 'in-sync')
+      : sources.every(({ problem, broken }) => problem === null && broken.length === 0) &&
+        Object.entries(counts).every(([name, count]) => name === 'in-sync' || count === 0);
   return detailedExitcode && !isRight(status) ? ExitCode.changes : ExitCode.ok;
 }
 

@@ -44,7 +44,10 @@ export const fleetCommands = {
         .addOption(
           new Option('--only <statuses...>', 'Only workspaces with this status').choices(shownStatuses),
         )
-        .option('--detailed-exitcode', 'Exit with 2 when a workspace is not in sync')
+        .option(
+          '--detailed-exitcode',
+          'Exit with 2 when a workspace is not in sync, of those that an address or --only names',
+        )
         .action(perform(async () => (await actions()).fleetStatus, withoutProject));
       fleet
         .command('run')
