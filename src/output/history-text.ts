@@ -33,7 +33,7 @@ export function runText(run: PastRun, style: Style): string {
     ['Command', run.command],
     ['Result', error === undefined ? run.result : `${run.result}: ${error}`],
     ['Began', run.began],
-    ['Ended', ended && `${ended}, after ${seconds} s`],
+    [run.result === 'died' ? 'Last write' : 'Ended', ended && `${ended}, after ${seconds} s`],
     ['Who', run.who],
     ['Asked by', run.asked_by],
     ['Unlocked by', run.unlocked_by],

@@ -79,6 +79,7 @@ export function detailOfReport(report: RunReport, redact: (text: string) => stri
 export function detailOfPastRun(run: PastRun): RunDetail {
   const { resources = [], more = 0, error, ended, job, plan, lifted = [], waived = [] } = run;
   const known: readonly (readonly [string, string | undefined])[] = [
+    ['Last write', run.result === 'died' ? ended : undefined],
     ['Job', job && `${job.name} ${job.url}`],
     ['Commit', run.commit],
     ['voxform', run.voxform_version],
@@ -93,7 +94,10 @@ export function detailOfPastRun(run: PastRun): RunDetail {
   return {
     id: run.run,
     began: new Date(run.began),
-    seconds: ended === undefined ? undefined : (Date.parse(ended) - Date.parse(run.began)) / 1000,
+    seconds:
+      ended === undefined || run.result === 'died'
+        ? undefined
+        : (Date.parse(ended) - Date.parse(run.began)) / 1000,
     result: run.result,
     command: run.command,
     who: run.who,

@@ -43,7 +43,9 @@ const outcome = lazyObject(() => ({
         from: z.string().optional().describe('The earlier address, of a rename.'),
         id: z.string().nullable(),
         paths: z.array(z.string()).describe('Changed fields.'),
-        result: z.enum(['done', 'failed', 'skipped']),
+        result: z
+          .enum(['done', 'failed', 'skipped', 'unknown'])
+          .describe('unknown: the run died before it had the answer.'),
         error: z.string().optional(),
       }),
     )
@@ -79,7 +81,7 @@ export const runRecord = lazily(() =>
   beginning().extend({
     ...outcome().partial().shape,
     unlocked_by: unlocking().shape.unlocked_by.optional(),
-    ended: z.string().optional().describe('ISO 8601.'),
+    ended: z.string().optional().describe('ISO 8601; of a run that died, its last write.'),
   }),
 );
 
@@ -148,9 +150,9 @@ const MOST_ERROR = 2_000;
 /** Characters, so that a run with many resources leaves the lines of others. */
 const MOST_RESOURCES = 100_000;
 
-/** Those that failed first. */
+/** Those whose outcome is unknown first, then those that failed. */
 function withinBound(resources: RunResources): RunResources {
-  const order = { failed: 0, skipped: 1, done: 2 } as const;
+  const order = { unknown: 0, failed: 1, skipped: 2, done: 3 } as const;
   let left = MOST_RESOURCES;
   const isWithin = (each: RunResources[number]): boolean => {
     left -= JSON.stringify(each).length;

@@ -71,14 +71,14 @@ function resourcesIn(document: StateDocument, journal: StoredState['journal']): 
         action: isCreate ? 'create' : 'update',
         id: isCreate ? null : (state.resources.get(event.address)?.id ?? null),
         paths: isCreate ? [] : event.paths,
-        result: 'failed',
-        error: 'the outcome is unknown',
+        result: 'unknown',
       });
     } else {
       const address = 'address' in event ? event.address : undefined;
       const intent = address === undefined ? undefined : open.get(address);
       if (address !== undefined) open.delete(address);
-      if (event.type === 'not-done' && intent !== undefined) told.push({ ...intent, error: 'not done' });
+      if (event.type === 'not-done' && intent !== undefined)
+        told.push({ ...intent, result: 'failed', error: 'not done' });
       for (const change of changeOf(event, state)) {
         const { action, paths } = (event.type === 'saved' && intent) || change;
         told.push({ ...change, action, paths });

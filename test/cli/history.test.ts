@@ -210,9 +210,13 @@ it('tells of a killed run what its journal has, once the next run found it', asy
   expect(told).toEqual([
     ['create', 'Agent/new', 'id-new', 'done', undefined],
     ['create', 'Agent/refused', null, 'failed', 'not done'],
-    ['create', 'Agent/lost', null, 'failed', 'the outcome is unknown'],
-    ['update', 'Agent/day', day, 'failed', 'the outcome is unknown'],
+    ['create', 'Agent/lost', null, 'unknown', undefined],
+    ['update', 'Agent/day', day, 'unknown', undefined],
   ]);
+  const { stdout } = await w.run('history', 'show', lease.info.id);
+  expect(stdout).toMatch(/^Last write +\d/m);
+  expect(stdout).not.toContain('Ended');
+  expect(stdout).toMatch(/^Agent\/lost +create +unknown/m);
   expect((await runsIn(w, 'Agent/new')).map(({ run }) => run)).toEqual([lease.info.id]);
 });
 

@@ -111,7 +111,7 @@ describe('a remote store', () => {
     expect((await store().holder())?.who).toBe('ann@here');
     await second.close();
     const [died, done] = await store().history();
-    const left = [{ address: 'Agent/a', action: 'create', error: 'the outcome is unknown' }];
+    const left = [{ address: 'Agent/a', action: 'create', result: 'unknown' }];
     expect(died).toMatchObject({ who: 'bob@here', result: 'died', resources: left });
     expect(done?.result).toBe('done');
   });
