@@ -7,6 +7,7 @@ import { guardText, helpText, type WorkspaceFlag, withSteps } from '../output/ne
 import { plural } from '../output/plural.ts';
 import { routeRemarks } from '../output/route-words.ts';
 import { PlatformError } from '../platform/platform-error.ts';
+import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
 import { commandFor } from '../problems/workspace-command.ts';
 import { denialWords } from '../runs/judged-plan.ts';
@@ -128,7 +129,7 @@ export function holdMessage(hold: Hold, words: string, flag: WorkspaceFlag): str
     case 'policy':
       return `nothing is applied: ${denialWords(hold.violations)}`;
     case 'approval':
-      return `changes wait for approval: ${words}; to apply them: voxform fleet approve ${hold.address} ${hold.digest.slice(0, 12)}`;
+      return `changes wait for approval: ${words}; to apply them: voxform fleet approve ${shellWord(hold.address)} ${hold.digest.slice(0, 12)}`;
     case 'leaving':
       return `${hold.addresses.join(', ')} left the manifests; waiting in case a file is still being written`;
     case 'changing':

@@ -1,6 +1,7 @@
 import { resendMessage } from '../engine/decide/resend-message.ts';
 import type { PlanWarning, Remark } from '../engine/plan/plan-document.ts';
 import type { Guard, NextStep } from '../problems/next-step.ts';
+import { shellWord } from '../problems/shell-word.ts';
 import { commandFor, commandsIn } from '../problems/workspace-command.ts';
 import { listed } from './address-list.ts';
 
@@ -86,12 +87,12 @@ const words = {
   }),
   push_newer: ({ file }) => ({
     said: 'Push the newer one',
-    command: `voxform state push ${file}`,
+    command: `voxform state push ${shellWord(file)}`,
   }),
   allow_older_state: () => ({ said: 'To use this one: --allow-older-state' }),
   move_state: ({ from }) => ({
     said: 'Or move it back',
-    command: `voxform state move --from ${from}`,
+    command: `voxform state move --from ${shellWord(from)}`,
   }),
   list_addresses: () => ({ said: 'Addresses have the form Kind/name; `voxform state list` shows them.' }),
 } satisfies { readonly [A in StepAction]: (step: StepOf<A>) => Worded };

@@ -4,7 +4,9 @@
  * @param flag such as ` -w staging`, or words that stand before the command, such as `fleet exec ADDRESS --`.
  */
 export function commandFor(command: string, flag: string): string {
-  return flag === '' || flag.startsWith(' ') ? command + flag : command.replace('voxform', `voxform ${flag}`);
+  return flag === '' || flag.startsWith(' ')
+    ? command + flag
+    : command.replace('voxform', () => `voxform ${flag}`);
 }
 
 /** They mean one workspace, and write to no manifest. */
@@ -27,5 +29,5 @@ const COMMANDS = new RegExp(`\\bvoxform (?=(?:${workspaceCommands.join('|')})\\b
 
 /** A text whose commands have the words before them that they need; a flag is left out. */
 export function commandsIn(text: string, flag: string): string {
-  return flag === '' || flag.startsWith(' ') ? text : text.replaceAll(COMMANDS, `voxform ${flag} `);
+  return flag === '' || flag.startsWith(' ') ? text : text.replaceAll(COMMANDS, () => `voxform ${flag} `);
 }

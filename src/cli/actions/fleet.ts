@@ -108,7 +108,10 @@ export async function fleetApprove(
   const { address, plan, reject, because } = flags;
   const { terminal } = context;
   if (plan === undefined && reject) {
-    throw misuse('--reject needs a plan', `See the one that waits: voxform fleet approve ${address}`);
+    throw misuse(
+      '--reject needs a plan',
+      `See the one that waits: voxform fleet approve ${shellWord(address)}`,
+    );
   }
   if (because !== undefined && !reject) throw misuse('--because needs --reject');
   if (plan === undefined) return showPlan(context, flags);
@@ -133,7 +136,7 @@ async function showPlan(context: Context, flags: FleetFlags & { readonly address
   const { terminal } = context;
   terminal.out(reportText(planReport(plan), terminal.style));
   const id = approvalDigest(plan).slice(0, 12);
-  terminal.out(`\nTo approve it: voxform fleet approve ${flags.address} ${id}\n`);
+  terminal.out(`\nTo approve it: voxform fleet approve ${shellWord(flags.address)} ${id}\n`);
 }
 
 /** Makes the tables, or prints what somebody with more rights runs. */

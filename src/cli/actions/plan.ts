@@ -6,6 +6,7 @@ import { replaceFile } from '../../files/replace-file.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { denials } from '../../policies/waivers.ts';
+import { shellWord } from '../../problems/shell-word.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { commandsIn } from '../../problems/workspace-command.ts';
 import { judged } from '../../runs/judged-plan.ts';
@@ -46,8 +47,8 @@ export async function plan(given: Context, flags: PlanCommandFlags): Promise<num
   });
   if (out !== undefined) {
     const next = isDenied
-      ? `apply refuses it. To show it: voxform show ${out}`
-      : `To apply it: voxform apply ${out}`;
+      ? `apply refuses it. To show it: voxform show ${shellWord(out)}`
+      : `To apply it: voxform apply ${shellWord(out)}`;
     const said = `Plan saved${isDenied ? ', but' : '.'} ${next}`;
     context.log.info(commandsIn(said, context.reachedBy ?? ''));
   }
