@@ -1,6 +1,8 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import { notFound } from '../operator/health/listener.ts';
+import { messageOf } from '../operator/messages.ts';
+import type { UserError } from '../problems/user-error.ts';
 import type { AccessOptions, Visitor } from './access/access.ts';
 import type { LiveUpdates } from './live.ts';
 import type { ActionName, PageSource } from './page-data.ts';
@@ -40,7 +42,7 @@ interface Shown {
   readonly section?: 'overview' | 'workspaces';
   /** What it follows changes of; of nothing where absent. */
   readonly follows?: Follows;
-  readonly status?: undefined | 200 | 400 | 401 | 403 | 404 | 409 | 429 | 500;
+  readonly status?: undefined | 200 | 400 | 401 | 403 | 404 | 409 | 429 | 500 | 503;
 }
 
 /** The answers that all routes give: a view in the layout of the site, and why there is none. */
@@ -80,6 +82,11 @@ export class PageAnswers {
 
   note(c: PageContext, status: Shown['status'], { heading, text, back = '/' }: Note): Promise<Response> {
     return this.show(c, noteView(heading, text, back), { title: heading, status });
+  }
+
+  failed(c: PageContext, status: 409 | 503, error: UserError, back?: string): Promise<Response> {
+    const heading = status === 409 ? 'Not done' : 'Not available';
+    return this.note(c, status, { heading, text: messageOf(error), ...(back !== undefined && { back }) });
   }
 
   gone(c: PageContext, text: string, back = '/workspaces'): Promise<Response> {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { networkOf } from '../operator/health/guesses.ts';
+import { UserError } from '../problems/user-error.ts';
 import { Access } from './access/access.ts';
 import { SESSION_MILLISECONDS } from './access/sessions.ts';
 import { listQuery, unknownIn } from './list-query.ts';
@@ -124,6 +125,7 @@ export function createPage(options: SiteOptions): Page {
   app.onError((error, c) => {
     // A form that its sender broke off is no mistake of ours.
     if (!c.env.incoming.readableAborted) options.onError(error);
+    if (error instanceof UserError && c.var.visitor?.mayRead) return answers.failed(c, 503, error);
     return c.text('internal error; see the log\n', 500);
   });
 

@@ -1,5 +1,4 @@
 import type { Hono } from 'hono';
-import { helpText } from '../output/next-steps.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Access } from './access/access.ts';
 import { may } from './access/person.ts';
@@ -44,9 +43,7 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
       return c.redirect(back, 303);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      const help = helpText(error, '');
-      const said = help === undefined ? error.message : `${error.message} (${help})`;
-      return answers.note(c, 409, { heading: 'Not done', text: said, back });
+      return answers.failed(c, 409, error, back);
     }
   });
 

@@ -137,6 +137,22 @@ it('shows what is wrong while nobody knows which workspace it is', async () => {
   expect(await watch.running.ended).toMatchObject({ code: 0 });
 });
 
+it('says why a run cannot be shown while the state cannot be read', async () => {
+  await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('answering') });
+  await workspace.run('apply', '--auto-approve');
+  const watch = new WatchProcess(['--listen', '127.0.0.1:0', '--interval', '1h'], {
+    cwd: workspace.folder.root,
+    env: { VOXFORM_API_KEY: API_KEY },
+  });
+  const ask = asking(await watch.url());
+  await watch.until('run');
+  await workspace.folder.write('.voxform/test.state.json', 'nonsense');
+  const { status, text } = await ask('/workspaces/test/runs/none');
+  expect([status, text]).toEqual([503, expect.stringContaining('test.state.json')]);
+  watch.signal('SIGTERM');
+  expect(await watch.running.ended).toMatchObject({ code: 0 });
+});
+
 it('pauses and resumes a watch, and tells who did', async () => {
   await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('answering') });
   const watch = new WatchProcess(['--listen', '127.0.0.1:0', '--interval', '1s'], {
