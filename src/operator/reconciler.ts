@@ -3,7 +3,6 @@ import type { PlanResult } from '../engine/engine.ts';
 import { approvalDigest } from '../engine/plan/approval-digest.ts';
 import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
-import type { Resource } from '../manifests/resource.ts';
 import { denials } from '../policies/waivers.ts';
 import type { DriftFacts } from '../runs/accept.ts';
 import { applyPlan, trippedIn } from '../runs/apply-plan.ts';
@@ -22,13 +21,14 @@ import { MissingSince, missingIn } from './missing-since.ts';
 import { receiversOf } from './notifications/receiver.ts';
 import { driftIn, type PlannedRun, planRun } from './plan-run.ts';
 import { RemovalDebounce } from './removal-debounce.ts';
-import type {
-  AppliedChange,
-  Hold,
-  MissingResource,
-  RequestMemory,
-  RunReport,
-  WatchMode,
+import {
+  type AppliedChange,
+  type Hold,
+  labelsOf,
+  type MissingResource,
+  type RequestMemory,
+  type RunReport,
+  type WatchMode,
 } from './run-report.ts';
 import { StateLocked } from './state-locked.ts';
 import { windowState } from './windows.ts';
@@ -70,11 +70,7 @@ interface ReconcilerOptions {
 }
 
 type RunRequest = Pick<RunReport, 'number' | 'triggers' | 'askedBy'>;
-type RunOutcome = Omit<RunReport, keyof RunRequest | 'mode' | 'startedAt' | 'seconds' | 'busy'>;
-
-const MOST_LABELS = 500;
-/** Longer ones are left out, and those that no database takes. */
-const LABEL = /^[^\0\p{Cs}]{1,255}$/u;
+type RunOutcome = Omit<RunReport, keyof RunRequest | 'id' | 'mode' | 'startedAt' | 'seconds' | 'busy'>;
 
 export const NOTHING: RunOutcome = {
   result: 'failed',
@@ -99,6 +95,8 @@ export class Reconciler {
   readonly #removals: RemovalDebounce;
   readonly #missing: MissingSince;
   #busySince: number | undefined;
+  /** Of the run under way, once it has the lock. */
+  #id: string | undefined;
   /** The same in all runs until there is a state: what is equal has equal fingerprints. */
   #fresh: FreshState | undefined;
   #request: RequestMemory;
@@ -118,6 +116,7 @@ export class Reconciler {
     const startedAt = context.now();
     const began = clock.now();
     let outcome = NOTHING;
+    this.#id = undefined;
     try {
       for await (const step of this.#steps(request)) outcome = { ...outcome, ...step };
     } catch (error) {
@@ -126,7 +125,8 @@ export class Reconciler {
       outcome = { ...outcome, result, error };
     }
     const seconds = (clock.now() - began) / 1000;
-    return { ...request, mode: policy.mode, startedAt, seconds, busy: this.#busy(), ...outcome };
+    const [id, busy] = [this.#id, this.#busy()];
+    return { ...request, id, mode: policy.mode, startedAt, seconds, busy, ...outcome };
   }
 
   #busy(): RunReport['busy'] {
@@ -215,6 +215,7 @@ export class Reconciler {
     await opened.commit(loaded.version.commit);
     const { client } = planned.observing;
     return withSession(opened, { operation, options: policy, fresh, client }, async ({ session }) => {
+      this.#id = session.id;
       if (askedBy.length > 0) session.note({ asked_by: askedBy.join(', ') });
       const isSame = session.state.lineage === state.lineage && session.state.serial === state.serial;
       const current = isSame ? planned : await plan(session.state);
@@ -291,10 +292,4 @@ function hasNotes({ plan }: PlanResult, state: State): boolean {
     const { previous_address: before } = resource;
     return before !== undefined && (state.resources.has(before) || state.pending.has(before));
   });
-}
-
-function labelsOf(resources: readonly Pick<Resource, 'labels'>[]): readonly string[] {
-  const all = resources.flatMap(({ labels }) => Object.entries(labels));
-  const named = new Set(all.map(([key, value]) => `${key}=${value}`).filter((each) => LABEL.test(each)));
-  return [...named].sort().slice(0, MOST_LABELS);
 }

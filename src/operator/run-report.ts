@@ -1,6 +1,7 @@
 import type { ResourceResult } from '../engine/apply/apply-report.ts';
 import type { Action } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument, Violation } from '../engine/plan/plan-document.ts';
+import type { Resource } from '../manifests/resource.ts';
 import type { WorkspaceFlag } from '../output/next-steps.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { KeptRequest } from '../runs/drift-request/keep-request.ts';
@@ -75,6 +76,8 @@ export interface RequestMemory {
 export interface RunReport {
   /** From 1. */
   readonly number: number;
+  /** In the history; undefined where it took no lock. */
+  readonly id?: string | undefined;
   readonly triggers: readonly Trigger[];
   /** People who asked for it. */
   readonly askedBy: readonly string[];
@@ -129,4 +132,15 @@ export function doneAddresses({ applied }: Pick<RunReport, 'applied'>): Readonly
 
 export function doneIn({ applied }: Pick<RunReport, 'applied'>): number {
   return applied.filter(({ result }) => result.status === 'done').length;
+}
+
+const MOST_LABELS = 500;
+/** Longer ones are left out, and those that no database takes. */
+const LABEL = /^[^\0\p{Cs}]{1,255}$/u;
+
+/** As a report has them. */
+export function labelsOf(resources: readonly Pick<Resource, 'labels'>[]): readonly string[] {
+  const all = resources.flatMap(({ labels }) => Object.entries(labels));
+  const named = new Set(all.map(([key, value]) => `${key}=${value}`).filter((each) => LABEL.test(each)));
+  return [...named].sort().slice(0, MOST_LABELS);
 }

@@ -104,6 +104,11 @@ export class StateSession {
     this.#options = options;
   }
 
+  /** Of the run, in the history. */
+  get id(): string {
+    return this.#lease.info.id;
+  }
+
   /** Always the current state: what has been recorded shows in it at once. */
   get state(): State {
     return this.#state;

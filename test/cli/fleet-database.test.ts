@@ -61,8 +61,13 @@ it('is set up by an administrator, and served with rights on its two schemas alo
       })
       .toBe(1);
     interrupts.raise('SIGTERM');
-    expect((await serving).code).toBe(0);
+    const { code, stderr } = await serving;
+    expect(code).toBe(0);
     expect(emulator.world.agents.size).toBe(1);
+    const { stdout } = await fleet('exec', 'voices/acme:test', '--', 'history', '--output', 'json');
+    const known = (JSON.parse(stdout) as { runs: { run: string }[] }).runs.map(({ run }) => run);
+    const named = stderr.split('\n').flatMap((line) => /"run":("[^"]*"|\d+)/.exec(line)?.[1] ?? []);
+    expect([...new Set(named)]).toEqual(known.map((run) => JSON.stringify(run)));
     expect((await fleet('init')).code).toBe(0);
   });
   await step('and runs other commands over its states, for a project of another name too', async () => {

@@ -82,7 +82,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
     grace,
     onRun({ address: workspace }, { report, error, lateness, redact }) {
       metrics.run(report, lateness);
-      const own = logOf(log, workspace, redact);
+      const own = logOf(log, { workspace, redact, id: report?.id });
       if (report === undefined) return own.entry('error', messageOf(error), { event: 'failed' });
       const logger = loggers.get(workspace) ?? new RunLogger();
       loggers.set(workspace, logger);
@@ -147,9 +147,18 @@ function quiet(log: Context['log']): RunContext['log'] {
   return { warn: debug, info: debug, debug };
 }
 
-function logOf(log: WatchLog, workspace: string, redact: (text: string) => string): WatchLog {
+interface LoggedRun {
+  readonly workspace: string;
+  /** In the history. */
+  readonly id: string | undefined;
+  redact(text: string): string;
+}
+
+function logOf(log: WatchLog, { workspace, id, redact }: LoggedRun): WatchLog {
   return {
-    entry: (level, message, fields = {}) =>
-      log.entry(level, `${workspace}: ${redact(message)}`, { ...fields, workspace }),
+    entry(level, message, { run: _, ...fields } = {}) {
+      const run = id === undefined ? {} : { run: id };
+      log.entry(level, `${workspace}: ${redact(message)}`, { ...fields, ...run, workspace });
+    },
   };
 }
