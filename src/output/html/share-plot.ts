@@ -17,7 +17,7 @@ const size = { width: 320, height: 150, left: 42, right: 8, top: 16, bottom: 22 
 const plot = { width: size.width - size.left - size.right, height: size.height - size.top - size.bottom };
 /** Points of a line: more would be a band of noise. */
 const MOST_POINTS = 40;
-const SCALES = [0.05, 0.1, 0.2, 0.25, 0.5, 1] as const;
+const SCALES = [0.05, 0.1, 0.2, 0.25, 0.4, 0.5, 0.6, 0.8, 1] as const;
 
 /** The share of a value over time, with its interval as a band and the publications as dashed lines. */
 export function sharePlot({ field, value, periods, width, versions }: SharePlot): string {
@@ -26,9 +26,9 @@ export function sharePlot({ field, value, periods, width, versions }: SharePlot)
     ...wilson(count(field, value), calls),
   }));
   const [first, last] = [periods[0]?.start ?? 0, (periods.at(-1)?.start ?? 0) + width];
-  const most = SCALES.find((scale) => points.every((point) => point.value <= scale)) ?? 1;
+  const most = SCALES.find((scale) => points.every(({ high }) => high <= scale)) ?? 1;
   const x = (at: number): number => size.left + ((at - first) / Math.max(1, last - first)) * plot.width;
-  const y = (share: number): number => size.top + (1 - Math.min(1, share / most)) * plot.height;
+  const y = (share: number): number => size.top + (1 - share / most) * plot.height;
   const place = (at: number, share: number): string => `${x(at).toFixed(1)},${y(share).toFixed(1)}`;
   const band = [
     ...points.map(({ at, high }) => place(at, high)),
