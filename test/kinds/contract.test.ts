@@ -150,7 +150,8 @@ describe.each([...kinds.values()])('the kind $name', (kind) => {
     if (sample.edited === undefined) return;
     const desired = await load(kind.name, sample.edited);
     expect(actionsIn(await w.plan(desired))).toEqual([`update ${kind.name}/x`]);
-    await w.apply(desired);
+    const report = await w.apply(desired);
+    expect([...report.results.values()]).toEqual([{ status: 'done', id: expect.any(String) }]);
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 

@@ -20,7 +20,7 @@ const members = [
     file: 'kinds/voice.ts',
     from: 'new-members/voice.ts',
     line: "import { voice } from './voice.ts';",
-    entry: ['phoneNumber, webhook', 'phoneNumber, voice, webhook'],
+    entry: ['byName([agent, ', 'byName([agent, voice, '],
   },
   {
     file: 'output/formats/titles.ts',
