@@ -120,6 +120,8 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
   await step('and pauses, resumes and runs workspaces', async () => {
     expect((await fleet('pause', acme, '--because', 'later')).stdout).toBe('Paused 1 workspace.\n');
     expect((await fleet('pause', acme)).stdout).toBe('Paused 0 workspaces. 1 already was.\n');
+    const again = await fleet('pause', acme, '--because', 'a visit');
+    expect(again.stdout).toBe('Paused 0 workspaces. 1 already was and keeps its reason.\n');
     expect((await fleet('status', acme)).stdout).toMatch(/Paused +by .*: later/);
     expect((await fleet('run', acme)).code).toBe(1);
     expect((await fleet('resume', acme)).stdout).toBe('Resumed 1 workspace.\n');
@@ -155,7 +157,11 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
 
   await step('and applies what was approved, whose answer is lost', async () => {
     first.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });
-    expect((await fleet('approve', acme, plan)).stdout).toBe(`Approved plan ${plan} of ${acme}.\n`);
+    await fleet('pause', acme);
+    expect((await fleet('approve', acme, plan)).stdout).toBe(
+      `Approved plan ${plan} of ${acme}. Paused, so it applies after: voxform fleet resume ${acme}\n`,
+    );
+    await fleet('resume', acme);
     const unknown = new RegExp(`${acme} +pending .* 1 unknown$`, 'm');
     await until(async () => unknown.test((await fleet('status')).stdout));
     expect((await fleet('status', acme)).stdout).toMatch(

@@ -87,13 +87,13 @@ export async function fleetPause(
   const paused = await asked(context, flags, (control) =>
     control.pause(addresses, { by: userName(context.env), because }),
   );
-  tell(context, 'Paused', paused, addresses);
+  tell(context, 'Paused', { changed: paused, addresses, keepsReason: because !== undefined });
 }
 
 export async function fleetResume(context: Context, flags: AddressesFlags): Promise<void> {
   const { addresses } = flags;
   const resumed = await asked(context, flags, (control) => control.resume(addresses, userName(context.env)));
-  tell(context, 'Resumed', resumed, addresses);
+  tell(context, 'Resumed', { changed: resumed, addresses });
 }
 
 export async function fleetApprove(
@@ -116,12 +116,17 @@ export async function fleetApprove(
   if (because !== undefined && !reject) throw misuse('--because needs --reject');
   if (plan === undefined) return showPlan(context, flags);
   const by = userName(context.env);
-  await asked(context, flags, (control) =>
-    reject ? control.reject(address, plan, { by, because }) : control.approve(address, plan, by),
-  );
-  const after = `To approve it after all: voxform fleet approve ${shellWord(address)} ${plan}`;
+  const after = await asked(context, flags, async (control) => {
+    if (reject) {
+      await control.reject(address, plan, { by, because });
+      return `To approve it after all: voxform fleet approve ${shellWord(address)} ${plan}`;
+    }
+    await control.approve(address, plan, by);
+    const [approved] = (await control.status({ address })).workspaces;
+    return approved?.paused ? `Paused, so it applies after: voxform fleet resume ${shellWord(address)}` : '';
+  });
   terminal.out(
-    reject ? `Rejected plan ${plan} of ${address}. ${after}\n` : `Approved plan ${plan} of ${address}.\n`,
+    `${reject ? 'Rejected' : 'Approved'} plan ${plan} of ${address}. ${after}`.trimEnd().concat('\n'),
   );
 }
 
@@ -195,13 +200,17 @@ function asked<T>(
   return withControl(fleetFileOf(context, flags), context.cwd, work);
 }
 
-function tell(
-  { terminal }: Context,
-  done: string,
-  changed: readonly string[],
-  addresses: readonly string[],
-): void {
+interface Told {
+  readonly changed: readonly string[];
+  readonly addresses: readonly string[];
+  /** True where a reason was given that those do not get that were so before. */
+  readonly keepsReason?: boolean;
+}
+
+function tell({ terminal }: Context, done: string, { changed, addresses, keepsReason }: Told): void {
   const before = new Set(addresses).size - changed.length;
-  const rest = before === 0 ? '' : ` ${before} already ${before === 1 ? 'was' : 'were'}.`;
+  const isOne = before === 1;
+  const reason = keepsReason ? (isOne ? ' and keeps its reason' : ' and keep their reasons') : '';
+  const rest = before === 0 ? '' : ` ${before} already ${isOne ? 'was' : 'were'}${reason}.`;
   terminal.out(`${done} ${plural(changed.length, 'workspace')}.${rest}\n`);
 }
