@@ -1,5 +1,7 @@
 import { type Db, PgBoss } from 'pg-boss';
+import { UserError } from '../problems/user-error.ts';
 import { isAlready } from '../state/backends/postgres/problems.ts';
+import { isObject } from '../values/json.ts';
 import type { FleetDatabase, FleetStatements } from './database/fleet-database.ts';
 import { QUEUE_SCHEMA } from './database/fleet-tables.ts';
 import { queueVersion } from './database/queue-tables.ts';
@@ -64,7 +66,7 @@ export class Queue {
       maintenanceIntervalSeconds: 600,
       flowIntervalSeconds: 3600,
     });
-    boss.on('error', onError);
+    boss.on('error', (error: unknown) => onError(errorOf(error)));
     await queueVersion(database);
     const queue = new Queue(boss);
     try {
@@ -148,6 +150,13 @@ export class Queue {
   async close(): Promise<void> {
     await this.#boss.stop({ graceful: false, close: false });
   }
+}
+
+/** pg-boss copies the fields of some errors into a plain object. */
+function errorOf(error: unknown): unknown {
+  if (error instanceof Error || !isObject(error)) return error;
+  const hint = error.hint === undefined ? {} : { hint: String(error.hint) };
+  return new UserError(String(error.message), hint);
 }
 
 function attemptOf({ id, retryCount }: ClaimedJob): { readonly id: string; readonly retryCount: number } {

@@ -1,12 +1,14 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { FleetDatabase } from '../../src/fleet/database/fleet-database.ts';
 import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
 import { scheduleDue } from '../../src/fleet/due.ts';
 import { createFleetMetrics } from '../../src/fleet/fleet-metrics.ts';
-import type { Queue } from '../../src/fleet/queue.ts';
+import { Queue } from '../../src/fleet/queue.ts';
 import { enterFinished } from '../../src/fleet/rows/finished-runs.ts';
 import { claimSources, enterContents, enterSources, renewClaims } from '../../src/fleet/rows/member-rows.ts';
 import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
+import { messageOf } from '../../src/operator/messages.ts';
+import { UserError } from '../../src/problems/user-error.ts';
 import { step } from '../step.ts';
 import {
   contentsOf,
@@ -229,4 +231,24 @@ it('lets another process fetch once the one that fetches was silent, and only th
   await renewClaims(database, [second]);
   await pass(1);
   expect(await claim()).toHaveLength(1);
+});
+
+it('tells in words what its look at its own tables runs into', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const database = await newDatabases.PostgreSQL?.();
+  if (database === undefined) throw new Error('no database');
+  await setUpTables(database);
+  let isAway = false;
+  const told: string[] = [];
+  const ask: FleetDatabase['ask'] = (...args) =>
+    isAway ? Promise.reject(new UserError('it is away', { hint: 'Start it.' })) : database.ask(...args);
+  const timing = { heartbeat: 30, monitor: 600, expiry: 700 };
+  const queue = await Queue.open({ ...database, ask }, timing, (error) => told.push(messageOf(error)));
+  onTestFinished(() => queue.close());
+  isAway = true;
+  await vi.advanceTimersByTimeAsync(60_000);
+  await vi.waitFor(() => expect(told).not.toEqual([]));
+  expect([...new Set(told)]).toEqual(['it is away (Start it.)']);
+  isAway = false;
 });
