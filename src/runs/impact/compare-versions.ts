@@ -1,5 +1,5 @@
 import type { Compared, Difference } from './impact-document.ts';
-import { differenceOf, type Estimate, wilson } from './intervals.ts';
+import { differenceOf, type Estimate, rounded, wilson } from './intervals.ts';
 import { measures, type ShareField, type Shares, shareFields, type VersionTally } from './tally.ts';
 
 interface ComparedSide {
@@ -54,10 +54,10 @@ function difference(
   [from, to]: readonly (Estimate | undefined)[],
   [before, after]: readonly (number | undefined)[],
 ): Difference {
-  const value = before === undefined || after === undefined ? null : after - before;
+  const value = before === undefined || after === undefined ? null : rounded(after - before);
   if (from === undefined || to === undefined)
     return { difference: value, low: null, high: null, verdict: 'too_few_calls' };
   const { low, high } = differenceOf(from, to);
   const verdict = low > 0 ? 'higher' : high < 0 ? 'lower' : 'too_few_calls';
-  return { difference: value, low, high, verdict };
+  return { difference: value, low: rounded(low), high: rounded(high), verdict };
 }

@@ -8,6 +8,11 @@ export interface Estimate {
   readonly high: number;
 }
 
+/** Without the last digits, where sums of binary fractions are inexact; null where there is none. */
+export function rounded(value: number | undefined): number | null {
+  return value === undefined ? null : Number(value.toPrecision(10));
+}
+
 /** A share with its score interval (Wilson 1927). `total` is at least 1. */
 export function wilson(count: number, total: number): Estimate {
   const value = count / total;

@@ -6,7 +6,7 @@ import { VERSION } from '../../version.ts';
 import { selectedCalls } from '../call-selection.ts';
 import { compareVersions } from './compare-versions.ts';
 import { IMPACT_FORMAT_VERSION, type ImpactDocument, type ImpactVersion } from './impact-document.ts';
-import { wilson } from './intervals.ts';
+import { rounded, wilson } from './intervals.ts';
 import { type PublishedVersion, PublishedVersions } from './published-versions.ts';
 import {
   CountedValues,
@@ -152,7 +152,7 @@ export function versionFigures(
   });
   const quantiles = measures.map((measure) => {
     const counts = tally.measured[measure];
-    return [measure, { median: counts.quantile(0.5) ?? null, p95: counts.quantile(0.95) ?? null }];
+    return [measure, { median: rounded(counts.quantile(0.5)), p95: rounded(counts.quantile(0.95)) }];
   });
   return {
     version,
@@ -173,7 +173,7 @@ interface NoteFacts {
 
 function notesOf({ published, tallies, near, withoutStart }: NoteFacts): string[] {
   const all = [...tallies.values()];
-  const rounded = measures.flatMap((measure) => {
+  const coarse = measures.flatMap((measure) => {
     const digits = all.flatMap(({ measured }) => measured[measure].digits ?? []);
     return digits.length === 0
       ? []
@@ -192,7 +192,7 @@ function notesOf({ published, tallies, near, withoutStart }: NoteFacts): string[
       (field) =>
         `${field} has more than ${MOST_VALUES} values: those that came later are counted together as ${OTHERS}.`,
     ),
-    ...rounded,
+    ...coarse,
     'The units of e2e_latency and of cost are not documented.',
   ];
 }

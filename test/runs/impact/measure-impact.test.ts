@@ -6,7 +6,7 @@ import type { StoredVersion } from '../../../src/emulator/stored-records.ts';
 import { kindNamed } from '../../../src/kinds/index.ts';
 import type { Versions } from '../../../src/kinds/kind.ts';
 import type { ImpactDocument } from '../../../src/runs/impact/impact-document.ts';
-import { wilson } from '../../../src/runs/impact/intervals.ts';
+import { rounded, wilson } from '../../../src/runs/impact/intervals.ts';
 import { type ImpactSelection, measureImpact } from '../../../src/runs/impact/measure-impact.ts';
 import '../../property-seed.ts';
 import { impactSections } from '../../../src/output/html/impact-html.ts';
@@ -137,8 +137,8 @@ describe('the impact of versions', () => {
             }
           }
           const quantiles = (values: readonly number[]) => ({
-            median: naiveQuantile(values, 0.5),
-            p95: naiveQuantile(values, 0.95),
+            median: rounded(naiveQuantile(values, 0.5) ?? undefined),
+            p95: rounded(naiveQuantile(values, 0.95) ?? undefined),
           });
           expect(version?.duration).toEqual(quantiles(seconds));
           expect(version?.e2e_latency).toEqual(quantiles(own.map(({ e2e_latency }) => e2e_latency)));
@@ -183,6 +183,18 @@ describe('the impact of versions', () => {
       resolved: { verdict: 'lower' },
     });
     await expect(made.measure({ compare: [1, 7] })).rejects.toThrow('Agent/a has no published version 7');
+  });
+
+  it('gives figures without the inexact digits of sums', async () => {
+    const ten = (from: number, cost: number) =>
+      spread(from, outcomes(10, 0)).map((each, index) => ({ ...each, cost, e2e_latency: 100 * index }));
+    await using made = await platform({
+      published: [0, 10 * HOUR],
+      calls: [...ten(0, 0.1), ...ten(10, 0.3)],
+    });
+    const { versions, compared } = await made.measure();
+    expect(versions[0]?.e2e_latency).toEqual({ median: 450, p95: 855 });
+    expect(compared?.cost).toEqual({ difference: 0.2, low: 0.2, high: 0.2, verdict: 'higher' });
   });
 
   it('counts calls since a moment, for the versions that were the latest since then', async () => {
