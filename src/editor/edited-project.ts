@@ -10,6 +10,7 @@ import { UserError } from '../problems/user-error.ts';
 import { withEnvFile } from '../project/env-file.ts';
 import { LoadMemory } from '../project/load-memory.ts';
 import { loadProject } from '../project/load-project.ts';
+import { knownNames } from '../runs/names-on-platform.ts';
 import { validateProject } from '../runs/validate-project.ts';
 import type { Redactor } from '../values/redactor.ts';
 import { Secret, specials } from '../values/value.ts';
@@ -24,7 +25,7 @@ export interface EditedProjectOptions {
   /** The workspace asked for. */
   readonly workspace: string | undefined;
   readonly policies: OtherPolicies | undefined;
-  /** Absolute path of the folder where parsed manifests are kept; none are where absent. */
+  /** Absolute path of the folder where parsed manifests and names on the platform are kept; none are where absent. */
   readonly cacheFolder: string | undefined;
   /** Learns every secret that the project reads. */
   readonly redactor: Redactor;
@@ -58,7 +59,7 @@ export class EditedProject {
   load(texts: ReadonlyMap<string, string>, signal: AbortSignal): Promise<ProjectSnapshot> {
     this.#view.setTexts(texts);
     return this.#view.during(async () => {
-      const { folder } = this.#options;
+      const { folder, cacheFolder } = this.#options;
       const env = this.#environment();
       const validated = await this.#validated(env, signal);
       // What is typed is not worth a place on the disk.
@@ -71,7 +72,9 @@ export class EditedProject {
       const good = this.#lastGood.after({ project, workspace, read, desired });
       const textOf = (file: string): string | undefined => this.#textOf(path.resolve(folder, file));
       const checkedWith = (other: ReadonlyMap<string, string>) => this.#checkedWith(other, env);
-      return { folder, ...good, diagnostics, textOf, checkedWith };
+      const namesOnPlatform = (lookup: string): readonly string[] =>
+        good.workspace === undefined ? [] : knownNames({ cacheFolder, workspace: good.workspace, lookup });
+      return { folder, ...good, diagnostics, textOf, namesOnPlatform, checkedWith };
     });
   }
 

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { entriesOf } from '../files/input-files.ts';
+import { lookups } from '../kinds/index.ts';
 import { formsIn } from '../manifests/layers.ts';
 import { isInside } from '../manifests/read-file.ts';
 import { kindOf } from '../manifests/resource.ts';
@@ -28,10 +29,15 @@ export function referableNames(
       .filter(({ address }) => address !== own && !skips(address))
       .map(({ address, source }) => [address, `${source.file}:${source.line}`]),
   );
-  // What no manifest declares, such as a knowledge base, is known where another manifest refers to it.
+  // What no manifest declares is known where another manifest refers to it, or a run has listed it.
   for (const address of usedNames(snapshot).get('$ref') ?? []) {
-    if (!names.has(address) && !snapshot.declarations.some((each) => each.kind.name === kindOf(address)))
-      names.set(address, 'used in this project');
+    if (lookups.has(kindOf(address))) names.set(address, 'used in this project');
+  }
+  for (const lookup of lookups.keys()) {
+    for (const name of snapshot.namesOnPlatform(lookup)) {
+      const address = `${lookup}/${name}`;
+      if (!names.has(address)) names.set(address, 'on the platform');
+    }
   }
   return [...names]
     .filter(([address]) => kind === undefined || kindOf(address) === kind)

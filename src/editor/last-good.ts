@@ -13,7 +13,7 @@ interface Loaded {
   readonly desired: Desired;
 }
 
-type Good = Omit<ProjectSnapshot, 'folder' | 'diagnostics' | 'textOf' | 'checkedWith'>;
+type Good = Omit<ProjectSnapshot, 'folder' | 'diagnostics' | 'textOf' | 'namesOnPlatform' | 'checkedWith'>;
 
 /** Keeps what a project was before something in it broke. */
 export class LastGood {

@@ -40,6 +40,8 @@ export interface ProjectSnapshot {
   readonly diagnostics: readonly Diagnostic[];
   /** In an editor, else on the disk; undefined where there is none that can be read. */
   textOf(file: string): string | undefined;
+  /** Names of this sort that the selected workspace had on the platform when they were last listed. */
+  namesOnPlatform(lookup: string): readonly string[];
   /** What `voxform validate` says of every workspace with these texts in place of files. */
   checkedWith(texts: ReadonlyMap<string, string>): Promise<CheckedTexts>;
 }

@@ -171,6 +171,7 @@ function withoutProject(file: string): ProjectSnapshot {
     sources: new Map(),
     diagnostics: [],
     textOf: () => undefined,
+    namesOnPlatform: () => [],
     checkedWith: async () => ({ workspaces: [] }),
   };
 }

@@ -1,5 +1,6 @@
 import type { ComparedDrafts } from '../engine/observe/plan-publications.ts';
 import { kinds, lookups } from '../kinds/index.ts';
+import { knowledgeBase } from '../kinds/knowledge-base.ts';
 import { Inputs } from '../manifests/inputs.ts';
 import { isSecretName } from '../manifests/value-forms.ts';
 import type { PlatformClient } from '../platform/client.ts';
@@ -22,6 +23,7 @@ import { declarationsOnce, type ReadDeclarations } from '../project/read-declara
 import { selectWorkspace, selectWorkspaces } from '../project/select-workspace.ts';
 import { Redactor } from '../values/redactor.ts';
 import { Secret, specials } from '../values/value.ts';
+import { keepingNames } from './names-on-platform.ts';
 import type { RunContext, RunSignals } from './run-context.ts';
 import type { PlatformOptions } from './run-options.ts';
 import { SHORTEST_REDACTED, StateAccess } from './state-access.ts';
@@ -135,7 +137,7 @@ export class OpenWorkspace extends StateAccess {
 
   /** A client of the platform. To be closed. With odd fields `kept` it is for showing records, never for acting on them. */
   connect(options: PlatformOptions, odd?: OddFields): PlatformClient {
-    const { log, interrupts, onRequest, shared, answers } = this.#context;
+    const { log, interrupts, onRequest, shared, answers, cacheFolder } = this.#context;
     const { limits } = this.project;
     const { proxy, ca } = this.network(this.workspace.baseUrl);
     if (proxy !== undefined) log.debug(`through the proxy ${proxy.shown} (${proxy.variable})`);
@@ -168,7 +170,16 @@ export class OpenWorkspace extends StateAccess {
         log.debug(`Records of other workspaces skipped: ${foreign}. The API key sees several workspaces.`);
       await client.close();
     };
-    return { ...client, close, [Symbol.asyncDispose]: close };
+    const knowledgeBases = {
+      list: () =>
+        keepingNames(client.knowledgeBases.list(), {
+          cacheFolder,
+          workspace: this.workspace,
+          lookup: knowledgeBase.name,
+          isKept: (name) => this.withoutSecrets(name) === name,
+        }),
+    };
+    return { ...client, knowledgeBases, close, [Symbol.asyncDispose]: close };
   }
 
   /** Does work with a client, which is closed whatever comes of it. */

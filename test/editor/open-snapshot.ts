@@ -7,6 +7,7 @@ import { Redactor } from '../../src/values/redactor.ts';
 interface Opening {
   readonly workspace?: string;
   readonly env?: Environment;
+  readonly cacheFolder?: string;
   /** Of open files, by name. */
   readonly texts?: Readonly<Record<string, string>>;
   /** Texts of a load before, which may have been better. */
@@ -16,7 +17,7 @@ interface Opening {
 /** The project in a folder, as an editor has it. Later changes of `texts` are seen by `textOf`. */
 export async function openSnapshot(
   folder: string,
-  { workspace, env = {}, texts = {}, before }: Opening = {},
+  { workspace, env = {}, cacheFolder, texts = {}, before }: Opening = {},
 ): Promise<ProjectSnapshot> {
   const project = new EditedProject({
     folder,
@@ -24,7 +25,7 @@ export async function openSnapshot(
     usesEnvFile: false,
     workspace,
     policies: undefined,
-    cacheFolder: undefined,
+    cacheFolder,
     redactor: new Redactor(),
     onNotice: () => undefined,
   });

@@ -1,0 +1,49 @@
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { replaceFile } from '../files/replace-file.ts';
+import { attempt } from '../problems/attempt.ts';
+import type { WorkspaceConfig } from '../project/project.ts';
+
+interface NamePlace {
+  /** Absolute path; nothing is kept where undefined. */
+  readonly cacheFolder: string | undefined;
+  readonly workspace: Pick<WorkspaceConfig, 'baseUrl' | 'workspaceId'>;
+  /** What has the names, such as `KnowledgeBase`. */
+  readonly lookup: string;
+}
+
+/** The names that the platform's list had when it was last read on this machine; none where it was not. */
+export function knownNames(place: NamePlace): readonly string[] {
+  const file = fileOf(place);
+  const names: unknown = file && attempt(() => JSON.parse(readFileSync(file, 'utf8')));
+  return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
+}
+
+/** Passes the records of a list on, and keeps their names for editors once it was read to its end. */
+export async function* keepingNames<T extends { readonly name: string }>(
+  records: AsyncIterable<T>,
+  { isKept, ...place }: NamePlace & { isKept(name: string): boolean },
+): AsyncIterable<T> {
+  const names: string[] = [];
+  for await (const record of records) {
+    names.push(record.name);
+    yield record;
+  }
+  const file = fileOf(place);
+  const text = JSON.stringify([...new Set(names)].filter(isKept).sort());
+  if (file === undefined || text === JSON.stringify(knownNames(place))) return;
+  try {
+    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    await replaceFile(file, text, { isDurable: false });
+  } catch (error) {
+    // A folder that cannot be written, or a full disk: editors have the names of before.
+    if (!(error instanceof Error && 'code' in error)) throw error;
+  }
+}
+
+function fileOf({ cacheFolder, workspace: { baseUrl, workspaceId }, lookup }: NamePlace): string | undefined {
+  const key = hash('sha256', JSON.stringify([lookup, baseUrl, workspaceId])).slice(0, 24);
+  return cacheFolder && path.join(cacheFolder, 'names', `${key}.json`);
+}
