@@ -83,7 +83,7 @@ export function fleetStatusText(status: FleetOverview, style: Style, { address }
 
 function workspaceText(workspace: ShownWorkspace, now: number): string {
   const { status, since, mode, intervalSeconds, workspaceId, baseUrl, checkedAge, failures } = workspace;
-  const { asked, paused, vanishedAt, commit, plan, rejected, dueAt } = workspace;
+  const { asked, paused, vanishedAt, plan, rejected, dueAt } = workspace;
   const toApprove = plan?.state === 'waiting' ? plan : rejected;
   const unknown = isObject(workspace.last) ? [workspace.last.unknown ?? []].flat() : [];
   const due = (Date.parse(dueAt) - now) / 1000;
@@ -94,7 +94,7 @@ function workspaceText(workspace: ShownWorkspace, now: number): string {
     ['Next run', paused !== null || vanishedAt !== null ? null : due > 0 ? `in ${span(due)}` : 'due'],
     ['Mode', `${mode}, every ${span(intervalSeconds)}`],
     ['Platform', baseUrl && `${workspaceId ?? 'unknown'} at ${baseUrl}`],
-    ['Commit', commit],
+    ['Commit', commitText(workspace)],
     ['Failures', failures === 0 ? null : `${failures} in a row`],
     ['Asked for', asked && [asked.why, asked.by].filter((each) => each !== null).join(' by ')],
     ['Paused', paused && `by ${paused.by} ${paused.at}${reasonOf(paused)}`],
@@ -114,9 +114,23 @@ function workspaceText(workspace: ShownWorkspace, now: number): string {
   return known.map(([name, value]) => `${name.padEnd(width)}  ${escapeControls(value)}\n`).join('');
 }
 
-/** What a person must know, in a clause. */
-function noteOn({ status, plan, rejected, paused, problem, last, vanishedAt }: ShownWorkspace): string {
-  if (plan?.state === 'waiting' && status !== 'failed' && status !== 'invalid') return `plan ${plan.id}`;
+function commitText({ status, commit, last }: ShownWorkspace): string | null {
+  const inForce = status === 'invalid' && isObject(last) ? last.commit : commit;
+  return typeof inForce !== 'string' || inForce === commit || commit === null
+    ? commit
+    : `${inForce}; ${commit} is invalid`;
+}
+
+/** What a person must know. */
+function noteOn(workspace: ShownWorkspace): string {
+  const { status, plan } = workspace;
+  const waiting = plan?.state === 'waiting' ? `plan ${plan.id}` : '';
+  if (waiting !== '' && status !== 'failed' && status !== 'invalid') return waiting;
+  return [waiting, standingNote(workspace)].filter((part) => part !== '').join('; ');
+}
+
+/** How it stands, in a clause. */
+function standingNote({ status, rejected, paused, problem, last, vanishedAt }: ShownWorkspace): string {
   if (paused !== null) return `by ${paused.by}${reasonOf(paused)}`;
   if (vanishedAt !== null) return 'its project left the source, and its state has records';
   if (problem !== null) return escapeControls(problem);

@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import { fleetStatusText } from '../../src/cli/fleet-status-text.ts';
+import type { ShownWorkspace } from '../../src/fleet/rows/status-rows.ts';
+import { type ShownStatus, shownStatuses } from '../../src/fleet/shown-status.ts';
+import { createStyle } from '../../src/output/style.ts';
+
+const AT = '2030-01-01T00:00:00.000Z';
+const address = 'voices/acme:test';
+const invalid: ShownWorkspace = {
+  address,
+  status: 'invalid',
+  since: AT,
+  mode: 'approve',
+  intervalSeconds: 60,
+  workspaceId: null,
+  baseUrl: null,
+  checkedAt: AT,
+  checkedAge: 1,
+  dueAt: AT,
+  asked: null,
+  failures: 0,
+  paused: null,
+  vanishedAt: null,
+  commit: 'bbbb',
+  problem: null,
+  plan: { id: 'd7b1be51bf3c', state: 'waiting', madeAt: AT, by: null },
+  rejected: null,
+  last: { commit: 'aaaa', problems: ['a.yaml:1:1 unknown kind'] },
+};
+
+function textOf(workspace: ShownWorkspace, only?: string): string {
+  const none = Object.fromEntries(shownStatuses.map((each) => [each, 0])) as Record<ShownStatus, number>;
+  const figures = { lateness: 0, oldestCheckAge: 1, neverChecked: 0, orphans: 0, requests: {}, sources: [] };
+  const status = {
+    ...figures,
+    at: AT,
+    counts: { ...none, [workspace.status]: 1 },
+    violations: { deny: 0, warn: 0 },
+    processes: [],
+    workspaces: [workspace],
+    unusedRules: [],
+  };
+  return fleetStatusText(status, createStyle({ color: false, width: 120 }), { address: only });
+}
+
+it('tells of invalid manifests which commit is in force, and which plan waits all the same', () => {
+  expect(textOf(invalid, address)).toMatch(/^Commit +aaaa; bbbb is invalid$/m);
+  const row = /invalid .* plan d7b1be51bf3c; a\.yaml:1:1 unknown kind$/m;
+  expect(textOf(invalid)).toMatch(row);
+  expect(textOf({ ...invalid, last: {} }, address)).toMatch(/^Commit +bbbb$/m);
+});
