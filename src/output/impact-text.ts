@@ -20,12 +20,20 @@ export function impactText(impact: ImpactDocument, style: Style): string {
       { title: 'VERSION', ...NUMBER },
       { title: 'PUBLISHED', whole: true },
       { title: 'CALLS', ...NUMBER },
-      ...measures.map((measure) => ({ title: measure.toUpperCase(), align: 'right' as const })),
     ],
     versions.map((each) => [
       String(each.version),
       timeText(each.published_at, 'local'),
       each.calls.toLocaleString('en'),
+    ]),
+  );
+  const quantiles = table(
+    [
+      { title: 'VERSION', ...NUMBER },
+      ...measures.map((measure) => ({ title: measure.toUpperCase(), ...NUMBER })),
+    ],
+    versions.map((each) => [
+      String(each.version),
       ...measures.map((measure) => quantilesText(each, measure)),
     ]),
   );
@@ -43,6 +51,7 @@ export function impactText(impact: ImpactDocument, style: Style): string {
     style.prose(`${id}${from}`, { lead: `${style.bold(escapeControls(address))}  `, format: style.dim }),
     figures,
     ...shares,
+    `${style.bold('median, 95th percentile')}\n${quantiles}`,
     typeof compared === 'string'
       ? style.prose(compared)
       : `${style.bold(`Version ${compared.from} to version ${compared.to}`)}\n${table(
