@@ -8,6 +8,7 @@ import { escapeControls, escapedLines } from '../output/escape-controls.ts';
 import { plural } from '../output/plural.ts';
 import type { Style } from '../output/style.ts';
 import { renderTable, whole } from '../output/table.ts';
+import { wrapWords } from '../output/text-width.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { isObject } from '../values/json.ts';
 
@@ -32,7 +33,8 @@ export function fleetStatusText(status: FleetOverview, style: Style, { address }
   const { oldestCheckAge, neverChecked, orphans } = status;
   const now = Date.parse(status.at);
   const [only] = workspaces;
-  if (address !== undefined) return only === undefined ? 'No workspace matches.\n' : workspaceText(only, now);
+  if (address !== undefined)
+    return only === undefined ? 'No workspace matches.\n' : workspaceText(only, now, style);
   const total = Object.values(standing).reduce((sum, count) => sum + count, 0);
   const named = shownStatuses.filter((name) => standing[name] > 0).map((name) => `${standing[name]} ${name}`);
   const open = workspaces
@@ -64,12 +66,16 @@ export function fleetStatusText(status: FleetOverview, style: Style, { address }
     ...(more > 0 ? [`and ${more} more; to see all: voxform fleet status --output json`] : []),
     ...broken.slice(0, MOST_ROWS).flatMap(({ project, problem }) => {
       const [first = '', ...others] = escapedLines(problem);
-      return ['', `Cannot use ${project}: ${first}`, ...others.map((line) => `  ${line}`)];
+      return [
+        '',
+        wrapped('', `Cannot use ${project}: ${first}`, style),
+        ...others.map((line) => wrapped('  ', line, style)),
+      ];
     }),
     '',
     ...sources.flatMap(({ name, shown, commit, fetchedAge, problem, removed, warnings }) => [
       `Source ${name} (${escapeControls(shown)}): ${removed ? 'no longer in the fleet file, ' : ''}${commit === null ? '' : `commit ${commit.slice(0, 10)}, `}${fetchedAge === null ? 'never fetched' : `fetched ${span(fetchedAge)} ago`}`,
-      ...[...(problem === null ? [] : [problem]), ...warnings].map((each) => `  ${escapeControls(each)}`),
+      ...[...(problem === null ? [] : [problem]), ...warnings].map((each) => wrapped('  ', each, style)),
     ]),
     ...status.unusedRules.map((pattern) => `No workspace has the rule ${JSON.stringify(pattern)}`),
     ...(processes.length === 0 ? ['No process serves the fleet: voxform fleet serve'] : []),
@@ -81,7 +87,7 @@ export function fleetStatusText(status: FleetOverview, style: Style, { address }
   ].join('\n');
 }
 
-function workspaceText(workspace: ShownWorkspace, now: number): string {
+function workspaceText(workspace: ShownWorkspace, now: number, style: Style): string {
   const { status, since, mode, intervalSeconds, workspaceId, baseUrl, checkedAge, failures } = workspace;
   const { asked, paused, vanishedAt, plan, rejected, dueAt } = workspace;
   const toApprove = plan?.state === 'waiting' ? plan : rejected;
@@ -111,7 +117,14 @@ function workspaceText(workspace: ShownWorkspace, now: number): string {
   ];
   const known = facts.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]));
   const width = Math.max(...known.map(([name]) => name.length));
-  return known.map(([name, value]) => `${name.padEnd(width)}  ${escapeControls(value)}\n`).join('');
+  return known.map(([name, value]) => `${wrapped(`${name.padEnd(width)}  `, value, style)}\n`).join('');
+}
+
+/** A sentence within the width; a command stays whole, to be copied. */
+function wrapped(lead: string, text: string, { width }: Style): string {
+  const safe = escapeControls(text);
+  const lines = safe.startsWith('voxform ') ? [safe] : wrapWords(safe, Math.max(1, width - lead.length));
+  return lead + lines.join(`\n${' '.repeat(lead.length)}`);
 }
 
 function commitText({ status, commit, last }: ShownWorkspace): string | null {

@@ -134,6 +134,23 @@ it('shows a new project that is broken wherever it shows the fleet, until it is 
   expect([code, stdout]).toEqual([2, expect.stringContaining('1 workspace: 1 in-sync; 1 broken project; ')]);
   expect(stdout).toContain(`\nCannot use voices/beta: ${problem}`);
   expect(JSON.parse((await status('--output', 'json')).stdout).sources).toMatchObject([{ broken }]);
+  await step('within the width of a terminal', async () => {
+    const because =
+      'until the people who answer these calls have read what the agent is going to say to them';
+    const decision = { by: 'ann', because };
+    await control.pause([addressOf('acme')], decision);
+    for (const args of [[], [addressOf('acme')]]) {
+      const columns = 80;
+      const env = { FLEET_DATABASE_URL: pg.url };
+      const shown = await command(['fleet', 'status', ...args], { cwd: folder.root, env, columns });
+      const words = args.length === 0 ? `Cannot use voices/beta: ${problem}` : `by ann: ${because}`;
+      expect(shown.stdout.replaceAll(/\s+/g, ' ')).toContain(words.replaceAll(/\s+/g, ' '));
+      const prose = shown.stdout.split('\n').filter((line) => !line.startsWith('Source '));
+      expect(prose.filter((line) => line.length > columns)).toEqual([]);
+    }
+    expect((await status(addressOf('acme'))).stdout).toMatch(new RegExp(`^Note +by ann: ${because}$`, 'm'));
+    await control.resume([addressOf('acme')], 'ann');
+  });
   expect(fleet.log.filter((line) => line.includes('voices/beta'))).toEqual([
     expect.stringContaining(`warning cannot use voices/beta: ${problem}`),
   ]);
