@@ -1,8 +1,8 @@
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { FleetStatus } from '../fleet/control.ts';
+import { holdText } from '../fleet/hold-text.ts';
 import type { ShownWorkspace } from '../fleet/rows/status-rows.ts';
 import { shownStatuses } from '../fleet/shown-status.ts';
-import type { Hold } from '../operator/run-report.ts';
 import { counts, shownActions } from '../output/action-words.ts';
 import { escapeControls, escapedLines } from '../output/escape-controls.ts';
 import { plural } from '../output/plural.ts';
@@ -173,10 +173,8 @@ function pendingNote(
 ): string {
   const none = Object.fromEntries(shownActions.map((action) => [action, 0]));
   const words = counts({ ...none, ...(isObject(found) && found) } as PlanDocument['summary'], shownActions);
-  const why = Object.hasOwn(holdWords, String(hold)) ? holdWords[hold as keyof typeof holdWords] : undefined;
-  const who = rejected === null ? '' : ` by ${escapeControls(rejected.by)}`;
-  return [words, why && `${why}${who}`, orphansNote(orphans)]
-    .filter((part) => part !== undefined && part !== '')
+  return [words, escapeControls(holdText(hold, rejected) ?? ''), orphansNote(orphans)]
+    .filter((part) => part !== '')
     .join('; ');
 }
 
@@ -187,14 +185,6 @@ function reasonOf({ because }: { readonly because: string | null }): string {
 function orphansNote(orphans: unknown = 0): string {
   return orphans === 0 ? '' : plural(Number(orphans), 'orphan');
 }
-
-const holdWords = {
-  report: 'the mode is report',
-  window: 'no window is open',
-  guard: 'a guard holds them',
-  policy: 'a policy denies them',
-  approval: 'the plan was rejected',
-} as const satisfies Partial<Record<Hold['why'], string>>;
 
 function firstOf(list: unknown): unknown {
   const first: unknown = Array.isArray(list) ? list[0] : undefined;

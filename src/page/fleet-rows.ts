@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import { holdText } from '../fleet/hold-text.ts';
 import type { KeptRun } from '../fleet/rows/page-rows.ts';
 import type { ShownWorkspace } from '../fleet/rows/status-rows.ts';
 import { actionWords } from '../output/action-words.ts';
@@ -44,15 +45,25 @@ export function lastRun({ last }: Pick<ShownWorkspace, 'last'>): LastSummary {
 
 export function rowOf(shown: ShownWorkspace): WorkspaceRow {
   const { address, status, since, checkedAt, mode, problem, paused } = shown;
+  const last = lastRun(shown);
+  const held = status === 'pending' && last.result !== 'refused' ? heldText(shown) : undefined;
+  const summary = [wordsOf(last, status), held].filter((each) => each).join('; ');
   return {
     address,
     standing: status,
     since: new Date(since),
     checkedAt: checkedAt === null ? undefined : new Date(checkedAt),
-    summary: problem ?? (paused === null ? wordsOf(lastRun(shown), status) : `paused by ${paused.by}`),
+    summary: problem ?? (paused === null ? summary : `paused by ${paused.by}`),
     source: address.split('/')[0] ?? '',
     mode,
   };
+}
+
+/** Why its changes are not applied. */
+export function heldText(shown: ShownWorkspace): string | undefined {
+  return shown.status === 'in-sync' || shown.plan !== null
+    ? undefined
+    : holdText(lastRun(shown).hold, shown.rejected);
 }
 
 const MOST_SUMMARY = 200;

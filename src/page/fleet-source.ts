@@ -25,7 +25,7 @@ import type { FleetComparisons } from './fleet-comparisons.ts';
 import { factsOfWorkspace, problemsOf } from './fleet-facts.ts';
 import type { CloseOrphan } from './fleet-orphans.ts';
 import { fleetOverview } from './fleet-overview.ts';
-import { detailOfKeptRun, resourcesOfState, rowOf } from './fleet-rows.ts';
+import { detailOfKeptRun, heldText, resourcesOfState, rowOf } from './fleet-rows.ts';
 import {
   type ActionName,
   type ActionRequest,
@@ -99,6 +99,7 @@ export class FleetSource implements PageSource {
       comparisonsOf(database, address),
     ]);
     const plan = given === undefined ? undefined : planDocument.parse(given);
+    const held = heldText(shown);
     const waiting = shown.plan?.state === 'waiting' ? shown.plan : undefined;
     return {
       ...rowOf(shown),
@@ -106,7 +107,7 @@ export class FleetSource implements PageSource {
       running,
       nextRun: shown.paused === null && shown.vanishedAt === null ? new Date(shown.dueAt) : undefined,
       problems: problemsOf(shown),
-      held: undefined,
+      held: held && `Not applied: ${held}.`,
       resources: resourcesOfState(state.document, plan, shown),
       plan,
       waiting: waiting && { id: waiting.id, madeAt: new Date(waiting.madeAt) },

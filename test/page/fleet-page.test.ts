@@ -142,6 +142,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     const cookie = await page.signIn(tokens.approver);
     const [, of = ''] = /actions\/approve\?of=([0-9a-f]+)"/.exec((await get(beta, cookie)).text) ?? [];
     await control.reject('voices/beta:test', of, { by: 'ann', because: 'not on a Friday' });
+    expect((await get(beta)).text).toContain('Not applied: the plan was rejected by ann.');
     await control.pause(['voices/beta:test'], { by: 'ann' });
     const { text } = await get(beta, cookie);
     expect(text).toContain('1 to create');

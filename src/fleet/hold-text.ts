@@ -1,0 +1,16 @@
+import type { Hold } from '../operator/run-report.ts';
+import type { ShownWorkspace } from './rows/status-rows.ts';
+
+const holdWords = {
+  report: 'the mode is report',
+  window: 'no window is open',
+  guard: 'a guard holds them',
+  policy: 'a policy denies them',
+  approval: 'the plan was rejected',
+} as const satisfies Partial<Record<Hold['why'], string>>;
+
+/** `the plan was rejected by ann`: why a run left changes; undefined where it tells of none. */
+export function holdText(hold: unknown, rejected: ShownWorkspace['rejected']): string | undefined {
+  if (!Object.hasOwn(holdWords, String(hold))) return undefined;
+  return `${holdWords[hold as keyof typeof holdWords]}${rejected === null ? '' : ` by ${rejected.by}`}`;
+}
