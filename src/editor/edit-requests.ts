@@ -12,6 +12,7 @@ import type { TextDocument } from 'vscode-languageserver-textdocument';
 import { fixesOf } from './code-actions.ts';
 import type { EditorSession } from './editor-session.ts';
 import { formattingEdits } from './formatting.ts';
+import { forCodeActions, inFile } from './request-params.ts';
 import { rangeOf, shownDiagnostic } from './shown-diagnostics.ts';
 import type { ChangedText } from './snapshot.ts';
 import type { EditorRequests } from './word-requests.ts';
@@ -23,15 +24,18 @@ export const EDIT_CAPABILITIES: ServerCapabilities = {
 
 /** Answers with changes of a file: its canonical form, and fixes of what is wrong in it. */
 export function listenToEdits({ connection, session, answer }: EditorRequests): void {
-  connection.onRequest(DocumentFormattingRequest.type, ({ textDocument: { uri } }) =>
-    answer(() => {
+  connection.onRequest(DocumentFormattingRequest.type, (params) =>
+    answer(inFile, params, () => {
+      const { uri } = params.textDocument;
       const { document, file = uri } = session.files.get(uri) ?? {};
       if (document === undefined) return null;
       const changes = formattingEdits(path.basename(file), document.getText());
       return changes.map((change) => editOf(change, document));
     }),
   );
-  connection.onRequest(CodeActionRequest.type, (params) => answer(() => quickFixes(session, params)));
+  connection.onRequest(CodeActionRequest.type, (params) =>
+    answer(forCodeActions, params, () => quickFixes(session, params)),
+  );
 }
 
 async function quickFixes(

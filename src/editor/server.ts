@@ -27,10 +27,12 @@ import {
   TextDocumentSyncKind,
 } from 'vscode-languageserver-protocol/node';
 import { TextDocument } from 'vscode-languageserver-textdocument';
+import type { ZodType } from 'zod';
 import { VERSION } from '../version.ts';
 import { EDIT_CAPABILITIES, listenToEdits } from './edit-requests.ts';
 import { EditorSession, type EditorSessionOptions } from './editor-session.ts';
 import { realFileOf } from './open-files.ts';
+import { forInitialize, paramsProblem } from './request-params.ts';
 import { listenToWords, WORD_CAPABILITIES } from './word-requests.ts';
 
 export interface ServerOptions extends EditorSessionOptions {
@@ -44,6 +46,7 @@ export interface ServerOptions extends EditorSessionOptions {
 
 const NOT_INITIALIZED = -32002;
 const INVALID_REQUEST = -32600;
+const INVALID_PARAMS = -32602;
 const INTERNAL_ERROR = -32603;
 
 /**
@@ -125,7 +128,7 @@ class EditorServer {
     const requests = {
       connection,
       session: this.#session,
-      answer: <T>(work: () => T | Promise<T>) => this.#answer(work),
+      answer: this.#answer.bind(this),
       said: (text: string) => this.#said(text),
     };
     listenToWords(requests);
@@ -160,11 +163,13 @@ class EditorServer {
 
   #initialize(params: InitializeParams): InitializeResult {
     if (this.#state !== 'new') throw new ResponseError(INVALID_REQUEST, 'already initialized');
+    const problem = paramsProblem(forInitialize, params);
+    if (problem !== undefined) throw new ResponseError(INVALID_PARAMS, problem);
     this.#state = 'running';
     const { initializationOptions: given, workspaceFolders, rootUri, capabilities } = params;
     const named: unknown = given?.workspace;
     this.#session.workspace = typeof named === 'string' && named !== '' ? named : this.#options.workspace;
-    const folders = workspaceFolders?.map(({ uri }) => uri) ?? (rootUri === null ? [] : [rootUri]);
+    const folders = workspaceFolders?.map(({ uri }) => uri) ?? (rootUri == null ? [] : [rootUri]);
     for (const uri of folders) this.#session.files.addFolder(uri);
     this.#session.isToldOfFiles = capabilities.workspace?.didChangeWatchedFiles?.dynamicRegistration === true;
     return {
@@ -189,9 +194,15 @@ class EditorServer {
   }
 
   /** What comes out of turn is refused, and a mistake of ours is told without secrets. */
-  async #answer<T>(work: () => T | Promise<T>): Promise<T | ResponseError<void>> {
+  async #answer<T>(
+    schema: ZodType,
+    params: unknown,
+    work: () => T | Promise<T>,
+  ): Promise<T | ResponseError<void>> {
     if (this.#state === 'new') return new ResponseError(NOT_INITIALIZED, 'not initialized');
     if (this.#state === 'shut down') return new ResponseError(INVALID_REQUEST, 'shut down');
+    const problem = paramsProblem(schema, params);
+    if (problem !== undefined) return new ResponseError(INVALID_PARAMS, problem);
     try {
       return await work();
     } catch (error) {

@@ -21,6 +21,7 @@ import {
   type TextEdit,
 } from 'vscode-languageserver-protocol/node';
 import type { TextDocument } from 'vscode-languageserver-textdocument';
+import type { ZodType } from 'zod';
 import { realPath } from '../manifests/read-file.ts';
 import { type Suggestion, suggestionsAt } from './completion.ts';
 import { definitionsAt } from './definition.ts';
@@ -29,6 +30,7 @@ import { referencesAt } from './find-references.ts';
 import { hoverAt } from './hover.ts';
 import type { OpenFile } from './open-files.ts';
 import { renamableAt, renameAt } from './rename.ts';
+import { atPosition, forReferences, forRename } from './request-params.ts';
 import { documentOf } from './shown-diagnostics.ts';
 import type { PlaceInFile, ProjectSnapshot, TextRange } from './snapshot.ts';
 
@@ -46,8 +48,8 @@ const CONTENT_MODIFIED = -32801;
 export interface EditorRequests {
   readonly connection: ProtocolConnection;
   readonly session: EditorSession;
-  /** Answers a request, in order and without secrets. */
-  answer<T>(work: () => T | Promise<T>): Promise<T | ResponseError<void>>;
+  /** Answers a request whose params are as they must be, in order and without secrets. */
+  answer<T>(schema: ZodType, params: unknown, work: () => T | Promise<T>): Promise<T | ResponseError<void>>;
   /** Strikes secrets out of a text. */
   said(text: string): string;
 }
@@ -70,7 +72,7 @@ export function listenToWords({ connection, session, answer, said }: EditorReque
   };
 
   connection.onRequest(CompletionRequest.type, (params) =>
-    answer(async () => {
+    answer(atPosition, params, async () => {
       const found = await at(params, 'latest');
       if (found === undefined) return [];
       const suggestions = suggestionsAt(found.snapshot, found.file, found.offset);
@@ -80,7 +82,7 @@ export function listenToWords({ connection, session, answer, said }: EditorReque
     }),
   );
   connection.onRequest(HoverRequest.type, (params) =>
-    answer(async () => {
+    answer(atPosition, params, async () => {
       const found = await at(params);
       const hover = found && hoverAt(found.snapshot, found.file, found.offset);
       if (found === undefined || hover === undefined) return null;
@@ -89,7 +91,7 @@ export function listenToWords({ connection, session, answer, said }: EditorReque
     }),
   );
   connection.onRequest(DefinitionRequest.type, (params) =>
-    answer(async () => {
+    answer(atPosition, params, async () => {
       const found = await at(params);
       if (found === undefined) return null;
       const { snapshot, file, offset } = found;
@@ -97,7 +99,7 @@ export function listenToWords({ connection, session, answer, said }: EditorReque
     }),
   );
   connection.onRequest(ReferencesRequest.type, (params) =>
-    answer(async () => {
+    answer(forReferences, params, async () => {
       const found = await at(params);
       if (found === undefined) return null;
       const withDeclaration = params.context.includeDeclaration;
@@ -106,7 +108,7 @@ export function listenToWords({ connection, session, answer, said }: EditorReque
     }),
   );
   connection.onRequest(PrepareRenameRequest.type, (params) =>
-    answer(async () => {
+    answer(atPosition, params, async () => {
       const found = await at(params);
       const name = found && renamableAt(found.snapshot, found.file, found.offset);
       if (found === undefined || name === undefined) return null;
@@ -115,7 +117,7 @@ export function listenToWords({ connection, session, answer, said }: EditorReque
     }),
   );
   connection.onRequest(RenameRequest.type, (params) =>
-    answer(async () => {
+    answer(forRename, params, async () => {
       const found = await at(params);
       if (found === undefined) return new ResponseError(REQUEST_FAILED, 'this file belongs to no project');
       const before = versionsIn(session);

@@ -329,6 +329,38 @@ describe('the service', () => {
     expect(await ask('textDocument/formatting', formatting)).toBe(-32600);
   });
 
+  it('refuses params that are none', async () => {
+    await using folder = await editedProject({ 'manifests/a.yaml': agent });
+    await using editor = TestEditor.start(folder.root);
+    const refused = (method: string, params: unknown) =>
+      editor.connection.sendRequest(`textDocument/${method}`, params).then(
+        () => 'answered',
+        ({ code, message }: { code: number; message: string }) => `${code} ${message}`,
+      );
+    const start = editor.connection.sendRequest('initialize', {});
+    await expect(start).rejects.toMatchObject({
+      code: -32602,
+      message: 'params.capabilities is missing or invalid',
+    });
+    await editor.initialize();
+    await editor.show('manifests/a.yaml', agent);
+    const textDocument = { uri: editor.uri('manifests/a.yaml') };
+    const position = { line: 1, character: 1 };
+    const wrong = (field: string) => `-32602 params${field} is missing or invalid`;
+    for (const method of ['hover', 'completion', 'definition', 'prepareRename', 'references', 'rename']) {
+      expect(await refused(method, {})).toBe(wrong('.textDocument'));
+      expect(await refused(method, { textDocument })).toBe(wrong('.position'));
+      const before = { textDocument, position: { line: -1, character: 0 } };
+      expect(await refused(method, before)).toBe(wrong('.position.line'));
+    }
+    expect(await refused('references', { textDocument, position })).toBe(wrong('.context'));
+    expect(await refused('rename', { textDocument, position, newName: 1 })).toBe(wrong('.newName'));
+    expect(await refused('formatting', {})).toBe(wrong('.textDocument'));
+    expect(await refused('codeAction', { textDocument, context: {} })).toBe(wrong('.range'));
+    expect(await refused('hover', { textDocument, position })).toBe('answered');
+    expect(editor.messages).toEqual([]);
+  });
+
   it('survives changes of files that are not open, and addresses that are no files', async () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
     await using editor = await TestEditor.open(folder.root);
