@@ -98,12 +98,14 @@ export class EditorSession {
     if (isFleetFile(opened.file)) this.#tell(opened.file, new Map());
   }
 
-  /** To be called when files on the disk may have changed. */
-  changedOnDisk(file?: string): void {
+  /** To be called when files on the disk may have changed: these, by real path, or any. */
+  changedOnDisk(files: readonly string[] | 'all'): void {
     for (const [folder, loads] of this.#projects) {
-      if (file !== undefined && !file.startsWith(folder + path.sep)) continue;
-      loads.project.forget(file);
-      loads.changed();
+      const below =
+        files === 'all' ? [undefined] : files.filter((file) => file.startsWith(folder + path.sep));
+      for (const file of below) loads.project.forget(file);
+      if (below.some((file) => file === undefined || isOfProject(path.relative(folder, file))))
+        loads.changed();
     }
     for (const opened of this.files.all()) {
       // There may be a project now where there was none.
@@ -147,7 +149,7 @@ export class EditorSession {
     const watch = new DiskWatch({
       folder,
       policies: this.#options.policies,
-      changed: () => this.changedOnDisk(),
+      changed: () => this.changedOnDisk('all'),
       ready: () => this.#telling.log(`Watching the files of ${folder}`),
       failed: (error) => this.#notice(error),
     });
@@ -216,4 +218,9 @@ export class EditorSession {
 /** One has its own checks, and needs no project around it. */
 function isFleetFile(file: string | undefined): file is string {
   return file !== undefined && path.basename(file) === FLEET_FILE;
+}
+
+/** False for what other programs write in great numbers. @param file relative to the project folder. */
+function isOfProject(file: string): boolean {
+  return !file.split(path.sep).some((part) => part === '.git' || part === 'node_modules');
 }

@@ -151,14 +151,19 @@ class EditorServer {
       if (opened !== undefined) this.#session.closed(opened);
     });
     this.#on(DidSaveTextDocumentNotification.type, ({ textDocument: { uri } }) => {
-      this.#session.changedOnDisk(realFileOf(uri));
+      this.#changedOnDisk([uri]);
     });
     this.#on(DidChangeWatchedFilesNotification.type, ({ changes }) => {
-      for (const { uri } of changes) this.#session.changedOnDisk(realFileOf(uri));
+      this.#changedOnDisk(changes.map(({ uri }) => uri));
     });
     this.#on(DidChangeWorkspaceFoldersNotification.type, ({ event }) => {
       for (const { uri } of event.added) files.addFolder(uri);
     });
+  }
+
+  #changedOnDisk(uris: readonly string[]): void {
+    const files = uris.map(realFileOf).filter((file) => file !== undefined);
+    if (files.length > 0) this.#session.changedOnDisk(files);
   }
 
   #initialize(params: InitializeParams): InitializeResult {

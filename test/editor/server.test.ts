@@ -10,6 +10,8 @@ import { TestEditor, told } from './test-editor.ts';
 const some = ({ length }: readonly unknown[]): boolean => length > 0;
 const none = ({ length }: readonly unknown[]): boolean => length === 0;
 
+const TOLD_OF_FILES = { workspace: { didChangeWatchedFiles: { dynamicRegistration: true } } };
+
 describe('voxform lsp', () => {
   it('tells what validate tells, of manifests, project file, policies and files that no pattern matches', async () => {
     await using folder = await editedProject({
@@ -138,9 +140,7 @@ describe('voxform lsp', () => {
   it('notices what another program does to files, by itself or told by the editor', async () => {
     for (const registers of [false, true]) {
       await using folder = await editedProject({ 'manifests/a.yaml': misspelt });
-      const capabilities = registers
-        ? { workspace: { didChangeWatchedFiles: { dynamicRegistration: true } } }
-        : {};
+      const capabilities = registers ? TOLD_OF_FILES : {};
       await using editor = await TestEditor.open(folder.root, { initialize: { capabilities } });
       await editor.show('voxform.yaml', projectText);
       await editor.diagnostics('manifests/a.yaml', some);
@@ -154,6 +154,24 @@ describe('voxform lsp', () => {
       if (registers) await editor.tellOf(['manifests/b.yaml']);
       await editor.diagnostics('manifests/b.yaml', none);
     }
+  });
+
+  it('looks at no file anew when a text without a file is saved', async () => {
+    await using folder = await editedProject({
+      'manifests/a.yaml': agent,
+      'manifests/b.yaml': agentManifest('b'),
+    });
+    await using editor = await TestEditor.open(folder.root, { initialize: { capabilities: TOLD_OF_FILES } });
+    const wrong = misspelt.replaceAll('day', 'b');
+    await editor.show('manifests/b.yaml', wrong);
+    await editor.diagnostics('manifests/b.yaml', some);
+    await folder.write('manifests/a.yaml', misspelt);
+    const textDocument = { uri: 'untitled:Untitled-1' };
+    await editor.connection.sendNotification('textDocument/didSave', { textDocument });
+    await editor.type('manifests/b.yaml', `${wrong}  neme: x\n`);
+    await editor.diagnostics('manifests/b.yaml', ({ length }) => length === 2);
+    await editor.leave();
+    expect(editor.shown('manifests/a.yaml')).toEqual([]);
   });
 
   it('tells what is wrong in a fleet file, with or without a project', async () => {
