@@ -127,12 +127,13 @@ export class EditorSession {
     const { workspace, files } = this;
     const { policies } = this.#options;
     const onNotice = (text: string) => this.#say(text);
-    const watch = this.isToldOfFiles && files.isShown(folder) ? undefined : this.#watch(folder);
+    let watch: DiskWatch | undefined;
     const loads = new ProjectLoads({
       project: new EditedProject({ ...this.#options, folder, workspace, onNotice }),
       texts: () => files.textsIn(folder, policies?.files.map((each) => realPath(each.path)) ?? []),
       onLoaded: (snapshot) => {
         this.#tellOf(snapshot);
+        if (!this.isToldOfFiles || !files.isShown(folder)) watch ??= this.#watch(folder);
         watch?.loaded(snapshot);
       },
       onError: (error) => {

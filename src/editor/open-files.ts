@@ -22,6 +22,11 @@ export class OpenFiles {
     if (folder !== undefined) this.#folders.set(realPath(folder), folder);
   }
 
+  removeFolder(uri: string): void {
+    const folder = pathOf(uri);
+    for (const [real, shown] of this.#folders) if (shown === folder) this.#folders.delete(real);
+  }
+
   /** True for a folder that the editor shows, or that lies in one. @param folder a real path. */
   isShown(folder: string): boolean {
     return [...this.#folders.keys()].some((real) => isInside(folder, real));

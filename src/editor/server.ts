@@ -157,7 +157,9 @@ class EditorServer {
       this.#changedOnDisk(changes.map(({ uri }) => uri));
     });
     this.#on(DidChangeWorkspaceFoldersNotification.type, ({ event }) => {
+      for (const { uri } of event.removed) files.removeFolder(uri);
       for (const { uri } of event.added) files.addFolder(uri);
+      this.#session.changedOnDisk('all');
     });
   }
 

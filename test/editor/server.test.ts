@@ -156,6 +156,19 @@ describe('voxform lsp', () => {
     }
   });
 
+  it('watches the files of a folder that the editor no longer shows', async () => {
+    await using folder = await editedProject({ 'manifests/a.yaml': agent });
+    await using editor = await TestEditor.open(folder.root, { initialize: { capabilities: TOLD_OF_FILES } });
+    const wrong = misspelt.replaceAll('day', 'b');
+    await editor.show('manifests/b.yaml', wrong);
+    await editor.diagnostics('manifests/b.yaml', some);
+    const event = { added: [], removed: [{ uri: editor.uri('.'), name: 'project' }] };
+    await editor.connection.sendNotification('workspace/didChangeWorkspaceFolders', { event });
+    await editor.watching();
+    await folder.write('manifests/a.yaml', misspelt);
+    await editor.diagnostics('manifests/a.yaml', some);
+  });
+
   it('looks at no file anew when a text without a file is saved', async () => {
     await using folder = await editedProject({
       'manifests/a.yaml': agent,
