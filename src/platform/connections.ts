@@ -23,6 +23,6 @@ export class Connections {
 
   /** Ends those that nobody else has. */
   async close(): Promise<void> {
-    await (await this.#own)?.destroy();
+    await (await this.#own?.catch(() => undefined))?.destroy();
   }
 }

@@ -62,6 +62,7 @@ interface OpenCall {
   readonly method: Method;
   readonly path: string;
   readonly body: Buffer | undefined;
+  readonly pool: Dispatcher;
 }
 
 export class Transport {
@@ -141,6 +142,7 @@ export class Transport {
       method: request.method,
       path: request.path,
       body: request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body)),
+      pool: await this.#connections.for(request.method),
     };
     let outcome: RequestOutcome = 'not-done';
     let asked = 0;
@@ -218,7 +220,6 @@ export class Transport {
   }
 
   async #attempt(call: OpenCall, attempt: number, turn: Turn): Promise<AttemptResult> {
-    const pool = await this.#connections.for(call.method);
     const startedAt = this.#now();
     const exchange = new Exchange(this.#limits);
     const free = this.#underWay.indexOf(undefined);
@@ -227,7 +228,7 @@ export class Transport {
     try {
       // A signal may have come between the turn and here.
       if (this.#stop.signal.aborted) exchange.abort();
-      else this.#dispatch(pool, call, exchange);
+      else this.#dispatch(call, exchange);
       const result = await inflated(await exchange.result, this.#limits.maxBodyBytes);
       this.#loadControl.hear(result, turn, { sort: sortOf(call), milliseconds: exchange.milliseconds });
       this.#options.onRequest?.({
@@ -246,8 +247,8 @@ export class Transport {
     }
   }
 
-  #dispatch(pool: Dispatcher, call: OpenCall, exchange: Exchange): void {
-    pool.dispatch(
+  #dispatch(call: OpenCall, exchange: Exchange): void {
+    call.pool.dispatch(
       {
         origin: this.#origin,
         path: this.#basePath + call.path,

@@ -56,6 +56,12 @@ describe('a request', () => {
   });
 });
 
+it('keeps no turn where no connections can be made', async () => {
+  const proxy = { origin: 'nonsense', shown: 'nonsense', credentials: undefined, variable: 'HTTP_PROXY' };
+  const { transport } = openTransport({ concurrency: 1, baseUrl: 'http://127.0.0.1:9', proxy });
+  for (let tries = 1; tries <= 2; tries++) await expect(transport.send(GET)).rejects.toThrow('Invalid URL');
+});
+
 describe('an answer that may pass', () => {
   it.each([408, 429, 500, 502, 503, 504, 520])('%i is asked for again by GET and PUT', async (status) => {
     nock(BASE_URL).get(PATH).reply(status).get(PATH).reply(200, { data: 1 });
