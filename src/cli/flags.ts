@@ -1,5 +1,5 @@
 import { type Argument, type Command, InvalidArgumentError, Option } from 'commander';
-import { isGlob, parseAddress } from '../manifests/resource.ts';
+import { EXPECTED_ADDRESS, isGlob, parseAddress } from '../manifests/resource.ts';
 import { type Concurrency, isConcurrency, MOST_GIVEN } from '../platform/concurrency-limit.ts';
 import type { LockOptions, PlanningOptions, PlatformOptions, SelectionOptions } from '../runs/run-options.ts';
 import { isObject, parsedJson } from '../values/json.ts';
@@ -153,9 +153,7 @@ function parseSeconds(text: string): number {
 }
 
 export function address(text: string): string {
-  if (parseAddress(text) === undefined) {
-    throw new InvalidArgumentError('Expected an address (Kind/name), such as Agent/support-line.');
-  }
+  if (parseAddress(text) === undefined) throw new InvalidArgumentError(EXPECTED_ADDRESS);
   return text;
 }
 

@@ -26,6 +26,8 @@ export interface Resource {
   readonly source: Source;
 }
 
+export const EXPECTED_ADDRESS = 'Expected an address (Kind/name), such as Agent/support-line.';
+
 /** Splits `Agent/support-line`; undefined where there is no slash with something on both sides. */
 export function parseAddress(address: string): { kind: string; name: string } | undefined {
   const slash = address.indexOf('/');

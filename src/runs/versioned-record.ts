@@ -1,6 +1,6 @@
 import { kinds } from '../kinds/index.ts';
 import type { Versions } from '../kinds/kind.ts';
-import { parseAddress } from '../manifests/resource.ts';
+import { EXPECTED_ADDRESS, parseAddress } from '../manifests/resource.ts';
 import { misuse } from '../problems/user-error.ts';
 import type { State } from '../state/state.ts';
 import { unknownInState } from './unknown-in-state.ts';
@@ -15,8 +15,11 @@ export interface VersionedRecord {
 
 /** @throws UserError for an address of another kind, and for one that the state does not have. */
 export function versionedRecord(address: string, state: State): VersionedRecord {
-  const kind = kinds.get(parseAddress(address)?.kind ?? '');
-  if (kind?.versions === undefined) {
+  const parsed = parseAddress(address);
+  if (parsed === undefined) throw misuse(EXPECTED_ADDRESS);
+  const kind = kinds.get(parsed.kind);
+  if (kind === undefined) throw unknownInState(address, state.resources.keys());
+  if (kind.versions === undefined) {
     const having = [...kinds.values()].filter((each) => each.versions !== undefined).map(({ name }) => name);
     throw misuse(`${address} has no versions: only ${having.join(', ')} resources do`);
   }

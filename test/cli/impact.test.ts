@@ -86,6 +86,7 @@ describe('voxform impact', () => {
     const cases: readonly (readonly [readonly string[], number, string])[] = [
       [['impact', 'Agent/day'], 1, 'Agent/day was never published'],
       [['impact', 'Agent/dya'], 64, 'did you mean "Agent/day"?'],
+      [['impact', 'agent/day'], 64, 'did you mean "Agent/day"?'],
       [['impact', 'Webhook/x'], 64, 'has no versions'],
       [['impact', 'Agent/day', '--compare', '2'], 64, 'Expected two versions'],
       [['impact', 'Agent/day', '--since', 'monday'], 64, 'Expected a date'],

@@ -154,6 +154,7 @@ describe('a program that uses voxform', () => {
     expect(document).toMatchObject({ address: 'Agent/day', id: agent, compared: null });
     expect(document.versions.map(({ calls }) => calls)).toEqual([40 - document.left_out.near_publication]);
     expect(read.at(-1)).toBe(40);
+    await expect(impact(project, 'day')).rejects.toThrow('Expected an address (Kind/name)');
     await expect(impact(project, 'Agent/day', { since: 'monday' })).rejects.toThrow('monday is not a date');
   });
 
