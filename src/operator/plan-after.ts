@@ -5,9 +5,14 @@ import type { RunReport } from './run-report.ts';
 export function planAfter({ plan, applied }: Pick<RunReport, 'plan' | 'applied'>): PlanDocument | undefined {
   if (plan === undefined || applied.length === 0) return plan;
   const results = new Map(applied.map(({ address, result }) => [address, result]));
-  const resources = plan.resources.map((each): PlannedResource => {
+  const resources = plan.resources.flatMap((each): PlannedResource[] => {
     const result = results.get(each.address);
-    return result?.status === 'done' ? { ...each, action: 'noop', id: result.id, changes: [] } : each;
+    if (result?.status !== 'done') return [each];
+    if (each.action === 'forget') return [];
+    const { not_applied: _, ...rest } = each;
+    const kept = result.notApplied && { not_applied: [...result.notApplied] };
+    const reason = kept === undefined ? 'in sync' : 'the platform ignored part of the update';
+    return [{ ...rest, action: 'noop', id: result.id, reason, changes: [], ...kept }];
   });
   return { ...plan, resources, summary: summaryOf(resources) };
 }

@@ -45,11 +45,10 @@ export function leftIn(plan: PlanDocument | undefined): readonly PlannedResource
 /** Each resource as the run left it: those that need somebody first. */
 export function resourcesOf(report: RunReport | undefined): readonly ResourceRow[] {
   const results = new Map(report?.applied.map(({ address, result }) => [address, result]));
-  const rows = statusOf(report?.plan?.resources ?? []).map(({ address, id, status, detail }): ResourceRow => {
+  const after = report && planAfter(report);
+  const rows = statusOf(after?.resources ?? []).map(({ address, id, status, detail }): ResourceRow => {
     const result = results.get(address);
     switch (result?.status) {
-      case 'done':
-        return { address, id: result.id, status: result.notApplied ? 'not applied' : 'in sync', detail: '' };
       case 'failed':
         return { address, id, status: 'failed', detail: result.error };
       case 'skipped':

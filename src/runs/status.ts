@@ -34,11 +34,13 @@ export function isSettled({ status }: ResourceStatus): boolean {
 }
 
 function standingOf(resource: PlannedResource): SyncStatus {
-  const { action, changes, notices = [], unverified = [] } = resource;
+  const { action, changes, notices = [], steps = [], unverified = [] } = resource;
   switch (action) {
     case 'noop':
       if (isNotApplied(resource)) return 'not applied';
-      if (notices.length > 0) return 'unpublished';
+      // Steps are left only of what a run has just applied.
+      if (steps.some((step) => step.action !== 'publish')) return 'manual';
+      if (notices.length > 0 || steps.length > 0) return 'unpublished';
       return unverified.length > 0 ? 'unverified' : 'in sync';
     case 'update':
     case 'replace':

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
-import { isDoubtful } from '../../src/operator/plan-after.ts';
-import { resource } from '../output/sample-plan.ts';
+import { isDoubtful, planAfter } from '../../src/operator/plan-after.ts';
+import { resourcesOf } from '../../src/page/report-standing.ts';
+import { plan, resource } from '../output/sample-plan.ts';
 import { inDashboard } from '../step-texts.ts';
+import { sampleReport } from './sample-report.ts';
 
 const returned = { action: 'import', address: 'Agent/a', id: '01JOLD', reason: 'returned' } as const;
 
@@ -20,4 +22,38 @@ it.each([
   { reason: 'in sync', more: {}, expected: false },
 ] as const)('tells what may exist twice or be lost: $reason', ({ more, expected }) => {
   expect(isDoubtful(resource('Agent/a', more))).toBe(expected);
+});
+
+it('says of what was applied how it stands, and nothing of what was forgotten', () => {
+  const steps = [{ action: 'publish', instruction: 'Publish it.' }] as const;
+  const reason = 'not in the workspace yet';
+  const made = plan([
+    resource('Agent/a', { action: 'create', id: null, reason, steps: [...steps] }),
+    resource('Agent/b', { action: 'update', steps: [...steps, inDashboard('Add a number.')] }),
+    resource('Agent/c', { action: 'update', not_applied: ['name'] }),
+    resource('Agent/d', { action: 'update' }),
+    resource('Agent/e', { action: 'forget' }),
+    resource('Agent/f', { action: 'create', id: null, reason }),
+  ]);
+  const applied = ['a', 'b', 'c', 'd', 'e'].map((name) => ({
+    address: `Agent/${name}` as const,
+    action: 'update' as const,
+    result: { status: 'done' as const, id: name, ...(name === 'd' && { notApplied: ['name'] }) },
+  }));
+  const report = sampleReport({ plan: made, applied });
+  const ignored = 'the platform ignored part of the update';
+  expect(planAfter(report)?.resources.map((each) => `${each.address} ${each.reason}`)).toEqual([
+    'Agent/a in sync',
+    'Agent/b in sync',
+    'Agent/c in sync',
+    `Agent/d ${ignored}`,
+    `Agent/f ${reason}`,
+  ]);
+  expect(resourcesOf(report).map(({ address, id, status }) => `${address} ${id} ${status}`)).toEqual([
+    'Agent/a a unpublished',
+    'Agent/b b manual',
+    'Agent/d d not applied',
+    'Agent/f null changed',
+    'Agent/c c in sync',
+  ]);
 });

@@ -91,7 +91,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
   await step('the page has the resource, its id, and who approved', async () => {
     const { text } = await get(pathOf(address));
     expect(text).toMatch(
-      /agent-of-acme<\/code><\/a><\/td>\s*<td data-title="Status"><span class="badge good">in sync/,
+      /agent-of-acme<\/code><\/a><\/td>\s*<td data-title="Status"><span class="badge change">unpublished/,
     );
     expect(text).toContain('asked by <bdi>ann@example.com</bdi>');
     expect(text).toMatch(/badge faint">approved/);
@@ -109,7 +109,9 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     expect(text.match(new RegExp(`plan ${plan}<`, 'g'))?.length).toBeGreaterThan(1);
   });
   await step('the step that is left to a person is told, though all is in sync', async () => {
-    expect((await get(pathOf(address))).text).toMatch(/For a person \(1\)[\s\S]*publish it when it is ready/);
+    expect((await get(pathOf(address))).text).toMatch(
+      /For a person \(1\)[\s\S]*<span class="faint">unpublished<[\s\S]*publish it when it is ready/,
+    );
     expect((await get('/')).text).toMatch(/<h2>Needs a person[\s\S]*voices\/acme:test[\s\S]*1 for a person/);
   });
   await step('a run is in progress while its process lives', async () => {

@@ -5,6 +5,7 @@ import { changesHtml, referencesHtml } from '../../output/html/html-report.ts';
 import { stepText } from '../../output/next-steps.ts';
 import { plural } from '../../output/plural.ts';
 import { planReport } from '../../output/report.ts';
+import { statusOf } from '../../runs/status.ts';
 import type { Orphan } from '../../state/state-document.ts';
 import { may } from '../access/person.ts';
 import type { ActionName, ResourceRow, ShownProblem, WorkspaceDetail } from '../page-data.ts';
@@ -116,9 +117,10 @@ function todo(plan: PlanDocument | undefined, flag: string, workspace: string): 
   const open = (plan?.resources ?? []).filter(isForPerson).sort((a, b) => urgency(a) - urgency(b));
   if (open.length === 0) return html``;
   const item = (resource: PlannedResource) => {
-    const { address, reason, notices = [], steps = [] } = resource;
+    const { address, action, reason, notices = [], steps = [] } = resource;
+    const why = action === 'noop' ? statusOf([resource])[0]?.status : reason;
     const lines = [...notices, ...steps.map((step) => stepText(step, flag))];
-    return html`<li><div>${resourceLink(workspace, address)} <span class="faint">${reason}</span><ul>${lines.map((line) => html`<li>${line}</li>`)}</ul></div></li>`;
+    return html`<li><div>${resourceLink(workspace, address)} <span class="faint">${why}</span><ul>${lines.map((line) => html`<li>${line}</li>`)}</ul></div></li>`;
   };
   return html`<h2>For a person (${open.length})</h2><ul class="tasks">${open.slice(0, RESOURCES_PER_PAGE).map(item)}</ul>${open.length > RESOURCES_PER_PAGE ? html`<p class="faint">and ${plural(open.length - RESOURCES_PER_PAGE, 'more resource')}</p>` : ''}`;
 }
