@@ -152,6 +152,35 @@ it('leaves workspaces of sources that its fleet file does not name to other proc
   await other.stop('over');
 });
 
+it('says of a project in two sources the same, whichever process knows both', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: rule('apply') });
+  await fleet.server();
+  await fleet.until(async () => (await fleet.status(acme)) === 'in-sync');
+  await fleet.folder.write(
+    'fleet.yaml',
+    'version: 1\ndatabase: { $secret: FLEET_DATABASE_URL }\nsources: { voices: { path: ., projects: ["*"] }, others: { path: ., projects: [acme] } }\n',
+  );
+  const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: 'both' });
+  await fleet.server({
+    timing: { tick: 20, beat: 200, heartbeat: 30_000, patience: 0 },
+    sources: {
+      ...sources,
+      async discover(source, signal) {
+        if (source === 'voices') await once(signal, 'abort');
+        return sources.discover(source, signal);
+      },
+    },
+  });
+  const others = 'others/acme:test';
+  const errorOf = async (address: string) =>
+    JSON.stringify((await fleet.control.status({ address })).workspaces[0]?.last);
+  await fleet.until(() => fleet.told.some(({ address }) => address === others));
+  await fleet.control.run([acme], 'ann');
+  await fleet.until(async () => (await fleet.status(acme)) === 'failed');
+  for (const address of [acme, others])
+    expect(await errorOf(address)).toContain('are the same project; neither');
+});
+
 it('has the workspaces of a source vanish that no fleet file names, until one does again', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: rule('apply') });
   const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: 'again' });

@@ -69,6 +69,8 @@ export async function rowsToRun(
   extract(epoch FROM now() - j.due)::float8 AS lateness, p.id AS plan_id, p.digest, p.state AS plan_state,
   (SELECT string_agg(o.address, ' and ' ORDER BY o.address) FROM ${S}.workspaces o WHERE o.workspace_id = w.workspace_id
     AND o.base_url = w.base_url AND o.address <> w.address AND o.vanished_at IS NULL) AS twins,
+  (SELECT min(o.refused) FROM ${S}.workspaces o WHERE o.workspace_id = w.workspace_id AND o.base_url = w.base_url
+    AND o.address <> w.address AND o.vanished_at IS NULL AND strpos(o.refused, regexp_replace(w.address, ':[^:]*$', ' ')) > 0) AS refused_twin,
   ARRAY(SELECT r.id FROM ${S}.plans r WHERE r.address = w.address AND r.state = 'rejected') AS rejected, l.digest AS left_digest,
   p.decided_by, coalesce(p.plan, l.plan)->'state' AS planned_state, n.digest AS request
 FROM json_to_recordset($1::json) AS j (address text, due timestamptz)
@@ -102,7 +104,8 @@ function rowOf(row: DatabaseRow): RunRow {
       row.plan_state !== 'approved'
         ? undefined
         : { id: String(row.plan_id), digest: String(row.digest), by: String(row.decided_by) },
-    refused: text('refused'),
+    // Whoever has both sources knows more than a process with an earlier fleet file.
+    refused: text('refused') ?? text('refused_twin'),
     twins: text('twins'),
     openPlan: text('plan_id'),
     rejected: row.rejected as string[],
