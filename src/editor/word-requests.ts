@@ -22,6 +22,7 @@ import {
 } from 'vscode-languageserver-protocol/node';
 import type { TextDocument } from 'vscode-languageserver-textdocument';
 import type { ZodType } from 'zod';
+import { FLEET_FILE } from '../fleet/fleet-file.ts';
 import { realPath } from '../manifests/read-file.ts';
 import { type Suggestion, suggestionsAt } from './completion.ts';
 import { definitionsAt } from './definition.ts';
@@ -152,6 +153,7 @@ async function pointed(
   const opened = session.files.get(uri);
   if (opened?.file === undefined) return undefined;
   const loads = session.projectOf(opened);
+  if (loads === undefined && path.basename(opened.file) !== FLEET_FILE) return undefined;
   const loaded = (moment === 'latest' ? loads?.latest : undefined) ?? (await loads?.current());
   const known = loaded ?? withoutProject(opened.file);
   const file = path.relative(known.folder, opened.file).replaceAll(path.sep, '/');
@@ -161,7 +163,7 @@ async function pointed(
   return { snapshot: { ...known, textOf }, file, offset: document.offsetAt(position), document };
 }
 
-/** For a file that belongs to no project: its own text is all there is. */
+/** For a fleet file, and in a project that cannot be loaded: the file's own text is all there is. */
 function withoutProject(file: string): ProjectSnapshot {
   return {
     folder: path.dirname(file),

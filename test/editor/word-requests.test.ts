@@ -113,17 +113,19 @@ describe('voxform lsp, asked about words', () => {
     expect(items.map(({ label }) => label)).toContain('inbound_agent_id');
   });
 
-  it('knows the fields of a manifest that belongs to no project', async () => {
-    await using folder = await temporaryFolder({ 'a.yaml': '' });
+  it('says nothing of files that belong to no project, a fleet file aside', async () => {
+    await using folder = await temporaryFolder({});
     await using editor = await TestEditor.open(folder.root);
-    await editor.show('a.yaml', 'apiVersion: voxform/v1\nkind: Webhook\nspec:\n  ');
-    const textDocument = { uri: editor.uri('a.yaml') };
-    const place = { textDocument, position: { line: 3, character: 2 } };
-    const items = (await editor.connection.sendRequest(CompletionRequest.type, place)) as { label: string }[];
-    expect(items.map(({ label }) => label)).toContain('check_https');
-    const position = { line: 0, character: 1 };
-    expect(
-      await editor.connection.sendRequest(PrepareRenameRequest.type, { textDocument, position }),
-    ).toBeNull();
+    const ask = async (file: string, text: string): Promise<unknown[]> => {
+      await editor.show(file, text);
+      const textDocument = { uri: editor.uri(file) };
+      const position = { line: 0, character: 2 };
+      const items = await editor.connection.sendRequest(CompletionRequest.type, { textDocument, position });
+      const hover = await editor.connection.sendRequest(HoverRequest.type, { textDocument, position });
+      return [(items as unknown[]).length > 0, hover !== null];
+    };
+    expect(await ask('a.yaml', 'kind: Agnt\n')).toEqual([false, false]);
+    expect(await ask('b.yaml', 'apiVersion: voxform/v1\nkind: Webhook\n')).toEqual([false, false]);
+    expect(await ask('fleet.yaml', 'retention: 90d\n')).toEqual([true, true]);
   });
 });
