@@ -1,7 +1,7 @@
 import { kinds } from '../kinds/index.ts';
 import type { Versions } from '../kinds/kind.ts';
 import { EXPECTED_ADDRESS, parseAddress } from '../manifests/resource.ts';
-import { misuse } from '../problems/user-error.ts';
+import { ExitCode, misuse, UserError } from '../problems/user-error.ts';
 import type { State } from '../state/state.ts';
 import { unknownInState } from './unknown-in-state.ts';
 
@@ -26,4 +26,13 @@ export function versionedRecord(address: string, state: State): VersionedRecord 
   const entry = state.resources.get(address);
   if (entry === undefined) throw unknownInState(address, state.resources.keys());
   return { address, kind: kind.name, id: entry.id, versions: kind.versions };
+}
+
+/** The error for a version that the platform does not have. */
+export function noSuchVersion(address: string, version: number, cause?: unknown): UserError {
+  return new UserError(`${address} has no published version ${version}`, {
+    hint: `Run voxform versions ${address} to list its versions.`,
+    exitCode: ExitCode.usage,
+    cause,
+  });
 }

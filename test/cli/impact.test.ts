@@ -101,6 +101,11 @@ describe('voxform impact', () => {
       expect(code, args.join(' ')).toBe(expected);
     }
     workspace.emulator.dashboard.publishAgent([...workspace.emulator.world.agents.keys()][0] ?? '');
+    const unknown = await workspace.run('impact', 'Agent/day', '--compare', '1..9');
+    expect(unknown).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining('Agent/day has no published version 9'),
+    });
     const first = await workspace.run('impact', 'Agent/day', '--fail-if', 'cost>1');
     expect(first.code).toBe(0);
     expect(first.stderr.replace(/\s+/g, ' ')).toContain(

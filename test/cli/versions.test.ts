@@ -76,12 +76,12 @@ describe('versions and rollback', () => {
     const cases: readonly (readonly [readonly string[], number, string])[] = [
       [['versions', 'Webhook/x'], 64, 'has no versions'],
       [['versions', 'Agent/dya'], 64, 'did you mean "Agent/day"?'],
-      [['versions', 'Agent/day', '7'], 1, 'Agent/day has no published version 7'],
+      [['versions', 'Agent/day', '7'], 64, 'Agent/day has no published version 7'],
       [['versions', 'Agent/day', '--diff', '1'], 64, '--diff needs a version'],
       [['versions', 'Agent/day', '1', '--diff', 'published'], 64, 'compares the draft: omit the version'],
       [['versions', 'Agent/day', '--output', 'markdown'], 64, '--output markdown needs --diff published'],
       [['versions', 'Agent/day', '--detailed-exitcode'], 64, '--detailed-exitcode needs --diff published'],
-      [['rollback', 'Agent/day', '--to', '7'], 1, 'Agent/day has no published version 7'],
+      [['rollback', 'Agent/day', '--to', '7'], 64, 'Agent/day has no published version 7'],
       [['rollback', 'Agent/day'], 64, '--to'],
       [['rollback', 'Agent/nobody', '--to', '1'], 64, 'no manifest declares Agent/nobody'],
     ];

@@ -12,12 +12,12 @@ import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { foreignRecord } from '../../platform/workspace-check.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
+import { ExitCode, misuse, type UserError } from '../../problems/user-error.ts';
 import { referableRecords, valuesOfVersion } from '../../runs/accept.ts';
 import { type DraftDiffDocument, diffDraft } from '../../runs/draft-diff.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import { stateToRead } from '../../runs/planning.ts';
-import { type VersionedRecord, versionedRecord } from '../../runs/versioned-record.ts';
+import { noSuchVersion, type VersionedRecord, versionedRecord } from '../../runs/versioned-record.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
 import { type WriteBackOptions, writeBack } from './write-back.ts';
@@ -170,10 +170,7 @@ async function versionOf(
     return shown;
   } catch (cause) {
     if (!(cause instanceof PlatformError) || !cause.saysMissing) throw cause;
-    throw new UserError(`${address} has no published version ${version}`, {
-      hint: `Run voxform versions ${address} to list its versions.`,
-      cause,
-    });
+    throw noSuchVersion(address, version, cause);
   }
 }
 

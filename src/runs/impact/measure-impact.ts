@@ -4,6 +4,7 @@ import { isWithin, momentOf } from '../../platform/date-range.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { VERSION } from '../../version.ts';
 import { selectedCalls } from '../call-selection.ts';
+import { noSuchVersion } from '../versioned-record.ts';
 import { compareVersions } from './compare-versions.ts';
 import { IMPACT_FORMAT_VERSION, type ImpactDocument, type ImpactVersion } from './impact-document.ts';
 import { rounded, wilson } from './intervals.ts';
@@ -130,9 +131,7 @@ function sidesOf(
   if (compare === undefined) return shown.length < 2 ? [] : shown.slice(-2).map(({ version }) => version);
   for (const version of compare) {
     if (shown.some((each) => each.version === version)) continue;
-    throw new UserError(`${address} has no published version ${version}`, {
-      hint: `Run voxform versions ${address} to list its versions.`,
-    });
+    throw noSuchVersion(address, version);
   }
   return compare;
 }
