@@ -94,6 +94,9 @@ function check(
 ): { readonly fleet?: FleetFile; readonly problems: readonly Problem[] } {
   const problems: Problem[] = [];
   const plain = withSecrets(raw, env, problems);
+  const written = isObject(plain) ? plain : {};
+  if (isObject(written.sources) && isObject(written.workspaces))
+    problems.push(...ruleProblems(Object.keys(written.workspaces), Object.keys(written.sources)));
   const parsed = fleetSchema.safeParse(plain);
   if (!parsed.success) {
     for (const issue of parsed.error.issues)
@@ -123,7 +126,7 @@ function check(
       : { ...common, git, ref, interval: milliseconds(interval, 30_000) };
   });
   for (const source of settings) problems.push(...sourceProblems(source, folder));
-  problems.push(...ruleProblems(rules, Object.keys(sources)), ...twiceNamed(settings));
+  problems.push(...twiceNamed(settings));
   const fleet: FleetFile = {
     folder,
     database,
@@ -195,17 +198,17 @@ function sourceProblems(source: SourceSettings, folder: string): Problem[] {
   }
 }
 
-function ruleProblems(rules: readonly FleetRule[], sources: readonly string[]): Problem[] {
-  return rules.flatMap(({ pattern }, index): Problem[] => {
+function ruleProblems(patterns: readonly string[], sources: readonly string[]): Problem[] {
+  return patterns.flatMap((pattern, index): Problem[] => {
     const at = { path: ['workspaces', pattern], at: 'key' } as const;
     const source = sourceIn(pattern);
     if (source !== undefined && !sources.includes(source)) {
       const near = didYouMean(source, sources) || `; sources: ${sources.join(', ')}`;
       return [{ code: 'unknown-source', message: `unknown source ${JSON.stringify(source)}${near}`, ...at }];
     }
-    const earlier = rules.slice(0, index).find((each) => isCovered(pattern, each.pattern));
+    const earlier = patterns.slice(0, index).find((each) => isCovered(pattern, each));
     if (earlier === undefined) return [];
-    const message = `${JSON.stringify(pattern)} never applies: ${JSON.stringify(earlier.pattern)} above it matches all of it; move it up or remove it`;
+    const message = `${JSON.stringify(pattern)} never applies: ${JSON.stringify(earlier)} above it matches all of it; move it up or remove it`;
     return [{ code: 'unreachable-rule', message, ...at }];
   });
 }

@@ -94,6 +94,11 @@ function wrongType({ name, value, schema }: JudgedField): Pick<Problem, 'message
     return { message: `${wanted}, is empty${isObjectWanted ? '' : '; set a value or remove the field'}` };
   }
   const wantsText = schema instanceof z.ZodString || schema instanceof z.ZodStringFormat;
+  const asText = wantsText && typeof value === 'number' ? schema.safeParse(`${value}`).error : undefined;
+  const [malformed] = asText?.issues ?? [];
+  if (malformed?.code === 'invalid_format') {
+    return { message: `${name}: ${malformed.message}, is ${shown(value)}` };
+  }
   if (wantsText && typeof value === 'number') {
     const message = `${wanted}, but YAML reads it as the number ${value}; put it in quotes`;
     return { message, fix: { quotes: 'add' } };

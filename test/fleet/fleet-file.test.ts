@@ -133,7 +133,7 @@ retention: 1d
       'durations that are none',
       `${minimal}timeout: 10\nretention: 5 days\nworkspaces: { "*": { interval: 0.1s } }\n`,
       [
-        '3:10 timeout must be text, but YAML reads it as the number 10; put it in quotes',
+        '3:10 timeout: expected a duration such as 30m or 6h, is 10',
         '4:12 retention: expected a duration such as 30m or 6h, is "5 days"',
         '5:32 interval: expected at least 1s',
       ],
@@ -142,6 +142,15 @@ retention: 1d
       'an unknown mode',
       `${minimal}workspaces: { "*": { mode: aprove } }\n`,
       ['3:28 mode must be one of "report", "apply", "approve", is "aprove"; did you mean "approve"?'],
+    ],
+    [
+      'a rule of an unknown source, beside values of a wrong type',
+      'version: 1\nsources: { voices: { path: a, interval: 5 } }\nworkspaces: { "voicse/*": { mode: 1 } }\n',
+      [
+        '2:41 interval: expected a duration such as 30m or 6h, is 5',
+        '3:15 unknown source "voicse"; did you mean "voices"?',
+        expect.stringMatching(/^3:35 mode must be /),
+      ],
     ],
     [
       'a rule of an unknown source',
