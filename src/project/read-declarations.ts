@@ -139,7 +139,8 @@ function declaredIn(
   const declarations: Declaration[] = [];
   const findings: Finding[] = problems.map((problem) => ({ severity: 'error', file, ...problem }));
   if (documents.length === 0 && problems.length === 0) {
-    findings.push({ severity: 'warning', code: 'empty-file', message: 'the file declares nothing', file });
+    const message = 'the file declares nothing';
+    findings.push({ severity: 'warning', code: 'empty-file', message, file, line: 1, column: 1 });
   }
   for (const { index, line, value } of documents) {
     if (value === undefined) continue;

@@ -23,12 +23,12 @@ const rows: readonly Row[] = [
   {
     reason: 'an empty file declares nothing',
     text: '',
-    expected: [' - warning empty-file the file declares nothing'],
+    expected: [':1:1 - warning empty-file the file declares nothing'],
   },
   {
     reason: 'comments declare nothing',
     text: '# nothing\n---\n# here\n',
-    expected: [' - warning empty-file the file declares nothing'],
+    expected: [':1:1 - warning empty-file the file declares nothing'],
   },
   { reason: 'empty documents between others are passed over', text: `---\n---\n${AGENT}---\n`, expected: [] },
   {
