@@ -31,6 +31,14 @@ export interface EditorSessionOptions {
   readonly redactor: Redactor;
 }
 
+/** What an editor says as it begins. */
+export interface EditorFacts {
+  /** The workspace asked for, in every project that has it. */
+  readonly workspace: string | undefined;
+  /** True where the editor says which files of its folders change on the disk. */
+  readonly isToldOfFiles: boolean;
+}
+
 /** What the editor is told without having asked. */
 export interface EditorTold {
   diagnostics(uri: string, version: number | undefined, diagnostics: readonly Shown[]): void;
@@ -45,10 +53,7 @@ export interface EditorTold {
 /** The open files of an editor and the projects that they belong to. */
 export class EditorSession {
   readonly files = new OpenFiles();
-  /** The workspace asked for, in every project that has it. */
-  workspace: string | undefined;
-  /** True where the editor says which files of its folders change on the disk. */
-  isToldOfFiles = false;
+  #facts: EditorFacts | undefined;
   readonly #options: EditorSessionOptions;
   readonly #telling: EditorTold;
   #said = '';
@@ -61,6 +66,11 @@ export class EditorSession {
   constructor(options: EditorSessionOptions, telling: EditorTold) {
     this.#options = options;
     this.#telling = telling;
+  }
+
+  /** To be called once, before anything else. */
+  begin(facts: EditorFacts): void {
+    this.#facts = facts;
   }
 
   /** The project that a file belongs to; undefined where there is none. */
@@ -124,7 +134,9 @@ export class EditorSession {
   #project(folder: string): ProjectLoads {
     const known = this.#projects.get(folder);
     if (known !== undefined) return known;
-    const { workspace, files } = this;
+    if (this.#facts === undefined) throw new Error('the session has not begun');
+    const { workspace, isToldOfFiles } = this.#facts;
+    const { files } = this;
     const { policies } = this.#options;
     const onNotice = (text: string) => this.#say(text);
     let watch: DiskWatch | undefined;
@@ -133,7 +145,7 @@ export class EditorSession {
       texts: () => files.textsIn(folder, policies?.files.map((each) => realPath(each.path)) ?? []),
       onLoaded: (snapshot) => {
         this.#tellOf(snapshot);
-        if (!this.isToldOfFiles || !files.isShown(folder)) watch ??= this.#watch(folder);
+        if (!isToldOfFiles || !files.isShown(folder)) watch ??= this.#watch(folder);
         watch?.loaded(snapshot);
       },
       onError: (error) => {

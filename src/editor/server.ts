@@ -67,6 +67,7 @@ class EditorServer {
   readonly #connection: ProtocolConnection;
   readonly #session: EditorSession;
   #isClosed = false;
+  #isToldOfFiles = false;
   #state: 'new' | 'running' | 'shut down' = 'new';
 
   constructor(options: ServerOptions) {
@@ -175,10 +176,11 @@ class EditorServer {
     this.#state = 'running';
     const { initializationOptions: given, workspaceFolders, rootUri, capabilities } = params;
     const named: unknown = given?.workspace;
-    this.#session.workspace = typeof named === 'string' && named !== '' ? named : this.#options.workspace;
+    const workspace = typeof named === 'string' && named !== '' ? named : this.#options.workspace;
+    this.#isToldOfFiles = capabilities.workspace?.didChangeWatchedFiles?.dynamicRegistration === true;
+    this.#session.begin({ workspace, isToldOfFiles: this.#isToldOfFiles });
     const folders = workspaceFolders?.map(({ uri }) => uri) ?? (rootUri == null ? [] : [rootUri]);
     for (const uri of folders) this.#session.files.addFolder(uri);
-    this.#session.isToldOfFiles = capabilities.workspace?.didChangeWatchedFiles?.dynamicRegistration === true;
     return {
       capabilities: {
         positionEncoding: 'utf-16',
@@ -192,7 +194,7 @@ class EditorServer {
   }
 
   #watchFiles(): void {
-    if (!this.#session.isToldOfFiles) return;
+    if (!this.#isToldOfFiles) return;
     const registerOptions = { watchers: [{ globPattern: '**/*' }] };
     const { method } = DidChangeWatchedFilesNotification.type;
     this.#connection

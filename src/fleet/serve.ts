@@ -18,7 +18,7 @@ import {
 import { type SourceLook, SourceLooks } from './source-looks.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
 
-export interface ServeOptions extends Omit<WorkerOptions, 'queue' | 'process' | 'ready' | 'onTrouble'> {
+export interface ServeOptions extends Omit<WorkerOptions, 'queue' | 'processId' | 'ready' | 'onTrouble'> {
   readonly log: WatchLog;
   readonly timing?: Partial<FleetTiming> | undefined;
   /** Milliseconds for which runs stay in the list. */
@@ -38,6 +38,8 @@ export interface FleetTiming {
 }
 
 const TIMING: FleetTiming = { tick: 1_000, beat: 8_000, heartbeat: 30_000, patience: 30_000 };
+/** Beats without a look for work after which a process counts as hung. */
+const HUNG_AFTER = 10;
 const CLEAN_UP = 3_600_000;
 /** Between two looks for checkouts that no workspace needs. */
 const KEEP = 60_000;
@@ -85,6 +87,24 @@ export class FleetServer {
     }
   }
 
+  private constructor(options: ServeOptions, queue: Queue) {
+    const { clock, slots } = options;
+    this.#options = options;
+    this.#looks = new SourceLooks({ ...options, signal: this.#stop.signal });
+    this.#timing = { ...TIMING, ...options.timing };
+    this.#queue = queue;
+    this.#process = { id: randomUUID(), host: hostname(), pid: process.pid, version: VERSION, slots };
+    this.#worker = new Worker({
+      ...options,
+      queue,
+      processId: this.#process.id,
+      ready: this.#looks.ready,
+      onTrouble: (error) => this.#troubled(error, 'work'),
+    });
+    this.#tickedAt = clock.now();
+    this.#workedAt = { work: this.#tickedAt, beat: this.#tickedAt };
+  }
+
   async #start(): Promise<void> {
     const { database, clock, retention } = this.#options;
     const { tick, beat, patience } = this.#timing;
@@ -99,31 +119,13 @@ export class FleetServer {
     this.#every(CLEAN_UP, () => removeOldRuns(database, retention));
   }
 
-  private constructor(options: ServeOptions, queue: Queue) {
-    const { clock, slots } = options;
-    this.#options = options;
-    this.#looks = new SourceLooks({ ...options, signal: this.#stop.signal });
-    this.#timing = { ...TIMING, ...options.timing };
-    this.#queue = queue;
-    this.#process = { id: randomUUID(), host: hostname(), pid: process.pid, version: VERSION, slots };
-    this.#worker = new Worker({
-      ...options,
-      queue,
-      process: this.#process.id,
-      ready: this.#looks.ready,
-      onTrouble: (error) => this.#troubled(error, 'work'),
-    });
-    this.#tickedAt = clock.now();
-    this.#workedAt = { work: this.#tickedAt, beat: this.#tickedAt };
-  }
-
   get id(): string {
     return this.#process.id;
   }
 
   /** True while it looks for work. */
   get isAlive(): boolean {
-    return this.#options.clock.now() - this.#tickedAt < 10 * this.#timing.beat;
+    return this.#options.clock.now() - this.#tickedAt < HUNG_AFTER * this.#timing.beat;
   }
 
   /** True while its statements succeed and it begins runs. */
@@ -175,7 +177,7 @@ export class FleetServer {
       await enterProcess(database, this.#process, { isEnding: false, runs: this.#worker.runs });
       await this.#worker.beat();
       await this.#looks.beat();
-      this.#worker.isMixed = await hasSeveralBaseUrls(database);
+      this.#worker.divide(await hasSeveralBaseUrls(database));
       this.#worked('beat');
     } catch (error) {
       // By now another process may begin what runs here.

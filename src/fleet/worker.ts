@@ -15,7 +15,7 @@ import { freeSlots } from './slots.ts';
 export interface WorkerOptions extends MemberRuns {
   readonly database: FleetDatabase;
   readonly queue: Queue;
-  readonly process: string;
+  readonly processId: string;
   /** Sources whose workspaces this process may run. */
   readonly ready: ReadonlySet<string>;
   /** Runs at once. */
@@ -31,14 +31,14 @@ export interface WorkerOptions extends MemberRuns {
   onTrouble(error: unknown): void;
 }
 
-export interface ToldRun extends Pick<MemberRun, 'redact'> {
-  /** Undefined where there was nothing to run. */
-  readonly report: RunReport | undefined;
-  /** Why there is no report; undefined for a run that was ended. */
-  readonly error: unknown;
+/** What a run reported, or why it could not; nothing is told of a run that was stopped. */
+export type ToldRun = Pick<MemberRun, 'redact'> & {
   /** Seconds. */
   readonly lateness: number;
-}
+} & (
+    | { readonly report: RunReport; readonly error: undefined }
+    | { readonly report: undefined; readonly error: unknown }
+  );
 
 interface Running {
   readonly job: ClaimedJob;
@@ -78,8 +78,8 @@ export class Worker {
     }));
   }
 
-  /** Says whether the fleet has workspaces of more than one base URL. */
-  set isMixed(isMixed: boolean) {
+  /** Divides slots and requests by whether the fleet has workspaces of more than one base URL. */
+  divide(isMixed: boolean): void {
     this.#isMixed = isMixed;
     this.#options.shared.isMixed = isMixed;
   }
@@ -165,7 +165,7 @@ export class Worker {
 
   /** Never rejects. */
   async #run({ job, row, stop, since }: Running): Promise<FinishedRun> {
-    const { clock, grace, timeout, process, pauses, random, context, onRun } = this.#options;
+    const { clock, grace, timeout, processId, pauses, random, context, onRun } = this.#options;
     const shutdown = new GracefulShutdown(stop.signal, { clock, grace });
     let late: Error | undefined;
     const cancel = clock.after(timeout, () => {
@@ -174,7 +174,15 @@ export class Worker {
       });
       stop.abort('timeout');
     });
-    const ended = () => ({ job, row, process, now: context.now(), pauses, random: random(), timeout: late });
+    const ended = () => ({
+      job,
+      row,
+      process: processId,
+      now: context.now(),
+      pauses,
+      random: random(),
+      timeout: late,
+    });
     try {
       const run = await runMember({ ...this.#options, loads: this.#loads }, row, shutdown);
       onRun(row, { ...run, error: undefined, lateness: row.lateness });

@@ -30,6 +30,7 @@ import {
   type ActionName,
   type ActionRequest,
   type ListQuery,
+  ORPHAN_GONE,
   type Overview,
   type PageSource,
   ROWS_PER_PAGE,
@@ -185,7 +186,7 @@ export class FleetSource implements PageSource {
       if (await closeOrphan({ address, workspaceId, orphan: { ...orphan, closed }, by }))
         return enterOrphans(this.#options.database, address, open.length - 1);
     }
-    throw new UserError('This orphan is not on the list any more.');
+    throw new UserError(ORPHAN_GONE);
   }
 
   async #state(

@@ -56,6 +56,7 @@ export interface ListQuery {
 }
 
 export const ROWS_PER_PAGE = 50;
+export const ORPHAN_GONE = 'This orphan is not on the list any more.';
 
 export interface WorkspaceList {
   /** Those of the page asked for, at most `ROWS_PER_PAGE`. */

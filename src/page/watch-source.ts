@@ -13,6 +13,7 @@ import {
   type ActionRequest,
   type ListQuery,
   type Need,
+  ORPHAN_GONE,
   type Overview,
   type PageSource,
   type RunDetail,
@@ -265,5 +266,5 @@ export class WatchSource implements PageSource, RunObserver {
 }
 
 function gone(): UserError {
-  return new UserError('This orphan is not on the list any more.');
+  return new UserError(ORPHAN_GONE);
 }

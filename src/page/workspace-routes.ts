@@ -4,7 +4,7 @@ import type { Access } from './access/access.ts';
 import { may } from './access/person.ts';
 import { pageNumber } from './list-query.ts';
 import { formOf, type PageAnswers, type PageContext, type PageEnv } from './page-answers.ts';
-import type { PageSource, WorkspaceDetail } from './page-data.ts';
+import { ORPHAN_GONE, type PageSource, type WorkspaceDetail } from './page-data.ts';
 import { html } from './views/html.ts';
 import { pathOf } from './views/parts.ts';
 import { resourceView } from './views/resource-view.ts';
@@ -91,7 +91,7 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
     }
     if (!may(person, action)) return answers.forbidden(c, action);
     if (action === 'close-orphan' && !detail.orphans.some(({ id }) => id === of))
-      return answers.gone(c, 'This orphan is not on the list any more.', back);
+      return answers.gone(c, ORPHAN_GONE, back);
     if (action === 'compare-calls' && !detail.resources.some((each) => each.address === of))
       return answers.gone(c, 'This resource is gone from the workspace.', back);
     const body = confirmView(detail, { action, of, shown: isPlan ? planOf(detail) : html`` }, context);

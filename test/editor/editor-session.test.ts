@@ -28,6 +28,7 @@ it.each([
       failure: (error) => expect.unreachable(String(error)),
     },
   );
+  session.begin({ workspace: undefined, isToldOfFiles: true });
   const opened = session.files.open(
     pathToFileURL(path.join(folder.root, 'manifests/a.yaml')).href,
     'yaml',

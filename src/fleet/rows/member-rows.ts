@@ -56,7 +56,7 @@ RETURNING ${CLAIM}`,
 export async function removeSources(database: FleetDatabase, named: readonly string[]): Promise<void> {
   await database.atomically(async (statements) => {
     const rows = await statements.ask(
-      `UPDATE ${S}.sources SET next_fetch = 'infinity', seq = seq + 1, fetched_at = NULL, digest = NULL, problem = NULL, warnings = NULL, broken = NULL
+      `UPDATE ${S}.sources SET ${REMOVED}, seq = seq + 1, fetched_at = NULL, digest = NULL, problem = NULL, warnings = NULL, broken = NULL
 WHERE next_fetch < now() - ${REMOVED_AFTER} * interval '1 second' AND NOT (name = ANY ($1::text[])) RETURNING name`,
       named,
     );

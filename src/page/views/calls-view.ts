@@ -3,7 +3,7 @@ import { kindOf } from '../../manifests/resource.ts';
 import { may } from '../access/person.ts';
 import type { WorkspaceDetail } from '../page-data.ts';
 import { type Html, html, trusted } from './html.ts';
-import { actionLink, moment, name, resourceLink, type ViewContext } from './parts.ts';
+import { actionLink, isolated, moment, resourceLink, type ViewContext } from './parts.ts';
 
 /** What the versions of a resource did to its calls, as far as somebody asked; empty for a kind without versions. */
 export function callsSection(
@@ -20,10 +20,10 @@ export function callsSection(
     return html`<section id="calls" data-live>${head('', 'Compare versions')}<p class="empty">Its calls were not compared, or the result is no longer kept.</p></section>`;
   }
   const { askedAt, askedBy, html: figures, problem } = shown;
-  const about = html`<small>of the last 30 days, as of ${moment(askedAt, now)}, asked by ${name(askedBy)}</small>`;
+  const about = html`<small>of the last 30 days, as of ${moment(askedAt, now)}, asked by ${isolated(askedBy)}</small>`;
   const body =
     problem !== undefined
-      ? html`<p class="panel bad">${name(problem)}</p>`
+      ? html`<p class="panel bad">${isolated(problem)}</p>`
       : figures === undefined
         ? html`<p class="empty">Reading calls. The result will be shown here.</p>`
         : trusted(figures);

@@ -105,7 +105,7 @@ export function pathOf(address: string, ...rest: readonly string[]): string {
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufefc]/;
 
 /** Text from outside, which must not change the direction of what stands around it, nor one part of a path the order of the others. */
-export function name(text: string): Html {
+export function isolated(text: string): Html {
   const parts = RIGHT_TO_LEFT.test(text) ? text.split(/([/:])/) : [text];
   return html`${parts.map((part) => (part === '' ? '' : html`<bdi>${part}</bdi>`))}`;
 }
@@ -134,7 +134,7 @@ export function facts(all: readonly Fact[], now: Date): Html {
     if (value instanceof Date) return moment(value, now);
     const digest = DIGEST.exec(value instanceof URL ? '' : value);
     if (digest !== null) return html`<span title="${digest[0]}">${digest[1]}${digest[2]}</span>`;
-    return value instanceof URL ? html`<a href="${value.href}">${name(value.href)}</a>` : name(value);
+    return value instanceof URL ? html`<a href="${value.href}">${isolated(value.href)}</a>` : isolated(value);
   };
   const isLong = (value: Fact[1]) => typeof value === 'string' && value.length > MOST_IN_COLUMN;
   const row = ([label, value]: Fact) =>
@@ -148,8 +148,8 @@ export function runsTable(workspace: string, runs: readonly ListedRun[], now: Da
 <td data-title="Run"><a href="${pathOf(workspace, 'runs', run.id)}">${moment(run.began, now)}</a></td>
 <td data-title="Result">${word(run.result)}</td>
 <td data-title="Command">${run.command}</td>
-<td class="by" data-title="Who">${run.askedBy === undefined ? name(run.who ?? '') : html`asked by ${name(run.askedBy)}`}</td>
-<td class="text" data-title="Changes">${name([run.summary, ...(run.plan === undefined ? [] : [`plan ${run.plan}`])].filter((each) => each !== '').join(', '))}</td></tr>`;
+<td class="by" data-title="Who">${run.askedBy === undefined ? isolated(run.who ?? '') : html`asked by ${isolated(run.askedBy)}`}</td>
+<td class="text" data-title="Changes">${isolated([run.summary, ...(run.plan === undefined ? [] : [`plan ${run.plan}`])].filter((each) => each !== '').join(', '))}</td></tr>`;
   return html`<table class="rows"><thead><tr><th scope="col">Run</th><th scope="col">Result</th><th scope="col">Command</th><th scope="col">Who</th><th scope="col">Changes</th></tr></thead>
 <tbody>${runs.map(row)}</tbody></table>`;
 }

@@ -1,6 +1,6 @@
 import type { Attention, ListQuery, Need, WorkspaceRow } from '../page-data.ts';
 import { type Html, html } from './html.ts';
-import { badge, grouped, moment, name, pathOf, standingWords } from './parts.ts';
+import { badge, grouped, isolated, moment, pathOf, standingWords } from './parts.ts';
 
 export const needWords: Readonly<Record<Need, string>> = {
   records: 'unconfirmed or missing records',
@@ -21,12 +21,12 @@ export function rowsTable(
   now: Date,
 ): Html {
   const row = ({ address, standing, since, checkedAt, summary, mode }: WorkspaceRow) => html`<tr>
-<td class="name"><a href="${pathOf(address)}">${name(address)}</a></td>
+<td class="name"><a href="${pathOf(address)}">${isolated(address)}</a></td>
 <td data-title="Status">${badge(standing)}</td>
 <td data-title="Since">${moment(since, now)}</td>
 <td data-title="Checked">${moment(checkedAt, now)}</td>
 <td class="mode" data-title="Mode">${mode}</td>
-<td class="text" data-title="Summary">${name(summary)}</td></tr>`;
+<td class="text" data-title="Summary">${isolated(summary)}</td></tr>`;
   const body = ({ rows, all }: (typeof lists)[number]) =>
     html`<tbody>${rows.map(row)}${all && html`<tr class="all"><td colspan="6">${all}</td></tr>`}</tbody>`;
   return html`<table class="rows"><thead><tr><th scope="col">Workspace</th><th scope="col">Status</th><th scope="col">Since</th><th scope="col">Checked</th><th scope="col" class="mode">Mode</th><th scope="col">Summary</th></tr></thead>

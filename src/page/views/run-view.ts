@@ -1,11 +1,11 @@
 import type { RunDetail } from '../page-data.ts';
 import { type Html, html } from './html.ts';
-import { facts, name, pathOf, resourceLink, type ViewContext, word } from './parts.ts';
+import { facts, isolated, pathOf, resourceLink, type ViewContext, word } from './parts.ts';
 import { problemPanel } from './workspace-view.ts';
 
 export function runView(workspace: string, run: RunDetail, { now }: ViewContext): Html {
   const { began, seconds, result, command, who, askedBy, problems, resources, more } = run;
-  return html`<p class="crumbs"><a href="${pathOf(workspace)}">${name(workspace)}</a></p>
+  return html`<p class="crumbs"><a href="${pathOf(workspace)}">${isolated(workspace)}</a></p>
 <h1>Run of ${began.toISOString().slice(0, 19).replace('T', ' ')} UTC</h1>
 <p class="standing">${word(result)}</p>
 ${facts(
@@ -32,7 +32,7 @@ function resourcesTable(workspace: string, { resources }: RunDetail): Html {
 <td class="name">${resourceLink(workspace, address)}</td><td data-title="Action">${action}</td>
 <td data-title="Result">${word(result)}</td>
 <td data-title="Id">${id === null ? '' : html`<code>${id}</code>`}</td>
-<td class="text" data-title="Detail">${name(detail)}</td></tr>`;
+<td class="text" data-title="Detail">${isolated(detail)}</td></tr>`;
   return html`<table class="rows"><thead><tr><th scope="col">Resource</th><th scope="col">Action</th><th scope="col">Result</th><th scope="col">Id</th><th scope="col">Detail</th></tr></thead>
 <tbody>${resources.map(row)}</tbody></table>`;
 }

@@ -1,7 +1,7 @@
 import { assetPath } from './assets.ts';
 import { type Html, html, trusted } from './html.ts';
 import { pageScript } from './page-script.ts';
-import { name, type ViewContext } from './parts.ts';
+import { isolated, type ViewContext } from './parts.ts';
 import { siteStyle } from './site-style.ts';
 
 interface View {
@@ -56,6 +56,6 @@ ${whoIs(context)}
         : html``;
     }
     const out = html`<form method="post" action="/sign-out"><input type="hidden" name="form" value="${formToken}"><button>Sign out</button></form>`;
-    return html`<span class="who">${name(person.name)} <span class="faint">${[person.role === person.name ? '' : person.role, isNamedByProxy ? 'via proxy' : ''].join(' ')}</span></span>${isNamedByProxy ? '' : out}`;
+    return html`<span class="who">${isolated(person.name)} <span class="faint">${[person.role === person.name ? '' : person.role, isNamedByProxy ? 'via proxy' : ''].join(' ')}</span></span>${isNamedByProxy ? '' : out}`;
   }
 }

@@ -1,6 +1,6 @@
 import type { ActionName, WorkspaceDetail } from '../page-data.ts';
 import { type Html, html } from './html.ts';
-import { facts, name, pathOf, type ViewContext } from './parts.ts';
+import { facts, isolated, pathOf, type ViewContext } from './parts.ts';
 
 /** Asks for a token. @param said why it was refused. */
 export function signInView(to: string, { missingTokens, tokenOrigin }: ViewContext, said?: string): Html {
@@ -91,7 +91,7 @@ export function confirmView(
     waiting === undefined || waiting.id !== of
       ? []
       : [['Plan', waiting.id] as const, ['Plan made', waiting.madeAt] as const];
-  return html`<p class="crumbs"><a href="${pathOf(address)}">${name(address)}</a></p><h1>${heading}</h1>
+  return html`<p class="crumbs"><a href="${pathOf(address)}">${isolated(address)}</a></p><h1>${heading}</h1>
 ${facts([['Workspace', address], ['Mode', mode], ...known.filter(([label]) => label === 'Platform'), ...planFacts, ...orphanFacts], now)}
 <p class="panel change">${effect}${isSingle && action === 'pause' ? ' A restart of voxform resumes it.' : ''}</p>${shown}
 <form class="confirm" method="post" action="${pathOf(address, 'actions', action)}"><input type="hidden" name="form" value="${visitor.formToken}">${of === undefined ? '' : html`<input type="hidden" name="of" value="${of}">`}${reason}

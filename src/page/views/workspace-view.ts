@@ -16,8 +16,8 @@ import {
   actionLink,
   badge,
   facts,
+  isolated,
   moment,
-  name,
   pager,
   pathOf,
   resourceLink,
@@ -41,7 +41,7 @@ export function workspaceView(detail: WorkspaceDetail, context: ViewContext, pag
   const asOf = checkedAt === undefined ? '' : html` <small>as of ${moment(checkedAt, now)}</small>`;
   return html`<div class="head"><div>
 ${isSingle ? '' : html`<p class="crumbs"><a href="/workspaces">Workspaces</a></p>`}
-<h1>${name(address)}</h1></div>${actionButtons(detail, context)}</div>
+<h1>${isolated(address)}</h1></div>${actionButtons(detail, context)}</div>
 <div id="standing" data-live><p class="standing">${badge(standing)} <span>since ${moment(since, now)}</span></p>
 ${facts(
   [
@@ -102,7 +102,7 @@ function actionButtons({ address, actions }: WorkspaceDetail, { visitor, missing
 }
 
 export function problemPanel({ heading, lines }: ShownProblem): Html {
-  return html`<div class="panel bad"><h2>${heading}</h2><ul>${lines.map((line) => html`<li>${name(line)}</li>`)}</ul></div>`;
+  return html`<div class="panel bad"><h2>${heading}</h2><ul>${lines.map((line) => html`<li>${isolated(line)}</li>`)}</ul></div>`;
 }
 
 /** A possible duplicate is worse than what is not published yet. */
@@ -147,7 +147,7 @@ function resourcesPart({ address: workspace, resources, standing }: WorkspaceDet
 <td class="name">${resourceLink(workspace, address)}</td>
 <td data-title="Status">${word(status, standing === 'stale')}</td>
 <td data-title="Id">${id === null ? '' : html`<a class="resource-link" href="${pathOf(workspace, 'resources', address)}"><code>${id}</code></a>`}</td>
-<td class="text" data-title="Detail">${name(detail)}</td></tr>`;
+<td class="text" data-title="Detail">${isolated(detail)}</td></tr>`;
   return html`<p class="where">${counted}</p><table class="rows"><thead><tr><th scope="col">Resource</th><th scope="col">Status</th><th scope="col">Id</th><th scope="col">Detail</th></tr></thead>
 <tbody>${resources.slice((at - 1) * RESOURCES_PER_PAGE, at * RESOURCES_PER_PAGE).map(row)}</tbody></table>${pager(at, pages, (to) => `${pathOf(workspace)}?page=${to}#resources`)}`;
 }
