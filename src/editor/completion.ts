@@ -14,7 +14,7 @@ import {
   secretNames,
   variableNames,
 } from './form-names.ts';
-import { SchemaPlace, specPlace } from './schema-place.ts';
+import { ownAddress, SchemaPlace, specPlace } from './schema-place.ts';
 import type { ProjectSnapshot, TextRange } from './snapshot.ts';
 import { cursorAt, type TextCursor } from './text-cursor.ts';
 
@@ -136,7 +136,7 @@ function namesAt({ snapshot, file, role, cursor, place }: Completing): readonly 
     case '$ref':
       return as(
         'reference',
-        referableNames(snapshot, { kind: wantedKind(place.takes), own: ownAddress(cursor) }),
+        referableNames(snapshot, { kind: wantedKind(place.takes), own: ownAddress(cursor.value) }),
       );
     case '$secret':
       return as('value', secretNames(snapshot));
@@ -174,13 +174,8 @@ function plainName(name: string): NameChoice {
 
 /** `Agent` of the pattern `^Agent/.+`. */
 function wantedKind(takes: readonly JsonObject[]): string | undefined {
-  const kinds = takes.map(({ pattern }) => /^\^(\w+)\//.exec(String(pattern))?.[1]);
-  return kinds.find((each) => each !== undefined);
-}
-
-function ownAddress({ value }: TextCursor): string | undefined {
-  if (!isObject(value) || !isObject(value.metadata)) return undefined;
-  return `${String(value.kind)}/${String(value.metadata.name)}`;
+  const names = takes.map(({ pattern }) => /^\^(\w+)\//.exec(String(pattern))?.[1]);
+  return names.find((each) => each !== undefined);
 }
 
 /** Longer texts are nothing to choose from a list. */

@@ -15,7 +15,7 @@ import { documentAround, documentsIn, placedNodes, rangeIn, readableValue } from
 import { type FileRole, roleOf } from './file-role.ts';
 import { addressAt } from './find-references.ts';
 import { namedFile, withoutSecrets } from './known-secrets.ts';
-import { SchemaPlace, specPlace } from './schema-place.ts';
+import { ownAddress, SchemaPlace, specPlace } from './schema-place.ts';
 import type { ProjectSnapshot, TextRange } from './snapshot.ts';
 
 /** What there is to know of a place of a file. */
@@ -136,11 +136,6 @@ function asApplied({ snapshot, role, value, path: at }: HoverSubject): string[] 
 
 function isComposite(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !isSpecial(value);
-}
-
-function ownAddress(value: Json): string | undefined {
-  if (!isObject(value) || !isObject(value.metadata)) return undefined;
-  return `${String(value.kind)}/${String(value.metadata.name)}`;
 }
 
 /** What the value form around the place comes to. */

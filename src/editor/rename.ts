@@ -32,7 +32,10 @@ export type Renaming =
 /** The name at an offset; undefined where no address stands. */
 export function renamableAt(snapshot: ProjectSnapshot, file: string, offset: number): Renamable | undefined {
   const found = addressAt(snapshot, file, offset);
-  if (found === undefined) return undefined;
+  return found && nameIn(snapshot, found);
+}
+
+function nameIn(snapshot: ProjectSnapshot, found: FoundAddress): Renamable {
   const address = `${found.kind}/${found.name}`;
   if (!snapshot.declarations.some((each) => each.address === address)) {
     return { refused: `no manifest declares ${address}` };
@@ -51,9 +54,9 @@ export async function renameAt(
   { file, offset, newName }: { readonly file: string; readonly offset: number; readonly newName: string },
 ): Promise<Renaming> {
   try {
-    const found = renamableAt(snapshot, file, offset);
     const place = addressAt(snapshot, file, offset);
-    if (found === undefined || place === undefined) throw new CannotEdit('no name of a resource stands here');
+    if (place === undefined) throw new CannotEdit('no name of a resource stands here');
+    const found = nameIn(snapshot, place);
     if ('refused' in found) throw new CannotEdit(found.refused);
     const { kind = '', name } = place;
     const given = parseAddress(newName.trim());

@@ -32,6 +32,12 @@ export function specPlace(role: FileRole, value: Json, at: DocumentPath): SpecPl
   return place(parseAddress(fourth)?.kind, rest);
 }
 
+/** The address that a manifest declares. */
+export function ownAddress(value: Json): string | undefined {
+  if (!isObject(value) || !isObject(value.metadata)) return undefined;
+  return `${String(value.kind)}/${String(value.metadata.name)}`;
+}
+
 /** A field that an object may have. */
 export interface SchemaField {
   readonly name: string;
