@@ -11,14 +11,15 @@ declare module 'vitest' {
 }
 
 /** Builds the command once, before all tests, for those that start it. Types are checked elsewhere. */
-export default function provideCommand({ provide }: TestProject): () => void {
+export default function provideCommand({ provide }: TestProject): void {
   const { folder, remove } = buildCommand();
   // Tests leave nothing in the home of whoever runs them.
   process.env.XDG_STATE_HOME = path.join(folder, 'states');
   // What one process compiles, another need not.
   process.env.NODE_COMPILE_CACHE = path.join(folder, 'compiled');
   provide('built', folder);
-  return remove;
+  // Later than a teardown: a worker writes what it compiled when it ends.
+  process.once('exit', remove);
 }
 
 /** What the fault campaign starts by itself, in a process where it can die at a given place. */
