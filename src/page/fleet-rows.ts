@@ -44,7 +44,7 @@ export function lastRun({ last }: Pick<ShownWorkspace, 'last'>): LastSummary {
 }
 
 export function rowOf(shown: ShownWorkspace): WorkspaceRow {
-  const { address, status, since, checkedAt, mode, problem, paused } = shown;
+  const { address, status, since, checkedAt, isOld, mode, problem, paused } = shown;
   const last = lastRun(shown);
   const held = status === 'pending' && last.result !== 'refused' ? heldText(shown) : undefined;
   const summary = [wordsOf(last, status), held].filter((each) => each).join('; ');
@@ -53,6 +53,7 @@ export function rowOf(shown: ShownWorkspace): WorkspaceRow {
     standing: status,
     since: new Date(since),
     checkedAt: checkedAt === null ? undefined : new Date(checkedAt),
+    isOld,
     summary: problem ?? (paused === null ? summary : `paused by ${paused.by}`),
     source: address.split('/')[0] ?? '',
     mode,

@@ -29,6 +29,8 @@ export interface WorkspaceRow {
   readonly since: Date | undefined;
   /** When the platform was read last. */
   readonly checkedAt: Date | undefined;
+  /** True where that is too long ago to be believed, however the workspace stands. */
+  readonly isOld: boolean;
   /** A clause: what needs somebody; empty where nothing does. */
   readonly summary: string;
   readonly source: string;

@@ -85,7 +85,7 @@ export class WatchSource implements PageSource, RunObserver {
   }
 
   async version(): Promise<string> {
-    return `${this.#version}${this.#isStale() ? '-stale' : ''}`;
+    return `${this.#version}${this.#isOld() ? '-stale' : ''}`;
   }
 
   async overview(): Promise<Overview> {
@@ -241,19 +241,21 @@ export class WatchSource implements PageSource, RunObserver {
     const { last, paused } = watch().status;
     const known = this.#standing ?? { word: 'never-run', since: undefined };
     const { word, since } = paused === undefined ? known : ({ word: 'paused', since: paused.at } as const);
-    const isStale = this.#isStale() && word !== 'failed' && word !== 'invalid' && word !== 'paused';
+    const isOld = this.#isOld();
+    const isStale = isOld && word !== 'failed' && word !== 'invalid' && word !== 'paused';
     return {
       address: this.only() ?? 'workspace',
       standing: isStale ? 'stale' : word,
       since,
       checkedAt: this.#lastRead?.startedAt,
+      isOld,
       summary: this.#options.redact(paused === undefined ? summaryOf(last) : `paused by ${paused.by}`),
       source,
       mode,
     };
   }
 
-  #isStale(): boolean {
+  #isOld(): boolean {
     const read = this.#lastRead;
     if (read === undefined) return false;
     const age = this.#options.now().getTime() - read.startedAt.getTime();

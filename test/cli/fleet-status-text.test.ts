@@ -16,6 +16,7 @@ const invalid: ShownWorkspace = {
   baseUrl: null,
   checkedAt: AT,
   checkedAge: 1,
+  isOld: false,
   dueAt: AT,
   asked: null,
   failures: 0,

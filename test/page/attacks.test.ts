@@ -359,15 +359,25 @@ describe('what is shown', () => {
     expect([status, headers.location]).toEqual([302, '/workspaces?q=client&sort=checked&page=3']);
   });
 
-  it('is no more than recorded where it is stale', async () => {
-    await using page = await runningPage({ source: new SampleSource({ count: 7 }) });
+  it('is not said to be good where it was read too long ago, however the workspace stands', async () => {
+    const source = new SampleSource({ count: 8 });
+    await using page = await runningPage({ source });
     const resources = async (of: number) => {
       const { text } = await page.ask(pathOf(`voices/clients/client-0000${of}:production`));
       return /<section id="resources".*?<\/section>/s.exec(text)?.[0] ?? '';
     };
     expect(await resources(0)).toMatch(/as of .*badge good/s);
-    expect(await resources(6)).toMatch(/as of .*badge faint/s);
-    expect(await resources(6)).not.toContain('badge good');
+    for (const old of [2, 6, 7]) {
+      expect(await resources(old)).toMatch(/as of .*badge faint/s);
+      expect(await resources(old)).not.toContain('badge good');
+    }
+    const { resources: rows = [] } = (await source.workspace(source.rows[2]?.address ?? '')) ?? {};
+    const settled = rows.find(({ status }) => /in sync|unverified/.test(status))?.address ?? '';
+    const standing = async (of: number) => {
+      const path = pathOf(`voices/clients/client-0000${of}:production`, 'resources', settled);
+      return /class="standing"><span class="([^"]*)/.exec((await page.ask(path)).text)?.[1];
+    };
+    expect([await standing(0), await standing(2)]).toEqual(['badge good', 'badge faint']);
   });
 
   it('keeps the parts of a path in their order', async () => {

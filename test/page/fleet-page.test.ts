@@ -284,7 +284,14 @@ it('shows 10,000 workspaces in pages of less than 100 kB', { timeout: 60_000 }, 
     ...new Set([...(await attention()).matchAll(/badge[^>]*>([^<]*)/g)].map(([, status]) => status)),
   ];
   expect(await statuses()).toEqual(['failed', 'waiting', 'drifted']);
-  expect(await shownWorkspaces(database, { limit: 1 })).toMatchObject([{ status: 'failed' }]);
+  const [failed] = await shownWorkspaces(database, { limit: 1 });
+  expect(failed).toMatchObject({ status: 'failed', isOld: false });
+  const address = failed?.address ?? '';
+  await database.ask(
+    `UPDATE voxform_fleet.workspaces SET checked_at = now() - interval '16 minutes' WHERE address = $1`,
+    address,
+  );
+  expect(await source.workspace(address)).toMatchObject({ standing: 'failed', isOld: true });
   const needs = async (last: string, where: string) =>
     database.ask(
       `UPDATE voxform_fleet.workspaces SET status = 'pending', last = $1::jsonb WHERE address LIKE '${where}'`,

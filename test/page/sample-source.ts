@@ -215,6 +215,7 @@ function rowOf(index: number, name?: string): WorkspaceRow {
     standing,
     since: at(index % 600),
     checkedAt: standing === 'never-run' ? undefined : at(index % 7),
+    isOld: standing === 'stale' || standing === 'failed' || standing === 'paused',
     summary:
       standing === 'in-sync'
         ? ''

@@ -6,6 +6,7 @@ import { type ShownStatus, shownStatuses } from '../shown-status.ts';
 import { LEFT } from './run-rows.ts';
 import {
   IS_DEAD,
+  IS_OLD,
   NEEDS,
   SHOWN,
   SHOWN_SINCE,
@@ -214,7 +215,7 @@ export async function fleetVersion({ ask }: FleetStatements): Promise<string> {
 /** The same for one workspace; empty where there is none. */
 export async function workspaceVersion({ ask }: FleetStatements, address: string): Promise<string> {
   const [row] = await ask(
-    `SELECT md5(json_build_array(${SHOWN}, status_since, checked_at, paused_at, asked_at, failures, version, problem,
+    `SELECT md5(json_build_array(${SHOWN}, ${IS_OLD}, status_since, checked_at, paused_at, asked_at, failures, version, problem,
   (SELECT json_agg(json_build_array(id, state, digest) ORDER BY id) FROM ${S}.plans p WHERE p.address = w.address),
   (SELECT max(id) FROM ${S}.runs r WHERE r.address = w.address),
   (SELECT json_agg(json_build_array(resource, asked_at, until) ORDER BY resource) FROM ${S}.comparisons c WHERE c.address = w.address),

@@ -12,13 +12,15 @@ export const IS_DEAD = "heard_at < now() - interval '60 seconds'";
 /** Milliseconds after which what a run found is too old to be believed: not before another process has taken over from a dead one. */
 const STALE_AFTER = "greatest(3 * interval_ms, 60000) * interval '1 millisecond'";
 
+export const IS_OLD = `coalesce(checked_at < now() - ${STALE_AFTER}, false)`;
+
 const S = FLEET_SCHEMA;
 
 /** What is older than that is stale, whatever it was. */
 export const SHOWN = `CASE WHEN vanished_at IS NOT NULL THEN 'vanished' WHEN paused_at IS NOT NULL THEN 'paused'
   WHEN status IN ('failed', 'invalid') THEN status
   WHEN checked_at IS NULL THEN 'never-run'
-  WHEN checked_at < now() - ${STALE_AFTER} THEN 'stale' ELSE status END`;
+  WHEN ${IS_OLD} THEN 'stale' ELSE status END`;
 
 /** Since when it stands so. */
 export const SHOWN_SINCE = `CASE ${SHOWN} WHEN 'vanished' THEN vanished_at WHEN 'paused' THEN paused_at
@@ -124,6 +126,8 @@ export interface ShownWorkspace {
   /** When a run last saw the platform, and how many seconds ago. */
   readonly checkedAt: string | null;
   readonly checkedAge: number | null;
+  /** True where that is too long ago, whatever the status. */
+  readonly isOld: boolean;
   readonly dueAt: string;
   readonly asked: { readonly why: string; readonly by: string | null } | null;
   readonly failures: number;
@@ -168,7 +172,7 @@ export async function shownWorkspaces(
   }: WorkspaceFilter = {},
 ): Promise<readonly ShownWorkspace[]> {
   const rows = await ask(
-    `SELECT * FROM (SELECT w.*, ${SHOWN} AS shown, ${SHOWN_SINCE} AS since, extract(epoch FROM now() - checked_at)::float8 AS checked_age,
+    `SELECT * FROM (SELECT w.*, ${SHOWN} AS shown, ${SHOWN_SINCE} AS since, extract(epoch FROM now() - checked_at)::float8 AS checked_age, ${IS_OLD} AS is_old,
   p.id AS plan_id, p.state AS plan_state, p.made_at, p.decided_by, r.id AS rejected, r.decided_at AS rejected_at, r.decided_by AS rejected_by,
   (SELECT n.summary->>'because' FROM ${S}.runs n WHERE n.address = r.address AND n.plan_id = r.id AND n.result = 'rejected'
     ORDER BY n.id DESC LIMIT 1) AS rejected_because
@@ -202,6 +206,7 @@ function shownOf(row: DatabaseRow): ShownWorkspace {
     baseUrl: text('base_url'),
     checkedAt: time('checked_at'),
     checkedAge: row.checked_age === null ? null : Number(row.checked_age),
+    isOld: row.is_old === true,
     dueAt: String(time('due_at')),
     asked: why === null ? null : { why, by: text('asked_by') },
     failures: Number(row.failures),

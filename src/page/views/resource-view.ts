@@ -22,7 +22,7 @@ export function resourceView(
   const source = resource?.source;
   return html`<p class="crumbs"><a href="${pathOf(detail.address)}">${isolated(detail.address)}</a></p>
 <h1>${trusted(addressHtml(address))}</h1>
-<div id="resource" data-live><p class="standing">${word(row.status)}</p>
+<div id="resource" data-live><p class="standing">${word(row.status, detail.isOld)}</p>
 ${facts(
   [
     ['Id', row.id ?? 'none yet'],

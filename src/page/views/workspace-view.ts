@@ -136,7 +136,7 @@ function orphansPart(
   return html`<h2>Orphans (${orphans.length})</h2><p class="faint">Records that are no longer managed and may still be active. Delete them in the dashboard, then close them here.</p><ul class="tasks">${orphans.slice(0, RESOURCES_PER_PAGE).map(item)}</ul>${orphans.length > RESOURCES_PER_PAGE ? html`<p class="faint">and ${orphans.length - RESOURCES_PER_PAGE} more</p>` : ''}`;
 }
 
-function resourcesPart({ address: workspace, resources, standing }: WorkspaceDetail, page: number): Html {
+function resourcesPart({ address: workspace, resources, isOld }: WorkspaceDetail, page: number): Html {
   if (resources.length === 0) return html`<p class="empty">No resources.</p>`;
   const counted = [...Map.groupBy(resources, ({ status }) => status)]
     .map(([status, { length }]) => `${length} ${status}`)
@@ -145,7 +145,7 @@ function resourcesPart({ address: workspace, resources, standing }: WorkspaceDet
   const at = Math.min(page, pages);
   const row = ({ address, id, status, detail }: ResourceRow) => html`<tr>
 <td class="name">${resourceLink(workspace, address)}</td>
-<td data-title="Status">${word(status, standing === 'stale')}</td>
+<td data-title="Status">${word(status, isOld)}</td>
 <td data-title="Id">${id === null ? '' : html`<a class="resource-link" href="${pathOf(workspace, 'resources', address)}"><code>${id}</code></a>`}</td>
 <td class="text" data-title="Detail">${isolated(detail)}</td></tr>`;
   return html`<p class="where">${counted}</p><table class="rows"><thead><tr><th scope="col">Resource</th><th scope="col">Status</th><th scope="col">Id</th><th scope="col">Detail</th></tr></thead>
