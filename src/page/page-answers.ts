@@ -32,7 +32,7 @@ export interface PageEnv {
 export type PageContext = Context<PageEnv>;
 
 /** A workspace, or all with `undefined`, and its version before it was read: a change that comes between is not missed. */
-interface Follows {
+export interface Follows {
   readonly address: string | undefined;
   readonly version: Promise<string>;
 }
@@ -97,15 +97,14 @@ export class PageAnswers {
     return this.show(c, signInView(to, this.context(c), said), { title: 'Sign in', status });
   }
 
-  forbidden(c: PageContext, action: ActionName): Promise<Response> {
-    const who = c.var.visitor.person === undefined ? 'Sign in' : 'Your role does not allow you';
-    const text = `${who} to ${pageActionWords[action].heading.toLowerCase()}.`;
-    return this.note(c, 403, { heading: 'Not allowed', text });
+  forbidden(c: PageContext, action: ActionName, back: string): Promise<Response> {
+    const text = `Your role does not allow you to ${pageActionWords[action].heading.toLowerCase()}.`;
+    return this.note(c, 403, { heading: 'Not allowed', text, back });
   }
 
-  badForm(c: PageContext): Promise<Response> {
+  badForm(c: PageContext, back?: string): Promise<Response> {
     const text = 'This form belongs to another session. Go back, reload the page and try again.';
-    return this.note(c, 403, { heading: 'Not done', text });
+    return this.note(c, 403, { heading: 'Not done', text, ...(back !== undefined && { back }) });
   }
 
   notFound(c: PageContext): Response | Promise<Response> {

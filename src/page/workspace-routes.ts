@@ -3,8 +3,8 @@ import { UserError } from '../problems/user-error.ts';
 import type { Access } from './access/access.ts';
 import { may } from './access/person.ts';
 import { pageNumber } from './list-query.ts';
-import { formOf, type PageAnswers, type PageContext, type PageEnv } from './page-answers.ts';
-import { ORPHAN_GONE, type PageSource, type WorkspaceDetail } from './page-data.ts';
+import { type Follows, formOf, type PageAnswers, type PageContext, type PageEnv } from './page-answers.ts';
+import { type ActionName, ORPHAN_GONE, type PageSource, type WorkspaceDetail } from './page-data.ts';
 import { html } from './views/html.ts';
 import { pathOf } from './views/parts.ts';
 import { resourceView } from './views/resource-view.ts';
@@ -31,11 +31,15 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
     const { address, action } = path;
     const { person, isNamedByProxy } = c.var.visitor;
     const form = await formOf(c);
-    if (person === undefined || !may(person, action)) return answers.forbidden(c, action);
-    if (!access.isOwnForm(c.var.visitor, form.get('form'))) return answers.badForm(c);
     const text = (field: string) => form.get(field)?.replaceAll('\0', '').slice(0, 255) || undefined;
-    const by = isNamedByProxy ? `${person.name} (via proxy)` : person.name;
     const of = text('of');
+    if (person === undefined) {
+      const to = `${pathOf(address, 'actions', action)}${of === undefined ? '' : `?of=${encodeURIComponent(of)}`}`;
+      return answers.signIn(c, to, 401, `Sign in to ${pageActionWords[action].heading.toLowerCase()}.`);
+    }
+    if (!may(person, action)) return answers.forbidden(c, action, pathOf(address));
+    if (!access.isOwnForm(c.var.visitor, form.get('form'))) return answers.badForm(c, pathOf(address));
+    const by = isNamedByProxy ? `${person.name} (via proxy)` : person.name;
     const back =
       action === 'compare-calls' && of !== undefined ? pathOf(address, 'resources', of) : pathOf(address);
     try {
@@ -60,7 +64,7 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
     const detail = await source.workspace(address);
     if (detail === undefined) return answers.gone(c, `There is no workspace ${address}, or it is gone.`);
     const shown = { title: address, section: 'workspaces', follows } as const;
-    if (view === 'action') return confirm(c, path, detail);
+    if (view === 'action') return confirm(c, path, { detail, follows });
     if (view === 'workspace') {
       const body = workspaceView(detail, answers.context(c), pageNumber(c.req.query('page')));
       return answers.show(c, body, shown);
@@ -73,7 +77,7 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
   async function confirm(
     c: PageContext,
     { address, action }: Extract<WorkspacePath, { readonly view: 'action' }>,
-    detail: WorkspaceDetail,
+    { detail, follows }: { readonly detail: WorkspaceDetail; readonly follows: Follows },
   ): Promise<Response> {
     const context = answers.context(c);
     const back = pathOf(address);
@@ -86,16 +90,21 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
       return answers.gone(c, text, back);
     }
     if (!detail.actions.includes(action)) {
-      const text = 'This cannot be done now.';
-      return answers.note(c, 409, { heading: 'Not possible', text, back });
+      return answers.note(c, 409, { heading: 'Not possible', text: whyNot(action, detail), back });
     }
-    if (!may(person, action)) return answers.forbidden(c, action);
+    if (!may(person, action)) return answers.forbidden(c, action, back);
     if (action === 'close-orphan' && !detail.orphans.some(({ id }) => id === of))
       return answers.gone(c, ORPHAN_GONE, back);
     if (action === 'compare-calls' && !detail.resources.some((each) => each.address === of))
       return answers.gone(c, 'This resource is gone from the workspace.', back);
     const body = confirmView(detail, { action, of, shown: isPlan ? planOf(detail) : html`` }, context);
     const title = `${pageActionWords[action].heading} · ${address}`;
-    return answers.show(c, body, { title, section: 'workspaces' });
+    return answers.show(c, body, { title, section: 'workspaces', follows });
   }
+}
+
+function whyNot(action: ActionName, { actions }: WorkspaceDetail): string {
+  if (action === 'resume') return 'The workspace is not paused.';
+  if (action !== 'run' && action !== 'pause') return 'The workspace has no state yet.';
+  return actions.includes('resume') ? 'The workspace is paused.' : 'The workspace has vanished.';
 }

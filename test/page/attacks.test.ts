@@ -114,7 +114,9 @@ describe('a form', () => {
 
   it('is refused from whoever has not signed in, on loopback too', async () => {
     await using page = await runningPage();
-    expect((await page.ask(RUN, { form: { form: '' } })).status).toBe(403);
+    const { status, text } = await page.ask(APPROVE, { form: { form: '', of: 'plan-1' } });
+    expect([status, text]).toEqual([401, expect.stringContaining('Sign in to approve the plan.')]);
+    expect(text).toContain(`name="to" value="${APPROVE}?of=plan-1"`);
     expect((await page.ask(RUN)).status).toBe(401);
     expect(page.source.acted).toEqual([]);
   });
@@ -124,11 +126,11 @@ describe('a form', () => {
     const cookie = await page.signIn('admin-token');
     const form = await page.formToken(RUN, cookie);
     await page.ask('/sign-out', { headers: { cookie }, form: { form } });
-    expect((await page.ask(RUN, { headers: { cookie }, form: { form } })).status).toBe(403);
+    expect((await page.ask(RUN, { headers: { cookie }, form: { form } })).status).toBe(401);
     const later = await page.signIn('admin-token');
     const laterForm = await page.formToken(RUN, later);
     page.time = new Date(page.time.getTime() + 12 * 3_600_000);
-    expect((await page.ask(RUN, { headers: { cookie: later }, form: { form: laterForm } })).status).toBe(403);
+    expect((await page.ask(RUN, { headers: { cookie: later }, form: { form: laterForm } })).status).toBe(401);
     expect(page.source.acted).toEqual([]);
   });
 
@@ -173,9 +175,26 @@ describe('a role', () => {
     expect(asked.status).toBe(status === 303 ? 200 : 403);
     if (status === 403)
       expect(asked.text).toMatch(
-        /Your role does not allow you to (run now|approve the plan|pause|close an orphan)\./,
+        /Your role does not allow you to (run now|approve the plan|pause|close an orphan)\.<.*href="\/workspaces\/voices/s,
       );
     expect(page.source.acted.map(({ by }) => by)).toEqual(status === 303 ? [`${role}-ann`] : []);
+  });
+
+  it.each([
+    [5, 'resume', 'The workspace is not paused.'],
+    [7, 'run', 'The workspace is paused.'],
+    [9, 'close-orphan', 'The workspace has no state yet.'],
+  ] as const)('of an admin does not do what cannot be done: %i, %s', async (index, action, why) => {
+    await using page = await runningPage({ source: new SampleSource({ count: 10 }) });
+    const address = `voices/clients/client-0000${index}:production`;
+    const { workspace } = page.source;
+    page.source.workspace = async (asked) => {
+      const detail = await workspace.call(page.source, asked);
+      return detail && index === 5 ? { ...detail, actions: ['run', 'pause'] } : detail;
+    };
+    const headers = { cookie: await page.signIn('admin-token') };
+    const { status, text } = await page.ask(pathOf(address, 'actions', action), { headers });
+    expect([status, text]).toEqual([409, expect.stringContaining(why)]);
   });
 
   it('approves the plan that was shown and no other', async () => {
@@ -183,6 +202,7 @@ describe('a role', () => {
     const cookie = await page.signIn('approver-token');
     const shown = await page.ask(`${APPROVE}?of=plan-1`, { headers: { cookie } });
     expect(shown.text).toContain('Agent</span>/support-line');
+    expect(shown.text).toContain('data-events="/events?workspace=voices');
     expect(shown.text).toMatch(/<bdi>plan-1<\/bdi>.*Plan made.*30 min ago/s);
     const form = await page.formToken(`${APPROVE}?of=plan-1`, cookie);
     page.source.waiting = 'plan-2';

@@ -273,11 +273,17 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
   it('says that the connection is gone, and what is gone', async () => {
     await using other = await runningPage({ source: new SampleSource({ count: 2, names }) });
     const own = await browser.newPage();
+    await signInAs(own, 'admin-token', other.url);
+    await own.goto(`${other.url}${pathOf(ADDRESS, 'actions', 'approve')}?of=plan-1`);
+    await holds(own, 'typeof heard === "number"');
+    other.source.waiting = 'plan-2';
+    other.source.revision += 1;
+    await own.locator('#connection', { hasText: 'This plan does not wait any more' }).waitFor();
     await own.goto(`${other.url}${pathOf(ADDRESS)}`);
     await holds(own, 'typeof heard === "number"');
     other.source.rows.shift();
     other.source.revision += 1;
-    await own.locator('#connection', { hasText: 'This page is gone' }).waitFor();
+    await own.locator('#connection', { hasText: 'There is no workspace' }).waitFor();
     await own.goto(`${other.url}/`);
     await holds(own, 'source?.readyState === 1');
     other.source.single = names[1];

@@ -80,8 +80,10 @@ async function refresh() {
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     if (answer.status === 401 || answer.status === 404) stop();
     if (answer.status === 401) return lost('You are signed out. Reload the page to sign in.');
-    if (!answer.ok && answer.status !== 404) throw new Error(String(answer.status));
-    if (answer.status === 404) return lost('This page is gone. It shows what it showed before.');
+    const why = page.querySelector('main > p')?.textContent;
+    if ([403, 404, 409].includes(answer.status) && why)
+      return lost(why + ' This page shows what it showed before.');
+    if (!answer.ok) throw new Error(String(answer.status));
     for (const old of document.querySelectorAll('[data-live]')) {
       const fresh = page.getElementById(old.id);
       if (fresh !== null && plain(fresh) !== plain(old)) replace(old, fresh);
