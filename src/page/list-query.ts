@@ -16,13 +16,20 @@ export function listQuery(parameters: URLSearchParams): ListQuery {
 /** What it asks for that there is not, each a sentence. */
 export function unknownIn(parameters: URLSearchParams): string[] {
   const known = { status: standings, needs, sort: listOrders } as const;
-  return Object.entries(known).flatMap(([key, values]) => {
+  const page = parameters.get('page') || '1';
+  const label = parameters.get('label')?.trim() || '=';
+  const malformed = [
+    ...(/^[1-9]\d{0,5}$/.test(page) ? [] : [`Ignored the page ${JSON.stringify(page.slice(0, 255))}.`]),
+    ...(label.includes('=') ? [] : ['A label is key=value, such as team=sales.']),
+  ];
+  const unknown = Object.entries(known).flatMap(([key, values]) => {
     const given = parameters.get(key) ?? '';
     const isKnown = given === '' || values.some((each) => each === given);
     return isKnown
       ? []
       : [`Ignored the unknown ${key} ${JSON.stringify(given.slice(0, 255))}. Known: ${values.join(', ')}.`];
   });
+  return [...unknown, ...malformed];
 }
 
 /** From 1. */

@@ -13,7 +13,6 @@ import { assetPath } from './views/assets.ts';
 import { overviewView } from './views/overview-view.ts';
 import { pageScript } from './views/page-script.ts';
 import { pathOf } from './views/parts.ts';
-import { listPath } from './views/rows-table.ts';
 import { siteStyle } from './views/site-style.ts';
 import { pagesOf, workspacesView } from './views/workspaces-view.ts';
 import { addWorkspaceRoutes } from './workspace-routes.ts';
@@ -110,13 +109,17 @@ export function createPage(options: SiteOptions): Page {
     const body = overviewView(await source.overview(), answers.context(c));
     return answers.show(c, body, { title: 'Overview', section: 'overview', follows });
   });
+  app.get('/workspaces/', (c) => c.redirect(`/workspaces${new URL(c.req.url).search}`, 301));
   app.get('/workspaces', async (c) => {
     const { searchParams } = new URL(c.req.url);
     const follows = answers.follow();
     const query = listQuery(searchParams);
     const list = { ...(await source.workspaces(query)), unknown: unknownIn(searchParams) };
     const last = pagesOf(list);
-    if (query.page > last) return c.redirect(listPath({ ...query, page: last }), 302);
+    if (query.page > last) {
+      searchParams.set('page', String(last));
+      return c.redirect(`/workspaces?${searchParams}`, 302);
+    }
     const body = workspacesView(query, list, answers.context(c));
     return answers.show(c, body, { title: 'Workspaces', section: 'workspaces', follows });
   });

@@ -376,7 +376,21 @@ describe('what is shown', () => {
   it('is the last page of a list that is shorter, in the same order', async () => {
     await using page = await runningPage({ source: new SampleSource({ count: 120 }) });
     const { status, headers } = await page.ask('/workspaces?page=99&sort=checked&q=client');
-    expect([status, headers.location]).toEqual([302, '/workspaces?q=client&sort=checked&page=3']);
+    expect([status, headers.location]).toEqual([302, '/workspaces?page=3&sort=checked&q=client']);
+    const unknown = await page.ask('/workspaces?status=nope&page=99');
+    expect(unknown.headers.location).toBe('/workspaces?status=nope&page=3');
+    const slash = await page.ask('/workspaces/?q=client');
+    expect(slash.headers.location).toBe('/workspaces?q=client');
+  });
+
+  it.each([
+    ['page=abc', 'Ignored the page &quot;abc&quot;.'],
+    ['page=0', 'Ignored the page &quot;0&quot;.'],
+    ['label=team', 'A label is key=value, such as team=sales.'],
+  ])('of %s says what is wrong', async (query, said) => {
+    await using page = await runningPage();
+    expect((await page.ask(`/workspaces?${query}`)).text).toContain(said);
+    expect((await page.ask('/workspaces?page=1&label=team%3Dsales')).text).not.toContain('role="alert"');
   });
 
   it('is not said to be good where it was read too long ago, however the workspace stands', async () => {
