@@ -3,7 +3,7 @@ import { plural } from '../output/plural.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { lastRun } from './fleet-rows.ts';
 import type { Fact, ShownProblem } from './page-data.ts';
-import { NO_REQUEST_SHOWN, requestFacts } from './report-standing.ts';
+import { invalidHeading, NO_REQUEST_SHOWN, requestFacts } from './report-standing.ts';
 import { pauseText } from './run-details.ts';
 import { lasting } from './views/parts.ts';
 
@@ -55,16 +55,16 @@ export function factsOfWorkspace(shown: ShownWorkspace): Fact[] {
 
 export function problemsOf(shown: ShownWorkspace): ShownProblem[] {
   const { error, problems, pull_request: request } = lastRun(shown);
+  const { status, checkedAt } = shown;
+  const invalid = status === 'failed' ? [] : problems;
+  const failed = [
+    ...(error === null || status === 'in-sync' ? [] : [error]),
+    ...(status === 'failed' ? problems : []),
+  ];
   return [
     ...(shown.problem === null ? [] : [{ heading: 'The project cannot be read', lines: [shown.problem] }]),
-    ...(error === null || shown.status === 'in-sync'
-      ? []
-      : [{ heading: 'The last run failed', lines: [error] }]),
-    ...(problems.length === 0
-      ? []
-      : [
-          { heading: 'The newest manifests are invalid; the last valid ones stay in force', lines: problems },
-        ]),
+    ...(failed.length === 0 ? [] : [{ heading: 'The last run failed', lines: failed }]),
+    ...(invalid.length === 0 ? [] : [{ heading: invalidHeading(checkedAt ?? undefined), lines: invalid }]),
     ...(request?.problem ? [{ heading: NO_REQUEST_SHOWN, lines: [request.problem] }] : []),
   ];
 }

@@ -61,6 +61,11 @@ export function resourcesOf(report: RunReport | undefined): readonly ResourceRow
   return rows.sort((a, b) => isFine(a) - isFine(b));
 }
 
+/** @param checkedAt undefined where no manifests were ever in force. */
+export function invalidHeading(checkedAt: Date | string | undefined): string {
+  return `The newest manifests are invalid${checkedAt === undefined ? '' : '; the last valid ones stay in force'}`;
+}
+
 export const NO_REQUEST_SHOWN = 'There is no pull request for the drift';
 
 interface RequestShown {
@@ -85,13 +90,13 @@ export function requestFacts(request: RequestShown | undefined): Fact[] {
 export function problemsOf(
   report: RunReport | undefined,
   flag: string,
-  redact: (text: string) => string,
+  { redact, checkedAt }: { redact(text: string): string; readonly checkedAt: Date | undefined },
 ): ShownProblem[] {
   if (report === undefined) return [];
   const { error, fetchProblem, invalid, busy, request } = report;
   const told = (heading: string, lines: readonly string[]): ShownProblem => ({
     heading,
-    lines: lines.map(redact),
+    lines: lines.map((line) => redact(line)),
   });
   return [
     ...(error === undefined
@@ -104,9 +109,7 @@ export function problemsOf(
     ...(fetchProblem === undefined
       ? []
       : [told('The manifests cannot be fetched', [messageOf(fetchProblem, flag)])]),
-    ...(invalid === undefined
-      ? []
-      : [told('The newest manifests are invalid; the last valid ones stay in force', invalidLines(invalid))]),
+    ...(invalid === undefined ? [] : [told(invalidHeading(checkedAt), invalidLines(invalid))]),
     ...(request?.problem === undefined ? [] : [told(NO_REQUEST_SHOWN, [request.problem])]),
   ];
 }

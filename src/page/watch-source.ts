@@ -142,7 +142,7 @@ export class WatchSource implements PageSource, RunObserver {
       running: status.running,
       nextRun:
         secondsUntilNext === undefined ? undefined : new Date(now().getTime() + secondsUntilNext * 1000),
-      problems: problemsOf(last, flag, (text) => this.#options.redact(text)),
+      problems: problemsOf(last, flag, { redact: this.#options.redact, checkedAt: read?.startedAt }),
       held:
         read?.hold === undefined
           ? undefined

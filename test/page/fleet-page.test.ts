@@ -5,6 +5,7 @@ import { fleetControl } from '../../src/fleet/control.ts';
 import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
 import { shownWorkspaces } from '../../src/fleet/rows/status-rows.ts';
 import { addToken, listTokens, removeToken } from '../../src/fleet/rows/token-rows.ts';
+import { problemsOf } from '../../src/page/fleet-facts.ts';
 import { closingOrphans } from '../../src/page/fleet-orphans.ts';
 import { resourcesOfState } from '../../src/page/fleet-rows.ts';
 import { FleetSource } from '../../src/page/fleet-source.ts';
@@ -252,6 +253,15 @@ it('lists what a plan leaves out as in sync', () => {
     ['Agent/new', 'in sync'],
     ['Agent/b', 'in sync'],
   ]);
+});
+
+it.each([
+  ['invalid', null, 'The newest manifests are invalid'],
+  ['invalid', '2030-01-01T00:00:00Z', 'The newest manifests are invalid; the last valid ones stay in force'],
+  ['failed', '2030-01-01T00:00:00Z', 'The last run failed'],
+])('heads the problems of a workspace that is %s and was checked at %s', (status, checkedAt, heading) => {
+  const shown = { status, checkedAt, problem: null, last: { problems: ['a problem'] } };
+  expect(problemsOf(shown as never)).toEqual([{ heading, lines: ['a problem'] }]);
 });
 
 it('shows 10,000 workspaces in pages of less than 100 kB', { timeout: 60_000 }, async () => {

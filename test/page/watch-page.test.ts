@@ -130,6 +130,7 @@ it('shows what is wrong while nobody knows which workspace it is', async () => {
   await expect.poll(() => shown('/')).toMatch(/1 workspace[\s\S]*href="\/workspaces\/workspace"/);
   for (const path of ['/workspaces/workspace', '/workspaces/test'])
     await expect.poll(() => shown(path)).toMatch(/invalid[\s\S]*unknown field &quot;junk&quot;/);
+  expect(await shown('/workspaces/workspace')).not.toContain('stay in force');
   await workspace.folder.write('voxform.yaml', file);
   await expect.poll(async () => (await ask('/')).headers.location).toBe('/workspaces/test');
   expect((await ask('/workspaces/workspace')).status).toBe(404);
