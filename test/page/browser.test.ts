@@ -65,6 +65,7 @@ const FACTS = `({
   wide: document.documentElement.scrollWidth - innerWidth,
   thin: [...document.querySelectorAll('.rows bdi')].filter((text) => text.textContent.length > 20 && text.getBoundingClientRect().width < 120).length,
   boxes: [...document.querySelectorAll('main li')].filter((li) => getComputedStyle(li, '::before').borderTopWidth !== '0px').length,
+  cut: [...document.querySelectorAll('dt')].filter((label) => label.scrollWidth > label.clientWidth).length,
   ran: 'ran' in window,
   paper: getComputedStyle(document.body).backgroundColor,
 })`;
@@ -114,7 +115,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
       for (const width of [800, 1920, 360]) {
         await on.setViewportSize({ width, height: 900 });
         const paper = colorScheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(13, 17, 23)';
-        expect(await on.evaluate(FACTS)).toEqual({ wide: 0, thin: 0, boxes: 0, ran: false, paper });
+        expect(await on.evaluate(FACTS)).toEqual({ wide: 0, thin: 0, boxes: 0, cut: 0, ran: false, paper });
         if (width === 360 || (width === 1920 && colorScheme === 'light'))
           expect(await on.evaluate(findings(colorScheme))).toEqual([]);
       }

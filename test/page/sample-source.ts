@@ -138,7 +138,7 @@ export class SampleSource implements PageSource {
       counts,
       attention: some('failed', 'invalid', 'waiting', 'drifted'),
       stale: some('stale'),
-      broken: [],
+      broken: this.rows.length === 0 ? [] : [{ project: 'voices/clients/nobroken', problem: 'no: manifest' }],
       facts: [['Oldest check', at(200)] as const, ['Processes', '2 alive'] as const],
     };
   }

@@ -53,7 +53,7 @@ time span{white-space:nowrap;font-variant-numeric:tabular-nums}
 .facts div{min-width:0}
 .facts .long{grid-column:1/-1}
 dt{color:var(--faint);font-size:13px}
-dd{margin:0;overflow-wrap:anywhere}
+dt,dd{margin:0;overflow-wrap:anywhere}
 .rows{border-collapse:collapse;width:100%;margin:4px 0 12px;font-size:14px}
 .rows th,.rows td{text-align:left;padding:8px 14px 8px 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere;vertical-align:top}
 .rows th{font-size:13px;font-weight:600;color:var(--faint);white-space:nowrap}
