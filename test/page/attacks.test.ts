@@ -412,6 +412,8 @@ describe('what is shown', () => {
       return /class="standing"><span class="([^"]*)/.exec((await page.ask(path)).text)?.[1];
     };
     expect([await standing(0), await standing(2)]).toEqual(['badge good', 'badge faint']);
+    const tile = /badge odd">stale<.span><small>no failure, but no check for three intervals/;
+    expect((await page.ask('/')).text).toMatch(tile);
   });
 
   it('keeps the parts of a path in their order', async () => {

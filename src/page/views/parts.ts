@@ -32,7 +32,7 @@ export const standingWords: Readonly<Record<Standing, StandingWords>> = {
   invalid: { word: 'invalid', tone: 'bad', meaning: 'the newest manifests cannot be used' },
   drifted: { word: 'drifted', tone: 'change', meaning: 'the platform changed since the last apply' },
   pending: { word: 'pending', tone: 'change', meaning: 'changes or manual steps are left' },
-  stale: { word: 'stale', tone: 'odd', meaning: 'not checked for three intervals' },
+  stale: { word: 'stale', tone: 'odd', meaning: 'no failure, but no check for three intervals' },
   paused: { word: 'paused', tone: 'faint', meaning: 'no run starts until it is resumed' },
   vanished: { word: 'vanished', tone: 'odd', meaning: 'its source has it no more' },
   'never-run': { word: 'never run', tone: 'faint', meaning: 'no run has finished yet' },
