@@ -14,7 +14,7 @@ export function factsOf(
   const count = (wanted: string) => processes.filter(({ status }) => status === wanted).length;
   const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000);
   return [
-    ['Oldest check', oldestCheckAge === null ? 'none' : ago(oldestCheckAge)],
+    ['Longest unchecked since', oldestCheckAge === null ? 'none' : ago(oldestCheckAge)],
     ...(neverChecked === 0 ? [] : [['Never checked', plural(neverChecked, 'workspace')] as const]),
     ...(orphans === 0 ? [] : [['Orphans', String(orphans)] as const]),
     ['Lateness', lasting(Math.round(lateness))],

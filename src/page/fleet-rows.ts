@@ -10,7 +10,7 @@ import { statusOf } from '../runs/status.ts';
 import type { StateDocument } from '../state/state-document.ts';
 import type { ResourceRow, RunDetail, WorkspaceRow } from './page-data.ts';
 import { requestFacts } from './report-standing.ts';
-import { detailOfPastRun } from './run-details.ts';
+import { detailOfPastRun, pauseText } from './run-details.ts';
 
 /** What a run left in the database; of another version of voxform it may lack something. */
 const lastSummary = z.object({
@@ -54,7 +54,7 @@ export function rowOf(shown: ShownWorkspace): WorkspaceRow {
     since: new Date(since),
     checkedAt: checkedAt === null ? undefined : new Date(checkedAt),
     isOld,
-    summary: problem ?? (paused === null ? summary : `paused by ${paused.by}`),
+    summary: problem ?? (paused === null ? summary : `paused by ${pauseText(paused)}`),
     source: address.split('/')[0] ?? '',
     mode,
   };

@@ -249,7 +249,9 @@ export class WatchSource implements PageSource, RunObserver {
       since,
       checkedAt: this.#lastRead?.startedAt,
       isOld,
-      summary: this.#options.redact(paused === undefined ? summaryOf(last) : `paused by ${paused.by}`),
+      summary: this.#options.redact(
+        paused === undefined ? summaryOf(last) : `paused by ${pauseText(paused)}`,
+      ),
       source,
       mode,
     };

@@ -1,5 +1,9 @@
 import { expect, it } from 'vitest';
+import { factsOf } from '../../src/page/fleet-facts.ts';
 import { rowOf } from '../../src/page/fleet-rows.ts';
+import { pathOf } from '../../src/page/views/parts.ts';
+import { runningPage } from './running-page.ts';
+import { SampleSource } from './sample-source.ts';
 
 const since = '2030-01-01T00:00:00Z';
 const workspace = {
@@ -21,6 +25,33 @@ it.each([
   ['only reported', { last: { counts, hold: 'report' } }, '2 to create; the mode is report'],
   ['refused', { last: { counts, hold: 'policy', result: 'refused' } }, 'refused by a policy, 2 to create'],
   ['left for later', { last: { counts, hold: 'changing' } }, '2 to create'],
+  [
+    'paused',
+    { status: 'paused', paused: { at: since, by: 'root', because: 'holidays' }, last: {} },
+    'paused by root: holidays',
+  ],
 ])('says why changes are pending: %s', (_, more, summary) => {
   expect(rowOf({ ...workspace, ...more } as never).summary).toBe(summary);
+});
+
+it('does not call a workspace that was never checked the oldest check', () => {
+  const figures = {
+    lateness: 0,
+    oldestCheckAge: 60,
+    neverChecked: 1,
+    orphans: 0,
+    processes: [],
+    sources: [],
+  };
+  const [oldest] = factsOf(figures as never, new Date('2030-01-01T00:01:00Z'));
+  expect(oldest).toEqual(['Longest unchecked since', new Date(since)]);
+});
+
+it('says that a run is due', async () => {
+  const source = new SampleSource({ count: 1 });
+  await using page = await runningPage({ source });
+  const path = pathOf(source.rows[0]?.address ?? '');
+  expect((await page.ask(path)).text).toMatch(/Next run<\/dt><dd><time[^>]*>.*in 3 min/);
+  page.time = new Date(page.time.getTime() + 4 * 60_000);
+  expect((await page.ask(path)).text).toContain('Next run</dt><dd><bdi>due</bdi>');
 });

@@ -46,7 +46,14 @@ ${isSingle ? '' : html`<p class="crumbs"><a href="/workspaces">Workspaces</a></p
 ${facts(
   [
     ['Checked', checkedAt ?? 'never'],
-    ['Next run', running ? 'in progress' : (nextRun ?? unplanned(standing))],
+    [
+      'Next run',
+      running
+        ? 'in progress'
+        : nextRun !== undefined && nextRun <= now
+          ? 'due'
+          : (nextRun ?? unplanned(standing)),
+    ],
     ['Mode', detail.mode],
     ...detail.facts,
   ],
