@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import { factsOf } from '../../src/page/fleet-facts.ts';
 import { rowOf } from '../../src/page/fleet-rows.ts';
-import { pathOf } from '../../src/page/views/parts.ts';
+import type { RunDetail } from '../../src/page/page-data.ts';
+import { decision } from '../../src/page/run-details.ts';
+import { pathOf, runsTable } from '../../src/page/views/parts.ts';
 import { runningPage } from './running-page.ts';
 import { SampleSource } from './sample-source.ts';
 
@@ -45,6 +47,13 @@ it('does not call a workspace that was never checked the oldest check', () => {
   };
   const [oldest] = factsOf(figures as never, new Date('2030-01-01T00:01:00Z'));
   expect(oldest).toEqual(['Longest unchecked since', new Date(since)]);
+});
+
+it('says that a person decided, not that a person asked for it', () => {
+  const paused = decision('paused', { at: new Date(since), by: 'ann' });
+  const table = (run: RunDetail) => runsTable('acme:test', [run], new Date(since)).text;
+  expect(table(paused)).toContain('data-title="Who"><bdi>ann</bdi>');
+  expect(table({ ...paused, result: 'ok' })).toContain('data-title="Who">asked by <bdi>ann</bdi>');
 });
 
 it('says that a run is due', async () => {

@@ -142,13 +142,17 @@ export function facts(all: readonly Fact[], now: Date): Html {
   return html`<dl class="facts">${all.map(row)}</dl>`;
 }
 
+function isDecision({ result }: ListedRun): boolean {
+  return ['approved', 'rejected', 'paused', 'resumed'].includes(result);
+}
+
 /** Runs as a table; on a phone each row is a block. */
 export function runsTable(workspace: string, runs: readonly ListedRun[], now: Date): Html {
   const row = (run: ListedRun) => html`<tr>
 <td data-title="Run"><a href="${pathOf(workspace, 'runs', run.id)}">${moment(run.began, now)}</a></td>
 <td data-title="Result">${word(run.result)}</td>
 <td data-title="Command">${run.command}</td>
-<td class="by" data-title="Who">${run.askedBy === undefined ? isolated(run.who ?? '') : html`asked by ${isolated(run.askedBy)}`}</td>
+<td class="by" data-title="Who">${run.askedBy === undefined || isDecision(run) ? isolated(run.who ?? run.askedBy ?? '') : html`asked by ${isolated(run.askedBy)}`}</td>
 <td class="text" data-title="Changes">${isolated([run.summary, ...(run.plan === undefined ? [] : [`plan ${run.plan}`])].filter((each) => each !== '').join(', '))}</td></tr>`;
   return html`<table class="rows"><thead><tr><th scope="col">Run</th><th scope="col">Result</th><th scope="col">Command</th><th scope="col">Who</th><th scope="col">Changes</th></tr></thead>
 <tbody>${runs.map(row)}</tbody></table>`;
