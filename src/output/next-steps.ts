@@ -92,7 +92,7 @@ const words = {
   allow_older_state: () => ({ said: 'To use this one: --allow-older-state' }),
   move_state: ({ from }) => ({
     said: 'Or move it back',
-    command: `voxform state move --from ${shellWord(from)}`,
+    command: `voxform state move --from ${from}`,
   }),
   list_addresses: () => ({ said: 'Addresses have the form Kind/name; `voxform state list` shows them.' }),
 } satisfies { readonly [A in StepAction]: (step: StepOf<A>) => Worded };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
 import { lazyObject } from '../values/described.ts';
 import type { Immutable } from '../values/json.ts';
@@ -83,7 +84,7 @@ export class MovedState extends UserError {
     const isPath = !/[ :]/.test(to);
     super(`the state ${name} was moved to ${mark.moved_to} on ${mark.moved_at}`, {
       hint: `Point \`state\` of the workspace in voxform.yaml at ${to}.`,
-      next: [{ action: 'move_state', from: isPath ? to : "'{ backend: BACKEND, … }'" }],
+      next: [{ action: 'move_state', from: isPath ? shellWord(to) : "'{ backend: BACKEND, … }'" }],
     });
     this.mark = mark;
   }

@@ -76,7 +76,7 @@ describe('a create whose answer was lost', () => {
     expect(workspace.writes()).toBe(1);
 
     const wrong = await workspace.run('state', 'resolve', 'Agent/dya', '--not-created');
-    expect(wrong.code).toBe(1);
+    expect(wrong.code).toBe(64);
     expect(wrong.stderr).toContain('did you mean "Agent/day"?');
     const agent = [...workspace.emulator.world.agents.values()][0];
     expect((await workspace.run('import', 'Agent/day', agent?.id ?? '')).code).toBe(0);

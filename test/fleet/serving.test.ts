@@ -40,8 +40,13 @@ it('applies every workspace once with several processes, and has nothing left of
 
 it('runs what a look at a source has found without waiting for its next look for work', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
-  await fleet.server({ timing: { tick: 600_000, beat: 1000, heartbeat: 30_000 } });
+  const before = await fleet.server();
   await fleet.until(async () => (await fleet.status(addressOf('acme'))) === 'in-sync');
+  await before.stop('done');
+  await fleet.write('acme', 'Two.');
+  const told = fleet.told.length;
+  await fleet.server({ timing: { tick: 600_000, beat: 1000, heartbeat: 30_000 } });
+  await fleet.until(() => fleet.told.length > told);
 });
 
 it('runs neither of two projects that overlap, and says which rules no workspace has', async () => {

@@ -125,7 +125,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     await database.ask(
       `UPDATE voxform_fleet.processes SET heard_at = now() - interval '61 seconds' WHERE id = 'other'`,
     );
-    expect(await isInProgress()).toBe(false);
+    await expect.poll(isInProgress).toBe(false);
   });
   await step('a manual step without a change is shown, also while the workspace is paused', async () => {
     await folder.write('acme/manifests/u.yaml', USER);

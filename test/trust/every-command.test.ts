@@ -77,7 +77,7 @@ const calls: readonly string[] = [
   'orphans close AGENT --because kept',
   'recover --output json',
   'recover --auto-approve',
-  'state resolve Agent/a --not-created',
+  'state resolve Webhook/hook --not-created',
   'state push pulled.json',
   'state init',
   'state move --from nowhere.state.json',
