@@ -33,7 +33,7 @@ export function withWaiver(command: Command): Command {
 export function withPolicyFiles<C extends Context>(context: C, { policy = [] }: PolicyFlags): C {
   if (policy.length === 0) return context;
   const { cwd, calledIn, projectFolder = cwd } = context;
-  // Not in the folder of `-C`: whoever writes that repository must not choose the rules.
+  // Relative to the caller, not to `-C`: the repository must not choose its own rules.
   const paths = new Set(policy.map((name) => path.resolve(calledIn, name)));
   const files = [...paths].map((absolute) => {
     // As diagnostics name files: relative to the project.

@@ -102,7 +102,7 @@ function stretchOf(
     : undefined;
 }
 
-/** In a condition: addresses, and what is compared with the name of a resource. */
+/** Literals of a condition that are addresses or are compared with `resource.name`. */
 function inRule(node: Scalar, path: DocumentPath, { text, value }: Surroundings): PlacedAddress[] {
   const rules = isObject(value) && Array.isArray(value.policies) ? value.policies : [];
   const rule: unknown = rules[Number(path[1])];

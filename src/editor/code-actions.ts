@@ -16,7 +16,7 @@ export function fixesOf(diagnostic: Diagnostic, document: TextDocument): readonl
   const range = rangeOf(diagnostic, document);
   const text = document.getText();
   const written = text.slice(range.start, range.end);
-  // A block text, an alias, an anchor or a tag: what stands there is not what is wrong.
+  // A block text, an alias, an anchor or a tag: the error is elsewhere.
   if (/^[|>*&!]/.test(written) || written === '') return [];
   return textsFor(fix, { written, json: isJson(text) }).map((instead) => ({
     title: 'quotes' in fix ? TITLES[fix.quotes] : `Change to ${instead}`,

@@ -18,7 +18,7 @@ import { ownAddress, SchemaPlace, specPlace } from './schema-place.ts';
 import type { ProjectSnapshot, TextRange } from './snapshot.ts';
 import { cursorAt, type TextCursor } from './text-cursor.ts';
 
-/** What can be written at a place instead of what stands there. */
+/** A replacement for the text at the cursor. */
 export interface Suggestion {
   readonly label: string;
   readonly is: 'field' | 'value' | 'form' | 'reference' | 'file' | 'folder';
@@ -37,7 +37,7 @@ interface Completing {
   readonly place: SchemaPlace;
 }
 
-/** What can follow at an offset of a file, which may be broken there; the best first. Never throws over what is in it. */
+/** Completions at an offset of a file, best first. The file may have syntax errors; its content never makes this throw. */
 export function suggestionsAt(
   snapshot: ProjectSnapshot,
   file: string,

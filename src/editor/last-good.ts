@@ -15,16 +15,19 @@ interface Loaded {
 
 type Good = Omit<ProjectSnapshot, 'folder' | 'diagnostics' | 'textOf' | 'namesOnPlatform' | 'checkedWith'>;
 
-/** Keeps what a project was before something in it broke. */
+/** A project before its first load. */
+export const NOT_LOADED: Good = {
+  project: undefined,
+  workspace: undefined,
+  files: [],
+  declarations: [],
+  resources: [],
+  sources: new Map(),
+};
+
+/** Keeps the last valid load of a project. */
 export class LastGood {
-  #good: Good = {
-    project: undefined,
-    workspace: undefined,
-    files: [],
-    declarations: [],
-    resources: [],
-    sources: new Map(),
-  };
+  #good = NOT_LOADED;
 
   /** A load, with what is broken in it as it was before. */
   after({ project, workspace, read, desired }: Loaded): Good {

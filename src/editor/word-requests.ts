@@ -29,6 +29,7 @@ import { definitionsAt } from './definition.ts';
 import type { EditorSession } from './editor-session.ts';
 import { referencesAt } from './find-references.ts';
 import { hoverAt } from './hover.ts';
+import { NOT_LOADED } from './last-good.ts';
 import type { OpenFile } from './open-files.ts';
 import { renamableAt, renameAt } from './rename.ts';
 import { atPosition, forReferences, forRename } from './request-params.ts';
@@ -166,13 +167,8 @@ async function pointed(
 /** For a fleet file, and in a project that cannot be loaded: the file's own text is all there is. */
 function withoutProject(file: string): ProjectSnapshot {
   return {
+    ...NOT_LOADED,
     folder: path.dirname(file),
-    project: undefined,
-    workspace: undefined,
-    files: [],
-    declarations: [],
-    resources: [],
-    sources: new Map(),
     diagnostics: [],
     textOf: () => undefined,
     namesOnPlatform: () => [],

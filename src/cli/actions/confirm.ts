@@ -27,7 +27,7 @@ export async function approve(
   return answer?.trim() === 'yes';
 }
 
-/** Ends what nobody approved, and gives its exit code. @param what is cancelled, where it is a part of a run. */
+/** Reports that the user did not approve, and returns the exit code. @param what the part of the run that is cancelled. */
 export function cancelled(
   { log, interrupts }: Context,
   { what, session }: { readonly what?: string; readonly session?: Pick<StateSession, 'note'> } = {},

@@ -10,7 +10,7 @@ import { loadProject } from '../../project/load-project.ts';
 import type { Context } from '../context.ts';
 import { type FleetFlags, fleetFileOf, projectEnvironment } from './fleet.ts';
 
-/** They mean the newest manifests, and say what is wrong with them. */
+/** Commands that need the newest manifests and report their errors. */
 const OF_NEWEST = ['plan', 'apply', 'drift'];
 
 interface ExecFlags extends FleetFlags {
