@@ -103,7 +103,7 @@ const together: readonly { readonly name: string; readonly sources: readonly str
   { name: 'project', sources: ['runs/validate-project.ts'] },
   { name: 'parsing', sources: ['manifests/parse-worker.ts'] },
   { name: 'planning', sources: ['cli/actions/plan.ts', 'cli/actions/apply.ts'] },
-  { name: 'report', sources: ['output/formats/text.ts'] },
+  { name: 'report', sources: ['output/formats/text-format.ts'] },
 ];
 
 /** The thread's own file: what the command shares with it is loaded without it. */

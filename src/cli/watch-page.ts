@@ -4,7 +4,7 @@ import { createMetrics } from '../operator/health/metrics.ts';
 import { isReady, statusJson } from '../operator/health/status-json.ts';
 import { messageOf } from '../operator/messages.ts';
 import type { WatchPolicy } from '../operator/reconciler.ts';
-import type { Watch } from '../operator/watch.ts';
+import type { Watch } from '../operator/workspace-watch.ts';
 import { oneToken } from '../page/access/access-tokens.ts';
 import { sessionsInMemory } from '../page/access/sessions.ts';
 import { createPage } from '../page/page-app.ts';

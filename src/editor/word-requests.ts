@@ -24,7 +24,7 @@ import type { TextDocument } from 'vscode-languageserver-textdocument';
 import type { ZodType } from 'zod';
 import { FLEET_FILE } from '../fleet/fleet-file.ts';
 import { realPath } from '../manifests/read-file.ts';
-import { type Suggestion, suggestionsAt } from './completion.ts';
+import { type Suggestion, suggestionsAt } from './completion-items.ts';
 import { definitionsAt } from './definition.ts';
 import type { EditorSession } from './editor-session.ts';
 import { referencesAt } from './find-references.ts';

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import type { Dashboard } from './dashboard.ts';
+import type { Dashboard } from './dashboard-edits.ts';
 import type { Emulated, EmulatorEnv } from './emulated.ts';
 import { RateLimit } from './rate-limit.ts';
 import { Refusal, refusalResponse } from './refusal.ts';

@@ -6,7 +6,7 @@ import type { ObserveOptions } from './observe/observe-options.ts';
 import { planWithPublications } from './observe/plan-publications.ts';
 import { planWithRoutes } from './observe/plan-routes.ts';
 
-export { apply } from './apply/apply.ts';
+export { apply } from './apply/apply-resources.ts';
 
 /** A plan with all that `apply` needs to carry it out. */
 export interface PlanResult extends Pick<Snapshot, 'observedAt' | 'fingerprints'> {

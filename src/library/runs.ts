@@ -1,5 +1,5 @@
 import type { ApplyEvent } from '../engine/apply/apply-report.ts';
-import { driftOf, hasDrift } from '../engine/decide/drift.ts';
+import { driftOf, hasDrift } from '../engine/decide/drift-view.ts';
 import type { PlanResult } from '../engine/engine.ts';
 import type { ReadProgress } from '../engine/observe/read-counter.ts';
 import { parseSavedPlan } from '../engine/plan/parse-saved-plan.ts';

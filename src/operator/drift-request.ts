@@ -1,6 +1,6 @@
 import { HostProblem } from '../hosting/host-problem.ts';
 import { requestWriter } from '../output/request-text.ts';
-import type { DriftFacts } from '../runs/accept.ts';
+import type { DriftFacts } from '../runs/accepted-values.ts';
 import { carryOutProposal, proposalOf, proposedDrift } from '../runs/drift-request/propose-drift.ts';
 import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
 import type { RunContext } from '../runs/run-context.ts';

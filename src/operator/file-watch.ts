@@ -3,7 +3,7 @@ import path from 'node:path';
 import { watch as chokidar, type FSWatcher as TreeWatcher } from 'chokidar';
 import { attempt } from '../problems/attempt.ts';
 import type { InputFiles } from './last-load.ts';
-import type { FileWatch } from './watch.ts';
+import type { FileWatch } from './workspace-watch.ts';
 
 interface FileWatchOptions {
   /** The folder as it was named, through whatever links. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { driftOf } from '../engine/decide/drift.ts';
+import { driftOf } from '../engine/decide/drift-view.ts';
 import type { PlanResult } from '../engine/engine.ts';
 import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
 import type { Resource } from '../manifests/resource.ts';

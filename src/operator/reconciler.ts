@@ -4,7 +4,7 @@ import { approvalDigest } from '../engine/plan/approval-digest.ts';
 import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { denials } from '../policies/waivers.ts';
-import type { DriftFacts } from '../runs/accept.ts';
+import type { DriftFacts } from '../runs/accepted-values.ts';
 import { applyPlan, trippedIn } from '../runs/apply-plan.ts';
 import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
 import { changesIn } from '../runs/planning.ts';

@@ -1,4 +1,4 @@
-import type { Acceptance } from '../runs/accept.ts';
+import type { Acceptance } from '../runs/accepted-values.ts';
 import { renderFileDiffs, unifiedDiff } from './file-diff.ts';
 import { plural } from './plural.ts';
 import { paragraphs, type Style, section } from './style.ts';

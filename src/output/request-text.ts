@@ -1,5 +1,5 @@
 import type { RequestSubject, RequestWriter } from '../runs/drift-request/propose-drift.ts';
-import { reportMarkdown } from './formats/markdown.ts';
+import { reportMarkdown } from './formats/markdown-format.ts';
 import { MARKDOWN_LIMIT, MarkdownPage } from './markdown-page.ts';
 import { markdownCode, markdownText } from './markdown-text.ts';
 import { driftReport } from './report.ts';

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { FleetFile } from '../fleet/fleet-file.ts';
 import { fleetStateAt } from '../fleet/fleet-state.ts';
-import { recordClosed } from '../runs/orphans.ts';
+import { recordClosed } from '../runs/orphan-status.ts';
 import { freshState } from '../runs/state-access.ts';
 import { inSession } from '../state/session.ts';
 import type { Orphan } from '../state/state-document.ts';

@@ -6,7 +6,7 @@ import type { ShownWorkspace } from '../fleet/rows/status-rows.ts';
 import { actionWords } from '../output/action-words.ts';
 import { plural } from '../output/plural.ts';
 import type { PastRun } from '../runs/past-runs.ts';
-import { statusOf } from '../runs/status.ts';
+import { statusOf } from '../runs/resource-status.ts';
 import type { StateDocument } from '../state/state-document.ts';
 import type { ResourceRow, RunDetail, WorkspaceRow } from './page-data.ts';
 import { requestFacts } from './report-standing.ts';

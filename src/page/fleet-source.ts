@@ -18,7 +18,7 @@ import {
 import { type ShownWorkspace, shownWorkspaces } from '../fleet/rows/status-rows.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { PastRun } from '../runs/past-runs.ts';
-import { runsIn } from '../state/history.ts';
+import { runsIn } from '../state/run-history.ts';
 import { openOrphans } from '../state/state.ts';
 import { closingReasons, type StateDocument } from '../state/state-document.ts';
 import type { FleetComparisons } from './fleet-comparisons.ts';

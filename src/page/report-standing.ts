@@ -3,7 +3,7 @@ import { invalidLines, messageOf } from '../operator/messages.ts';
 import { planAfter } from '../operator/plan-after.ts';
 import type { RunReport } from '../operator/run-report.ts';
 import { appliedActions, counts, pendingActions } from '../output/action-words.ts';
-import { statusOf } from '../runs/status.ts';
+import { statusOf } from '../runs/resource-status.ts';
 import type { Fact, ResourceRow, ShownProblem, Standing } from './page-data.ts';
 
 /** How a run leaves its workspace. */

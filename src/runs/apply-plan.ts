@@ -1,11 +1,11 @@
-import { apply } from '../engine/apply/apply.ts';
 import type { ApplyEvent, ApplyReport, ResourceResult } from '../engine/apply/apply-report.ts';
+import { apply } from '../engine/apply/apply-resources.ts';
 import type { LostCreates } from '../engine/apply/failed-write.ts';
 import type { PlanResult } from '../engine/engine.ts';
 import type { PlanDocument, Violation } from '../engine/plan/plan-document.ts';
 import { verifyWorkspace } from '../kinds/verify-workspace.ts';
 import { UserError } from '../problems/user-error.ts';
-import type { RunEnding } from '../state/history.ts';
+import type { RunEnding } from '../state/run-history.ts';
 import type { StateSession } from '../state/session.ts';
 import type { Redactor } from '../values/redactor.ts';
 import type { OpenWorkspace } from './open-workspace.ts';

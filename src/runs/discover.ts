@@ -7,7 +7,7 @@ import { kinds, lookups } from '../kinds/index.ts';
 import type { Kind, LookupRecord, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
 import { kindOf } from '../manifests/resource.ts';
 import { type KnownId, knownOf, type Missed, mentionedIds } from './mentioned-ids.ts';
-import type { RecordReads } from './orphans.ts';
+import type { RecordReads } from './orphan-status.ts';
 
 export interface Discovering extends RecordReads {
   /** Those that are looked for; all where absent. */

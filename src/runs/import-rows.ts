@@ -7,7 +7,7 @@ import type { Diagnostic } from '../problems/diagnostic.ts';
 import { didYouMean } from '../problems/suggest.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { StateSession } from '../state/session.ts';
-import type { RecordReads } from './orphans.ts';
+import type { RecordReads } from './orphan-status.ts';
 
 /** One line of a file of records to take in. */
 export interface ImportRow {

@@ -3,7 +3,7 @@ import { addClause, gatherMentions, type MentionsById } from '../engine/observe/
 import { getRecord } from '../engine/observe/read-record.ts';
 import type { Kind, ShownRecord } from '../kinds/kind.ts';
 import type { PlatformClient } from '../platform/client.ts';
-import type { RecordReads } from './orphans.ts';
+import type { RecordReads } from './orphan-status.ts';
 
 export interface KnownId {
   readonly kind: string;

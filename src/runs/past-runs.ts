@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { UserError } from '../problems/user-error.ts';
-import { runRecord, runResults } from '../state/history.ts';
+import { runRecord, runResults } from '../state/run-history.ts';
 import type { StateStore } from '../state/store.ts';
 import type { Immutable } from '../values/json.ts';
 

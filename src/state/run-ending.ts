@@ -1,8 +1,8 @@
 import { errorMessage } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
 import { fold } from './fold.ts';
-import type { DeadRun, RunEnding, RunResources } from './history.ts';
 import type { JournalEvent } from './journal-lines.ts';
+import type { DeadRun, RunEnding, RunResources } from './run-history.ts';
 import type { State } from './state.ts';
 import type { StateDocument } from './state-document.ts';
 import type { StateLease, StateStore, StoredState } from './store.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { UserError } from '../problems/user-error.ts';
 import { emptyDocument, type FoldedState, fold } from './fold.ts';
-import type { RunEnding, RunResources } from './history.ts';
 import type { JournalEvent } from './journal-lines.ts';
 import type { LockHolder } from './lock-info.ts';
 import { changeOf, deadRunOf, endingAfter } from './run-ending.ts';
+import type { RunEnding, RunResources } from './run-history.ts';
 import type { FreshState, State } from './state.ts';
 import type { StateDocument } from './state-document.ts';
 import { olderState } from './state-errors.ts';

@@ -1,6 +1,6 @@
-import type { DeadRun, RunEnding, RunRecord } from './history.ts';
 import type { JournalEntry } from './journal-lines.ts';
 import type { LockHolder, LockInfo } from './lock-info.ts';
+import type { DeadRun, RunEnding, RunRecord } from './run-history.ts';
 import type { State } from './state.ts';
 import type { StateDocument } from './state-document.ts';
 import type { MovedMark, NewerState } from './state-errors.ts';

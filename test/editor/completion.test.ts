@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Suggestion, suggestionsAt } from '../../src/editor/completion.ts';
+import { type Suggestion, suggestionsAt } from '../../src/editor/completion-items.ts';
 import { addressAt, placesIn } from '../../src/editor/find-references.ts';
 import { hoverAt } from '../../src/editor/hover.ts';
 import { spliced } from '../../src/manifests/write-back/text-source.ts';

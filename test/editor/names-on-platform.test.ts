@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { suggestionsAt } from '../../src/editor/completion.ts';
+import { suggestionsAt } from '../../src/editor/completion-items.ts';
 import { agentManifest, testWorkspace } from '../cli/workspace.ts';
 import { openSnapshot } from './open-snapshot.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { acceptable } from '../../src/runs/accept.ts';
+import { acceptable } from '../../src/runs/accepted-values.ts';
 import { actionsIn, at, Bench, outcomes } from './bench.ts';
 import { agent, number, ref, user } from './resources.ts';
 

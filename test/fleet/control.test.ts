@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ShownWorkspace } from '../../src/fleet/rows/status-rows.ts';
-import { runsIn } from '../../src/state/history.ts';
+import { runsIn } from '../../src/state/run-history.ts';
 import { API_KEY } from '../cli/workspace.ts';
 import { postgresServer } from '../state/backends/postgres/postgres-server.ts';
 import { TcpProxy } from '../state/backends/tcp-proxy.ts';

@@ -23,10 +23,10 @@ const members = [
     entry: ['byName([agent, ', 'byName([agent, voice, '],
   },
   {
-    file: 'output/formats/titles.ts',
+    file: 'output/formats/titles-format.ts',
     from: 'new-members/titles.ts',
     line: '',
-    entry: ['  html:', "  titles: () => import('./titles.ts'),\n  html:"],
+    entry: ['  html:', "  titles: () => import('./titles-format.ts'),\n  html:"],
   },
 ] as const;
 

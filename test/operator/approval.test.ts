@@ -9,7 +9,7 @@ import { LastGoodManifests } from '../../src/operator/last-good-manifests.ts';
 import { Reconciler, type WatchPolicy } from '../../src/operator/reconciler.ts';
 import type { RunReport } from '../../src/operator/run-report.ts';
 import { folderSource } from '../../src/operator/source.ts';
-import { runsIn } from '../../src/state/history.ts';
+import { runsIn } from '../../src/state/run-history.ts';
 import type { FreshState } from '../../src/state/state.ts';
 import { temporaryFolder } from '../cli/voxform-process.ts';
 import { API_KEY, agentManifest, projectFile } from '../cli/workspace.ts';

@@ -8,7 +8,7 @@ import { statusJson } from '../../src/operator/health/status-json.ts';
 import { NotificationEvents } from '../../src/operator/notifications/notification-events.ts';
 import type { RunReport } from '../../src/operator/run-report.ts';
 import { folderSource } from '../../src/operator/source.ts';
-import { Watch, type WatchOptions } from '../../src/operator/watch.ts';
+import { Watch, type WatchOptions } from '../../src/operator/workspace-watch.ts';
 import { createLocalStore } from '../../src/state/backends/local/local-store.ts';
 import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
 import { API_KEY, agentManifest, projectFile, webhookManifest } from '../cli/workspace.ts';

@@ -1,6 +1,6 @@
-import { reportGithub } from '../../src/output/formats/github.ts';
-import { reportMarkdown } from '../../src/output/formats/markdown.ts';
-import { reportText } from '../../src/output/formats/text.ts';
+import { reportGithub } from '../../src/output/formats/github-format.ts';
+import { reportMarkdown } from '../../src/output/formats/markdown-format.ts';
+import { reportText } from '../../src/output/formats/text-format.ts';
 import { htmlReport } from '../../src/output/html/html-report.ts';
 import { applyReport, driftReport, planReport, type Report } from '../../src/output/report.ts';
 

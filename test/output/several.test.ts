@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { diffMarkdown } from '../../src/output/diff-markdown.ts';
 import { renderDiffText } from '../../src/output/diff-text.ts';
-import { severalGithub } from '../../src/output/formats/github.ts';
-import { severalMarkdown } from '../../src/output/formats/markdown.ts';
-import { severalText } from '../../src/output/formats/text.ts';
+import { severalGithub } from '../../src/output/formats/github-format.ts';
+import { severalMarkdown } from '../../src/output/formats/markdown-format.ts';
+import { severalText } from '../../src/output/formats/text-format.ts';
 import { htmlReports } from '../../src/output/html/html-report.ts';
 import { MARKDOWN_LIMIT } from '../../src/output/markdown-page.ts';
 import { driftReport, planReport, type SeveralReports } from '../../src/output/report.ts';

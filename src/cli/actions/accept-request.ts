@@ -4,7 +4,7 @@ import { plural } from '../../output/plural.ts';
 import { requestWriter } from '../../output/request-text.ts';
 import { needsPerson, requestJson, requestWords } from '../../output/request-words.ts';
 import { ExitCode } from '../../problems/user-error.ts';
-import type { DriftFacts } from '../../runs/accept.ts';
+import type { DriftFacts } from '../../runs/accepted-values.ts';
 import { carryOutProposal, proposalOf, proposedDrift } from '../../runs/drift-request/propose-drift.ts';
 import type { PlatformOptions } from '../../runs/run-options.ts';
 import type { Context } from '../context.ts';

@@ -1,8 +1,8 @@
-import { driftOf } from '../../engine/decide/drift.ts';
+import { driftOf } from '../../engine/decide/drift-view.ts';
 import { refuseUnknown } from '../../engine/decide/scope.ts';
 import type { Address } from '../../manifests/resource.ts';
 import { misuse } from '../../problems/user-error.ts';
-import { type DriftFacts, driftValues } from '../../runs/accept.ts';
+import { type DriftFacts, driftValues } from '../../runs/accepted-values.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';

@@ -1,4 +1,4 @@
-import { driftOf, hasDrift } from '../../engine/decide/drift.ts';
+import { driftOf, hasDrift } from '../../engine/decide/drift-view.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { preparedToPlan } from '../../runs/planning.ts';
 import type { Context } from '../context.ts';

@@ -136,7 +136,7 @@ async function showPlan(context: Context, flags: FleetFlags & { readonly address
   const { planDocument } = await import('../../engine/plan/plan-schema.ts');
   const { approvalDigest } = await import('../../engine/plan/approval-digest.ts');
   const { planReport } = await import('../../output/report.ts');
-  const { reportText } = await import('../../output/formats/text.ts');
+  const { reportText } = await import('../../output/formats/text-format.ts');
   const plan = planDocument.parse(document);
   const { terminal } = context;
   terminal.out(reportText(planReport(plan), terminal.style));

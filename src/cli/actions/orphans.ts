@@ -9,7 +9,7 @@ import {
   type OrphanStatus,
   type RecordReads,
   recordClosed,
-} from '../../runs/orphans.ts';
+} from '../../runs/orphan-status.ts';
 import { openOrphans } from '../../state/state.ts';
 import type { ClosingReason, Orphan } from '../../state/state-document.ts';
 import type { Context } from '../context.ts';

@@ -7,7 +7,7 @@ import { renderTable, whole } from '../../output/table.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { type PlanSources, preparedToPlan } from '../../runs/planning.ts';
-import { isSettled, type ResourceStatus, statusOf } from '../../runs/status.ts';
+import { isSettled, type ResourceStatus, statusOf } from '../../runs/resource-status.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag, PlatformFlags, SelectionFlags, WorkspacesFlags } from '../flags.ts';

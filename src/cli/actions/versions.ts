@@ -13,7 +13,7 @@ import { PlatformError } from '../../platform/platform-error.ts';
 import { foreignRecord } from '../../platform/workspace-check.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, misuse, type UserError } from '../../problems/user-error.ts';
-import { referableRecords, valuesOfVersion } from '../../runs/accept.ts';
+import { referableRecords, valuesOfVersion } from '../../runs/accepted-values.ts';
 import { type DraftDiffDocument, diffDraft } from '../../runs/draft-diff.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import { stateToRead } from '../../runs/planning.ts';

@@ -11,7 +11,7 @@ import { Notifier } from '../../operator/notifications/notifier.ts';
 import type { WatchPolicy } from '../../operator/reconciler.ts';
 import type { RunObserver } from '../../operator/run-report.ts';
 import { folderSource, type ManifestSource } from '../../operator/source.ts';
-import { type FileWatch, Watch, type WatchOptions } from '../../operator/watch.ts';
+import { type FileWatch, Watch, type WatchOptions } from '../../operator/workspace-watch.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';
 import type { LocalPaths } from '../../project/local-paths.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';

@@ -3,7 +3,7 @@ import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { writeFiles } from '../../project/write-back/write-files.ts';
-import { acceptanceOf, type ValuesFound } from '../../runs/accept.ts';
+import { acceptanceOf, type ValuesFound } from '../../runs/accepted-values.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../flags.ts';

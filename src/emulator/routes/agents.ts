@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 import { agentRequest } from '../../platform/records/agent-records.ts';
-import { createAgent, updateAgent, withFieldsOf } from '../agents.ts';
+import { createAgent, updateAgent, withFieldsOf } from '../agent-lifecycle.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import type { PagedList } from '../pagination.ts';
 import { found, notFound } from '../refusal.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Json } from '../../values/json.ts';
 import { jsonValue } from '../../values/json-value.ts';
 import { emulatorBehaviour } from '../behaviour.ts';
-import { type Dashboard, dashboardForms } from '../dashboard.ts';
+import { type Dashboard, dashboardForms } from '../dashboard-edits.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { plannedFault } from '../faults.ts';
 import { notFound } from '../refusal.ts';

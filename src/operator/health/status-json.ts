@@ -1,7 +1,7 @@
 import type { Json } from '../../values/json.ts';
 import { VERSION } from '../../version.ts';
 import { runSummary } from '../run-summary.ts';
-import type { WatchStatus } from '../watch.ts';
+import type { WatchStatus } from '../workspace-watch.ts';
 
 export function statusJson(status: WatchStatus, source: string, mode: string): Json {
   const { last, lastOk, paused } = status;

@@ -5,7 +5,7 @@ import { changesHtml, referencesHtml } from '../../output/html/html-report.ts';
 import { stepText } from '../../output/next-steps.ts';
 import { plural } from '../../output/plural.ts';
 import { planReport } from '../../output/report.ts';
-import { statusOf } from '../../runs/status.ts';
+import { statusOf } from '../../runs/resource-status.ts';
 import type { Orphan } from '../../state/state-document.ts';
 import { may } from '../access/person.ts';
 import type { ActionName, ResourceRow, ShownProblem, WorkspaceDetail } from '../page-data.ts';

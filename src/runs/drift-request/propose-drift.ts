@@ -15,7 +15,7 @@ import {
   type DriftFacts,
   driftValues,
   type NotAcceptable,
-} from '../accept.ts';
+} from '../accepted-values.ts';
 import type { OpenWorkspace } from '../open-workspace.ts';
 import type { RunContext } from '../run-context.ts';
 import { type KeptRequest, keepRequest, type RequestWanted } from './keep-request.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { driftOf, hasDrift } from '../../../src/engine/decide/drift.ts';
+import { driftOf, hasDrift } from '../../../src/engine/decide/drift-view.ts';
 import type { Plan } from '../../../src/engine/decide/make-plan.ts';
 import type { PlannedResource } from '../../../src/engine/plan/plan-document.ts';
 import { change, plan, resource } from '../../output/sample-plan.ts';

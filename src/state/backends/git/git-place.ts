@@ -1,7 +1,7 @@
 import { lastWords } from '../../../git/run-git.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { Secret } from '../../../values/value.ts';
-import { withLine } from '../../history.ts';
+import { withLine } from '../../run-history.ts';
 import type { StoreUser } from '../backend.ts';
 import {
   type EarlierDocument,

@@ -1,7 +1,7 @@
 import { appendFile, stat } from 'node:fs/promises';
 import type { Files } from '../../../files/files.ts';
 import { replaceFile } from '../../../files/replace-file.ts';
-import { MOST_HISTORY, newestLines } from '../../history.ts';
+import { MOST_HISTORY, newestLines } from '../../run-history.ts';
 import { readIfThere } from './file-problem.ts';
 
 function historyPathOf(path: string): string {

@@ -1,9 +1,9 @@
 import { type Files, syncFolderOf, unlinkIfThere } from '../../../files/files.ts';
 import { UserError } from '../../../problems/user-error.ts';
-import { type DeadRun, endingLine } from '../../history.ts';
 import type { JournalEntry } from '../../journal-lines.ts';
 import type { LockInfo } from '../../lock-info.ts';
 import type { Marks } from '../../marks.ts';
+import { type DeadRun, endingLine } from '../../run-history.ts';
 import type { StateDocument } from '../../state-document.ts';
 import { LostLock, type MovedMark, MovedState } from '../../state-errors.ts';
 import type { Ending, LockRequest, StateLease, StoredState } from '../../store.ts';

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Files, nodeFiles } from '../../../files/files.ts';
 import { makeFolders } from '../../../files/make-folders.ts';
-import { beginningLine, runsIn, unlockLine } from '../../history.ts';
+import { beginningLine, runsIn, unlockLine } from '../../run-history.ts';
 import type { StateStore } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
 import { readBackups } from './backups.ts';

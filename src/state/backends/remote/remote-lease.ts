@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UserError } from '../../../problems/user-error.ts';
-import { type DeadRun, endingLine } from '../../history.ts';
 import { type JournalEntry, journalLine } from '../../journal-lines.ts';
 import type { LockInfo } from '../../lock-info.ts';
 import { writeQuarantine, writeRescue } from '../../rescue.ts';
+import { type DeadRun, endingLine } from '../../run-history.ts';
 import type { StateDocument } from '../../state-document.ts';
 import { LostLock, type MovedMark } from '../../state-errors.ts';
 import type { Ending, LockRequest, StateLease, StoredState } from '../../store.ts';

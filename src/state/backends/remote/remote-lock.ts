@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UserError } from '../../../problems/user-error.ts';
-import { beginningLine, unlockLine } from '../../history.ts';
 import {
   describedHolder,
   heldBy,
@@ -11,6 +10,7 @@ import {
   lockWithId,
   refuseWhenAborted,
 } from '../../lock-info.ts';
+import { beginningLine, unlockLine } from '../../run-history.ts';
 import type { LockRequest } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
 import { Overtaken, type RemoteContent, type RemoteLock, type RemotePlace } from './remote-place.ts';

@@ -1,4 +1,4 @@
-import { runsIn } from '../../history.ts';
+import { runsIn } from '../../run-history.ts';
 import type { StateBackup, StateStore } from '../../store.ts';
 import { backupOf, otherStateIn, storedIn, withNewer } from './remote-content.ts';
 import { problemWith, RemoteLease } from './remote-lease.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { nextVersion, noVersion } from '../../../../src/state/backends/http/state-envelope.ts';
-import { runsIn } from '../../../../src/state/history.ts';
+import { runsIn } from '../../../../src/state/run-history.ts';
 
 function beginning(run: string): string {
   const about = { command: 'apply', who: 'ann@here', host: 'here', voxform_version: '0.0.0', began: '2030' };

@@ -26,13 +26,13 @@ export const stateCommands = {
         .summary('List addresses and ids')
         .description('List the addresses in the state, with their ids.')
         .addOption(outputOption(['text', 'json']))
-        .action(perform(async () => (await import('../actions/state.ts')).listState));
+        .action(perform(async () => (await import('../actions/manage-state.ts')).listState));
       state
         .command('show')
         .summary('Show one resource')
         .description('Show what the state holds about one resource, as JSON.')
         .argument('<address>', ADDRESS, address)
-        .action(perform(async () => (await import('../actions/state.ts')).showState));
+        .action(perform(async () => (await import('../actions/manage-state.ts')).showState));
       withLock(state.command('resolve'))
         .summary('Resolve unknown creates')
         .description(
@@ -55,19 +55,19 @@ export const stateCommands = {
         )
         .argument('<from>', ADDRESS, address)
         .argument('<to>', 'New address, of the same kind', address)
-        .action(perform(async () => (await import('../actions/state.ts')).moveInState));
+        .action(perform(async () => (await import('../actions/manage-state.ts')).moveInState));
       withLock(state.command('rm'))
         .summary('Release resources')
         .description(
           'Release resources from management. Their records stay on the platform and go on the orphan list.',
         )
         .argument('<address...>', ADDRESS, collectAddress)
-        .action(perform(async () => (await import('../actions/state.ts')).removeFromState));
+        .action(perform(async () => (await import('../actions/manage-state.ts')).removeFromState));
       state
         .command('pull')
         .summary('Print the state')
         .description('Print the state as JSON.')
-        .action(perform(async () => (await import('../actions/state.ts')).pullState));
+        .action(perform(async () => (await import('../actions/manage-state.ts')).pullState));
       withLock(state.command('push'))
         .summary('Replace the state')
         .description(
@@ -78,7 +78,7 @@ export const stateCommands = {
           '--force',
           'Replace a newer state, or one of another lineage; records missing from the file are forgotten, not listed as orphans',
         )
-        .action(perform(async () => (await import('../actions/state.ts')).pushStateFile));
+        .action(perform(async () => (await import('../actions/manage-state.ts')).pushStateFile));
       withLock(state.command('move'))
         .summary('Move a state to the configured place')
         .description(
@@ -102,13 +102,13 @@ export const stateCommands = {
           'Record the ids in a rescue file: what a run did on the platform and could not store in the state. Runs in the same project folder do this themselves.',
         )
         .argument('<file>', 'File that the run named, .voxform/rescue/ID.jsonl')
-        .action(perform(async () => (await import('../actions/state.ts')).rescueState));
+        .action(perform(async () => (await import('../actions/manage-state.ts')).rescueState));
       state
         .command('unlock')
         .summary('Release a lock left behind')
         .description('Release a lock that its holder left behind. The run that was refused printed its id.')
         .argument('<id>', 'Id of the lock, or at least its first 8 characters')
-        .action(perform(async () => (await import('../actions/state.ts')).unlockState));
+        .action(perform(async () => (await import('../actions/manage-state.ts')).unlockState));
     },
   },
   history: {

@@ -1,5 +1,5 @@
 import { sameValue } from '../engine/decide/compare.ts';
-import { isDrift } from '../engine/decide/drift.ts';
+import { isDrift } from '../engine/decide/drift-view.ts';
 import { leavesOf, ruleOf, shownAt } from '../engine/decide/field-rules.ts';
 import { uniqueIds } from '../engine/decide/lookups.ts';
 import { readList } from '../engine/observe/read-list.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { userRoles } from '../platform/records/user-records.ts';
 import { type Immutable, isObject, type Json } from '../values/json.ts';
-import { publishAgent } from './agents.ts';
+import { publishAgent } from './agent-lifecycle.ts';
 import type { Emulated } from './emulated.ts';
 import { microsecondTime, offsetTime } from './ids-and-clock.ts';
 import { isMarkedKey, type KeyMarker, markKey } from './key-marker.ts';
