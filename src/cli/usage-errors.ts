@@ -1,6 +1,6 @@
 import { Argument, type Command, type CommanderError, InvalidArgumentError, type Option } from 'commander';
 import { parseAddress } from '../manifests/resource.ts';
-import { didYouMean, nearest } from '../problems/suggest.ts';
+import { didYouMean, meant, nearest } from '../problems/suggest.ts';
 import { ExitCode, misuse, UserError } from '../problems/user-error.ts';
 import { cursorIn } from './completion/cursor.ts';
 import { itemsOf } from './flags.ts';
@@ -129,8 +129,7 @@ function inOurWords(message: string): string {
   return message
     .replace(/^error: /, '')
     .replace(/^command-argument /, '')
-    .replace(/\n\(Did you mean (?:one of )?(.*)\?\)$/s, (_, words: string) => {
-      const names = words.split(', ').map((word) => `"${word}"`);
-      return `; did you mean ${names.join(' or ')}?`;
-    });
+    .replace(/\n\(Did you mean (?:one of )?(.*)\?\)$/s, (_, words: string) =>
+      meant(words.split(', ').map((word) => `"${word}"`)),
+    );
 }

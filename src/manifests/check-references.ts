@@ -1,4 +1,4 @@
-import { NO_HINT, nearest, suggestion, type WordHint } from '../problems/suggest.ts';
+import { meant, NO_HINT, nearest, suggestion, type WordHint } from '../problems/suggest.ts';
 import { valueAt } from '../values/path.ts';
 import { type Checked, findingInSpec } from './declaration.ts';
 import type { DocumentPath, Finding } from './finding.ts';
@@ -54,7 +54,8 @@ function* namesForIds(resource: Checked, live: ReadonlyMap<Address, Checked>): G
     for (const [index, item] of (Array.isArray(value) ? value : [value]).entries()) {
       if (typeof item !== 'string' || !live.has(`${refersTo}/${item}`)) continue;
       const path = [...field.split('.'), ...(Array.isArray(value) ? [index] : [])];
-      const message = `${JSON.stringify(item)} is the name of a resource, not an id; did you mean { $ref: ${refersTo}/${item} }?`;
+      const hint = meant([`{ $ref: ${refersTo}/${item} }`]);
+      const message = `${JSON.stringify(item)} is the name of a resource, not an id${hint}`;
       const fix = { instead: [{ $ref: `${refersTo}/${item}` }] };
       yield { ...findingInSpec(resource, path, { code: 'name-for-id', message, fix }), severity: 'warning' };
     }

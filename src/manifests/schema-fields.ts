@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { NO_HINT, nearest, type WordHint } from '../problems/suggest.ts';
+import { meant, nearest, type WordHint } from '../problems/suggest.ts';
 import type { LeafPath } from '../values/path.ts';
 import { type DocumentPath, quoted } from './finding.ts';
 
@@ -62,11 +62,11 @@ export function suggestField(root: unknown, place: DocumentPath, key: string): W
   const whole = bare(root);
   const all = whole instanceof z.ZodObject ? schemaPaths(whole) : [];
   const elsewhere = all.filter((path) => lastKey(path) === key);
-  if (elsewhere.length > 0) return { said: meant(elsewhere) };
+  if (elsewhere.length > 0) return { said: meant(elsewhere.map(quoted)) };
   const near = nearest(key, siblings) ?? siblings.find((sibling) => hasNearPart(key, sibling));
-  if (near !== undefined) return { said: meant([near]), fix: { instead: [near] } };
+  if (near !== undefined) return { said: meant([quoted(near)]), fix: { instead: [near] } };
   const far = nearest(key, all.map(lastKey));
-  return far === undefined ? NO_HINT : { said: meant(all.filter((path) => lastKey(path) === far)) };
+  return { said: meant(all.filter((path) => lastKey(path) === far).map(quoted)) };
 }
 
 function lastKey(path: string): string {
@@ -82,10 +82,4 @@ function hasNearPart(key: string, candidate: string): boolean {
       candidate.split('_').filter((part) => part.length > 3),
     ) !== undefined
   );
-}
-
-function meant(candidates: readonly string[]): string {
-  const names = candidates.slice(0, 3).map(quoted);
-  const last = names.pop();
-  return `; did you mean ${names.length > 0 ? `${names.join(', ')} or ` : ''}${last}?`;
 }

@@ -29,12 +29,20 @@ export const NO_HINT: WordHint = { said: '' };
 
 export function suggestion(word: string, candidates: Iterable<string>): WordHint {
   const near = nearest(word, candidates);
-  return near === undefined ? NO_HINT : { said: `; did you mean "${near}"?`, fix: { instead: [near] } };
+  return near === undefined ? NO_HINT : { said: meant([`"${near}"`]), fix: { instead: [near] } };
 }
 
 /** `; did you mean "x"?`, or nothing: to be put at the end of a message. */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
   return suggestion(word, candidates).said;
+}
+
+/** `; did you mean x, y or z?`, or nothing: of the first three, as they are to be shown. */
+export function meant(shown: readonly string[]): string {
+  const words = shown.slice(0, 3);
+  const last = words.pop();
+  if (last === undefined) return '';
+  return `; did you mean ${words.length === 0 ? '' : `${words.join(', ')} or `}${last}?`;
 }
 
 function editDistance(a: string, b: string): number {

@@ -1,4 +1,4 @@
-import { nearest } from '../../problems/suggest.ts';
+import { meant, nearest } from '../../problems/suggest.ts';
 import type { Topic } from './topics.ts';
 
 type FoundTopic =
@@ -38,11 +38,8 @@ function suggestionFor(topics: readonly Topic[], asked: string): string {
   const elsewhere = topics.filter(({ path }) => path.toLowerCase().endsWith(`.${last}`));
   const here = elsewhere.filter(({ path }) => path.toLowerCase().split('.')[0] === root);
   const near = here.length > 0 ? here : elsewhere;
-  const best = near.length > 0 ? near.slice(0, 3).map(({ path }) => path) : nearestPath(topics, asked);
-  const words = best.map((path) => `"${path}"`);
-  const end = words.pop();
-  if (end === undefined) return '';
-  return `; did you mean ${words.length > 0 ? `${words.join(', ')} or ` : ''}${end}?`;
+  const best = near.length > 0 ? near.map(({ path }) => path) : nearestPath(topics, asked);
+  return meant(best.map((path) => `"${path}"`));
 }
 
 function nearestPath(topics: readonly Topic[], asked: string): string[] {

@@ -1,4 +1,4 @@
-import { didYouMean } from '../../problems/suggest.ts';
+import { didYouMean, meant } from '../../problems/suggest.ts';
 import { callOf } from './call.ts';
 import type { BoundName, CallSite, Checker } from './checker.ts';
 import type { RuleProblem } from './condition.ts';
@@ -154,8 +154,7 @@ class Compiler implements Checker {
 
   #elsewhere(name: string): string {
     const spec = this.#variables.get(SPEC);
-    const found = spec === undefined ? [] : pathsTo(name, spec, SPEC);
-    return found.length === 0 ? '' : `; did you mean ${found.slice(0, 3).join(' or ')}?`;
+    return meant(spec === undefined ? [] : pathsTo(name, spec, SPEC));
   }
 
   /** `has(held.field)`; false also where something on the way is missing. */
