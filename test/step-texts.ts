@@ -4,7 +4,7 @@ import type { NextStep } from '../src/problems/next-step.ts';
 
 /** The steps of a resource as people read them where there is one workspace; undefined where it has none. */
 export function stepTexts({ steps }: Pick<PlannedResource, 'steps'>): string[] | undefined {
-  return steps?.map((step) => stepText(step, ''));
+  return steps?.map((step) => stepText(step, undefined));
 }
 
 /** A sentence of a kind's own. */

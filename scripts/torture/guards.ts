@@ -79,7 +79,7 @@ async function replacement(bench: Bench): Promise<void> {
   const planned = await lab.run('plan', '--output', 'json');
   const blocked = resourcesIn(planned.stdout).get('Webhook/hook');
   assert.equal(blocked?.action, 'blocked');
-  const said = `${blocked?.reason} ${(blocked?.steps ?? []).map((step) => stepText(step, '')).join(' ')}`;
+  const said = `${blocked?.reason} ${(blocked?.steps ?? []).map((step) => stepText(step, undefined)).join(' ')}`;
   assert.match(said, /--allow-replace Webhook\/hook/);
   assert.match(said, /orphan|still fires|stays|both/, `it does not say what would happen: ${said}`);
   const writes = lab.writes();

@@ -58,7 +58,7 @@ export async function settleUnknowns(lab: Desk, manner: Manner): Promise<number>
 function commandIn(steps: readonly NextStep[], action: NextStep['action']): string[] {
   const step = steps.findLast((each) => each.action === action);
   assert.ok(step, `no step is ${action}: ${JSON.stringify(steps)}`);
-  return commandOf(step, '').split(' ').slice(1);
+  return commandOf(step, undefined).split(' ').slice(1);
 }
 
 async function answer(lab: Desk, args: readonly string[], { random, dies }: Manner): Promise<void> {

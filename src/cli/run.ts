@@ -5,9 +5,9 @@ import { diagnosticsOf, type ErrorContext, errorJson } from '../output/error-jso
 import { renderError } from '../output/errors.ts';
 import type { ReportFormat } from '../output/formats/format.ts';
 import { reportFormats } from '../output/formats/index.ts';
-import type { WorkspaceFlag } from '../output/next-steps.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 import { ExitCode, misuse, UserError } from '../problems/user-error.ts';
+import type { Reach } from '../problems/workspace-command.ts';
 import type { FailPoint } from '../state/backends/backend.ts';
 import { Redactor } from '../values/redactor.ts';
 import { cursorIn } from './completion/cursor.ts';
@@ -128,11 +128,11 @@ async function perform(
   action: CommandAction,
   { host, context: outer, format, around }: Performing,
 ): Promise<number> {
-  let workspaceFlag = flagOf(outer);
+  let reach = reachOf(outer);
   let context: Context = {
     ...outer,
-    onWorkspace(flag) {
-      workspaceFlag = flag;
+    onWorkspace(told) {
+      reach = told;
     },
   };
   const { log, terminal, redactor } = context;
@@ -151,12 +151,12 @@ async function perform(
     if (failureOf(exitCode) !== undefined)
       failure = new UserError(log.lastWarning ?? `exit code ${exitCode}`);
   } catch (error) {
-    exitCode = report(error, { context, host, workspaceFlag });
+    exitCode = report(error, { context, host, reach });
     failure = host.interrupts.exitCode === exitCode ? new UserError('interrupted') : error;
   }
   if (failure !== undefined && !terminal.hasResult) {
     const { redact } = redactor;
-    terminal.out(await errorFor(format, failure, { exitCode, workspaceFlag, redact }));
+    terminal.out(await errorFor(format, failure, { exitCode, reach, redact }));
   }
   return exitCode;
 }
@@ -212,10 +212,10 @@ function contextFor(host: Host, flags: GlobalFlags, redactor: Redactor): Context
 interface Reporting {
   readonly context: Context;
   readonly host: Host;
-  readonly workspaceFlag: WorkspaceFlag;
+  readonly reach: Reach;
 }
 
-function report(error: unknown, { context, host, workspaceFlag }: Reporting): number {
+function report(error: unknown, { context, host, reach }: Reporting): number {
   const { interrupts, args } = host;
   const { terminal, log, verbose, redactor } = context;
   const isGivenUp = error instanceof PlatformError && error.reason === 'aborted';
@@ -234,7 +234,7 @@ function report(error: unknown, { context, host, workspaceFlag }: Reporting): nu
     renderError(error, terminal.errorStyle, {
       verbose,
       command,
-      workspaceFlag,
+      reach,
       redact: redactor.redact,
     }),
   );
@@ -242,8 +242,8 @@ function report(error: unknown, { context, host, workspaceFlag }: Reporting): nu
 }
 
 /** A command that mends an error is to mean the workspace that this one was told to. */
-function flagOf({ workspace, reachedBy }: Context): WorkspaceFlag {
-  return reachedBy ?? (workspace === undefined ? '' : ` -w ${workspace}`);
+function reachOf({ workspace, reach }: Context): Reach {
+  return reach ?? (workspace === undefined ? undefined : { workspace });
 }
 
 function exitCodeOf(error: unknown): number {

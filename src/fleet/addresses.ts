@@ -1,4 +1,3 @@
-import { shellWord } from '../problems/shell-word.ts';
 import type { FleetMode } from './member.ts';
 
 /** How the workspaces are treated whose address matches. */
@@ -18,11 +17,6 @@ export function fleetAddress(source: string, project: string, workspace: string)
 
 export function projectAddress(source: string, project: string): string {
   return project === '.' ? source : `${source}/${project}`;
-}
-
-/** Words before a command that means that workspace. */
-export function execPrefix(address: string): string {
-  return `fleet exec ${shellWord(address)} --`;
 }
 
 /** The first rule that matches; undefined where none does. */

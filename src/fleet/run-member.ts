@@ -10,7 +10,7 @@ import type { JointLimit } from '../platform/joint-limit.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import { Redactor } from '../values/redactor.ts';
-import { execPrefix, type FleetRule } from './addresses.ts';
+import type { FleetRule } from './addresses.ts';
 import { ruleOf } from './fleet-file.ts';
 import type { KeptLoads } from './kept-loads.ts';
 import type { ProjectCheckout, ProjectVersion, Sources } from './member.ts';
@@ -84,7 +84,7 @@ export async function runMember(
   const ofWorkspace = {
     ...context,
     shared,
-    reachedBy: execPrefix(row.address),
+    reach: { member: row.address },
     projectFolder: newest.folder,
     workspace: row.workspace,
     redactor,

@@ -158,14 +158,12 @@ interface Summing {
 }
 
 function summaryOf(report: RunReport, { after, redact, timeout, now, rejected }: Summing): Json {
-  const { result, seconds, plan, drift, missing, hold, invalid, workspaceFlag = '', commit, labels } = report;
+  const { result, seconds, plan, drift, missing, hold, invalid, reach, commit, labels } = report;
   const error = timeout ?? report.error;
   const done = report.applied.filter((each) => each.result.status === 'done');
   const problems = [
     ...(invalid === undefined ? [] : invalidLines(invalid)),
-    ...report.applied.flatMap((each) =>
-      each.result.status === 'done' ? [] : [failureMessage(each, workspaceFlag)],
-    ),
+    ...report.applied.flatMap((each) => (each.result.status === 'done' ? [] : [failureMessage(each, reach)])),
   ];
   return {
     result: timeout === undefined ? result : 'timeout',
@@ -175,7 +173,7 @@ function summaryOf(report: RunReport, { after, redact, timeout, now, rejected }:
     ...(rejected !== undefined && { rejected }),
     ...(report.request !== undefined && { pull_request: requestSummary(report.request) }),
     problems: problems.slice(0, MOST_NAMED).map(redact),
-    error: error === undefined ? null : redact(messageOf(error, workspaceFlag)),
+    error: error === undefined ? null : redact(messageOf(error, reach)),
     ...(labels !== undefined && { labels: labels.map(redact) }),
     ...(plan !== undefined && {
       records: plan.resources.filter(({ id }) => id !== null).length,

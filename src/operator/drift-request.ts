@@ -64,7 +64,7 @@ export async function keepDriftRequest(
       ? `the host of pull requests did not answer within ${LONGEST / 1000} s`
       : // Without the hint to try again: it is.
         context.redactor.redact(
-          messageOf(until === 0 ? error : (error as Error).message, facts.opened.workspaceFlag),
+          messageOf(until === 0 ? error : (error as Error).message, facts.opened.reach),
         );
     return { kept: memory.kept, failures, problem, retryAt };
   }

@@ -3,13 +3,13 @@ import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, appliedActions, counts, notAppliedIn } from '../output/action-words.ts';
 import { placeOf } from '../output/diagnostics.ts';
 import { escapeControls } from '../output/escape-controls.ts';
-import { guardText, helpText, type WorkspaceFlag, withSteps } from '../output/next-steps.ts';
+import { guardText, helpText, withSteps } from '../output/next-steps.ts';
 import { plural } from '../output/plural.ts';
 import { routeRemarks } from '../output/route-words.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
-import { commandFor } from '../problems/workspace-command.ts';
+import { commandFor, type Reach } from '../problems/workspace-command.ts';
 import { denialWords } from '../runs/judged-plan.ts';
 import type {
   AppliedChange,
@@ -22,9 +22,9 @@ import type {
 import { StateLocked } from './state-locked.ts';
 
 /** An error in one line, with what helps. */
-export function messageOf(error: unknown, flag: WorkspaceFlag = ''): string {
+export function messageOf(error: unknown, reach?: Reach): string {
   const message = error instanceof Error ? error.message : String(error);
-  const help = error instanceof UserError ? helpText(error, flag) : undefined;
+  const help = error instanceof UserError ? helpText(error, reach) : undefined;
   return escapeControls(message) + (help === undefined ? '' : escapeControls(` (${help})`));
 }
 
@@ -88,17 +88,17 @@ export function pendingWords(report: Pick<RunReport, 'plan'>): string {
 }
 
 /** `updated Agent/x` for what was done, with the fields, what leads to it and what is left to a person. */
-export function appliedMessage(resource: PlannedResource, flag: WorkspaceFlag): string {
+export function appliedMessage(resource: PlannedResource, reach: Reach): string {
   const { address, action, changes } = resource;
   const fields = action === 'update' ? changes.map(({ path }) => path).join(', ') : '';
   const done = `${actionWords[action].done} ${address}${fields === '' ? '' : `: ${fields}`}`;
   const said = [done, ...remarksOn(resource)].join('; ');
-  return saidWithSteps(said, resource, flag);
+  return saidWithSteps(said, resource, reach);
 }
 
 /** With what an apply of it leaves to a person. */
-export function saidWithSteps(said: string, { steps = [] }: PlannedResource, flag: WorkspaceFlag): string {
-  return steps.length === 0 ? said : escapeControls(withSteps(`${said}.`, steps, flag));
+export function saidWithSteps(said: string, { steps = [] }: PlannedResource, reach: Reach): string {
+  return steps.length === 0 ? said : escapeControls(withSteps(`${said}.`, steps, reach));
 }
 
 function remarksOn(resource: PlannedResource): string[] {
@@ -106,20 +106,20 @@ function remarksOn(resource: PlannedResource): string[] {
 }
 
 /** `Agent/x failed: …` for what was to be done and was not. */
-export function failureMessage({ address, result }: AppliedChange, flag: WorkspaceFlag): string {
+export function failureMessage({ address, result }: AppliedChange, reach: Reach): string {
   if (result.status === 'skipped') return `${address} skipped: ${result.because}`;
   if (result.status === 'done') return '';
-  const help = helpText(result, flag);
+  const help = helpText(result, reach);
   return `${address} failed: ${escapeControls(result.error + (help === undefined ? '' : ` (${help})`))}`;
 }
 
 /** Why the changes of a plan are not carried out. */
-export function holdMessage(hold: Hold, words: string, flag: WorkspaceFlag): string {
+export function holdMessage(hold: Hold, words: string, reach: Reach): string {
   switch (hold.why) {
     case 'report':
       return hold.denied.length > 0
         ? `changes: ${words}; ${denialWords(hold.denied)}`
-        : `changes: ${words}; to apply them: ${commandFor('voxform apply', flag)}`;
+        : `changes: ${words}; to apply them: ${commandFor('voxform apply', reach)}`;
     case 'window':
       return hold.opensAt === undefined
         ? `changes pending, but no window ever opens: ${words}`

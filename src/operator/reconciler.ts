@@ -149,14 +149,14 @@ export class Reconciler {
     yield {
       notify: receiversOf(opened, context),
       workspace: { name: address ?? opened.workspace.name, id: opened.workspace.workspaceId },
-      workspaceFlag: opened.workspaceFlag,
+      reach: opened.reach,
       labels: labelsOf(resources),
       commit: version.commit,
       warnings: invalid === undefined ? warnings : [],
     };
     const stored = await opened.state(this.#fresh ?? this.#options.fresh);
     this.#fresh = stored.serial === 0 ? { lineage: stored.lineage, salt: stored.salt } : undefined;
-    if (opened.holder !== undefined) throw new StateLocked(opened.holder, opened.workspaceFlag);
+    if (opened.holder !== undefined) throw new StateLocked(opened.holder, opened.reach);
     this.#busySince = undefined;
     await using client = opened.connect(policy);
     const state = policy.mode !== 'apply' ? this.#missing.in(stored) : stored;

@@ -58,10 +58,10 @@ export class RunLogger implements RunObserver {
     this.#log?.entry(level, message, { ...fields, run: this.#run });
   }
 
-  #fetching({ fetchProblem, commit, invalid, workspace, workspaceFlag }: RunReport): void {
+  #fetching({ fetchProblem, commit, invalid, workspace, reach }: RunReport): void {
     // A run that ended before it had fetched anything says nothing of the source.
     if (fetchProblem === undefined && invalid === undefined && workspace === undefined) return;
-    const problem = fetchProblem === undefined ? [] : [messageOf(fetchProblem, workspaceFlag)];
+    const problem = fetchProblem === undefined ? [] : [messageOf(fetchProblem, reach)];
     const { added, gone } = this.#said.news('fetch', problem);
     for (const message of added) {
       const stays = commit === undefined ? '' : `; still using ${short(commit)}`;
@@ -93,9 +93,9 @@ export class RunLogger implements RunObserver {
       this.#say('warning', text, { event: 'manifest-warning' });
   }
 
-  #troubles({ error, result, busy, workspaceFlag }: RunReport): void {
+  #troubles({ error, result, busy, reach }: RunReport): void {
     if (error === undefined) return;
-    const message = messageOf(error, workspaceFlag);
+    const message = messageOf(error, reach);
     const isNews =
       this.#said.news('error', [`${troubleOf(error)}${busy?.isLong ? ' for long' : ''}`]).added.length > 0;
     if (result === 'interrupted') return;
@@ -135,7 +135,7 @@ export class RunLogger implements RunObserver {
   }
 
   #held(report: RunReport): void {
-    const { hold, plan, workspaceFlag = '' } = report;
+    const { hold, plan, reach } = report;
     const isNeeded = plan !== undefined && counts(plan.summary, appliedActions) !== '';
     const key =
       hold === undefined || !isNeeded
@@ -145,24 +145,22 @@ export class RunLogger implements RunObserver {
     if (hold === undefined || !isNeeded) return;
     const isRefused = hold.why === 'guard' || hold.why === 'policy';
     const level = isRefused ? 'warning' : hold.why === 'changing' ? 'debug' : 'info';
-    this.#say(isNews ? level : 'debug', holdMessage(hold, pendingWords(report), workspaceFlag), {
+    this.#say(isNews ? level : 'debug', holdMessage(hold, pendingWords(report), reach), {
       event: 'held',
       why: hold.why,
       resources: plan.resources.filter(changes).map(({ address, action }) => ({ address, action })),
     });
   }
 
-  #applied({ applied, plan, workspaceFlag = '' }: RunReport): void {
+  #applied({ applied, plan, reach }: RunReport): void {
     const planned = new Map(plan?.resources.map((resource) => [resource.address, resource]));
     for (const { address, action, result } of applied) {
       const resource = planned.get(address);
       if (resource === undefined || result.status !== 'done') continue;
-      this.#say('info', appliedMessage(resource, workspaceFlag), { event: 'applied', address, action });
+      this.#say('info', appliedMessage(resource, reach), { event: 'applied', address, action });
     }
     const failures = new Map(
-      applied.flatMap((each) =>
-        each.result.status === 'done' ? [] : [[failureMessage(each, workspaceFlag), each]],
-      ),
+      applied.flatMap((each) => (each.result.status === 'done' ? [] : [[failureMessage(each, reach), each]])),
     );
     const added = new Set(this.#said.news('not-applied', [...failures.keys()]).added);
     for (const [message, { address, action, result }] of failures) {
@@ -172,7 +170,7 @@ export class RunLogger implements RunObserver {
   }
 
   /** What only a person can settle, and what the platform said that one should know. */
-  #byHand({ plan, missing, workspaceFlag = '' }: RunReport): void {
+  #byHand({ plan, missing, reach }: RunReport): void {
     const open = (plan?.resources ?? []).filter(({ action }) =>
       pendingActions.some((each) => each === action),
     );
@@ -186,13 +184,13 @@ export class RunLogger implements RunObserver {
     );
     for (const text of this.#said.news('by-hand', [...texts.keys()]).added) {
       const { address = '', action = 'manual', steps = [] } = texts.get(text) ?? {};
-      const message = withSteps(`${text}.`, steps, workspaceFlag);
+      const message = withSteps(`${text}.`, steps, reach);
       this.#say('warning', message, { event: 'by-hand', address, action });
     }
     const found = this.#said.news('missing', [...lost.values()]);
     if (found.gone > 0 && missing.length === 0)
       this.#say('info', 'no more missing records', { event: 'missing-gone' });
-    const warnings = wordedWarnings(plan?.warnings ?? [], workspaceFlag).map(({ address, message }) =>
+    const warnings = wordedWarnings(plan?.warnings ?? [], reach).map(({ address, message }) =>
       address === null ? message : `${address}: ${message}`,
     );
     for (const text of this.#said.news('plan-warning', warnings).added)

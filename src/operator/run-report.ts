@@ -2,8 +2,8 @@ import type { ResourceResult } from '../engine/apply/apply-report.ts';
 import type { Action } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument, Violation } from '../engine/plan/plan-document.ts';
 import type { Resource } from '../manifests/resource.ts';
-import type { WorkspaceFlag } from '../output/next-steps.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
+import type { Reach } from '../problems/workspace-command.ts';
 import type { KeptRequest } from '../runs/drift-request/keep-request.ts';
 import type { Trigger } from './loop.ts';
 import type { Receivers } from './notifications/receiver.ts';
@@ -89,7 +89,7 @@ export interface RunReport {
   readonly busy?: { readonly seconds: number; readonly isLong: boolean } | undefined;
   readonly workspace: { readonly name: string; readonly id: string } | undefined;
   /** What a command needs to mean that workspace. */
-  readonly workspaceFlag?: WorkspaceFlag | undefined;
+  readonly reach?: Reach;
   /** Of the resources, as `team=sales`; undefined where no manifests could be read. */
   readonly labels?: readonly string[] | undefined;
   /** That the manifests in force are of. */

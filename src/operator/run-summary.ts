@@ -23,7 +23,7 @@ interface RequestSummary extends JsonObject {
  * @param most of each list: the rest of a long one is not told.
  */
 export function runSummary(report: RunReport, most = Number.POSITIVE_INFINITY): JsonObject {
-  const { startedAt, error, invalid, fetchProblem, hold, request, workspaceFlag = '' } = report;
+  const { startedAt, error, invalid, fetchProblem, hold, request, reach } = report;
   return {
     number: report.number,
     result: report.result,
@@ -32,8 +32,8 @@ export function runSummary(report: RunReport, most = Number.POSITIVE_INFINITY): 
     seconds: Math.round(report.seconds * 1000) / 1000,
     manifests_valid: invalid === undefined,
     problems: invalid === undefined ? [] : invalidLines(invalid).slice(0, most),
-    fetch_problem: fetchProblem === undefined ? null : messageOf(fetchProblem, workspaceFlag),
-    error: error === undefined ? null : messageOf(error, workspaceFlag),
+    fetch_problem: fetchProblem === undefined ? null : messageOf(fetchProblem, reach),
+    error: error === undefined ? null : messageOf(error, reach),
     resources:
       report.plan === undefined
         ? {}
@@ -44,10 +44,7 @@ export function runSummary(report: RunReport, most = Number.POSITIVE_INFINITY): 
       id,
       since: since ?? startedAt.toISOString(),
     })),
-    held:
-      hold === undefined
-        ? null
-        : { why: hold.why, message: holdMessage(hold, planWords(report), workspaceFlag) },
+    held: hold === undefined ? null : { why: hold.why, message: holdMessage(hold, planWords(report), reach) },
     pull_request: request === undefined ? null : requestSummary(request),
     applied: report.applied
       .slice(0, most)

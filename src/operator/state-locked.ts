@@ -1,4 +1,4 @@
-import { commandFor } from '../problems/workspace-command.ts';
+import { commandFor, type Reach } from '../problems/workspace-command.ts';
 import type { LockHolder } from '../state/lock-info.ts';
 
 /** Another run holds the lock of the state. */
@@ -6,12 +6,12 @@ export class StateLocked extends Error {
   override readonly name = 'Busy';
   readonly lock: string;
 
-  constructor(holder: LockHolder, workspaceFlag: string) {
+  constructor(holder: LockHolder, reach: Reach) {
     const { id, operation, who, job, since, silentSeconds: silent } = holder;
     const where = job === undefined ? '' : ` (${job.name} ${job.url})`;
     const age = silent === undefined ? '' : `, last seen ${silent} s ago`;
     super(
-      `the state is locked by ${operation} of ${who}${where} since ${since}${age} (if that run is gone for sure: ${commandFor(`voxform state unlock ${id}`, workspaceFlag)})`,
+      `the state is locked by ${operation} of ${who}${where} since ${since}${age} (if that run is gone for sure: ${commandFor(`voxform state unlock ${id}`, reach)})`,
     );
     this.lock = id;
   }

@@ -1,6 +1,6 @@
 import type { ApplyReport } from '../engine/apply/apply-report.ts';
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
-import { commandFor } from '../problems/workspace-command.ts';
+import { commandFor, type Reach } from '../problems/workspace-command.ts';
 import { actionWords, pendingActions } from './action-words.ts';
 import { addressList } from './address-list.ts';
 import {
@@ -14,7 +14,7 @@ import {
 } from './apply-words.ts';
 import { escapeControls } from './escape-controls.ts';
 import { sharedSteps } from './grouped-steps.ts';
-import { commandOf, helpText, stepText, type WorkspaceFlag } from './next-steps.ts';
+import { commandOf, helpText, stepText } from './next-steps.ts';
 import { renderShared, renderWarnings } from './remarks-text.ts';
 import { paragraphs, type Style, section, sentences } from './style.ts';
 import { displayWidth, pad } from './text-width.ts';
@@ -26,21 +26,18 @@ const widestAddress = 36;
 interface Wording {
   readonly style: Style;
   readonly full: boolean;
-  readonly workspaceFlag: WorkspaceFlag;
+  readonly reach: Reach;
 }
 
 /** What an apply did and what it left: done, skipped, failed, what is up to a person, warnings, and a closing count. */
 export function applyText(
   report: ApplyReport,
   style: Style,
-  {
-    full = false,
-    workspaceFlag = '',
-  }: { readonly full?: boolean | undefined; readonly workspaceFlag?: WorkspaceFlag },
+  { full = false, reach }: { readonly full?: boolean | undefined; readonly reach?: Reach },
 ): string {
   const applied = appliedIn(report);
   const ended = earlyEnd(report);
-  const wording = { style, full, workspaceFlag };
+  const wording = { style, full, reach };
   const alarming = (heading: string) => style.bold(style.error(heading));
   const failed = applied.flatMap((entry) => renderFailed(entry, wording));
   return paragraphs([
@@ -49,7 +46,7 @@ export function applyText(
     section(alarming('Failed'), failed),
     section(alarming('Not recorded'), renderUnrecorded(applied, wording)),
     section(style.bold('Left to do'), renderLeft(leftIn(report), wording)),
-    renderWarnings(report.warnings, style, { full, workspaceFlag, applied: true }),
+    renderWarnings(report.warnings, style, { full, reach, applied: true }),
     ended === undefined ? '' : style.prose(ended, { format: style.warn }),
     closing(report, style),
   ]);
@@ -96,30 +93,30 @@ function renderLines(done: readonly AppliedWrite[], style: Style): string {
 }
 
 /** A paragraph for each reason. */
-function renderSkipped(applied: readonly AppliedWrite[], { style, full, workspaceFlag }: Wording): string[] {
+function renderSkipped(applied: readonly AppliedWrite[], { style, full, reach }: Wording): string[] {
   return skippedIn(applied).flatMap(({ because, addresses }) => {
-    const lists = commandFor('voxform plan', workspaceFlag);
+    const lists = commandFor('voxform plan', reach);
     const said = full ? addresses : [addressList(addresses, false, { lists })];
     return said.map((who) => style.prose(`${who}: ${because}`, { indent: 2, lead: '- ' }));
   });
 }
 
 /** A command each, after what is true of all of them. */
-function renderUnrecorded(applied: readonly AppliedWrite[], { style, workspaceFlag }: Wording): string[] {
+function renderUnrecorded(applied: readonly AppliedWrite[], { style, reach }: Wording): string[] {
   const commands = applied.flatMap((entry) => {
     const step = unrecordedStep(entry);
-    return step === undefined ? [] : [`    ${escapeControls(commandOf(step, workspaceFlag))}`];
+    return step === undefined ? [] : [`    ${escapeControls(commandOf(step, reach))}`];
   });
   if (commands.length === 0) return [];
   const lead = 'The records exist. Once the state can be written again, for each that no rescue file holds:';
   return [style.prose(lead, { indent: 2 }), ...commands];
 }
 
-function renderFailed(entry: AppliedWrite, { style, workspaceFlag }: Wording): string[] {
+function renderFailed(entry: AppliedWrite, { style, reach }: Wording): string[] {
   const { resource, result } = entry;
   if (result.status !== 'failed' || unrecordedStep(entry) !== undefined) return [];
   const { address, source } = resource;
-  const help = helpText(result, workspaceFlag);
+  const help = helpText(result, reach);
   const place = source === null ? '' : `  ${style.dim(`${escapeControls(source.file)}:${source.line}`)}`;
   return [
     `  ${style.error('x')} ${style.bold(escapeControls(address))}${place}`,
@@ -130,18 +127,18 @@ function renderFailed(entry: AppliedWrite, { style, workspaceFlag }: Wording): s
 
 /** What many need once, then the rest of each. */
 function renderLeft(left: readonly PlannedResource[], wording: Wording): string[] {
-  const { style, full, workspaceFlag } = wording;
-  const { shared, resources } = sharedSteps(left, { full, workspaceFlag });
+  const { style, full, reach } = wording;
+  const { shared, resources } = sharedSteps(left, { full, reach });
   const isOpen = ({ action, steps = [] }: PlannedResource) =>
     steps.length > 0 || pendingActions.some((each) => each === action);
   return [
     // Their tables stand in the plan above.
-    ...shared.map(({ table: _, ...each }) => renderShared(each, style, { applied: workspaceFlag })),
+    ...shared.map(({ table: _, ...each }) => renderShared(each, style, { applied: { reach } })),
     ...resources.filter(isOpen).map((resource) => renderPending(resource, wording)),
   ];
 }
 
-function renderPending(resource: PlannedResource, { style, workspaceFlag }: Wording): string {
+function renderPending(resource: PlannedResource, { style, reach }: Wording): string {
   const { address, reason, steps = [] } = resource;
   const action = pendingActions.find((each) => each === resource.action) ?? 'manual';
   const { symbol, done } = actionWords[action];
@@ -149,7 +146,7 @@ function renderPending(resource: PlannedResource, { style, workspaceFlag }: Word
   const state = isOpen ? `  ${style.action[action](done)}` : '';
   const head = `${style.action[action](pad(symbol, 3, 'right'))} ${style.bold(escapeControls(address))}${state}`;
   const why = !isOpen && steps.length > 0 ? [] : [style.prose(reason, { indent: 4, format: style.dim })];
-  const said = steps.map((step) => style.prose(stepText(step, workspaceFlag), { indent: 4, lead: '[ ] ' }));
+  const said = steps.map((step) => style.prose(stepText(step, reach), { indent: 4, lead: '[ ] ' }));
   return [head, ...why, ...said].join('\n');
 }
 

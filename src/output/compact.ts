@@ -74,7 +74,7 @@ export function statementOf(resource: PlannedResource, views: FieldViewOptions):
     routes,
     released,
     notices,
-    steps: steps.map((step) => stepText(step, views.workspaceFlag ?? '')),
+    steps: steps.map((step) => stepText(step, views.reach)),
     elsewhere: 0,
   };
 }

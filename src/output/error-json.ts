@@ -1,25 +1,23 @@
 import { PlatformError } from '../platform/platform-error.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
+import type { Reach } from '../problems/workspace-command.ts';
 import type { ErrorDocument } from './error-json-schema.ts';
-import { helpText, type WorkspaceFlag } from './next-steps.ts';
+import { helpText } from './next-steps.ts';
 import { platformHint } from './platform-hints.ts';
 import { plural } from './plural.ts';
 
 export interface ErrorContext {
   readonly exitCode: number;
-  readonly workspaceFlag?: WorkspaceFlag;
+  readonly reach?: Reach;
   /** Strikes secrets out. */
   redact(text: string): string;
 }
 
 /** An error for a program. No stack: that is on stderr. */
-export function errorJson(
-  error: unknown,
-  { exitCode, workspaceFlag = '', redact }: ErrorContext,
-): ErrorDocument {
+export function errorJson(error: unknown, { exitCode, reach, redact }: ErrorContext): ErrorDocument {
   const diagnostics = diagnosticsOf(error) ?? [];
-  const hint = hintOf(error, workspaceFlag, undefined);
+  const hint = hintOf(error, reach, undefined);
   return {
     error: {
       message: redact(diagnostics.length > 0 ? countOf(diagnostics) : messageOf(error)),
@@ -50,9 +48,9 @@ function messageOf(error: unknown): string {
 }
 
 /** What may help, for people; `baseUrl` is where the platform was looked for. */
-export function hintOf(error: unknown, flag: WorkspaceFlag, baseUrl: string | undefined): string | undefined {
+export function hintOf(error: unknown, reach: Reach, baseUrl: string | undefined): string | undefined {
   if (error instanceof PlatformError) return platformHint(error, baseUrl);
-  return error instanceof UserError ? helpText(error, flag) : undefined;
+  return error instanceof UserError ? helpText(error, reach) : undefined;
 }
 
 function requestOf({ reason, facts }: PlatformError): NonNullable<ErrorDocument['error']['request']> {

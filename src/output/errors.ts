@@ -1,9 +1,9 @@
 import { PlatformError } from '../platform/platform-error.ts';
 import { UserError } from '../problems/user-error.ts';
+import type { Reach } from '../problems/workspace-command.ts';
 import { VERSION } from '../version.ts';
 import { hintOf } from './error-json.ts';
 import { escapeControls, escapedLines } from './escape-controls.ts';
-import type { WorkspaceFlag } from './next-steps.ts';
 import type { Style } from './style.ts';
 
 interface ErrorOptions {
@@ -13,7 +13,7 @@ interface ErrorOptions {
   readonly command?: string;
   /** The page where problems are reported. */
   readonly issues?: string;
-  readonly workspaceFlag?: WorkspaceFlag;
+  readonly reach?: Reach;
   /** Where the platform was looked for. */
   readonly baseUrl?: string;
   /** Strikes secrets out of what an error says, before lines are broken and characters escaped. */
@@ -24,7 +24,7 @@ interface ErrorOptions {
 export function renderError(error: unknown, style: Style, options: ErrorOptions = {}): string {
   if (!(error instanceof UserError || error instanceof PlatformError))
     return unexpected(error, style, options);
-  const text = expected(error, hintOf(error, options.workspaceFlag ?? '', options.baseUrl), style, options);
+  const text = expected(error, hintOf(error, options.reach, options.baseUrl), style, options);
   const requestId = error instanceof PlatformError ? error.facts.requestId : undefined;
   return requestId === undefined || error.message.includes(requestId)
     ? text

@@ -13,7 +13,7 @@ export function failureOf(
   { workspace, baseUrl, error }: FailedWorkspace,
   redact: (text: string) => string,
 ): WorkspaceFailure {
-  const hint = hintOf(error, ` -w ${workspace}`, baseUrl);
+  const hint = hintOf(error, { workspace }, baseUrl);
   const diagnostics = diagnosticsOf(error);
   const message = error instanceof Error ? error.message : String(error);
   return {

@@ -1,9 +1,9 @@
 import type { Action } from '../engine/plan/plan-actions.ts';
 import type { PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
 import { namedId } from '../manifests/resource.ts';
+import type { Reach } from '../problems/workspace-command.ts';
 import type { Json } from '../values/json.ts';
 import { escapeControls, escapedLines } from './escape-controls.ts';
-import type { WorkspaceFlag } from './next-steps.ts';
 import { variableNotes } from './prompt-diff/variables.ts';
 import { type DiffLine, diffTexts } from './text-diff.ts';
 import { valueText, withoutForms } from './value-text.ts';
@@ -40,7 +40,7 @@ export interface FieldViewOptions {
   /** New texts and values are shown whole, where there is room to fold them. */
   readonly wholeTexts?: boolean;
   /** For the steps that go with the fields. */
-  readonly workspaceFlag?: WorkspaceFlag | undefined;
+  readonly reach?: Reach;
   /** What was made of equal changes before: comparing long texts takes time. */
   readonly known?: Map<string, FieldView>;
   /** The fields of a resource that is not of a plan. */

@@ -1,9 +1,10 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { nounOf } from '../manifests/resource.ts';
 import type { NextStep } from '../problems/next-step.ts';
+import { commandFor, type Reach } from '../problems/workspace-command.ts';
 import { appliedActions } from './action-words.ts';
 import { addressList } from './address-list.ts';
-import { stepText, type WorkspaceFlag } from './next-steps.ts';
+import { stepText } from './next-steps.ts';
 import { plural } from './plural.ts';
 
 /** A manual step that many resources of a kind need. */
@@ -36,7 +37,7 @@ export interface Formats {
 
 export interface SharedStepOptions extends Formats {
   /** Present after an apply, which no option repeats: then a command lists the resources. */
-  readonly applied?: WorkspaceFlag | undefined;
+  readonly applied?: { readonly reach: Reach };
 }
 
 /** `Publish 300 agents in the dashboard: Agent/a, Agent/b, Agent/c and 297 more (--full lists them)` */
@@ -47,7 +48,8 @@ export function sharedStepText(
   if (table !== undefined) return `${formatted(text)}:`;
   const names = resources.map(({ address }) => code(address));
   const end = text.endsWith('.') ? '' : ':';
-  return `${formatted(text)}${end} ${addressList(names, false, { most: MOST_NAMED, ...(applied !== undefined && { lists: `voxform ${command}${applied}` }) })}`;
+  const lists = applied && { lists: commandFor(`voxform ${command}`, applied.reach) };
+  return `${formatted(text)}${end} ${addressList(names, false, { most: MOST_NAMED, ...lists })}`;
 }
 
 export interface Steps {
@@ -61,7 +63,7 @@ export interface Steps {
 /** The steps that many of the resources need, once each. Where a person must decide, steps stay with their resource. */
 export function sharedSteps(
   resources: readonly PlannedResource[],
-  { full, workspaceFlag }: { readonly full: boolean; readonly workspaceFlag: WorkspaceFlag },
+  { full, reach }: { readonly full: boolean; readonly reach: Reach },
 ): Steps {
   if (full) return { shared: [], resources, without: (resource) => resource };
   const held = resources.flatMap((resource) =>
@@ -69,7 +71,7 @@ export function sharedSteps(
       .filter((step) => isApplied(resource) || (isSetting(step) && isAllSaid(resource)))
       .map((step) => ({ resource, step })),
   );
-  const many = stepsOfMany(held, workspaceFlag);
+  const many = stepsOfMany(held, reach);
   const taken = Map.groupBy(
     many.flatMap(({ holders }) => holders),
     ({ resource }) => resource.address,
@@ -99,21 +101,23 @@ interface Holder<O extends StepOwner> {
 /** The steps that many of the holders need, with those of whom each is said. */
 export function stepsOfMany<O extends StepOwner>(
   held: readonly Holder<O>[],
-  flag: WorkspaceFlag,
+  reach: Reach,
 ): { readonly holders: readonly Holder<O>[]; readonly shared: SharedStep<O> }[] {
   // Whether it is the first time that a record is published makes no other step of it, nor what a field is set to.
   const keyOf = ({ resource: { kind }, step }: Holder<O>) =>
-    `${kind} ${step.action === 'publish' ? step.action : isSetting(step) ? 'sets' : stepText(step, flag)}`;
+    `${kind} ${step.action === 'publish' ? step.action : isSetting(step) ? 'sets' : stepText(step, reach)}`;
   return [...Map.groupBy(held, keyOf).values()].flatMap((holders) => {
     const owners = new Map(holders.map(({ resource }) => [resource.address, resource]));
-    return owners.size < FEWEST ? [] : [{ holders, shared: sharedStep(holders, [...owners.values()], flag) }];
+    return owners.size < FEWEST
+      ? []
+      : [{ holders, shared: sharedStep(holders, [...owners.values()], reach) }];
   });
 }
 
 function sharedStep<O extends StepOwner>(
   holders: readonly Holder<O>[],
   resources: readonly O[],
-  flag: WorkspaceFlag,
+  reach: Reach,
 ): SharedStep<O> {
   const [{ resource, step } = {}] = holders;
   const noun = nounOf(resource?.kind ?? '');
@@ -124,7 +128,7 @@ function sharedStep<O extends StepOwner>(
     const text = `Change ${who} in the dashboard`;
     return { text, resources, command: 'plan', table: tableOf(holders, noun) };
   }
-  if (step.action !== 'publish') return { text: `${who}: ${stepText(step, flag)}`, resources, command };
+  if (step.action !== 'publish') return { text: `${who}: ${stepText(step, reach)}`, resources, command };
   const [until] = holders.flatMap(({ step: each }) =>
     each.action === 'publish' ? (each.meanwhile ?? []) : [],
   );

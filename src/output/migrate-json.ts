@@ -1,18 +1,18 @@
 import type { ApplyReport } from '../engine/apply/apply-report.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { Address } from '../manifests/resource.ts';
+import type { Reach } from '../problems/workspace-command.ts';
 import type { ChecklistItem } from '../runs/migrate/checklist.ts';
 import { outcomeJson } from './apply-json.ts';
 import { haltOf } from './apply-words.ts';
 import { checklistText, type MigrationEnd } from './migrate-text.ts';
-import type { WorkspaceFlag } from './next-steps.ts';
 
 interface MigrationFacts {
   readonly from: MigrationEnd;
   readonly to: MigrationEnd;
   readonly source: 'manifests' | 'live';
   readonly dryRun: boolean;
-  readonly workspaceFlag: WorkspaceFlag;
+  readonly reach: Reach;
   readonly checklist: readonly ChecklistItem[];
   readonly files: readonly string[];
   readonly plan: PlanDocument | undefined;
@@ -22,7 +22,7 @@ interface MigrationFacts {
 
 /** The migration as data: what was on the checklist, what was planned, and what became of each resource. */
 export function migrateJson(facts: MigrationFacts): object {
-  const { from, to, source, dryRun, workspaceFlag, checklist, files, plan, report, oldIds } = facts;
+  const { from, to, source, dryRun, reach, checklist, files, plan, report, oldIds } = facts;
   const halted = report === undefined ? undefined : haltOf(report);
   return {
     format_version: 1,
@@ -32,7 +32,7 @@ export function migrateJson(facts: MigrationFacts): object {
     dry_run: dryRun,
     checklist: checklist.map(({ moment, matter, addresses }) => ({
       moment,
-      text: checklistText(matter, workspaceFlag),
+      text: checklistText(matter, reach),
       addresses,
     })),
     files,

@@ -2,13 +2,14 @@ import type { ApplyReport } from '../engine/apply/apply-report.ts';
 import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { kindOf } from '../manifests/resource.ts';
+import type { Reach } from '../problems/workspace-command.ts';
 import type { ChecklistContent, ChecklistItem } from '../runs/migrate/checklist.ts';
 import { actionWords, appliedActions, byAction, counts, shownActions } from './action-words.ts';
 import { addressList } from './address-list.ts';
 import { appliedCounts, appliedIn, haltOf, skippedIn } from './apply-words.ts';
 import { escapeControls } from './escape-controls.ts';
 import { stepsOfMany } from './grouped-steps.ts';
-import { guardText, helpText, stepText, type WorkspaceFlag, withSteps } from './next-steps.ts';
+import { guardText, helpText, stepText, withSteps } from './next-steps.ts';
 import { kindCounts, plural } from './plural.ts';
 import { renderShared, renderWarnings } from './remarks-text.ts';
 import { paragraphs, type Style, section, sentences } from './style.ts';
@@ -32,15 +33,15 @@ export interface MigrationView {
   /** Names every address where something holds for many. */
   readonly full: boolean;
   /** Of the workspace that is filled. */
-  readonly workspaceFlag: WorkspaceFlag;
+  readonly reach: Reach;
 }
 
 /** What a migration meets and what it would do: a checklist and a count. */
 export function migrationText(view: MigrationView, style: Style): string {
-  const { from, to, before, plan, files, full, workspaceFlag } = view;
+  const { from, to, before, plan, files, full, reach } = view;
   const list = (heading: string, moment: ChecklistItem['moment']) => {
     const items = before.filter((item) => item.moment === moment);
-    return checklist(heading, items, { style, full, workspaceFlag, box: moment !== 'know' });
+    return checklist(heading, items, { style, full, reach, box: moment !== 'know' });
   };
   return paragraphs([
     [endLine('From', from, style), endLine('To', to, style)].join('\n'),
@@ -97,19 +98,19 @@ interface MigrationResult {
   readonly from: string;
   readonly to: string;
   readonly full: boolean;
-  readonly workspaceFlag: WorkspaceFlag;
+  readonly reach: Reach;
 }
 
 /** What a migration did, and the checklist of what is left to people. */
 export function migratedText(result: MigrationResult, style: Style): string {
-  const { report, after, from, to, full, workspaceFlag } = result;
+  const { report, after, from, to, full, reach } = result;
   const heading = `Manual steps left to move from ${from} to ${to}`;
-  const options = { style, full, workspaceFlag, box: true, applied: report !== undefined };
+  const options = { style, full, reach, box: true, applied: report !== undefined };
   const left = checklist(heading, after, options);
   if (report === undefined) return left === '' ? '' : `${left}\n`;
   return paragraphs([
     outcomeText(report, result, style),
-    renderWarnings(report.warnings, style, { full, workspaceFlag }),
+    renderWarnings(report.warnings, style, { full, reach }),
     left,
     closing(report, to, style),
   ]);
@@ -117,13 +118,13 @@ export function migratedText(result: MigrationResult, style: Style): string {
 
 function outcomeText(
   report: ApplyReport,
-  { full, workspaceFlag }: Pick<MigrationResult, 'full' | 'workspaceFlag'>,
+  { full, reach }: Pick<MigrationResult, 'full' | 'reach'>,
   style: Style,
 ): string {
   const writes = appliedIn(report);
   const failed = writes.flatMap(({ resource: { address }, result }) => {
     if (result.status !== 'failed') return [];
-    const help = helpText(result, workspaceFlag);
+    const help = helpText(result, reach);
     return [
       style.prose(`${address}: ${result.error}`, { lead: `  ${style.error('x')} ` }),
       ...(help === undefined ? [] : [style.prose(help, { indent: 4, lead: style.dim('hint: ') })]),
@@ -156,18 +157,18 @@ function closing(report: ApplyReport, to: string, style: Style): string {
   return sentences(texts, style, { format: (line) => style.bold(format(line)) });
 }
 
-export function checklistText(matter: ChecklistContent, flag: WorkspaceFlag): string {
+export function checklistText(matter: ChecklistContent, reach: Reach): string {
   if ('text' in matter) return matter.text;
-  if ('step' in matter) return stepText(matter.step, flag);
+  if ('step' in matter) return stepText(matter.step, reach);
   if ('notice' in matter) return `${matter.notice.slice(0, 1).toUpperCase()}${matter.notice.slice(1)}.`;
   const { address, reason, steps } = matter;
-  return steps.length === 0 ? `${address}: ${reason}` : withSteps(`${address}: ${reason}.`, steps, flag);
+  return steps.length === 0 ? `${address}: ${reason}` : withSteps(`${address}: ${reason}.`, steps, reach);
 }
 
 interface ChecklistOptions {
   readonly style: Style;
   readonly full: boolean;
-  readonly workspaceFlag: WorkspaceFlag;
+  readonly reach: Reach;
   /** True where each item can be ticked off. */
   readonly box: boolean;
   /** True where the migration is carried out. */
@@ -177,22 +178,20 @@ interface ChecklistOptions {
 function checklist(
   heading: string,
   items: readonly ChecklistItem[],
-  { style, full, workspaceFlag, box, applied }: ChecklistOptions,
+  { style, full, reach, box, applied }: ChecklistOptions,
 ): string {
-  const many = full ? [] : stepsOfMany(items.flatMap(holdersOf), workspaceFlag);
+  const many = full ? [] : stepsOfMany(items.flatMap(holdersOf), reach);
   const said = new Set(many.flatMap(({ holders }) => holders.map(({ step }) => step)));
   const left = items.filter(({ matter }) => !('step' in matter && said.has(matter.step)));
   const lines = left.flatMap(({ matter, addresses }) => {
-    const text = checklistText(matter, workspaceFlag);
+    const text = checklistText(matter, reach);
     const isNamed = addresses.length === 0 || 'address' in matter;
     const lead = box ? '[ ] ' : '- ';
     const line = style.prose(text, { indent: 2, lead });
     if (isNamed) return [line];
     return [line, style.prose(addressList(addresses, full), { indent: 2 + lead.length, format: style.dim })];
   });
-  const shared = many.map((each) =>
-    renderShared(each.shared, style, applied ? { applied: workspaceFlag } : {}),
-  );
+  const shared = many.map((each) => renderShared(each.shared, style, applied ? { applied: { reach } } : {}));
   return section(style.bold(heading), [...shared, ...lines]);
 }
 

@@ -2,14 +2,8 @@ import { resendMessage } from '../engine/decide/resend-message.ts';
 import type { PlanWarning, Remark } from '../engine/plan/plan-document.ts';
 import type { Guard, NextStep } from '../problems/next-step.ts';
 import { shellWord } from '../problems/shell-word.ts';
-import { commandFor, commandsIn } from '../problems/workspace-command.ts';
+import { commandFor, commandsIn, type Reach } from '../problems/workspace-command.ts';
 import { listed } from './address-list.ts';
-
-/**
- * What a command line needs to mean the workspace: ` -w staging`, words before the command such as `fleet exec ADDRESS --`, or nothing where
- * there is only one.
- */
-export type WorkspaceFlag = string;
 
 /** What a person reads of a step: a sentence, or what leads up to a command without its colon. */
 interface Worded {
@@ -127,30 +121,30 @@ const waitWords = {
   not_in_run: 'which has no record yet and is not part of this run',
 } satisfies Record<StepOf<'wait_for'>['because'], string>;
 
-function worded(step: NextStep, flag: WorkspaceFlag): Worded {
+function worded(step: NextStep, reach: Reach): Worded {
   const wordsOf: (step: never) => Worded = words[step.action];
   const { said, command } = wordsOf(step as never);
   return command === undefined
     ? { said }
-    : { said, command: commandFor(command, step.action === 'select_workspace' ? '' : flag) };
+    : { said, command: commandFor(command, step.action === 'select_workspace' ? undefined : reach) };
 }
 
 /** A sentence; where it ends in a command, without a full stop, so that the command can be copied as it is. */
-export function stepText(step: NextStep, flag: WorkspaceFlag): string {
-  const { said, command } = worded(step, flag);
+export function stepText(step: NextStep, reach: Reach): string {
+  const { said, command } = worded(step, reach);
   return command === undefined ? said : `${said}: ${command}`;
 }
 
 /** The command alone; empty where the step is none. */
-export function commandOf(step: NextStep, flag: WorkspaceFlag): string {
-  return worded(step, flag).command ?? '';
+export function commandOf(step: NextStep, reach: Reach): string {
+  return worded(step, reach).command ?? '';
 }
 
 /** The sentence and the steps one after the other; only the last may end in a bare command. */
-export function withSteps(sentence: string, steps: readonly NextStep[], flag: WorkspaceFlag): string {
+export function withSteps(sentence: string, steps: readonly NextStep[], reach: Reach): string {
   const texts = steps.map((step, place) => {
-    const isOpen = place < steps.length - 1 && worded(step, flag).command !== undefined;
-    return stepText(step, flag) + (isOpen ? '.' : '');
+    const isOpen = place < steps.length - 1 && worded(step, reach).command !== undefined;
+    return stepText(step, reach) + (isOpen ? '.' : '');
   });
   return [sentence, ...texts].join(' ');
 }
@@ -161,7 +155,7 @@ const MOST_ERASED = 4;
 /** A warning with what to do about it. */
 export function remarkText(
   { message, next = [], may_erase: fields = [] }: Remark,
-  flag: WorkspaceFlag,
+  reach: Reach,
   full = true,
 ): string {
   const more = fields.length - MOST_ERASED;
@@ -169,24 +163,24 @@ export function remarkText(
     full || more <= 1
       ? message
       : resendMessage([...fields.slice(0, MOST_ERASED), `${more} more (--full lists them)`]);
-  return withSteps(said, next, flag);
+  return withSteps(said, next, reach);
 }
 
 /** Warnings as text, so that equal ones can be grouped. */
 export function wordedWarnings(
   warnings: readonly PlanWarning[],
-  flag: WorkspaceFlag,
+  reach: Reach,
   full = true,
 ): { readonly address: string | null; readonly message: string }[] {
-  return warnings.map(({ address, ...remark }) => ({ address, message: remarkText(remark, flag, full) }));
+  return warnings.map(({ address, ...remark }) => ({ address, message: remarkText(remark, reach, full) }));
 }
 
 /** What helps out of an error, for people; undefined where nothing is known. */
 export function helpText(
   { hint = '', next = [] }: { readonly hint?: string | undefined; readonly next?: readonly NextStep[] },
-  flag: WorkspaceFlag,
+  reach: Reach,
 ): string | undefined {
-  return withSteps(commandsIn(hint, flag), next, flag).trimStart() || undefined;
+  return withSteps(commandsIn(hint, reach), next, reach).trimStart() || undefined;
 }
 
 /** The option that lifts a guard. */

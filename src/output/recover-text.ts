@@ -1,10 +1,11 @@
 import { kinds } from '../kinds/index.ts';
 import { idKey, kindOf } from '../manifests/resource.ts';
+import type { Reach } from '../problems/workspace-command.ts';
 import type { Missed } from '../runs/mentioned-ids.ts';
 import type { Match, MatchCandidate } from '../runs/recover/matches.ts';
 import { addressList, listed } from './address-list.ts';
 import { missedLines } from './export-text.ts';
-import { commandOf, type WorkspaceFlag, withSteps } from './next-steps.ts';
+import { commandOf, withSteps } from './next-steps.ts';
 import { plural } from './plural.ts';
 import { bullets, paragraphs, type Style, section } from './style.ts';
 import { renderTable, whole } from './table.ts';
@@ -70,12 +71,12 @@ export interface Recovered {
   /** Resources with an unknown create. */
   readonly unanswered: readonly string[];
   readonly missed: readonly Missed[];
-  readonly workspaceFlag: WorkspaceFlag;
+  readonly reach: Reach;
 }
 
 /** The imported records, and what is left to a person. */
 export function recoveredText(
-  { taken, declined, matches, unanswered, missed, workspaceFlag: flag }: Recovered,
+  { taken, declined, matches, unanswered, missed, reach }: Recovered,
   style: Style,
 ): string {
   const untaken = matches.filter(
@@ -98,12 +99,12 @@ export function recoveredText(
           { action: 'import', address, id: null, reason: 'found' },
           { action: 'resolve_not_created', address },
         ],
-        flag,
+        reach,
       ),
     ),
     ...lostNotes(
       lost.map(({ resource: { address } }) => address),
-      flag,
+      reach,
     ),
     ...[...Map.groupBy(findable, keyField)].map(([field, some]) => {
       const it = some.length === 1 ? 'it' : 'them';
@@ -113,17 +114,17 @@ export function recoveredText(
   const hints = lost.length === 0 ? [] : missedLines(missed);
   return paragraphs([
     `${plural(taken.size, 'record')} imported.${taken.size === 0 ? '' : ' Run plan to see how they differ.'}`,
-    offeredText(offered, flag, style),
+    offeredText(offered, reach, style),
     bullets('Unresolved', notes, style),
     bullets('Not found or not readable', hints.slice(0, MOST_HINTS), style),
   ]);
 }
 
 /** Those whose candidates nobody imported or declined. */
-function offeredText(rows: readonly (readonly string[])[], flag: WorkspaceFlag, style: Style): string {
+function offeredText(rows: readonly (readonly string[])[], reach: Reach, style: Style): string {
   if (rows.length === 0) return '';
   const columns = [...whole('ADDRESS'), 'CANDIDATES'];
-  const command = commandOf({ action: 'import', address: 'ADDRESS', id: null, reason: 'found' }, flag);
+  const command = commandOf({ action: 'import', address: 'ADDRESS', id: null, reason: 'found' }, reach);
   return [
     style.bold(`Not answered (${rows.length}):`),
     renderTable(columns, rows, style).trimEnd(),
@@ -132,7 +133,7 @@ function offeredText(rows: readonly (readonly string[])[], flag: WorkspaceFlag, 
 }
 
 /** A sentence for each, of many one for all. */
-function lostNotes(addresses: readonly string[], flag: WorkspaceFlag): string[] {
+function lostNotes(addresses: readonly string[], reach: Reach): string[] {
   const isMany = addresses.length >= FEWEST_LISTED;
   const told = isMany
     ? [{ who: countedNames(addresses), address: 'ADDRESS' }]
@@ -142,7 +143,7 @@ function lostNotes(addresses: readonly string[], flag: WorkspaceFlag): string[] 
     : ['it', 'creates it, as a duplicate if it exists'];
   return told.map(
     ({ who, address }) =>
-      `${who}: if you find ${it} in the dashboard: ${commandOf({ action: 'import', address, id: null, reason: 'found' }, flag)}. Otherwise apply ${creates}.`,
+      `${who}: if you find ${it} in the dashboard: ${commandOf({ action: 'import', address, id: null, reason: 'found' }, reach)}. Otherwise apply ${creates}.`,
   );
 }
 

@@ -1,4 +1,5 @@
 import type { PlanDocument, PlanWarning } from '../engine/plan/plan-document.ts';
+import type { Reach } from '../problems/workspace-command.ts';
 import { addressList, type NamedOptions } from './address-list.ts';
 import {
   type Formats,
@@ -7,7 +8,7 @@ import {
   type StepOwner,
   sharedStepText,
 } from './grouped-steps.ts';
-import { guardText, type WorkspaceFlag, wordedWarnings } from './next-steps.ts';
+import { guardText, wordedWarnings } from './next-steps.ts';
 import { paragraphs, type Style, section } from './style.ts';
 import { renderTable } from './table.ts';
 import { renderViolations } from './violation-words.ts';
@@ -15,7 +16,7 @@ import { renderViolations } from './violation-words.ts';
 interface RemarkOptions {
   /** Names every address where a remark holds for many. */
   readonly full: boolean;
-  readonly workspaceFlag: WorkspaceFlag;
+  readonly reach: Reach;
   /** True where the run is over, so that no option of it lists anything. */
   readonly applied?: boolean;
 }
@@ -36,7 +37,7 @@ export function renderWarnings(
   style: Style,
   options: RemarkOptions,
 ): string {
-  const said = wordedWarnings(warnings, options.workspaceFlag, options.full || options.applied === true);
+  const said = wordedWarnings(warnings, options.reach, options.full || options.applied === true);
   const lines = renderAll(said, style, { ...options, lead: `${style.warn('!')} ` });
   return section(style.bold(style.warn('Warnings')), lines);
 }

@@ -1,6 +1,7 @@
 import type { ApplyReport, ResourceResult } from '../engine/apply/apply-report.ts';
 import type { Action } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
+import type { Reach } from '../problems/workspace-command.ts';
 import type { WorkspaceFailure } from '../runs/plans-document.ts';
 import {
   actionWords,
@@ -12,7 +13,7 @@ import {
   shownActions,
 } from './action-words.ts';
 import { applySummary, leftIn } from './apply-words.ts';
-import { helpText, type WorkspaceFlag } from './next-steps.ts';
+import { helpText } from './next-steps.ts';
 import { plural } from './plural.ts';
 import type { ResourceMark } from './resource-lines.ts';
 
@@ -49,8 +50,8 @@ export interface SeveralReports {
 }
 
 /** Whoever reports on several workspaces has to name one. */
-export function flagOf({ document }: Report): WorkspaceFlag {
-  return ` -w ${document.workspace}`;
+export function reachOf({ document }: Report): Reach {
+  return { workspace: document.workspace };
 }
 
 /** Without what is unchanged. */
@@ -167,7 +168,7 @@ export interface Outcome {
 export function outcomeOf(
   { applied }: Report,
   { address, action, id }: PlannedResource,
-  flag: WorkspaceFlag,
+  reach: Reach,
 ): Outcome | undefined {
   const result = applied?.results.get(address);
   if (result === undefined) return undefined;
@@ -178,7 +179,7 @@ export function outcomeOf(
       return { word: actionWords[action].done, said: isKnown ? [] : [`Its id is ${result.id}.`] };
     }
     case 'failed': {
-      const said = [result.error, helpText(result, flag)];
+      const said = [result.error, helpText(result, reach)];
       return { word: status, said: said.filter((text) => text !== undefined) };
     }
     case 'skipped':

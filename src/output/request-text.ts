@@ -1,3 +1,4 @@
+import { commandFor } from '../problems/workspace-command.ts';
 import type { RequestSubject, RequestWriter } from '../runs/drift-request/propose-drift.ts';
 import { reportMarkdown } from './formats/markdown-format.ts';
 import { MARKDOWN_LIMIT, MarkdownPage } from './markdown-page.ts';
@@ -13,10 +14,10 @@ const SHARE = 0.3;
 export const requestWriter: RequestWriter = { text, ended };
 
 function text(subject: RequestSubject): string {
-  const { drift, workspaceFlag } = subject;
+  const { drift, reach } = subject;
   const page = new MarkdownPage(MARKDOWN_LIMIT - MARGIN);
   const workspace = markdownCode(drift.workspace);
-  const restore = markdownCode(`voxform apply${workspaceFlag}`);
+  const restore = markdownCode(commandFor('voxform apply', reach));
   page.add(
     `${workspace} was changed on the platform. Merge this request to write these values to the manifests. To restore the values of the manifests instead, close it and run ${restore}.`,
   );
@@ -24,10 +25,10 @@ function text(subject: RequestSubject): string {
     share: SHARE,
     rest: (count) => `- ${count} more`,
   });
-  const command = `voxform drift${workspaceFlag}`;
+  const command = commandFor('voxform drift', reach);
   const head = page.text(command);
   const limit = MARKDOWN_LIMIT - MARGIN - Buffer.byteLength(head);
-  const report = reportMarkdown(driftReport(drift), { limit, command, workspaceFlag });
+  const report = reportMarkdown(driftReport(drift), { limit, command, reach });
   return withoutCommands(`${head}\n${report}`);
 }
 
@@ -43,7 +44,7 @@ function ended(subject: RequestSubject): string {
     share: SHARE,
     rest: (count) => `- ${count} more`,
   });
-  return withoutCommands(page.text(`voxform drift${subject.workspaceFlag}`));
+  return withoutCommands(page.text(commandFor('voxform drift', subject.reach)));
 }
 
 function refusedLines({ refused }: RequestSubject): string[] {

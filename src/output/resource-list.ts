@@ -1,6 +1,7 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
+import type { Reach } from '../problems/workspace-command.ts';
 import { escapeControls } from './escape-controls.ts';
-import { stepText, type WorkspaceFlag } from './next-steps.ts';
+import { stepText } from './next-steps.ts';
 import { plural } from './plural.ts';
 import { type ResourceMark, renderRemark, renderStep } from './resource-lines.ts';
 import type { Style } from './style.ts';
@@ -12,7 +13,7 @@ const margin = 4;
 
 interface ListStyle {
   readonly style: Style;
-  readonly workspaceFlag: WorkspaceFlag;
+  readonly reach: Reach;
   /** Whether the reason is said. */
   says(resource: PlannedResource): boolean;
 }
@@ -21,7 +22,7 @@ interface ListStyle {
 export function renderList(
   resources: readonly PlannedResource[],
   { symbol, colorOf }: ResourceMark,
-  { style, says, workspaceFlag }: ListStyle,
+  { style, says, reach }: ListStyle,
 ): string {
   const rows = resources.map((resource) => ({ resource, cells: cellsOf(resource) }));
   const isFilled = [0, 1, 2].map((column) => rows.some(({ cells }) => cells[column] !== ''));
@@ -42,7 +43,7 @@ export function renderList(
   const below = ({ steps = [], notices = [], ...resource }: PlannedResource): string[] => [
     ...(says(resource) && resource.reason !== '' ? [renderRemark(resource.reason, style)] : []),
     ...notices.map((notice) => renderRemark(notice, style, style.warn)),
-    ...steps.map((step) => renderStep(stepText(step, workspaceFlag), style)),
+    ...steps.map((step) => renderStep(stepText(step, reach), style)),
   ];
   const lines = rows.map(({ resource, cells }) =>
     [`${mark} ${inFrom(layout.line(shown(cells)))}`, ...below(resource)].join('\n'),

@@ -42,8 +42,7 @@ export function renderGroup(group: ReportGroup, { style, views, full }: Resource
   const whole = isShort ? compact : rendered(true);
   const blocks = linesOf(whole) < linesOf(compact) ? whole : compact;
   const airy = isList || isAiry(blocks);
-  if (isList)
-    blocks.push(renderList(listed, group, { style, says, workspaceFlag: views.workspaceFlag ?? '' }));
+  if (isList) blocks.push(renderList(listed, group, { style, says, reach: views.reach }));
   return [title, ...(airy ? [''] : []), blocks.join(airy ? '\n\n' : '\n')].join('\n');
 }
 

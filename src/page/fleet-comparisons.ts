@@ -1,4 +1,3 @@
-import { execPrefix } from '../fleet/addresses.ts';
 import type { FleetControl } from '../fleet/control.ts';
 import type { FleetDatabase } from '../fleet/database/fleet-database.ts';
 import { claimComparison, enterCompared } from '../fleet/rows/comparison-rows.ts';
@@ -47,7 +46,7 @@ export class FleetComparisons {
   async begin(asked: AskedComparison): Promise<void> {
     const { database, context, longest, onTrouble } = this.#options;
     const redactor = new Redactor();
-    const textOf = (error: unknown): string => redactor.redact(messageOf(error, execPrefix(asked.address)));
+    const textOf = (error: unknown): string => redactor.redact(messageOf(error, { member: asked.address }));
     const tooLate = AbortSignal.timeout(longest);
     try {
       const opened = await this.#open(asked.address, redactor, AbortSignal.any([this.#stop.signal, tooLate]));
@@ -88,7 +87,7 @@ export class FleetComparisons {
       ...context,
       shared,
       redactor,
-      reachedBy: execPrefix(address),
+      reach: { member: address },
       projectFolder: folder,
       local: sources.local(wanted.source, wanted.project),
       workspace: wanted.workspace,

@@ -1,5 +1,4 @@
 import { planDocument } from '../engine/plan/plan-schema.ts';
-import { execPrefix } from '../fleet/addresses.ts';
 import type { FleetControl } from '../fleet/control.ts';
 import type { FleetDatabase } from '../fleet/database/fleet-database.ts';
 import { type Comparison, comparisonsOf } from '../fleet/rows/comparison-rows.ts';
@@ -112,7 +111,7 @@ export class FleetSource implements PageSource {
       resources: resourcesOfState(state.document, plan, shown),
       plan,
       waiting: waiting && { id: waiting.id, madeAt: new Date(waiting.madeAt) },
-      workspaceFlag: execPrefix(address),
+      reach: { member: address },
       orphans: state.document === undefined ? [] : openOrphans(state.document),
       runs: [
         ...kept.map((run) => detailOfKeptRun(run)),

@@ -1,4 +1,5 @@
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import type { Reach } from '../problems/workspace-command.ts';
 import type { SyncStatus } from '../runs/sync-status.ts';
 import type { Orphan } from '../state/state-document.ts';
 
@@ -154,7 +155,7 @@ export interface WorkspaceDetail extends WorkspaceRow {
   /** The saved plan that waits for its approval. */
   readonly waiting: { readonly id: string; readonly madeAt: Date } | undefined;
   /** What a command needs to mean it, e.g. ` -w staging`. */
-  readonly workspaceFlag: string;
+  readonly reach: Reach;
   /** Open ones. */
   readonly orphans: readonly Orphan[];
   /** The newest first, cut. */

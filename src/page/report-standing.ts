@@ -3,6 +3,7 @@ import { invalidLines, messageOf } from '../operator/messages.ts';
 import { planAfter } from '../operator/plan-after.ts';
 import type { RunReport } from '../operator/run-report.ts';
 import { appliedActions, counts, pendingActions } from '../output/action-words.ts';
+import type { Reach } from '../problems/workspace-command.ts';
 import { statusOf } from '../runs/resource-status.ts';
 import type { Fact, ResourceRow, ShownProblem, Standing } from './page-data.ts';
 
@@ -23,8 +24,8 @@ export function standingAfter(report: RunReport): Standing {
 /** In a clause what needs somebody; empty where nothing does. */
 export function summaryOf(report: RunReport | undefined): string {
   if (report === undefined) return '';
-  const { error, invalid, missing, drift, result, hold, workspaceFlag = '' } = report;
-  if (error !== undefined) return messageOf(error, workspaceFlag);
+  const { error, invalid, missing, drift, result, hold, reach } = report;
+  if (error !== undefined) return messageOf(error, reach);
   if (invalid !== undefined) return invalidLines(invalid)[0] ?? 'the manifests are invalid';
   const after = planAfter(report);
   if (after === undefined) return '';
@@ -89,7 +90,7 @@ export function requestFacts(request: RequestShown | undefined): Fact[] {
 
 export function problemsOf(
   report: RunReport | undefined,
-  flag: string,
+  reach: Reach,
   { redact, checkedAt }: { redact(text: string): string; readonly checkedAt: Date | undefined },
 ): ShownProblem[] {
   if (report === undefined) return [];
@@ -103,12 +104,12 @@ export function problemsOf(
       ? []
       : [
           told(busy === undefined ? 'The last run failed' : 'Another run holds the lock', [
-            messageOf(error, flag),
+            messageOf(error, reach),
           ]),
         ]),
     ...(fetchProblem === undefined
       ? []
-      : [told('The manifests cannot be fetched', [messageOf(fetchProblem, flag)])]),
+      : [told('The manifests cannot be fetched', [messageOf(fetchProblem, reach)])]),
     ...(invalid === undefined ? [] : [told(invalidHeading(checkedAt), invalidLines(invalid))]),
     ...(request?.problem === undefined ? [] : [told(NO_REQUEST_SHOWN, [request.problem])]),
   ];

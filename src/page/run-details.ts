@@ -13,10 +13,10 @@ const MOST_LISTED = 200;
 /** A run of this process as long as it is remembered: its plan is not. */
 export function detailOfReport(report: RunReport, redact: (text: string) => string): RunDetail {
   const { startedAt, number, result, triggers, seconds, applied, drift, missing, hold, askedBy } = report;
-  const { error, invalid, fetchProblem, workspaceFlag = '', commit, plan } = report;
+  const { error, invalid, fetchProblem, reach, commit, plan } = report;
   const problems = [
-    ...(error === undefined ? [] : [messageOf(error, workspaceFlag)]),
-    ...(fetchProblem === undefined ? [] : [messageOf(fetchProblem, workspaceFlag)]),
+    ...(error === undefined ? [] : [messageOf(error, reach)]),
+    ...(fetchProblem === undefined ? [] : [messageOf(fetchProblem, reach)]),
     ...(invalid === undefined ? [] : invalidLines(invalid).slice(0, MOST_LISTED)),
   ].map(redact);
   const planned = new Map(plan?.resources.map((each) => [each.address, each]));
@@ -64,9 +64,7 @@ export function detailOfReport(report: RunReport, redact: (text: string) => stri
       ...(plan === undefined
         ? []
         : [['Plan', counts(plan.summary, appliedActions) || 'no changes'] as const]),
-      ...(hold === undefined
-        ? []
-        : [['Held', redact(holdMessage(hold, planWords(report), workspaceFlag))] as const]),
+      ...(hold === undefined ? [] : [['Held', redact(holdMessage(hold, planWords(report), reach))] as const]),
       ...requestFacts(report.request && requestSummary(report.request)),
     ],
     problems,

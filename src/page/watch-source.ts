@@ -121,7 +121,7 @@ export class WatchSource implements PageSource, RunObserver {
     const read = this.#lastRead;
     const parts = await this.#state.read().catch((error: unknown) => this.#textOf(error));
     const { orphans, runs } = typeof parts === 'string' ? { orphans: [], runs: [] } : parts;
-    const flag = opened?.workspaceFlag ?? '';
+    const reach = opened?.reach;
     const commit = last?.commit ?? lastOk?.commit;
     return {
       ...this.#row(),
@@ -142,15 +142,15 @@ export class WatchSource implements PageSource, RunObserver {
       running: status.running,
       nextRun:
         secondsUntilNext === undefined ? undefined : new Date(now().getTime() + secondsUntilNext * 1000),
-      problems: problemsOf(last, flag, { redact: this.#options.redact, checkedAt: read?.startedAt }),
+      problems: problemsOf(last, reach, { redact: this.#options.redact, checkedAt: read?.startedAt }),
       held:
         read?.hold === undefined
           ? undefined
-          : this.#options.redact(holdMessage(read.hold, planWords(read), flag)),
+          : this.#options.redact(holdMessage(read.hold, planWords(read), reach)),
       resources: resourcesOf(read),
       plan: read && planAfter(read),
       waiting: undefined,
-      workspaceFlag: flag,
+      reach,
       orphans: openOrphans({ orphans }),
       runs: this.#own.with(runs),
       stateProblem: typeof parts === 'string' ? parts : undefined,

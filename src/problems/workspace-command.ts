@@ -1,12 +1,17 @@
-/**
- * A command line that means one workspace.
- * @param command that begins with `voxform`.
- * @param flag such as ` -w staging`, or words that stand before the command, such as `fleet exec ADDRESS --`.
- */
-export function commandFor(command: string, flag: string): string {
-  return flag === '' || flag.startsWith(' ')
-    ? command + flag
-    : command.replace('voxform', () => `voxform ${flag}`);
+import { shellWord } from './shell-word.ts';
+
+/** How commands mean the workspace that a text is about: by its address in a fleet, by its name, or as the only one. */
+export type Reach = { readonly member: string } | { readonly workspace: string } | undefined;
+
+/** A command line that means one workspace, of a command that begins with `voxform`. */
+export function commandFor(command: string, reach: Reach): string {
+  if (reach === undefined) return command;
+  if ('workspace' in reach) return `${command} -w ${reach.workspace}`;
+  return command.replace('voxform', () => forMember(reach.member));
+}
+
+function forMember(address: string): string {
+  return `voxform fleet exec ${shellWord(address)} --`;
 }
 
 /** They mean one workspace, and write to no manifest. */
@@ -27,7 +32,9 @@ export const workspaceCommands = [
 
 const COMMANDS = new RegExp(`\\bvoxform (?=(?:${workspaceCommands.join('|')})\\b)`, 'g');
 
-/** A text whose commands have the words before them that they need; a flag is left out. */
-export function commandsIn(text: string, flag: string): string {
-  return flag === '' || flag.startsWith(' ') ? text : text.replaceAll(COMMANDS, () => `voxform ${flag} `);
+/** A text whose commands mean a workspace of a fleet; `-w` is left out. */
+export function commandsIn(text: string, reach: Reach): string {
+  return reach === undefined || 'workspace' in reach
+    ? text
+    : text.replaceAll(COMMANDS, () => `${forMember(reach.member)} `);
 }

@@ -54,7 +54,7 @@ export class OpenWorkspace extends StateAccess {
     this.#declarations = declarations;
     this.#keep(workspace.apiKey);
     for (const setting of Object.values(workspace.state)) if (setting instanceof Secret) this.#keep(setting);
-    context.onWorkspace?.(this.workspaceFlag);
+    context.onWorkspace?.(this.reach);
   }
 
   /**

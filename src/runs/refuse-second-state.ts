@@ -2,7 +2,7 @@ import path from 'node:path';
 import { isInside } from '../manifests/read-file.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
-import { commandFor } from '../problems/workspace-command.ts';
+import { commandFor, type Reach } from '../problems/workspace-command.ts';
 import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import { findOtherState, type OtherState } from '../state/backends/local/find-other-state.ts';
 import { local } from '../state/backends/local/local-backend.ts';
@@ -19,8 +19,7 @@ interface NewState {
   readonly location: string;
   /** Folder of the person who reads the message. */
   readonly cwd: string;
-  /** Names the workspace in a command, as `commandFor` takes it. */
-  readonly workspaceFlag: string;
+  readonly reach: Reach;
   /** What this machine has written before. */
   readonly marks: Marks | undefined;
   readonly elsewhere?: StateStore['elsewhere'];
@@ -87,18 +86,17 @@ function lying({ location: shown, from, records }: StateElsewhere, beginning: Ne
 
 /** How to have the state here, and how to go on without it. */
 function hintFor(
-  { project, workspaceFlag }: NewState,
+  { project, reach }: NewState,
   { text, command, or = '' }: { readonly text: string; readonly command: string; readonly or?: string },
 ): string {
-  const given = (words: string): string =>
-    inFolder(project, commandFor(`voxform ${words}`, workspaceFlag), workspaceFlag);
+  const given = (words: string): string => inFolder(project, commandFor(`voxform ${words}`, reach), reach);
   return `${text}${given(command)}.${or} To start with an empty state: ${given('state init')}`;
 }
 
 /** Paths of a repository's project count from the operator's folder, so that its project file is needed there. */
-function inFolder({ root, localRoot, file }: ProjectConfig, command: string, flag: string): string {
-  const isReached = flag !== '' && !flag.startsWith(' ');
-  if (isReached || localRoot === undefined || file === undefined) return command;
+function inFolder({ root, localRoot, file }: ProjectConfig, command: string, reach: Reach): string {
+  if ((reach !== undefined && 'member' in reach) || localRoot === undefined || file === undefined)
+    return command;
   return `cp ${shellWord(path.join(root, file))} ${shellWord(localRoot)} && cd ${shellWord(localRoot)} && ${command}`;
 }
 

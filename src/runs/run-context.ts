@@ -3,6 +3,7 @@ import type { AnswerMemory } from '../platform/answer-memory.ts';
 import type { JointLimit } from '../platform/joint-limit.ts';
 import type { RequestEvent } from '../platform/transport-options.ts';
 import type { OtherPolicies } from '../policies/policy-source.ts';
+import type { Reach } from '../problems/workspace-command.ts';
 import type { LocalPaths } from '../project/local-paths.ts';
 import type { FailPoint, StoreUser } from '../state/backends/backend.ts';
 import type { Redactor } from '../values/redactor.ts';
@@ -39,15 +40,15 @@ export interface RunContext {
   readonly cacheFolder?: string | undefined;
   /** Where the state and secrets of the project lie, where that is not beside its files. */
   readonly local?: LocalPaths | undefined;
-  /** Words between `voxform` and a command with which a person means this workspace, where `-w NAME` is not enough. */
-  readonly reachedBy?: string | undefined;
+  /** How a person's command means this workspace, where its name is not enough. */
+  readonly reach?: Reach;
   /** Rules that hold beside those of the project. */
   readonly policies?: OtherPolicies | undefined;
   /** Learns every secret that the run reads. */
   readonly redactor: Redactor;
   now(): Date;
-  /** Told, whenever a workspace is opened, what a command needs to mean it, e.g. ` -w staging`. */
-  readonly onWorkspace?: ((flag: string) => void) | undefined;
+  /** Told, whenever a workspace is opened, how a command means it. */
+  readonly onWorkspace?: ((reach: Reach) => void) | undefined;
   /** Told after every try of a request. */
   readonly onRequest?: ((event: RequestEvent) => void) | undefined;
   /** These of a program that plans one workspace again and again. */

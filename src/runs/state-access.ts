@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { proxyFor, secretsOf } from '../platform/proxy.ts';
 import type { UserError } from '../problems/user-error.ts';
+import type { Reach } from '../problems/workspace-command.ts';
 import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import type { Network } from '../state/backends/backend.ts';
 import { newSalt } from '../state/fingerprint.ts';
@@ -52,10 +53,10 @@ export class StateAccess {
     this.store = this.storeAt(workspace.state);
   }
 
-  /** What a command that a person is told to run needs to mean this workspace; nothing where it is the only one. */
-  get workspaceFlag(): string {
-    const flag = Object.keys(this.project.workspaces).length > 1 ? ` -w ${this.workspace.name}` : '';
-    return this.#context.reachedBy ?? flag;
+  /** How a command that a person is told to run means this workspace. */
+  get reach(): Reach {
+    const isOneOfMany = Object.keys(this.project.workspaces).length > 1;
+    return this.#context.reach ?? (isOneOfMany ? { workspace: this.workspace.name } : undefined);
   }
 
   /** The folder for what belongs to the state. */
@@ -147,7 +148,7 @@ export class StateAccess {
 
   /** Throws where a state of this workspace lies under another name, so that none may be begun. */
   refuseSecond(): Promise<void> {
-    const { project, workspace, workspaceFlag } = this;
+    const { project, workspace, reach } = this;
     const { location, elsewhere } = this.store;
     const marks = marksOf(this.#context, this.workspace.baseUrl);
     const { cwd } = this.#context;
@@ -155,7 +156,7 @@ export class StateAccess {
       project,
       workspace,
       location,
-      workspaceFlag,
+      reach,
       marks,
       cwd,
       elsewhere,

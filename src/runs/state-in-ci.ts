@@ -15,7 +15,7 @@ const SHARED = 'Set state: { backend: git } in voxform.yaml';
  */
 export async function checkStateInCi(
   { env, log }: Pick<RunContext, 'env' | 'log'>,
-  { project, workspace, workspaceFlag }: OpenWorkspace,
+  { project, workspace, reach }: OpenWorkspace,
 ): Promise<void> {
   if (env.CI === undefined || env.CI === '' || env.CI === 'false') return;
   const backend = backendOf(workspace.state);
@@ -29,13 +29,13 @@ export async function checkStateInCi(
     throw new UserError(
       `no state at ${location} yet, and no other job would see the one that this job creates`,
       {
-        hint: `${SHARED}. To start with an empty state in this checkout: ${commandFor('voxform state init', workspaceFlag)}`,
+        hint: `${SHARED}. To start with an empty state in this checkout: ${commandFor('voxform state init', reach)}`,
       },
     );
   }
   if (tracking !== 'tracked') return;
   log.warn(
-    `the state ${location} is in Git, and other jobs do not see its lock. ${SHARED}, then run: ${commandFor(`voxform state move --from ${location}`, workspaceFlag)}`,
+    `the state ${location} is in Git, and other jobs do not see its lock. ${SHARED}, then run: ${commandFor(`voxform state move --from ${location}`, reach)}`,
   );
 }
 

@@ -314,7 +314,7 @@ describe('a record that is missing', () => {
     w.requests();
     const plan = await w.plan(desired, { allowRecreate: ['all'] });
     expect(at(plan, 'Agent/b').action).toBe('blocked');
-    expect(plan.warnings.map((each) => remarkText(each, '')).join()).toContain(
+    expect(plan.warnings.map((each) => remarkText(each, undefined)).join()).toContain(
       `voxform import Agent/b ${old}`,
     );
     expect(await w.import('Agent/b', old)).toBe('imported');

@@ -120,7 +120,7 @@ describe('a saved plan is refused before the first write', () => {
     w.requests();
     const error = await failureOf(w.applySaved({ ...saved, ...edit }));
     expect(error).toBeInstanceOf(UserError);
-    expect(helpText(error, '')).toBeTruthy();
+    expect(helpText(error, undefined)).toBeTruthy();
     expect(error.message).not.toContain('-secret');
     expect(w.writes).toEqual([]);
     return error.message;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { execPrefix } from '../../src/fleet/addresses.ts';
 import { holdMessage } from '../../src/operator/messages.ts';
+import { requestWriter } from '../../src/output/request-text.ts';
 import { commandFor, commandsIn } from '../../src/problems/workspace-command.ts';
+import { plan, resource } from './sample-plan.ts';
 
 /** Folders of a source repository name the workspaces of a fleet, and people paste what voxform prints. */
 describe('a command for a workspace of a fleet', () => {
@@ -12,11 +13,18 @@ describe('a command for a workspace of a fleet', () => {
     { address: 'cc/$(id):prod', word: "'cc/$(id):prod'", reason: 'has a command of its own' },
     { address: "cc/it's:prod", word: String.raw`'cc/it'\''s:prod'`, reason: 'has a quote' },
   ])('keeps $address one word: it $reason', ({ address, word }) => {
-    const reached = `fleet exec ${word} --`;
-    expect(execPrefix(address)).toBe(reached);
-    expect(commandFor('voxform apply', reached)).toBe(`voxform ${reached} apply`);
-    expect(commandsIn('Run voxform plan.', reached)).toBe(`Run voxform ${reached} plan.`);
+    const reach = { member: address };
+    expect(commandFor('voxform apply', reach)).toBe(`voxform fleet exec ${word} -- apply`);
+    expect(commandsIn('Run voxform plan.', reach)).toBe(`Run voxform fleet exec ${word} -- plan.`);
     const hold = { why: 'approval', address, digest: '0123456789abcdef' } as const;
-    expect(holdMessage(hold, '1 to create', '')).toContain(`voxform fleet approve ${word} 0123456789ab`);
+    expect(holdMessage(hold, '1 to create', undefined)).toContain(
+      `voxform fleet approve ${word} 0123456789ab`,
+    );
+  });
+
+  it('is what a request that accepts its drift names', () => {
+    const drift = plan([resource('Agent/day', { action: 'update' })]);
+    const text = requestWriter.text({ drift, refused: [], reach: { member: 'cc/clinic:prod' } });
+    expect(text).toContain('close it and run <code>voxform fleet exec cc/clinic:prod -- apply</code>');
   });
 });

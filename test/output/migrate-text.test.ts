@@ -26,7 +26,7 @@ it('names the resources of an item of the checklist once, also where its text na
       plan: undefined,
       files: [],
       full: false,
-      workspaceFlag: '',
+      reach: undefined,
     },
     plainStyle(),
   );
@@ -57,7 +57,7 @@ it('says once what many agents and numbers leave to do', () => {
   const report: ApplyReport = { plan: plan([]), results: new Map(), warnings: [], interrupted: undefined };
   const shown = (full: boolean) =>
     migratedText(
-      { report, after, from: 'staging', to: 'live', full, workspaceFlag: ' -w live' },
+      { report, after, from: 'staging', to: 'live', full, reach: { workspace: 'live' } },
       plainStyle(),
     );
   const compact = shown(false);

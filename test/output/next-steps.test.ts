@@ -7,7 +7,7 @@ import { type NextStep, nextStep } from '../../src/problems/next-step.ts';
 import { richPlan } from './sample-plan.ts';
 
 const address = 'Agent/day';
-const FLAG = ' -w staging';
+const STAGING = { workspace: 'staging' };
 
 describe('a next step', () => {
   it.each<{ step: NextStep; text: string }>([
@@ -157,8 +157,8 @@ describe('a next step', () => {
     },
   ])('to $step.action reads as it should', ({ step, text }) => {
     expect(nextStep.parse(step)).toEqual(step);
-    expect(stepText(step, FLAG)).toBe(text);
-    expect(stepText(step, '')).toBe(text.replace(FLAG, ''));
+    expect(stepText(step, STAGING)).toBe(text);
+    expect(stepText(step, undefined)).toBe(text.replace(' -w staging', ''));
   });
 });
 
@@ -167,7 +167,7 @@ it.each(reportFormatNames)(
   async (name) => {
     const { format } = await reportFormats[name]();
     const style = createStyle({ color: false, width: 1000 });
-    const presentation = { style, verbose: false, made: new Date(0), workspaceFlag: FLAG };
+    const presentation = { style, verbose: false, made: new Date(0), reach: STAGING };
     const plan = format.report(planReport(richPlan), presentation).replaceAll('`', '');
     const applied = format.report(
       applyReport({ plan: richPlan, results: new Map(), warnings: [], interrupted: undefined }),
@@ -187,22 +187,22 @@ const steps: NextStep[] = [
 ];
 
 it('is one sentence of several, of which only the last may end in a bare command', () => {
-  expect(withSteps('It is open.', steps, '')).toBe(
+  expect(withSteps('It is open.', steps, undefined)).toBe(
     'It is open. If you find it in the dashboard: voxform import Agent/day ID. If the platform lags or has a fault: wait. Once it shows the record again, the plan is clean. If it is not there: voxform state resolve Agent/day --not-created',
   );
 });
 
 it('follows a warning, and the hint of an error', () => {
   const next: NextStep[] = [{ action: 'retry_ignored', path: 'name' }];
-  expect(remarkText({ message: 'Ignored.', next }, '')).toBe(
+  expect(remarkText({ message: 'Ignored.', next }, undefined)).toBe(
     'Ignored. Change the manifest, or resend it with --retry-ignored.',
   );
-  expect(remarkText({ message: 'no full stop' }, '')).toBe('no full stop');
-  expect(helpText({ hint: 'Check the key.', next: [{ action: 'save_plan' }] }, FLAG)).toBe(
+  expect(remarkText({ message: 'no full stop' }, undefined)).toBe('no full stop');
+  expect(helpText({ hint: 'Check the key.', next: [{ action: 'save_plan' }] }, STAGING)).toBe(
     'Check the key. Make a new one: voxform plan --out FILE -w staging',
   );
-  expect(helpText({ hint: 'Check the key.' }, FLAG)).toBe('Check the key.');
-  expect(helpText({}, FLAG)).toBeUndefined();
+  expect(helpText({ hint: 'Check the key.' }, STAGING)).toBe('Check the key.');
+  expect(helpText({}, STAGING)).toBeUndefined();
   expect(guardText({ guard: 'owner_change', message: 'no owner' })).toBe(
     'no owner (override: --allow-owner-change)',
   );
@@ -210,12 +210,12 @@ it('follows a warning, and the hint of an error', () => {
 
 it.each([
   [
-    'fleet exec voices/acme:test --',
+    { member: 'voices/acme:test' },
     'Review with voxform fleet exec voices/acme:test -- plan --out FILE, not with voxform init. No voxform is running.',
   ],
-  [FLAG, 'Review with voxform plan --out FILE, not with voxform init. No voxform is running.'],
-])('has the commands of a hint mean a workspace that %s reaches', (flag, text) => {
+  [STAGING, 'Review with voxform plan --out FILE, not with voxform init. No voxform is running.'],
+])('has the commands of a hint mean a workspace that %j reaches', (reach, text) => {
   const hint = 'Review with voxform plan --out FILE, not with voxform init. No voxform is running.';
-  expect(helpText({ hint }, flag)).toBe(text);
-  expect(helpText({}, flag)).toBeUndefined();
+  expect(helpText({ hint }, reach)).toBe(text);
+  expect(helpText({}, reach)).toBeUndefined();
 });

@@ -174,7 +174,7 @@ export class SampleSource implements PageSource {
       resources: resourcesOf(sampleReport({ plan: this.plan })),
       plan: this.plan,
       waiting: { id: this.waiting, madeAt: at(30) },
-      workspaceFlag: '',
+      reach: undefined,
       orphans: [
         {
           kind: 'Webhook',

@@ -34,7 +34,7 @@ async function beginning(baseUrl: string, written: string, writtenFor?: string) 
   const location = '.voxform/live.state.json';
   const marks = createMarks({ ...keeping, baseUrl });
   const refused = () =>
-    refuseSecondState({ project, workspace, location, cwd: root, workspaceFlag: '', marks });
+    refuseSecondState({ project, workspace, location, cwd: root, reach: undefined, marks });
   return { refused, place, marks };
 }
 

@@ -3,10 +3,10 @@ import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { revalidatePlan } from '../../engine/revalidate-plan.ts';
 import { notAppliedAfter } from '../../output/apply-words.ts';
 import { reportText } from '../../output/formats/text-format.ts';
-import type { WorkspaceFlag } from '../../output/next-steps.ts';
 import { applyReport, planReport } from '../../output/report.ts';
 import { refuseOddWaivers } from '../../policies/waivers.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';
+import type { Reach } from '../../problems/workspace-command.ts';
 import { applyPlan, refuseTrippedGuards } from '../../runs/apply-plan.ts';
 import { judgedAgain, judgedPlan, refuseDenied } from '../../runs/judged-plan.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
@@ -106,8 +106,8 @@ async function approveAndApply(
   { opened, session, planned, options }: ApprovedApply,
 ): Promise<number> {
   const { document } = planned.plan;
-  const { workspaceFlag } = opened;
-  await show(context, document, { ...options, workspaceFlag });
+  const { reach } = opened;
+  await show(context, document, { ...options, reach });
   refuseDenied(document);
   if (changesIn(document) > 0) {
     refuseTrippedGuards(document, options);
@@ -127,7 +127,7 @@ async function approveAndApply(
   progress.clear();
   if (options.output !== 'text' || applied.results.size > 0) {
     const { full = context.verbose } = options;
-    await report(context, { ...options, full, workspaceFlag }, applyReport(applied));
+    await report(context, { ...options, full, reach }, applyReport(applied));
   }
   if (interrupts.exitCode !== undefined) return interrupts.exitCode;
   const isWhole = [...applied.results.values()].every(({ status }) => status === 'done');
@@ -139,14 +139,14 @@ async function approveAndApply(
 async function show(
   context: Context,
   document: PlanDocument,
-  options: ApplyFlags & { readonly workspaceFlag: WorkspaceFlag },
+  options: ApplyFlags & { readonly reach: Reach },
 ): Promise<void> {
   const { terminal, verbose } = context;
-  const { output, full, autoApprove, workspaceFlag } = options;
+  const { output, full, autoApprove, reach } = options;
   if (output === 'text') {
     await report(context, options, planReport(document));
   } else if (!autoApprove && terminal.canAsk) {
-    terminal.err(reportText(planReport(document), terminal.errorStyle, { verbose, full, workspaceFlag }));
+    terminal.err(reportText(planReport(document), terminal.errorStyle, { verbose, full, reach }));
   }
 }
 

@@ -1,4 +1,3 @@
-import { execPrefix } from '../../fleet/addresses.ts';
 import type { ProjectVersion } from '../../fleet/member.ts';
 import { formerDatabase, withControl } from '../../fleet/open-fleet.ts';
 import { openSources } from '../../fleet/sources/open-sources.ts';
@@ -59,7 +58,7 @@ export async function fleetExec(context: Context, flags: ExecFlags): Promise<num
       policies: { files: [], fleet: fleet.policies },
       workspace: wanted.workspace,
       workspaces: [wanted.workspace],
-      reachedBy: execPrefix(address),
+      reach: { member: address },
       // A state may be moved within the database of the fleet, and no such command sends anything to a platform.
       env: name === 'state' ? env : ofProjects,
     });

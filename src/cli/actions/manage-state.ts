@@ -148,7 +148,7 @@ export async function pushStateFile(context: Context, { file, ...flags }: PushFl
   const document = parseEdited(bytes, file, 'Use another copy. The state was not changed.');
   const pushed = await pushState(opened.store, {
     document,
-    forced: commandFor(`voxform state push --force ${shellWord(file)}`, opened.workspaceFlag),
+    forced: commandFor(`voxform state push --force ${shellWord(file)}`, opened.reach),
     force: flags.force ?? false,
     session: opened.sessionOptions('state push', flags),
     naturalKey: (address, entry) => recordedKey(kinds.get(kindOf(address)), entry),

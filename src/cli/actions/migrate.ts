@@ -201,19 +201,19 @@ function tellAfter(running: Moving, outlook: MigrationPreview, report: ApplyRepo
       jsonText(migrateJson({ ...endsOf(ends), source, dryRun, checklist, files, plan, report, oldIds })),
     );
   } else {
-    const { workspaceFlag } = ends.to;
-    const text = migratedText({ report, after, from, to, full, workspaceFlag }, terminal.style);
+    const { reach } = ends.to;
+    const text = migratedText({ report, after, from, to, full, reach }, terminal.style);
     if (text !== '') terminal.out(`\n${text}`);
   }
   if (plan === undefined)
     log.warn('nothing was written: fix the first items of the list, or leave them out with --exclude');
 }
 
-function endsOf({ from, to }: MigrationWorkspaces): Pick<MigrationView, 'from' | 'to' | 'workspaceFlag'> {
+function endsOf({ from, to }: MigrationWorkspaces): Pick<MigrationView, 'from' | 'to' | 'reach'> {
   const end = ({ workspace: { name, workspaceId, baseUrl } }: OpenWorkspace) => ({
     name,
     workspaceId,
     baseUrl,
   });
-  return { from: end(from), to: end(to), workspaceFlag: to.workspaceFlag };
+  return { from: end(from), to: end(to), reach: to.reach };
 }

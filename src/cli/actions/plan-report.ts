@@ -1,10 +1,10 @@
 import type { PlanResult } from '../../engine/engine.ts';
 import { isNotApplied, type PlanDocument } from '../../engine/plan/plan-document.ts';
 import { type ReportFormatName, reportFormats } from '../../output/formats/index.ts';
-import type { WorkspaceFlag } from '../../output/next-steps.ts';
 import { createProgress, type Progress } from '../../output/progress.ts';
 import type { Report, SeveralReports } from '../../output/report.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';
+import type { Reach } from '../../problems/workspace-command.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import { type PlanSources, planWorkspace } from '../../runs/planning.ts';
 import type { PlanningOptions } from '../../runs/run-options.ts';
@@ -56,11 +56,11 @@ export interface ReportFlags extends FullFlag {
 /** Prints a report, or those of several workspaces, in the format that was asked for. */
 export async function report(
   { terminal, verbose, now }: Context,
-  { output, full, workspaceFlag = '' }: ReportFlags & { readonly workspaceFlag?: WorkspaceFlag },
+  { output, full, reach }: ReportFlags & { readonly reach?: Reach },
   subject: Report | SeveralReports,
 ): Promise<void> {
   const { format } = await reportFormats[output]();
-  const presentation = { style: terminal.style, verbose, full, workspaceFlag, made: now() };
+  const presentation = { style: terminal.style, verbose, full, reach, made: now() };
   const isSeveral = 'reports' in subject;
   terminal.out(isSeveral ? format.several(subject, presentation) : format.report(subject, presentation));
 }

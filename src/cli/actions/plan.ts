@@ -50,7 +50,7 @@ export async function plan(given: Context, flags: PlanCommandFlags): Promise<num
       ? `apply refuses it. To show it: voxform show ${shellWord(out)}`
       : `To apply it: voxform apply ${shellWord(out)}`;
     const said = `Plan saved${isDenied ? ', but' : '.'} ${next}`;
-    context.log.info(commandsIn(said, context.reachedBy ?? ''));
+    context.log.info(commandsIn(said, context.reach));
   }
   return exitCode;
 }

@@ -61,8 +61,7 @@ export async function recover(context: Context, options: RecoverOptions): Promis
     answers = await chosen(context, matches, options);
     begins = answers.taken.size > 0 || (isLost && (await agreesToBegin(context, options)));
   } catch (error) {
-    if (!isText)
-      terminal.out(jsonText(recoverJson({ ...recovery, ...none(), workspaceFlag: opened.workspaceFlag })));
+    if (!isText) terminal.out(jsonText(recoverJson({ ...recovery, ...none(), reach: opened.reach })));
     throw error;
   }
   const { taken } = answers;
@@ -80,7 +79,7 @@ export async function recover(context: Context, options: RecoverOptions): Promis
     ...recovery,
     ...answers,
     unanswered,
-    workspaceFlag: opened.workspaceFlag,
+    reach: opened.reach,
   };
   if (!isText) terminal.out(jsonText(recoverJson(told)));
   else if (matches.length > 0) terminal.out(recoveredText(told, terminal.style));

@@ -82,8 +82,8 @@ export async function reportEach(
   if (several === undefined) {
     const opened = await openWorkspace(context, { requireKey: true });
     const document = await look(opened);
-    const { workspaceFlag } = opened;
-    await report(context, { ...options, workspaceFlag }, reportOf(document));
+    const { reach } = opened;
+    await report(context, { ...options, reach }, reportOf(document));
     return codeFor([document]);
   }
   const found = await inEach(context, several, look);

@@ -1,5 +1,5 @@
 import { type ReportFormatName, reportFormats } from '../../output/formats/index.ts';
-import { flagOf, planReport } from '../../output/report.ts';
+import { planReport, reachOf } from '../../output/report.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { FullFlag } from '../flags.ts';
@@ -19,6 +19,6 @@ export async function show(context: Context, options: ShowOptions): Promise<void
   if (madeBy !== VERSION) log.warn(`${file} was made by voxform ${madeBy}; this is voxform ${VERSION}`);
   const { format } = await reportFormats[output]();
   const report = planReport(document);
-  const presentation = { style: terminal.style, verbose, full, workspaceFlag: flagOf(report) };
+  const presentation = { style: terminal.style, verbose, full, reach: reachOf(report) };
   terminal.out(format.report(report, presentation));
 }

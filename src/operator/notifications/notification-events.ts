@@ -84,7 +84,7 @@ export class NotificationEvents {
     report: RunReport,
     told: ReadonlySet<string>,
   ): [lines: readonly string[], addresses: readonly string[]] {
-    const { applied, plan, hold, workspaceFlag = '' } = report;
+    const { applied, plan, hold, reach } = report;
     const planned = (plan?.resources ?? []).filter(
       (resource) => writes.has(resource.action) && !(this.#hearsDrift && isCorrection(resource, report)),
     );
@@ -97,35 +97,33 @@ export class NotificationEvents {
     const isNews = open.some((each) => added.includes(keyOf(each)));
     const resources = planned.filter(({ address }) => done.has(address));
     if (resources.length > 0) {
-      const lines = resources.map((each) => appliedMessage(each, workspaceFlag));
+      const lines = resources.map((each) => appliedMessage(each, reach));
       return [lines, resources.map(({ address }) => address)];
     }
     if (!isNews || hold === undefined) return [[], []];
     const words = pendingWords({ plan: plan && { ...plan, resources: open, summary: summaryOf(open) } });
     return [
-      [hold.why === 'report' ? words : holdMessage(hold, words, workspaceFlag)],
+      [hold.why === 'report' ? words : holdMessage(hold, words, reach)],
       open.map(({ address }) => address),
     ];
   }
 
   #failures(report: RunReport): [string[], string[]] {
-    const { result, busy, error, invalid, fetchProblem, applied, hold, plan, workspaceFlag = '' } = report;
+    const { result, busy, error, invalid, fetchProblem, applied, hold, plan, reach } = report;
     const failed = applied.filter((each) => each.result.status === 'failed');
     const hasFailed =
       error !== undefined && result !== 'interrupted' && (result !== 'busy' || busy?.isLong === true);
     const lines = [
-      ...(fetchProblem === undefined
-        ? []
-        : [`cannot fetch the source: ${messageOf(fetchProblem, workspaceFlag)}`]),
+      ...(fetchProblem === undefined ? [] : [`cannot fetch the source: ${messageOf(fetchProblem, reach)}`]),
       ...(invalid === undefined ? [] : invalidLines(invalid)),
-      ...(hold?.why === 'guard' || hold?.why === 'policy' ? [holdMessage(hold, '', workspaceFlag)] : []),
-      ...failed.map((each) => failureMessage(each, workspaceFlag)),
+      ...(hold?.why === 'guard' || hold?.why === 'policy' ? [holdMessage(hold, '', reach)] : []),
+      ...failed.map((each) => failureMessage(each, reach)),
     ];
     // A run that was cut short does not show that what failed before is mended.
     const isOver = lines.length === 0 && !hasFailed && plan === undefined;
     const keys = hasFailed ? [...lines, troubleOf(error)] : lines;
     const isNews = !isOver && this.#said.news('failure', keys).added.length > 0;
-    if (hasFailed) lines.unshift(messageOf(error, workspaceFlag));
+    if (hasFailed) lines.unshift(messageOf(error, reach));
     return isNews ? [lines, failed.map(({ address }) => address)] : [[], []];
   }
 
@@ -153,9 +151,7 @@ export class NotificationEvents {
         const isOnlyThat = isCorrection(resource, report);
         if (!isOnlyThat && this.#hearsChanges) return [];
         const outcome = isOnlyThat ? 'corrected' : 'overwritten by a change of the manifest';
-        return [
-          [saidWithSteps(`${line} (${outcome})`, resource, report.workspaceFlag ?? ''), address] as const,
-        ];
+        return [[saidWithSteps(`${line} (${outcome})`, resource, report.reach), address] as const];
       }
       if (before.get(address) === digest) return [];
       const isBoth = resource?.changes.some(({ cause }) => cause === 'both');
@@ -201,7 +197,7 @@ interface Told {
 const MOST_LINES = 20;
 
 function valuesOf(report: RunReport, { event, lines, addresses }: Told): NotificationEvent['values'] {
-  const { workspace, mode, result, number, startedAt, commit, applied, drift, error, workspaceFlag } = report;
+  const { workspace, mode, result, number, startedAt, commit, applied, drift, error, reach } = report;
   const more = lines.length > MOST_LINES ? [`and ${lines.length - MOST_LINES} more`] : [];
   const name = workspace?.name ?? null;
   return {
@@ -222,12 +218,7 @@ function valuesOf(report: RunReport, { event, lines, addresses }: Told): Notific
     failed: applied.filter((each) => each.result.status === 'failed').length,
     drifted: drift.length,
     resources: [...addresses],
-    error:
-      event === 'failure'
-        ? error === undefined
-          ? (lines[0] ?? null)
-          : messageOf(error, workspaceFlag)
-        : null,
+    error: event === 'failure' ? (error === undefined ? (lines[0] ?? null) : messageOf(error, reach)) : null,
   };
 }
 

@@ -1,5 +1,5 @@
+import type { Reach } from '../../problems/workspace-command.ts';
 import type { ErrorDocument } from '../error-json-schema.ts';
-import type { WorkspaceFlag } from '../next-steps.ts';
 import type { Report, SeveralReports } from '../report.ts';
 import type { Style } from '../style.ts';
 
@@ -12,7 +12,7 @@ export interface Presentation {
   /** When its subject was made, where that is known. */
   readonly made?: Date;
   /** Of the one workspace that is reported. */
-  readonly workspaceFlag: WorkspaceFlag;
+  readonly reach: Reach;
 }
 
 /** One form of everything that is reported: the whole text, its final newline included. */

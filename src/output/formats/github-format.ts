@@ -5,20 +5,21 @@ import type {
   PlanWarning,
   Violation,
 } from '../../engine/plan/plan-document.ts';
+import type { Reach } from '../../problems/workspace-command.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import { listed } from '../address-list.ts';
 import { earlyEnd } from '../apply-words.ts';
 import { diagnosticsGithub } from '../diagnostics.ts';
 import { type AnnotationLevel, githubCommand } from '../github-command.ts';
-import { guardText, remarkText, stepText, type WorkspaceFlag } from '../next-steps.ts';
+import { guardText, remarkText, stepText } from '../next-steps.ts';
 import { plural } from '../plural.ts';
 import { groupedRemarks, noopNotes } from '../remarks-text.ts';
 import {
   changedGroups,
-  flagOf,
   outcomeOf,
   type Report,
   type ReportGroup,
+  reachOf,
   type SeveralReports,
 } from '../report.ts';
 import { routeRemarks } from '../route-words.ts';
@@ -32,12 +33,12 @@ const namedFields = 5;
 interface GithubOptions {
   /** Named in the titles, where there are several. */
   readonly workspace?: string;
-  readonly workspaceFlag?: WorkspaceFlag;
+  readonly reach?: Reach;
 }
 
 interface AnnotationWording {
   title(what: string): string;
-  readonly workspaceFlag: WorkspaceFlag;
+  readonly reach: Reach;
 }
 
 /** Groups of which nothing is left to be done. */
@@ -47,9 +48,9 @@ const settled: ReadonlySet<string> = new Set(['create', 'adopt', 'update', 'repl
  * Annotations for GitHub Actions, a line each: what is planned, was found or was done for each declared resource, beside its manifest, and
  * warnings and guards. Those that need a person come first, because GitHub shows only the first ten of a kind.
  */
-export function reportGithub(report: Report, { workspace, workspaceFlag = '' }: GithubOptions = {}): string {
+export function reportGithub(report: Report, { workspace, reach }: GithubOptions = {}): string {
   const title = (what: string) => `voxform${workspace === undefined ? '' : ` ${workspace}`}: ${what}`;
-  const wording = { title, workspaceFlag };
+  const wording = { title, reach };
   const { what, document, applied } = report;
   const ended = applied && earlyEnd(applied);
   const early = applied?.interrupted === undefined ? 'stopped early' : 'interrupted';
@@ -83,8 +84,8 @@ interface AnnotationContext {
 /** Nothing for a resource that no manifest declares, unless something became of it: what failed must be seen. */
 function annotation(resource: PlannedResource, { report, group, wording }: AnnotationContext): string {
   const { action, address, source, reason, changes, steps = [] } = resource;
-  const { title, workspaceFlag } = wording;
-  const outcome = outcomeOf(report, resource, workspaceFlag);
+  const { title, reach } = wording;
+  const outcome = outcomeOf(report, resource, reach);
   if (outcome !== undefined) {
     const level = group.key === 'failed' ? 'error' : group.key === 'done' ? 'notice' : 'warning';
     const result = report.applied?.results.get(address);
@@ -100,7 +101,7 @@ function annotation(resource: PlannedResource, { report, group, wording }: Annot
     reason,
     (action === 'create' ? undefined : fields) ?? '',
     ...routeRemarks(resource, { verbose: false }),
-    ...steps.map((step) => stepText(step, workspaceFlag)),
+    ...steps.map((step) => stepText(step, reach)),
   ];
   return githubCommand(level, place, said.filter((text) => text !== '').join('; '));
 }
@@ -108,9 +109,9 @@ function annotation(resource: PlannedResource, { report, group, wording }: Annot
 function warningAnnotation(
   { address, ...remark }: PlanWarning,
   { resources }: PlanDocument,
-  { title, workspaceFlag }: AnnotationWording,
+  { title, reach }: AnnotationWording,
 ): string {
-  const message = remarkText(remark, workspaceFlag);
+  const message = remarkText(remark, reach);
   const source = resources.find((resource) => resource.address === address)?.source;
   const about = address === null ? message : `${address}: ${message}`;
   return githubCommand('warning', { ...source, title: title('warning') }, about);
@@ -140,7 +141,7 @@ export function severalGithub({ reports, failures }: SeveralReports): string {
     ...failures.map(failureGithub),
     ...reports.map((report) => {
       const { workspace } = report.document;
-      return reportGithub(report, { workspace, workspaceFlag: flagOf(report) });
+      return reportGithub(report, { workspace, reach: reachOf(report) });
     }),
   ].join('');
 }

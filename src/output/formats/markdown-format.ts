@@ -1,5 +1,5 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
-import { commandFor } from '../../problems/workspace-command.ts';
+import { commandFor, type Reach } from '../../problems/workspace-command.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import { actionWords } from '../action-words.ts';
 import { addressList } from '../address-list.ts';
@@ -9,15 +9,15 @@ import { createSecretNumbers } from '../field-view.ts';
 import { sharedSteps, sharedStepText } from '../grouped-steps.ts';
 import { MARKDOWN_LIMIT, MarkdownPage } from '../markdown-page.ts';
 import { markdownCode, markdownText } from '../markdown-text.ts';
-import { guardFlags, helpText, stepText, type WorkspaceFlag, wordedWarnings } from '../next-steps.ts';
+import { guardFlags, helpText, stepText, wordedWarnings } from '../next-steps.ts';
 import { plural } from '../plural.ts';
 import { groupedRemarks, noopNotes } from '../remarks-text.ts';
 import {
   changedGroups,
-  flagOf,
   outcomeOf,
   type Report,
   type ReportGroup,
+  reachOf,
   type SeveralReports,
 } from '../report.ts';
 import { adoptionList, details, type RowWords, TABLE_HEADING, tableRow } from '../resource-markdown.ts';
@@ -38,7 +38,7 @@ interface MarkdownOptions {
   readonly command?: string;
   /** Says of each resource what many share. */
   readonly full?: boolean | undefined;
-  readonly workspaceFlag?: WorkspaceFlag;
+  readonly reach?: Reach;
 }
 
 /**
@@ -47,21 +47,21 @@ interface MarkdownOptions {
  */
 export function reportMarkdown(
   report: Report,
-  { limit, command, full = false, workspaceFlag = '' }: MarkdownOptions = {},
+  { limit, command, full = false, reach }: MarkdownOptions = {},
 ): string {
   const { what, document, summary, pending } = report;
   const page = new MarkdownPage(limit);
   const workspace = markdownCode(document.workspace.slice(0, 100));
   page.add(`### voxform ${what} for ${workspace}\n\n**${markdownText(summary.join(' '))}**`);
   const applied = what === 'apply';
-  const wording = { full, workspaceFlag };
+  const wording = { full, reach };
   page.addList('', urgentIn(report, wording), { share: bounds.urgent, rest: moreItems });
   const checklist = ({ address, steps = [] }: PlannedResource): string[] =>
-    steps.map((step) => `- [ ] ${markdownCode(address)}: ${markdownText(stepText(step, workspaceFlag))}`);
+    steps.map((step) => `- [ ] ${markdownCode(address)}: ${markdownText(stepText(step, reach))}`);
   const isOld = ({ action }: PlannedResource) => action === 'manual';
   page.addList('', remarksOf(document, { ...wording, applied }), { share: bounds.warnings, rest: moreItems });
   const { shared, resources, without } = sharedSteps(pending, wording);
-  const formats = { ...FORMATS, ...(applied && { applied: workspaceFlag }) };
+  const formats = { ...FORMATS, ...(applied && { applied: { reach } }) };
   const steps = [
     ...shared.map((each) => `- [ ] ${sharedStepText(each, formats)}`),
     ...resources.filter((each) => !isOld(each)).flatMap(checklist),
@@ -92,7 +92,7 @@ export function reportMarkdown(
     share: bounds.standing,
     rest: moreSteps,
   });
-  const lists = applied ? commandFor('voxform status', workspaceFlag) : '--full';
+  const lists = applied ? commandFor('voxform status', reach) : '--full';
   const notes = groupedRemarks(noopNotes(document), full, { ...FORMATS, lists }).map((text) => `- ${text}`);
   page.addList('#### Notes', notes, { share: bounds.notes, rest: moreItems });
   for (const { forms } of blocks) {
@@ -104,24 +104,24 @@ export function reportMarkdown(
 
 /** A resource by what became of it, else by its group. */
 function wordsOf(resource: PlannedResource, { key, symbol, heading }: ReportGroup, report: Report): RowWords {
-  const outcome = outcomeOf(report, resource, '');
+  const outcome = outcomeOf(report, resource, undefined);
   if (outcome === undefined) return { symbol, action: heading.toLowerCase() };
   return { symbol: key === 'done' ? actionWords[resource.action].symbol : symbol, action: outcome.word };
 }
 
 /** Why an apply ended early, what failed, and a line for each reason why something was skipped. */
-function urgentIn({ applied }: Report, { full, workspaceFlag }: MarkdownWording): string[] {
+function urgentIn({ applied }: Report, { full, reach }: MarkdownWording): string[] {
   if (applied === undefined) return [];
   const ended = earlyEnd(applied);
   const writes = appliedIn(applied);
   const failed = writes.flatMap(({ resource: { address }, result }) => {
     if (result.status !== 'failed') return [];
-    const help = helpText(result, workspaceFlag);
+    const help = helpText(result, reach);
     const hint = help === undefined ? '' : ` (${markdownText(help)})`;
     return [`- **Failed:** ${markdownCode(address)}: ${markdownText(result.error)}${hint}`];
   });
   const skipped = skippedIn(writes).map(({ because, addresses }) => {
-    const lists = commandFor('voxform plan', workspaceFlag);
+    const lists = commandFor('voxform plan', reach);
     const names = addressList(addresses.map(markdownCode), full, { lists });
     return `- **Skipped:** ${names}: ${markdownText(because)}`;
   });
@@ -143,9 +143,9 @@ const FEWEST_ADOPTED = 12;
 /** What is said of resources that the same becomes of, once where several share it. */
 function blocksOf(
   listed: readonly { readonly resource: PlannedResource; readonly words: RowWords }[],
-  { towards, full, workspaceFlag }: MarkdownWording & { readonly towards: 'manifest' | 'platform' },
+  { towards, full, reach }: MarkdownWording & { readonly towards: 'manifest' | 'platform' },
 ): TableBlock[] {
-  const views = { secrets: createSecretNumbers(), verbose: false, towards, workspaceFlag };
+  const views = { secrets: createSecretNumbers(), verbose: false, towards, reach };
   const groups = Map.groupBy(listed, ({ words }) => JSON.stringify(words));
   return [...groups.values()].flatMap((group): TableBlock[] => {
     const [{ words } = { words: { symbol: '', action: '' } }] = group;
@@ -176,15 +176,15 @@ function isPlainAdoption({ resources, fields, notices, released }: Statement): b
 
 interface MarkdownWording {
   readonly full: boolean;
-  readonly workspaceFlag: WorkspaceFlag;
+  readonly reach: Reach;
 }
 
 function remarksOf(
   document: PlanDocument,
-  { full, workspaceFlag, applied }: MarkdownWording & { readonly applied: boolean },
+  { full, reach, applied }: MarkdownWording & { readonly applied: boolean },
 ): string[] {
   const { guards, warnings } = document;
-  const said = wordedWarnings(warnings, workspaceFlag, full || applied);
+  const said = wordedWarnings(warnings, reach, full || applied);
   return [
     ...violationGroups(document).map((group) => violationLine(group, full)),
     ...guards.map(
@@ -246,7 +246,7 @@ export function severalMarkdown(
   for (const [index, report] of reports.entries()) {
     const limit = (MARKDOWN_LIMIT - page.length) / (reports.length - index) - 1;
     const command = `voxform ${what} --workspace ${report.document.workspace}`;
-    page += `\n${reportMarkdown(report, { limit, command, full, workspaceFlag: flagOf(report) })}`;
+    page += `\n${reportMarkdown(report, { limit, command, full, reach: reachOf(report) })}`;
   }
   return page;
 }

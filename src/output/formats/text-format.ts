@@ -1,14 +1,14 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
+import type { Reach } from '../../problems/workspace-command.ts';
 import { notAppliedIn } from '../action-words.ts';
 import { applyText } from '../apply-text.ts';
 import { escapeControls } from '../escape-controls.ts';
 import { failureText } from '../failures.ts';
 import { createSecretNumbers } from '../field-view.ts';
 import { sharedSteps } from '../grouped-steps.ts';
-import type { WorkspaceFlag } from '../next-steps.ts';
 import { plural } from '../plural.ts';
 import { renderRemarks, renderSteps } from '../remarks-text.ts';
-import { changedGroups, flagOf, type Report, type SeveralReports } from '../report.ts';
+import { changedGroups, type Report, reachOf, type SeveralReports } from '../report.ts';
 import { headLine, renderRemark } from '../resource-lines.ts';
 import { renderGroup } from '../resource-text.ts';
 import { type Style, sentences } from '../style.ts';
@@ -28,17 +28,17 @@ interface ReportTextOptions {
   readonly headed?: boolean;
   /** Says of each resource what many share. */
   readonly full?: boolean | undefined;
-  readonly workspaceFlag?: WorkspaceFlag;
+  readonly reach?: Reach;
 }
 
 /** A report for a person to read: its groups, a line a field, what else is to be known, and a closing count. */
 export function reportText(report: Report, style: Style, options: ReportTextOptions = {}): string {
   const { what, document, groups, pending, applied } = report;
   if (applied !== undefined) return applyText(applied, style, options);
-  const { verbose = false, headed = false, full = verbose, workspaceFlag = '' } = options;
-  const { shared, without } = sharedSteps(pending, { full, workspaceFlag });
+  const { verbose = false, headed = false, full = verbose, reach } = options;
+  const { shared, without } = sharedSteps(pending, { full, reach });
   const towards = what === 'drift' ? 'platform' : 'manifest';
-  const views = { secrets: createSecretNumbers(), verbose, workspaceFlag, towards } as const;
+  const views = { secrets: createSecretNumbers(), verbose, reach, towards } as const;
   const unchanged = groups.filter(({ key }) => key === 'noop').flatMap(({ resources }) => resources);
   const body = [
     ...changedGroups(report).map((group) => {
@@ -47,7 +47,7 @@ export function reportText(report: Report, style: Style, options: ReportTextOpti
     }),
     what === 'plan' ? renderUnchanged(unchanged, style, verbose) : '',
     renderSteps(shared, style),
-    renderRemarks(document, style, { full, workspaceFlag }),
+    renderRemarks(document, style, { full, reach }),
   ].filter((part) => part !== '');
   const heading = body.length === 0 && !headed ? [] : [renderHeading(document, style)];
   return `${[...heading, ...body, closing(report, style)].join('\n\n')}\n`;
@@ -96,9 +96,7 @@ export function severalText(
   { verbose = false, full }: Pick<ReportTextOptions, 'verbose' | 'full'> = {},
 ): string {
   const parts = [
-    ...reports.map((each) =>
-      reportText(each, style, { verbose, full, headed: true, workspaceFlag: flagOf(each) }),
-    ),
+    ...reports.map((each) => reportText(each, style, { verbose, full, headed: true, reach: reachOf(each) })),
     ...failures.map((failure) => failureText(failure, style)),
   ];
   const rows = [

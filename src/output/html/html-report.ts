@@ -1,4 +1,5 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
+import type { Reach } from '../../problems/workspace-command.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import { mustNameAll } from '../address-list.ts';
 import { earlyEnd } from '../apply-words.ts';
@@ -8,15 +9,15 @@ import { graphSvg } from '../graph/graph-svg.ts';
 import { planPicture } from '../graph/plan-graph.ts';
 import { type SharedStep, type Steps, sharedSteps } from '../grouped-steps.ts';
 import { escapeMarkup } from '../markup.ts';
-import { guardText, type WorkspaceFlag, wordedWarnings } from '../next-steps.ts';
+import { guardText, wordedWarnings } from '../next-steps.ts';
 import { plural } from '../plural.ts';
 import { noopNotes } from '../remarks-text.ts';
 import {
   changedGroups,
-  flagOf,
   outcomeOf,
   type Report,
   type ReportGroup,
+  reachOf,
   type SeveralReports,
 } from '../report.ts';
 import { type ViolationGroup, violationGroups, violationSubject } from '../violation-words.ts';
@@ -29,7 +30,7 @@ interface PageOptions {
   readonly made?: Date | undefined;
   /** Says of each resource what many share. */
   readonly full?: boolean | undefined;
-  readonly workspaceFlag?: WorkspaceFlag | undefined;
+  readonly reach?: Reach;
 }
 
 /** Of what is unchanged: more of it would only make the file large. */
@@ -67,7 +68,7 @@ export function htmlReports(several: SeveralReports, { made, full }: PageOptions
     '</header><main>',
     toolbar(reports),
     ...reports.flatMap((report, index) => {
-      const options = { full, workspaceFlag: flagOf(report) };
+      const options = { full, reach: reachOf(report) };
       return [
         `<section id="workspace-${index}"><h1>${escapeMarkup(report.document.workspace)}</h1>`,
         ...introduction(report, options),
@@ -112,13 +113,10 @@ function introduction(report: Report, options: PageOptions): string[] {
   ];
 }
 
-function remarks(
-  { document, pending, applied }: Report,
-  { full = false, workspaceFlag = '' }: PageOptions,
-): string[] {
+function remarks({ document, pending, applied }: Report, { full = false, reach }: PageOptions): string[] {
   const ended = applied && earlyEnd(applied);
-  const said = [...wordedWarnings(document.warnings, workspaceFlag), ...noopNotes(document)];
-  const { shared, without } = sharedSteps(pending, { full, workspaceFlag });
+  const said = [...wordedWarnings(document.warnings, reach), ...noopNotes(document)];
+  const { shared, without } = sharedSteps(pending, { full, reach });
   return [
     ...(ended === undefined ? [] : [remark(ended, 'bad')]),
     ...document.guards.map((guard) => remark(`Apply refuses this plan: ${guardText(guard)}`, 'bad')),
@@ -197,14 +195,14 @@ function filled({ groups }: Report): ReportGroup[] {
   return groups.filter(({ resources }) => resources.length > 0);
 }
 
-function groupsHtml(report: Report, { full = false, workspaceFlag = '' }: PageOptions): string[] {
+function groupsHtml(report: Report, { full = false, reach }: PageOptions): string[] {
   const towards = report.what === 'drift' ? 'platform' : 'manifest';
-  const shown = { verbose: false, wholeTexts: true, towards, workspaceFlag } as const;
+  const shown = { verbose: false, wholeTexts: true, towards, reach } as const;
   const views = { secrets: createSecretNumbers(), ...shown };
-  const outcome = (resource: PlannedResource) => outcomeOf(report, resource, workspaceFlag);
+  const outcome = (resource: PlannedResource) => outcomeOf(report, resource, reach);
   const isPlain = (resource: PlannedResource) =>
     (outcome(resource)?.said ?? []).length === 0 && !mustNameAll([resource]);
-  const { without } = sharedSteps(report.pending, { full, workspaceFlag });
+  const { without } = sharedSteps(report.pending, { full, reach });
   return filled(report).flatMap((group) => {
     const { heading, explanation } = group;
     const resources = group.resources.flatMap((each) => without(each) ?? []);

@@ -17,7 +17,7 @@ export function resourceView(
   const row = detail.resources.find((each) => each.address === address);
   if (row === undefined) return undefined;
   const { now } = context;
-  const { plan, checkedAt, workspaceFlag } = detail;
+  const { plan, checkedAt, reach } = detail;
   const resource = leftIn(plan).find((each) => each.address === address);
   const source = resource?.source;
   return html`<p class="crumbs"><a href="${pathOf(detail.address)}">${isolated(detail.address)}</a></p>
@@ -34,7 +34,7 @@ ${facts(
   ],
   now,
 )}
-<section><h2>Plan${checkedAt === undefined ? '' : html` <small>as of ${moment(checkedAt, now)}</small>`}</h2>${plan === undefined || resource === undefined ? html`<p class="empty">No changes.</p>` : html`<div class="plan">${trusted(changesHtml(planReport(only(plan, resource)), { workspaceFlag }))}</div>`}</section></div>
+<section><h2>Plan${checkedAt === undefined ? '' : html` <small>as of ${moment(checkedAt, now)}</small>`}</h2>${plan === undefined || resource === undefined ? html`<p class="empty">No changes.</p>` : html`<div class="plan">${trusted(changesHtml(planReport(only(plan, resource)), { reach }))}</div>`}</section></div>
 ${callsSection(detail, address, context)}`;
 }
 

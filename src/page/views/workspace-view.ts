@@ -5,6 +5,7 @@ import { changesHtml, referencesHtml } from '../../output/html/html-report.ts';
 import { stepText } from '../../output/next-steps.ts';
 import { plural } from '../../output/plural.ts';
 import { planReport } from '../../output/report.ts';
+import type { Reach } from '../../problems/workspace-command.ts';
 import { statusOf } from '../../runs/resource-status.ts';
 import type { Orphan } from '../../state/state-document.ts';
 import { may } from '../access/person.ts';
@@ -61,7 +62,7 @@ ${facts(
 )}
 ${problems.map(problemPanel)}</div>
 <section id="plan" data-live><h2>Plan${asOf}</h2>${planPart(detail, context)}</section>
-<section id="todo" data-live>${todo(plan, detail.workspaceFlag, address)}</section>
+<section id="todo" data-live>${todo(plan, detail.reach, address)}</section>
 <section id="orphans" data-live>${orphansPart(detail, context)}</section>
 <section id="resources" data-live><h2>Resources${asOf}</h2>${resourcesPart(detail, page)}</section>
 <section id="calls" data-live>${comparedCalls(detail, now)}</section>
@@ -93,10 +94,10 @@ function heldPart({ held }: WorkspaceDetail): Html {
 
 /** What the report of a plan shows between its head and its foot. */
 export function planOf(detail: WorkspaceDetail): Html {
-  const { plan, workspaceFlag } = detail;
+  const { plan, reach } = detail;
   if (plan === undefined) return html``;
   const report = planReport(plan);
-  return html`<div class="plan"><p class="summary">${report.summary.join(' ')}</p>${heldPart(detail)}${trusted(changesHtml(report, { workspaceFlag }))}</div>`;
+  return html`<div class="plan"><p class="summary">${report.summary.join(' ')}</p>${heldPart(detail)}${trusted(changesHtml(report, { reach }))}</div>`;
 }
 
 function actionButtons({ address, actions }: WorkspaceDetail, { visitor, missingTokens }: ViewContext): Html {
@@ -120,13 +121,13 @@ function urgency(resource: PlannedResource): number {
 }
 
 /** What no run does by itself. */
-function todo(plan: PlanDocument | undefined, flag: string, workspace: string): Html {
+function todo(plan: PlanDocument | undefined, reach: Reach, workspace: string): Html {
   const open = (plan?.resources ?? []).filter(isForPerson).sort((a, b) => urgency(a) - urgency(b));
   if (open.length === 0) return html``;
   const item = (resource: PlannedResource) => {
     const { address, action, reason, notices = [], steps = [] } = resource;
     const why = action === 'noop' ? statusOf([resource])[0]?.status : reason;
-    const lines = [...notices, ...steps.map((step) => stepText(step, flag))];
+    const lines = [...notices, ...steps.map((step) => stepText(step, reach))];
     return html`<li><div>${resourceLink(workspace, address)} <span class="faint">${why}</span><ul>${lines.map((line) => html`<li>${line}</li>`)}</ul></div></li>`;
   };
   return html`<h2>For a person (${open.length})</h2><ul class="tasks">${open.slice(0, RESOURCES_PER_PAGE).map(item)}</ul>${open.length > RESOURCES_PER_PAGE ? html`<p class="faint">and ${plural(open.length - RESOURCES_PER_PAGE, 'more resource')}</p>` : ''}`;

@@ -8,6 +8,7 @@ import { Inputs } from '../../manifests/inputs.ts';
 import { realPath } from '../../manifests/read-file.ts';
 import { closing } from '../../problems/closing.ts';
 import { UserError } from '../../problems/user-error.ts';
+import type { Reach } from '../../problems/workspace-command.ts';
 import { Secret } from '../../values/value.ts';
 import {
   type Acceptance,
@@ -25,7 +26,7 @@ export interface RequestSubject {
   readonly drift: PlanDocument;
   /** That the request does not have. */
   readonly refused: readonly NotAcceptable[];
-  readonly workspaceFlag: string;
+  readonly reach: Reach;
 }
 
 /** Words a request, in Markdown. */
@@ -74,10 +75,10 @@ export async function proposalOf(
   { env }: RunContext,
   { opened, drift, acceptance, origin, writer, signal }: Proposing,
 ): Promise<RequestProposal> {
-  const { project, workspace, workspaceFlag } = opened;
+  const { project, workspace, reach } = opened;
   const place = await requestPlace({ project, workspace: workspace.name, origin, env, signal });
   const { accepted, refused } = acceptance;
-  const subject = { drift, refused, workspaceFlag };
+  const subject = { drift, refused, reach };
   const wanted: RequestWanted = {
     branch: place.branch,
     base: place.base,

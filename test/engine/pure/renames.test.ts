@@ -18,7 +18,7 @@ const spec = (name: string, prompt = PROMPT) => ({
 });
 
 function warnings(world: World): string[] {
-  return wordedWarnings(plan(world).document.warnings, '').map(
+  return wordedWarnings(plan(world).document.warnings, undefined).map(
     ({ address, message }) => `${address}: ${message}`,
   );
 }

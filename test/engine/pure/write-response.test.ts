@@ -10,7 +10,7 @@ type Spec = { readonly [key: string]: Value };
 
 function warnings(kind: Kind, spec: Spec, answer: object): string[] {
   const remarks = unlikeSent(kind, leavesOf(kind, spec), shownBy(kind, { id: 'R1', ...answer }));
-  return remarks.map((each) => remarkText(each, ''));
+  return remarks.map((each) => remarkText(each, undefined));
 }
 
 describe('the answer to a write', () => {

@@ -44,7 +44,12 @@ function heldFor(seconds: number, isLong: boolean): Partial<RunReport> {
     voxform_version: '1.0.0',
     silentSeconds: seconds % 60,
   };
-  return { result: 'busy', error: new StateLocked(holder, ''), busy: { seconds, isLong }, plan: undefined };
+  return {
+    result: 'busy',
+    error: new StateLocked(holder, undefined),
+    busy: { seconds, isLong },
+    plan: undefined,
+  };
 }
 
 /** The events of a row of reports. */
