@@ -6,7 +6,7 @@ import { UserError } from '../../../../src/problems/user-error.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 import { Secret } from '../../../../src/values/value.ts';
 import { failureOf, lockRequest } from '../../temporary-state.ts';
-import { GitServer, git, newRepository } from './git-server.ts';
+import { GitServer, git, newBare, newRepository } from './git-server.ts';
 import { Machine, type MachineOptions, scratch } from './machine.ts';
 
 const LOGIN = 'ann:correct-horse';
@@ -14,8 +14,7 @@ const HEADER = `Authorization: Basic ${Buffer.from(LOGIN).toString('base64')}`;
 
 async function served() {
   const folder = scratch();
-  const bare = newRepository(path.join(folder, 'unused'), path.join(folder, 'voice.git'));
-  git(bare, 'config', 'http.receivepack', 'true');
+  const bare = newBare(path.join(folder, 'voice.git'));
   const server = await GitServer.start(folder);
   server.login = LOGIN;
   onTestFinished(() => server[Symbol.asyncDispose]());
@@ -86,7 +85,7 @@ describe('the remote of a state', () => {
 
   it('is reached by the command for ssh that the repository has, and by relative paths', async () => {
     const folder = scratch();
-    const bare = newRepository(path.join(folder, 'unused'), path.join(folder, 'voice.git'));
+    const bare = newBare(path.join(folder, 'voice.git'));
     const ssh = path.join(folder, 'ssh');
     writeFileSync(ssh, `#!/bin/sh\nfor last; do :; done\nexec sh -c "$last"\n`);
     chmodSync(ssh, 0o700);
@@ -197,7 +196,7 @@ describe('the remote of a state', () => {
     },
   ])('leads to a branch where it takes nothing else: $reason', async ({ refuse, says }) => {
     const folder = scratch();
-    const bare = newRepository(path.join(folder, 'unused'), path.join(folder, 'voice.git'));
+    const bare = newBare(path.join(folder, 'voice.git'));
     refuse(bare);
     const machine = new Machine({ origin: bare });
     const { message, hint } = await failureOf(machine.store().lock(lockRequest()));

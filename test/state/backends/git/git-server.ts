@@ -17,12 +17,23 @@ export function git(folder: string, ...args: string[]): string {
 
 /** Makes the folder a repository with a commit, whose remote `origin` is a bare one. @returns the path of that. */
 export function newRepository(folder: string, bare = path.join(folder, 'origin.git')): string {
-  cpSync(path.join(template(), 'clone'), folder, { recursive: true });
-  if (!existsSync(bare)) cpSync(path.join(template(), 'bare'), bare, { recursive: true });
-  const fetch = '+refs/heads/*:refs/remotes/origin/*';
-  const origin = `[remote "origin"]\n\turl = ${JSON.stringify(bare)}\n\tfetch = ${fetch}\n`;
-  appendFileSync(path.join(folder, '.git/config'), origin);
+  newClone(folder, bare);
+  if (!existsSync(bare)) newBare(bare);
   return bare;
+}
+
+/** Makes the folder a repository with a commit that has the address as its remote `origin`. */
+export function newClone(folder: string, origin: string): void {
+  cpSync(path.join(template(), 'clone'), folder, { recursive: true });
+  const fetch = '+refs/heads/*:refs/remotes/origin/*';
+  const remote = `[remote "origin"]\n\turl = ${JSON.stringify(origin)}\n\tfetch = ${fetch}\n`;
+  appendFileSync(path.join(folder, '.git/config'), remote);
+}
+
+/** An empty repository that is pushed to, over HTTP too. */
+export function newBare(folder: string): string {
+  cpSync(path.join(template(), 'bare'), folder, { recursive: true });
+  return folder;
 }
 
 let made: string | undefined;
@@ -34,6 +45,8 @@ function template(): string {
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const [clone, bare] = [path.join(folder, 'clone'), path.join(folder, 'bare')];
   execFileSync('git', ['init', '--quiet', '--bare', '--template=', bare]);
+  // Whoever has its address may push; and as hosts do, it tidies up at another time.
+  appendFileSync(path.join(bare, 'config'), '[http]\n\treceivepack = true\n[receive]\n\tautogc = false\n');
   execFileSync('git', ['init', '--quiet', '--template=', '-b', 'main', clone]);
   git(clone, 'commit', '--quiet', '--allow-empty', '-m', 'manifests');
   made = folder;

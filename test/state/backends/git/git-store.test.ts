@@ -7,21 +7,24 @@ import { openSession, readState } from '../../../../src/state/session.ts';
 import { LostLock } from '../../../../src/state/state-errors.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 import { creating, failureOf, lockRequest, saved, sessionOptions } from '../../temporary-state.ts';
-import { type Fault, GitServer, git, newRepository } from './git-server.ts';
+import { type Fault, GitServer, git, newBare, newRepository } from './git-server.ts';
 import { Machine, type MachineOptions, scratch } from './machine.ts';
 
 const REF = 'refs/voxform/test';
 const recorded = () => sessionOptions({ lock: lockRequest({ isStep: false }) });
 
-/** A repository on a server, and machines that have it as `origin`. */
+/** A repository, and machines that have its path as `origin`. */
+function shared(origin = newBare(path.join(scratch(), 'voice.git'))) {
+  return { bare: origin, machine: (options?: MachineOptions) => new Machine({ origin, ...options }) };
+}
+
+/** The same on a server, which counts requests and fails. */
 async function served() {
   const folder = scratch();
-  const bare = newRepository(path.join(folder, 'unused'), path.join(folder, 'voice.git'));
-  git(bare, 'config', 'http.receivepack', 'true');
+  const bare = newBare(path.join(folder, 'voice.git'));
   const server = await GitServer.start(folder);
   onTestFinished(() => server[Symbol.asyncDispose]());
-  const origin = server.address('voice.git');
-  return { bare, server, origin, machine: (options?: MachineOptions) => new Machine({ origin, ...options }) };
+  return { ...shared(server.address('voice.git')), bare, server };
 }
 
 /** One run that creates as many resources at once, each with an intent and an outcome. */
@@ -70,7 +73,7 @@ describe('a state in a ref of Git', () => {
   });
 
   it('tells of a state of the same workspace in the refs beside it', async () => {
-    const { bare, machine } = await served();
+    const { bare, machine } = shared();
     const here = machine();
     const tree = git(bare, 'hash-object', '-t', 'tree', '-w', '/dev/null');
     git(bare, 'update-ref', 'refs/voxform/foreign', git(bare, 'commit-tree', '-m', 'x', tree));
@@ -126,7 +129,7 @@ describe('a state in a ref of Git', () => {
   });
 
   it('lets one of several have the lock, and takes it over once its holder is silent for 12 minutes', async () => {
-    const { machine } = await served();
+    const { machine } = shared();
     const holder = await machine().store().lock(lockRequest());
     await holder.commit(emptyDocument({ lineage: 'L1', salt: 'S1' }, 'W1', '0.0.0'), undefined);
     const { message, hint } = await failureOf(machine({ ahead: 700 }).store().lock(lockRequest()));
@@ -143,7 +146,7 @@ describe('a state in a ref of Git', () => {
   });
 
   it('gives earlier documents back, the newest first', async () => {
-    const { machine } = await served();
+    const { machine } = shared();
     const here = machine();
     for (const name of ['a', 'b', 'c']) await run(here.store(), [name]);
     const backups = await machine().store().backups();
@@ -157,7 +160,7 @@ describe('a state in a ref of Git', () => {
   });
 
   it('writes as little in a long run as in a short one, in files of the journal that go on', async () => {
-    const { bare, machine } = await served();
+    const { bare, machine } = shared();
     const session = await openSession(machine().store(), recorded());
     const names = Array.from({ length: 8 }, (_, index) => `${index}-${'x'.repeat(90_000)}`);
     for (const name of names) await session.record(creating(name));
@@ -173,7 +176,7 @@ describe('a state in a ref of Git', () => {
   });
 
   it('goes on where the objects of this machine are damaged or gone', async () => {
-    const { machine } = await served();
+    const { machine } = shared();
     const here = machine();
     const states = path.join(here.cache, 'states');
     const each = (break_: (repository: string) => void): void => {
@@ -200,7 +203,7 @@ describe('a state in a ref of Git', () => {
   });
 
   it('shares the objects of a machine with other runs of it, which begin at once', async () => {
-    const { machine } = await served();
+    const { machine } = shared();
     const refs = ['a', 'b'].map((name) => `refs/voxform/${name}`);
     const [one, other] = [machine(), machine()];
     await Promise.all(refs.map((ref) => run(one.store({ ref }), [ref])));
@@ -209,7 +212,7 @@ describe('a state in a ref of Git', () => {
   });
 
   it('works from a shallow clone, with a server that takes fast-forwards alone, and in a branch', async () => {
-    const { bare, origin, machine } = await served();
+    const { bare, machine } = shared();
     git(bare, 'config', 'receive.denyNonFastForwards', 'true');
     const source = scratch();
     newRepository(path.join(source, 'a'), path.join(source, 'a.git'));
@@ -217,7 +220,7 @@ describe('a state in a ref of Git', () => {
     const here = machine({ settings: { ref: 'refs/heads/voxform/{workspace}' } });
     rmSync(here.root, { recursive: true });
     execFileSync('git', ['clone', '--quiet', '--depth=1', `file://${source}/a`, here.root]);
-    git(here.root, 'remote', 'set-url', 'origin', origin);
+    git(here.root, 'remote', 'set-url', 'origin', bare);
     expect(git(here.root, 'rev-parse', '--is-shallow-repository')).toBe('true');
     for (const name of ['a', 'b']) await run(here.store(), [name]);
     expect(await resourcesOf(here.store())).toEqual(['Agent/a', 'Agent/b']);

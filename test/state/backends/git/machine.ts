@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import { git as gitBackend } from '../../../../src/state/backends/git/git-backend.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 import type { Secret } from '../../../../src/values/value.ts';
-import { git, newRepository } from './git-server.ts';
+import { newClone, newRepository } from './git-server.ts';
 
 interface Settings {
   readonly remote?: string | Secret;
@@ -42,8 +42,8 @@ export class Machine {
   constructor(options: MachineOptions = {}) {
     this.#options = options;
     mkdirSync(this.home);
-    const bare = newRepository(this.root, path.join(this.folder, 'unused.git'));
-    git(this.root, 'remote', 'set-url', 'origin', options.origin ?? bare);
+    if (options.origin === undefined) newRepository(this.root, path.join(this.folder, 'unused.git'));
+    else newClone(this.root, options.origin);
   }
 
   /** A store of its own each time, as each run has one. */
