@@ -7,7 +7,7 @@ import {
   type TextEdit,
 } from 'vscode-languageserver-protocol/node';
 import { TextDocument } from 'vscode-languageserver-textdocument';
-import { voxform } from '../cli/voxform-process.ts';
+import { command } from '../trust/in-process.ts';
 import { agent, editedProject, misspelt, projectText } from './edited-project.ts';
 import { TestEditor } from './test-editor.ts';
 
@@ -180,7 +180,7 @@ describe('formatting', () => {
       textDocument: { uri: editor.uri(file) },
       options: { tabSize: 8, insertSpaces: false },
     });
-    expect((await voxform(['fmt'], { cwd: folder.root })).code).toBe(0);
+    expect((await command(['fmt'], { cwd: folder.root })).code).toBe(0);
     expect(changed(text, edits ?? [])).toBe(await readFile(path.join(folder.root, file), 'utf8'));
   });
 

@@ -27,7 +27,7 @@ describe('voxform lsp', () => {
         `${file}:${line}:${column}  ${message}`,
     );
     expect(validated.length).toBeGreaterThan(2);
-    await using editor = await TestEditor.open(folder.root);
+    await using editor = await TestEditor.open(folder.root, { in: 'a process' });
     await editor.show('voxform.yaml', await readFile(path.join(folder.root, 'voxform.yaml'), 'utf8'));
     const files = [
       'voxform.yaml',
@@ -43,7 +43,7 @@ describe('voxform lsp', () => {
 
   it('follows what is typed, also while it is broken', async () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
-    await using editor = await TestEditor.open(folder.root);
+    await using editor = await TestEditor.open(folder.root, { in: 'a process' });
     await editor.show('manifests/a.yaml', misspelt);
     expect(told(await editor.diagnostics('manifests/a.yaml', some))).toEqual([
       '6:3  unknown field "nmae"; did you mean "name"?',
@@ -311,7 +311,7 @@ describe('voxform lsp', () => {
       '.env': 'OPENAI_API_KEY=topsecret\n',
       'manifests/a.yaml': agent,
     });
-    await using editor = await TestEditor.open(folder.root, { env: { KEY: 'topsecret' } });
+    await using editor = await TestEditor.open(folder.root, { in: 'a process', env: { KEY: 'topsecret' } });
     await editor.show('manifests/a.yaml', text);
     await editor.diagnostics('manifests/a.yaml', some);
     const { stdout, stderr } = await editor.leave();
@@ -327,7 +327,7 @@ describe('the service', () => {
     { how: 'shuts down and goes away', leave: (editor: TestEditor) => editor.shutdownAndVanish(), code: 0 },
   ])('ends with $code when the editor $how', async ({ leave, code }) => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
-    await using editor = await TestEditor.open(folder.root);
+    await using editor = await TestEditor.open(folder.root, { in: 'a process' });
     await editor.show('manifests/a.yaml', misspelt);
     expect((await leave(editor)).code).toBe(code);
   });

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import {
   createProtocolConnection,
@@ -18,34 +19,44 @@ import {
   StreamMessageReader,
   StreamMessageWriter,
 } from 'vscode-languageserver-protocol/node';
-import { type Ended, type Running, start } from '../cli/voxform-process.ts';
+import { Interrupts } from '../../src/cli/interrupts.ts';
+import { run } from '../../src/cli/run.ts';
+import { CACHES, type Ended, start } from '../cli/voxform-process.ts';
 
 interface Starting {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly initialize?: Partial<InitializeParams>;
+  /** Where it runs; in this process unless that is what is tested. */
+  readonly in?: 'a process';
 }
 
-/** An editor that speaks to `voxform lsp` in a process of its own. */
+/** `voxform lsp`, wherever it runs. */
+interface Served {
+  readonly input: Writable;
+  readonly output: Readable;
+  readonly ended: Promise<Pick<Ended, 'code' | 'stdout' | 'stderr'>>;
+  end(): void;
+}
+
+/** An editor that speaks to `voxform lsp`. */
 export class TestEditor implements AsyncDisposable {
   readonly connection: ProtocolConnection;
   readonly folder: string;
   /** What was shown, and the errors that were logged. */
   readonly messages: string[] = [];
   readonly #log: string[] = [];
-  readonly #running: Running;
+  readonly #served: Served;
   readonly #published = new Map<string, readonly Diagnostic[]>();
   readonly #versions = new Map<string, number>();
   #waiting: (() => void)[] = [];
 
-  private constructor(folder: string, running: Running) {
-    const { stdin, stdout } = running.child;
-    if (stdin === null || stdout === null) throw new Error('the process has no streams');
+  private constructor(folder: string, served: Served) {
     this.folder = folder;
-    this.#running = running;
+    this.#served = served;
     this.connection = createProtocolConnection(
-      new StreamMessageReader(stdout),
-      new StreamMessageWriter(stdin),
+      new StreamMessageReader(served.output),
+      new StreamMessageWriter(served.input),
     );
     this.connection.onNotification(PublishDiagnosticsNotification.type, ({ uri, diagnostics }) => {
       this.#published.set(uri, diagnostics);
@@ -61,8 +72,8 @@ export class TestEditor implements AsyncDisposable {
   }
 
   /** One that has said nothing yet. */
-  static start(folder: string, { args = [], env = {} }: Starting = {}): TestEditor {
-    return new TestEditor(folder, start(['lsp', ...args], { cwd: folder, env, input: { open: true } }));
+  static start(folder: string, starting: Starting = {}): TestEditor {
+    return new TestEditor(folder, (starting.in === undefined ? servedHere : servedApart)(folder, starting));
   }
 
   static async open(folder: string, starting: Starting = {}): Promise<TestEditor> {
@@ -126,18 +137,18 @@ export class TestEditor implements AsyncDisposable {
   }
 
   /** Leaves as the protocol says. */
-  async leave(): Promise<Ended> {
+  async leave(): Served['ended'] {
     await this.connection.sendRequest(ShutdownRequest.type);
     await this.connection.sendNotification('exit');
-    return this.#running.ended;
+    return this.#served.ended;
   }
 
-  async exit(): Promise<Ended> {
+  async exit(): Served['ended'] {
     await this.connection.sendNotification('exit');
-    return this.#running.ended;
+    return this.#served.ended;
   }
 
-  async shutdownAndVanish(): Promise<Ended> {
+  async shutdownAndVanish(): Served['ended'] {
     await this.connection.sendRequest(ShutdownRequest.type);
     return this.vanish();
   }
@@ -149,20 +160,49 @@ export class TestEditor implements AsyncDisposable {
   }
 
   /** Goes away without a word. */
-  vanish(): Promise<Ended> {
-    this.#running.child.stdin?.end();
-    return this.#running.ended;
+  vanish(): Served['ended'] {
+    this.#served.input.end();
+    return this.#served.ended;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.connection.dispose();
-    this.#running.child.kill('SIGKILL');
-    await this.#running.ended;
+    this.#served.end();
+    await this.#served.ended;
   }
 
   #heard(): void {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
+}
+
+function servedApart(folder: string, { args = [], env = {} }: Starting): Served {
+  const { child, ended } = start(['lsp', ...args], { cwd: folder, env, input: { open: true } });
+  if (child.stdin === null || child.stdout === null) throw new Error('the process has no streams');
+  return { input: child.stdin, output: child.stdout, ended, end: () => void child.kill('SIGKILL') };
+}
+
+function servedHere(folder: string, { args = [], env = {} }: Starting): Served {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const said = { stdout: '', stderr: '' };
+  stdout.on('data', (chunk: Buffer) => {
+    said.stdout += chunk;
+  });
+  stderr.on('data', (chunk: Buffer) => {
+    said.stderr += chunk;
+  });
+  const interrupts = new Interrupts(() => undefined);
+  const ended = run({
+    args: ['lsp', ...args],
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: folder, XDG_CACHE_HOME: CACHES, ...env },
+    stdin: () => stdin,
+    stdout,
+    stderr,
+    interrupts,
+    now: () => new Date(),
+  }).then((code) => ({ code, ...said }));
+  return { input: stdin, output: stdout, ended, end: () => interrupts.raise('SIGTERM') };
 }
 
 /** The messages with their lines and columns from 1, as `validate` prints them. */
