@@ -32,13 +32,13 @@ async function makeOne(folder: string, { mode, files }: Required<MakingFolders>)
     await files.mkdir(folder, { mode });
     return true;
   } catch (error) {
-    if (await isFolder(folder, files)) return true;
-    if (errorCode(error) !== 'ENOENT' || (await isFolder(dirname(folder), files))) throw error;
+    if (await isFolderIn(folder, files)) return true;
+    if (errorCode(error) !== 'ENOENT' || (await isFolderIn(dirname(folder), files))) throw error;
     return false;
   }
 }
 
-async function isFolder(path: string, files: Pick<Files, 'stat'>): Promise<boolean> {
+async function isFolderIn(path: string, files: Pick<Files, 'stat'>): Promise<boolean> {
   try {
     return (await files.stat(path)).isDirectory();
   } catch (error) {

@@ -81,7 +81,7 @@ function contextOf({ cwd, env = {}, workspace, log }: LoadOptions, signal: Abort
         return await work();
       } catch (error) {
         if (requests.signal.aborted) throw signal?.reason;
-        throw withoutSecrets(error, redactor.redact);
+        throw redactedError(error, redactor.redact);
       } finally {
         signal?.removeEventListener('abort', giveUp);
       }
@@ -90,7 +90,7 @@ function contextOf({ cwd, env = {}, workspace, log }: LoadOptions, signal: Abort
 }
 
 /** The error with secrets struck out of all that it says, and of what lies behind it. */
-function withoutSecrets(error: unknown, redact: (text: string) => string): unknown {
+function redactedError(error: unknown, redact: (text: string) => string): unknown {
   if (error instanceof InvalidManifests || error instanceof InvalidProject) {
     const diagnostics = error.diagnostics.map((each) => ({ ...each, message: redact(each.message) }));
     return error instanceof InvalidProject

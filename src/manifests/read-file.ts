@@ -62,9 +62,9 @@ function bytesOnDisk(file: string): FileBytes {
 
 function unreadable(error: unknown): Failed {
   const code = errorCode(error);
-  if (code === 'EISDIR') return isFolder();
+  if (code === 'EISDIR') return aFolder();
   // A socket.
-  if (code === 'ENXIO') return isNoFile();
+  if (code === 'ENXIO') return noRegularFile();
   return problem('unreadable-file', `the file cannot be read: ${reasonOf(error)}`);
 }
 
@@ -96,8 +96,8 @@ let room: Buffer | undefined;
 
 function readOpen(descriptor: number): FileBytes {
   const status = fstatSync(descriptor);
-  if (status.isDirectory()) return isFolder();
-  if (!status.isFile()) return isNoFile();
+  if (status.isDirectory()) return aFolder();
+  if (!status.isFile()) return noRegularFile();
   if (status.size > MAX_FILE_BYTES) return tooLarge(status.size);
   room ??= Buffer.allocUnsafe(MAX_FILE_BYTES + 1);
   let size = 0;
@@ -173,11 +173,11 @@ function tooLarge(bytes: number): Failed {
   );
 }
 
-function isFolder(): Failed {
+function aFolder(): Failed {
   return problem('not-a-file', 'this is a folder, expected a file');
 }
 
-function isNoFile(): Failed {
+function noRegularFile(): Failed {
   return problem('not-a-file', 'this is not a regular file');
 }
 

@@ -1,6 +1,7 @@
 import { type FSWatcher, lstatSync, readlinkSync, statSync, watch as watchFolder } from 'node:fs';
 import path from 'node:path';
 import { watch as chokidar, type FSWatcher as TreeWatcher } from 'chokidar';
+import { isFolder } from '../files/input-files.ts';
 import { attempt } from '../problems/attempt.ts';
 import type { InputFiles } from './last-load.ts';
 import type { FileWatch } from './workspace-watch.ts';
@@ -145,10 +146,6 @@ function isManifest(name: string): boolean {
 
 function exists(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false }) !== undefined;
-}
-
-function isFolder(file: string): boolean {
-  return statSync(file, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 function isLink(file: string): boolean {

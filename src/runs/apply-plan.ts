@@ -40,11 +40,11 @@ export async function applyPlan(
     now,
     onEvent: (event) =>
       onEvent?.(
-        event.type === 'finished' ? { ...event, result: withoutSecrets(event.result, redactor) } : event,
+        event.type === 'finished' ? { ...event, result: redactedResult(event.result, redactor) } : event,
       ),
   });
   const results = new Map(
-    [...report.results].map(([address, result]) => [address, withoutSecrets(result, redactor)]),
+    [...report.results].map(([address, result]) => [address, redactedResult(result, redactor)]),
   );
   session.note(endingOf({ ...report, results }, planned.plan.document));
   const { stateError } = report;
@@ -89,7 +89,7 @@ function waiversIn(violations: readonly Violation[]): Pick<RunEnding, 'waived'> 
 }
 
 /** Strikes secrets out of what an error says while it is whole: later its lines are broken and its characters escaped. */
-function withoutSecrets(result: ResourceResult, redactor: Redactor): ResourceResult {
+function redactedResult(result: ResourceResult, redactor: Redactor): ResourceResult {
   if (result.status !== 'failed') return result;
   const { error, hint } = result;
   return {

@@ -103,7 +103,7 @@ export async function diffDraft(drafted: Drafted): Promise<DraftDiffDocument> {
             published_at: textOrNull(version.published_at),
           },
     changes: (await named(changes, kind, { state, client, workspaceId })).map((change) =>
-      withoutSecrets(change, redact),
+      redactedChange(change, redact),
     ),
     unknown,
   };
@@ -136,7 +136,7 @@ async function named(
   return withNames(changes, kind, () => namesOf(state, new Map(), found));
 }
 
-function withoutSecrets({ before, after, ...rest }: PlannedChange, redact: Drafted['redact']): PlannedChange {
+function redactedChange({ before, after, ...rest }: PlannedChange, redact: Drafted['redact']): PlannedChange {
   const struck = (value: Json): Json =>
     typeof value === 'string' ? redact(value) : mapParts<Json, Json>(value, struck);
   return {

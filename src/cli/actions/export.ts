@@ -14,7 +14,7 @@ import {
   projectFiles,
 } from '../../runs/export/project-files.ts';
 import { notingTokens, type TokenUrl } from '../../runs/export/token-urls.ts';
-import { isFolder, refuseUsed, writeFolder } from '../../runs/export/write-folder.ts';
+import { isReadableFolder, refuseUsed, writeFolder } from '../../runs/export/write-folder.ts';
 import { otherFiles, type WrittenOver, writeOver } from '../../runs/export/write-over.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { Secret, specials } from '../../values/value.ts';
@@ -102,7 +102,7 @@ async function write(
   files: Iterable<ProjectFile>,
   { target, file, force }: Pick<ExportOptions, 'force'> & { readonly target: string; readonly file: string },
 ): Promise<WrittenOver> {
-  if (force && (await isFolder(target))) return writeOver(target, files, file);
+  if (force && (await isReadableFolder(target))) return writeOver(target, files, file);
   const written = await writeFolder(target, files, file);
   return { written, replaced: [] };
 }

@@ -23,7 +23,7 @@ export async function writeFolder(
 ): Promise<readonly string[]> {
   await refuseUsed(target);
   try {
-    const exists = await isFolder(target);
+    const exists = await isReadableFolder(target);
     const real = exists ? await realpath(target) : target;
     await makeFolders(path.dirname(real));
     if (!exists) await removeDrafts([real], 'folder');
@@ -79,7 +79,7 @@ export async function refuseUsed(target: string, except?: string): Promise<void>
 }
 
 /** True where a folder can be read there. */
-export async function isFolder(folder: string): Promise<boolean> {
+export async function isReadableFolder(folder: string): Promise<boolean> {
   return readdir(folder).then(
     () => true,
     () => false,
