@@ -152,8 +152,12 @@ export interface Lookup {
   /** How `get` names and shows them. */
   readonly table: RecordTable;
   list(client: PlatformClient): AsyncIterable<LookupRecord>;
+  /** The client with this list read through a function. */
+  listedThrough<C extends PlatformClient>(client: C, through: Through): C;
   /** What a person must do in the dashboard when there is none of that name, a sentence without its full stop. */
   manualAddStep(name: string): string;
 }
+
+type Through = <T extends LookupRecord>(records: AsyncIterable<T>) => AsyncIterable<T>;
 
 export type LookupRecord = { readonly id: string; readonly name: string };

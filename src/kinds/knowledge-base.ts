@@ -15,5 +15,9 @@ export const knowledgeBase: Lookup = {
     ],
   },
   list: (client) => client.knowledgeBases.list(),
+  listedThrough: (client, through) => ({
+    ...client,
+    knowledgeBases: { list: () => through(client.knowledgeBases.list()) },
+  }),
   manualAddStep: (name) => `In the dashboard, add the knowledge base "${name}"`,
 };

@@ -1,6 +1,5 @@
 import type { ComparedDrafts } from '../engine/observe/plan-publications.ts';
 import { kinds, lookups } from '../kinds/index.ts';
-import { knowledgeBase } from '../kinds/knowledge-base.ts';
 import { Inputs } from '../manifests/inputs.ts';
 import { isSecretName } from '../manifests/value-forms.ts';
 import type { PlatformClient } from '../platform/client.ts';
@@ -170,16 +169,14 @@ export class OpenWorkspace extends StateAccess {
         log.debug(`Records of other workspaces skipped: ${foreign}. The API key sees several workspaces.`);
       await client.close();
     };
-    const knowledgeBases = {
-      list: () =>
-        keepingNames(client.knowledgeBases.list(), {
-          cacheFolder,
-          workspace: this.workspace,
-          lookup: knowledgeBase.name,
-          isKept: (name) => this.withoutSecrets(name) === name,
-        }),
-    };
-    return { ...client, knowledgeBases, close, [Symbol.asyncDispose]: close };
+    const isKept = (name: string) => this.withoutSecrets(name) === name;
+    const place = { cacheFolder, workspace: this.workspace, isKept };
+    const keeping = [...lookups.values()].reduce<PlatformClient>(
+      (each, { name, listedThrough }) =>
+        listedThrough(each, (records) => keepingNames(records, { ...place, lookup: name })),
+      client,
+    );
+    return { ...keeping, close, [Symbol.asyncDispose]: close };
   }
 
   /** Does work with a client, which is closed whatever comes of it. */
