@@ -50,15 +50,17 @@ const pure = ['engine/plan/', 'engine/decide/'];
 
 const TYPE = /^(export )?(?:abstract )?(?:type|interface|class|enum) (\w+)/gm;
 
+const EXPORT = /^export (?:abstract |async )?(?:function\*?|const|let|type|interface|class|enum) (\w+)/gm;
+
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
   .map((file) => file.replaceAll('\\', '/'))
   .sort();
-const imports = new Map(files.map((file) => [file, importsOf(file)]));
+const imports = new Map(files.map((file) => [file, importsIn(textOf(file), file)]));
 
 /** The project's own files that a file imports, types and lazy imports included. */
-function importsOf(file: string): string[] {
-  const found = [...textOf(file).matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*)'(\.[^']*)'/g)].map((match) =>
+function importsIn(text: string, file: string): string[] {
+  const found = [...text.matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*)'(\.[^']*)'/g)].map((match) =>
     path.posix.join(path.posix.dirname(file), match[1] ?? ''),
   );
   return [...new Set(found)];
@@ -169,6 +171,31 @@ describe('the layers', () => {
     );
     expect(doubled).toEqual([]);
     expect(types.length).toBeGreaterThan(300);
+  });
+
+  it('exports only what another file uses', () => {
+    const root = path.join(source, '..');
+    const texts = ['src', 'test', 'scripts'].flatMap((folder) =>
+      readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+        .filter((file) => file.endsWith('.ts'))
+        .map((file) => ({
+          file: `${folder}/${file}`,
+          text: readFileSync(path.join(root, folder, file), 'utf8'),
+        })),
+    );
+    const users = Map.groupBy(
+      texts.flatMap(({ file, text }) => {
+        const words = new Set(text.match(/\w+/g));
+        return importsIn(text, file).map((imported) => ({ imported, words }));
+      }),
+      ({ imported }) => imported,
+    );
+    const unused = files.flatMap((file) =>
+      [...textOf(file).matchAll(EXPORT)]
+        .filter(([, name = '']) => !users.get(`src/${file}`)?.some(({ words }) => words.has(name)))
+        .map(([, name]) => `${file}: ${name}`),
+    );
+    expect(unused).toEqual([]);
   });
 
   it('has every file that CONTRIBUTING names, and no folder besides', () => {

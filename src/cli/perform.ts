@@ -6,7 +6,7 @@ import type { Context, Start, Takes } from './context.ts';
 type LoadedAction<Given> = (context: Context, given: Given) => Promise<number> | Promise<void>;
 
 /** Makes the action of a command from a function that is loaded when it runs: that gets the flags, and the arguments by their names. */
-export type Perform = <Given>(
+type Perform = <Given>(
   load: () => Promise<LoadedAction<Given>>,
   takes?: Takes | ((given: Given) => Takes),
 ) => (...parsed: unknown[]) => Promise<void>;

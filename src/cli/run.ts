@@ -23,7 +23,7 @@ import { tracingFor } from './tracing.ts';
 import { refuseUnknownHelp, usageError } from './usage-errors.ts';
 
 /** The process as the command line sees it. */
-export interface Host {
+interface Host {
   /** What follows the name of the command. */
   readonly args: readonly string[];
   readonly cwd: string;

@@ -19,7 +19,7 @@ export interface PlacedNode {
 }
 
 /** One document of a text. */
-export interface OpenDocument {
+interface OpenDocument {
   /** Where it begins in the text. */
   readonly start: number;
   readonly text: string;

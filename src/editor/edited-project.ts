@@ -17,7 +17,7 @@ import { Secret, specials } from '../values/value.ts';
 import { LastGood } from './last-good.ts';
 import type { CheckedTexts, ProjectSnapshot } from './snapshot.ts';
 
-export interface EditedProjectOptions {
+interface EditedProjectOptions {
   /** A real path. */
   readonly folder: string;
   readonly env: Environment;

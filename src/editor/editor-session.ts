@@ -32,7 +32,7 @@ export interface EditorSessionOptions {
 }
 
 /** What an editor says as it begins. */
-export interface EditorFacts {
+interface EditorFacts {
   /** The workspace asked for, in every project that has it. */
   readonly workspace: string | undefined;
   /** True where the editor says which files of its folders change on the disk. */
@@ -40,7 +40,7 @@ export interface EditorFacts {
 }
 
 /** What the editor is told without having asked. */
-export interface EditorTold {
+interface EditorTold {
   diagnostics(uri: string, version: number | undefined, diagnostics: readonly Shown[]): void;
   /** A sentence for the person. */
   notice(text: string): void;

@@ -19,7 +19,7 @@ import { ownAddress, SchemaPlace, specPlace } from './schema-place.ts';
 import type { ProjectSnapshot, TextRange } from './snapshot.ts';
 
 /** What there is to know of a place of a file. */
-export interface HoverText {
+interface HoverText {
   readonly range: TextRange;
   /** Markdown, a paragraph each. No secret's value is in it. */
   readonly paragraphs: readonly string[];

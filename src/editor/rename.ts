@@ -16,7 +16,7 @@ import type { CheckedTexts, PlaceInFile, ProjectSnapshot, TextRange } from './sn
 type Renamable = { readonly range: TextRange; readonly name: string } | { readonly refused: string };
 
 /** A text in place of another. */
-export interface PlacedText extends PlaceInFile {
+interface PlacedText extends PlaceInFile {
   readonly text: string;
 }
 

@@ -1,7 +1,7 @@
 import { type Expression, readSyntax } from '../policies/cel/syntax.ts';
 
 /** A text in quotes in the condition of a rule. */
-export interface RuleLiteral {
+interface RuleLiteral {
   readonly value: string;
   /** Where the value itself begins in the condition; undefined where it is written with escapes. */
   readonly offset: number | undefined;

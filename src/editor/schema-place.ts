@@ -15,7 +15,7 @@ import { lazily } from '../values/lazily.ts';
 import type { FileRole } from './file-role.ts';
 
 /** The kind whose spec a path lies in, and the path inside it. */
-export interface SpecPlace {
+interface SpecPlace {
   readonly kind: string;
   readonly path: DocumentPath;
 }
@@ -39,7 +39,7 @@ export function ownAddress(value: Json): string | undefined {
 }
 
 /** A field that an object may have. */
-export interface SchemaField {
+interface SchemaField {
   readonly name: string;
   readonly description: string;
   /** What it takes, alternatives apart. */

@@ -35,7 +35,7 @@ import { realFileOf } from './open-files.ts';
 import { forInitialize, paramsProblem } from './request-params.ts';
 import { listenToWords, WORD_CAPABILITIES } from './word-requests.ts';
 
-export interface ServerOptions extends EditorSessionOptions {
+interface ServerOptions extends EditorSessionOptions {
   readonly input: Readable;
   readonly output: Writable;
   /** The workspace asked for; what the editor asks for comes first. */

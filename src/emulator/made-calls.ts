@@ -41,7 +41,7 @@ export const madeCalls = outcomes.partial().extend({
   versions: z.record(z.string(), outcomes.partial()).default({}),
 });
 
-export type MadeCalls = Immutable<z.output<typeof madeCalls>>;
+type MadeCalls = Immutable<z.output<typeof madeCalls>>;
 
 /** What a call shows where nobody says otherwise. */
 export const usualCall = {

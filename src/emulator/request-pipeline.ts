@@ -101,7 +101,7 @@ async function pause(milliseconds: number, closing: AbortSignal): Promise<void> 
 const PIECE = 16;
 
 /** Sends the answer in small pieces, with a pause before each. */
-export async function sendDripping(
+async function sendDripping(
   answer: Response,
   outgoing: ServerResponse,
   pause: () => Promise<void>,
@@ -115,11 +115,7 @@ export async function sendDripping(
 }
 
 /** Promises the whole body, and sends only its first bytes. */
-export async function sendTruncated(
-  answer: Response,
-  outgoing: ServerResponse,
-  bytes: number,
-): Promise<void> {
+async function sendTruncated(answer: Response, outgoing: ServerResponse, bytes: number): Promise<void> {
   const body = await writeHead(answer, outgoing);
   outgoing.flushHeaders();
   await new Promise<void>((resolve) => {
@@ -140,10 +136,7 @@ async function writeHead(answer: Response, outgoing: ServerResponse): Promise<Bu
 const COMPRESSING = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync };
 
 /** The answer with its body compressed; as it is without an encoding. */
-export async function compressed(
-  answer: Response,
-  encoding: EmulatorBehaviour['compresses'],
-): Promise<Response> {
+async function compressed(answer: Response, encoding: EmulatorBehaviour['compresses']): Promise<Response> {
   if (encoding === null) return answer;
   const body = COMPRESSING[encoding](Buffer.from(await answer.arrayBuffer()));
   const { status } = answer;

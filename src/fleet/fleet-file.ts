@@ -35,7 +35,7 @@ export interface GitSourceSettings extends AnySource {
   readonly ref: string;
 }
 
-export interface FolderSourceSettings extends AnySource {
+interface FolderSourceSettings extends AnySource {
   /** Absolute. */
   readonly path: string;
 }

@@ -7,7 +7,7 @@ import { QUEUE_SCHEMA } from './database/fleet-tables.ts';
 import { queueVersion } from './database/queue-tables.ts';
 
 /** A run that somebody is to do. */
-export interface RunJob {
+interface RunJob {
   readonly address: string;
   /** When it was due, in ISO 8601 by the clock of the database. */
   readonly due: string;
@@ -20,12 +20,12 @@ export interface ClaimedJob extends RunJob {
   readonly retryCount: number;
 }
 
-export interface QueuedRun extends RunJob {
+interface QueuedRun extends RunJob {
   readonly baseUrl: string;
   readonly isUrgent: boolean;
 }
 
-export interface QueueTiming {
+interface QueueTiming {
   /** Seconds without a sign of life after which another process takes a job. */
   readonly heartbeat: number;
   /** Seconds between two looks for such jobs. */

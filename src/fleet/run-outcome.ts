@@ -118,7 +118,7 @@ function statusOf(
 }
 
 /** For a person who approves it, short; of as many digits that no two plans of a workspace share them. */
-export function planId(digest: string): string {
+function planId(digest: string): string {
   return digest.slice(0, 12);
 }
 

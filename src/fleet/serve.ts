@@ -26,7 +26,7 @@ export interface ServeOptions extends Omit<WorkerOptions, 'queue' | 'processId' 
 }
 
 /** Milliseconds. */
-export interface FleetTiming {
+interface FleetTiming {
   /** Between two looks for what is due, to be taken or to be fetched. */
   readonly tick: number;
   /** Between two signs of life. */

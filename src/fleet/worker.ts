@@ -32,7 +32,7 @@ export interface WorkerOptions extends MemberRuns {
 }
 
 /** What a run reported, or why it could not; nothing is told of a run that was stopped. */
-export type ToldRun = Pick<MemberRun, 'redact'> & {
+type ToldRun = Pick<MemberRun, 'redact'> & {
   /** Seconds. */
   readonly lateness: number;
 } & (

@@ -17,7 +17,7 @@ import { isLoopback } from '../values/loopback.ts';
 import type { Secret } from '../values/value.ts';
 import { HostProblem } from './host-problem.ts';
 
-export interface HostClientOptions {
+interface HostClientOptions {
   /** Without a slash at the end. */
   readonly api: string;
   /** How messages call the repository. */
@@ -34,7 +34,7 @@ export interface HostClientOptions {
   onNotice(message: string): void;
 }
 
-export type HostMethod = 'GET' | 'HEAD' | 'POST' | 'PATCH' | 'PUT';
+type HostMethod = 'GET' | 'HEAD' | 'POST' | 'PATCH' | 'PUT';
 
 interface Asking {
   readonly body?: unknown;

@@ -1,7 +1,7 @@
 import { UserError, type UserErrorOptions } from '../problems/user-error.ts';
 
 /** Why a host did not do what it was asked. */
-export type HostTrouble =
+type HostTrouble =
   | { readonly why: 'refused'; readonly status: number }
   /** The answer was lost: it may be done. */
   | { readonly why: 'unclear' }

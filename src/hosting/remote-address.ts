@@ -1,5 +1,5 @@
 /** The server of a repository, and the path there. */
-export interface RemoteServer {
+interface RemoteServer {
   /** Of its pages and its API. */
   readonly protocol: 'https:' | 'http:';
   readonly hostname: string;

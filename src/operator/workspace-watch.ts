@@ -52,7 +52,7 @@ export interface WatchStatus {
   readonly paused: Pause | undefined;
 }
 
-export interface Pause {
+interface Pause {
   readonly at: Date;
   readonly by: string;
   readonly because: string | null;

@@ -4,7 +4,7 @@ import { escapeControls } from './escape-controls.ts';
 import { createSecretNumbers, type FieldView, type FieldViewOptions, fieldViews } from './field-view.ts';
 import { plural } from './plural.ts';
 
-export interface DiffGroup {
+interface DiffGroup {
   readonly heading: string;
   readonly explanation: string;
   readonly symbol: '~' | '-' | '+';
@@ -74,7 +74,7 @@ export function diffSummary({ summary }: DiffDocument): string[] {
   ];
 }
 
-export interface DiffViewOptions {
+interface DiffViewOptions {
   readonly names: readonly [string, string];
   readonly verbose: boolean;
 }

@@ -2,7 +2,7 @@ import { structuredPatch } from 'diff';
 import { escapeControls } from './escape-controls.ts';
 import type { Style } from './style.ts';
 
-export interface ChangedFile {
+interface ChangedFile {
   readonly file: string;
   readonly before: string;
   readonly after: string;

@@ -30,7 +30,7 @@ function measureText(measure: Measure, value: number | null): string {
 }
 
 /** What a row of the comparison is about. */
-export interface ComparedRow {
+interface ComparedRow {
   readonly title: string;
   readonly before: string;
   readonly after: string;

@@ -30,7 +30,7 @@ function words(kept: KeptRequest): string | undefined {
 }
 
 /** The same as data: `change` is what was done now. */
-export interface RequestJson extends JsonObject {
+interface RequestJson extends JsonObject {
   readonly status: KeptRequest['is'];
   readonly change: 'opened' | 'reopened' | 'updated' | 'closed' | null;
   readonly url: string | null;

@@ -51,7 +51,7 @@ export function violationSubject(violation: Violation): string {
 }
 
 /** How many resources are named before the rest is counted. */
-export const NAMED_VIOLATIONS = 5;
+const NAMED_VIOLATIONS = 5;
 
 /** `…` and `and 3 more`. */
 export function namedViolations(

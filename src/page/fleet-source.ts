@@ -40,7 +40,7 @@ import {
 } from './page-data.ts';
 import { detailOfPastRun } from './run-details.ts';
 
-export interface FleetSourceOptions {
+interface FleetSourceOptions {
   readonly database: FleetDatabase;
   readonly control: FleetControl;
   readonly closeOrphan: CloseOrphan;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 
-export interface LiveOptions {
+interface LiveOptions {
   version(address: string | undefined): Promise<string>;
   /** Milliseconds between two looks. */
   readonly every: number;

@@ -28,7 +28,7 @@ import { decision, detailOfPastRun, detailOfReport, pauseText } from './run-deta
 import { KeptStateParts } from './state-parts.ts';
 import { lasting } from './views/parts.ts';
 
-export interface WatchSourceOptions {
+interface WatchSourceOptions {
   readonly watch: () => Watch;
   /** Of the manifests. */
   readonly source: string;

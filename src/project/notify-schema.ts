@@ -31,14 +31,14 @@ export type Placeholder = (typeof placeholders)[number];
 
 const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
 
-export const secretForm = () =>
+const secretForm = () =>
   z.strictObject({
     $secret: z
       .string()
       .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*$/, { error: 'expected the name of a secret' })
       .describe('Name of the secret.'),
   });
-export const envForm = () =>
+const envForm = () =>
   z.strictObject({
     $env: z
       .string()

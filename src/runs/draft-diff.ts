@@ -23,7 +23,7 @@ import { VERSION } from '../version.ts';
  * What is between the draft of a record and what is published of it: plain data, the same that is printed. It holds no secret.
  */
 
-export const DRAFT_DIFF_FORMAT_VERSION = 1;
+const DRAFT_DIFF_FORMAT_VERSION = 1;
 
 export const draftDiffDocument = described('What publishing a draft would change', {
   format_version: z.literal(DRAFT_DIFF_FORMAT_VERSION),

@@ -10,7 +10,7 @@ import type { StateSession } from '../state/session.ts';
 import type { RecordReads } from './orphan-status.ts';
 
 /** One line of a file of records to take in. */
-export interface ImportRow {
+interface ImportRow {
   readonly address: string;
   readonly id: string;
   /** From 1. */
@@ -30,7 +30,7 @@ export class InvalidRows extends UserError {
   }
 }
 
-export interface RowProblem {
+interface RowProblem {
   readonly line: number;
   readonly message: string;
 }

@@ -77,7 +77,7 @@ async function inSpiteOf(error: InvalidProject, options: ValidateProject): Promi
 }
 
 /** A problem, with the workspaces that have it. */
-export interface SharedDiagnostic extends Diagnostic {
+interface SharedDiagnostic extends Diagnostic {
   readonly workspaces: readonly string[];
 }
 

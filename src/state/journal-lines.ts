@@ -143,7 +143,7 @@ const journalEvent = lazily(() =>
 
 export type JournalEvent = Immutable<z.infer<ReturnType<typeof journalEvent>>>;
 
-export const journalEntry = lazyStrictObject(() => ({
+const journalEntry = lazyStrictObject(() => ({
   lineage: z.string(),
   /** The serial of the document that the event comes after. */
   serial: z.int(),

@@ -121,7 +121,7 @@ function refuseStepBack(document: StateDocument, current: StateDocument): void {
   }
 }
 
-export interface PushOptions {
+interface PushOptions {
   readonly document: StateDocument;
   /** The command that pushes it by force. */
   readonly forced: string;
@@ -133,10 +133,7 @@ export interface PushOptions {
 }
 
 /** What the document drops of the other. */
-export function dropped(
-  other: StateContent,
-  { document, naturalKey }: PushOptions,
-): ReturnType<typeof droppedBy> {
+function dropped(other: StateContent, { document, naturalKey }: PushOptions): ReturnType<typeof droppedBy> {
   const { ids, pending } = droppedBy(document, other);
   const withKey = (held: HeldId): HeldId => {
     const entry = other.resources[held.address];
@@ -157,7 +154,7 @@ interface QuarantinedState {
  * @returns undefined where it can be read.
  * @throws LostState where nobody asked for that.
  */
-export async function quarantineDamaged(
+async function quarantineDamaged(
   store: StateStore,
   options: PushOptions,
 ): Promise<QuarantinedState | undefined> {

@@ -10,7 +10,7 @@ import { acceptByRequest } from './accept-request.ts';
 import { planAll } from './plan-report.ts';
 import { type WriteBackOptions, writeBack } from './write-back.ts';
 
-export interface AcceptOptions extends PlatformFlags, WriteBackOptions {
+interface AcceptOptions extends PlatformFlags, WriteBackOptions {
   /** None for all that drifted. */
   readonly address: readonly string[];
   readonly pullRequest?: boolean;

@@ -36,7 +36,7 @@ import {
 } from './plan-report.ts';
 import { refuseSeveral } from './several.ts';
 
-export interface ApplyFlags
+interface ApplyFlags
   extends PlanFlags,
     LockFlags,
     GuardOptions,

@@ -8,7 +8,7 @@ import { scripts } from '../completion/scripts.ts';
 import type { Context } from '../context.ts';
 import { inProject } from '../project-context.ts';
 
-export interface CompletionOptions {
+interface CompletionOptions {
   readonly shell: Shell;
   /** The words of a command line, each with an = before it; the last one is being typed. */
   readonly complete?: readonly string[];

@@ -15,7 +15,7 @@ import { inEach } from './several.ts';
 
 type DiffFormat = 'text' | 'json' | 'markdown';
 
-export interface DiffOptions extends PlatformFlags {
+interface DiffOptions extends PlatformFlags {
   /** Workspaces, in addition to those of --workspace. */
   readonly workspaces: readonly string[];
   readonly output: DiffFormat;

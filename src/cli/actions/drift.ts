@@ -6,7 +6,7 @@ import type { PlatformFlags, SelectionFlags, WorkspacesFlags } from '../flags.ts
 import { planAll, type ReportFlags } from './plan-report.ts';
 import { reportEach } from './several.ts';
 
-export interface DriftOptions extends SelectionFlags, PlatformFlags, WorkspacesFlags, ReportFlags {}
+interface DriftOptions extends SelectionFlags, PlatformFlags, WorkspacesFlags, ReportFlags {}
 
 export async function drift(context: Context, options: DriftOptions): Promise<number> {
   const flags = { ...options, refresh: true, evenIfAll: true };

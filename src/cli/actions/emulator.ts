@@ -6,8 +6,7 @@ import { didYouMean } from '../../problems/suggest.ts';
 import { misuse } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
 
-export interface EmulatorFlags
-  extends Pick<EmulatorOptions, 'port' | 'host' | 'seed' | 'apiKey' | 'workspaceId'> {
+interface EmulatorFlags extends Pick<EmulatorOptions, 'port' | 'host' | 'seed' | 'apiKey' | 'workspaceId'> {
   readonly data?: string;
   readonly behaviour?: Readonly<Record<string, unknown>>;
 }

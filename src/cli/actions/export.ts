@@ -25,7 +25,7 @@ import { givenIds } from '../given-ids.ts';
 import { settingsFiles } from './init-settings.ts';
 import { progressFor } from './plan-report.ts';
 
-export interface ExportOptions extends PlatformFlags, DiscoveryFlags {
+interface ExportOptions extends PlatformFlags, DiscoveryFlags {
   readonly out: string;
   readonly layout: FileLayout;
   readonly force?: boolean;

@@ -28,7 +28,7 @@ import { listenToken, pageAddress } from '../page-address.ts';
 import type { PageFlags } from '../page-flags.ts';
 import { type FleetFlags, fleetFileOf, projectEnvironment } from './fleet.ts';
 
-export interface ServeFlags extends FleetFlags, PageFlags {
+interface ServeFlags extends FleetFlags, PageFlags {
   /** Seconds. */
   readonly grace: number;
 }

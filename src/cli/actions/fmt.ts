@@ -14,7 +14,7 @@ import type { Context } from '../context.ts';
 import { diagnosticsText } from '../diagnostics-text.ts';
 import { withPathsFromCwd } from '../project-context.ts';
 
-export interface FmtOptions {
+interface FmtOptions {
   readonly files: readonly string[];
   readonly check?: boolean;
   readonly diff?: boolean;

@@ -16,7 +16,7 @@ const formats = {
   () => Promise<(graph: GroupedGraph, page: { readonly workspace: string; readonly made: Date }) => string>
 >;
 
-export interface GraphOptions {
+interface GraphOptions {
   readonly address: readonly string[];
   readonly output: keyof typeof formats;
   readonly groupBy?: GroupBy;

@@ -6,7 +6,7 @@ import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../flags.ts';
 
-export interface HistoryOptions {
+interface HistoryOptions {
   readonly address?: string;
   readonly number: number;
   /** A date or a moment. */

@@ -15,7 +15,7 @@ import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
 import { progressFor } from './plan-report.ts';
 
-export interface ImpactFlags extends PlatformFlags {
+interface ImpactFlags extends PlatformFlags {
   readonly address: string;
   readonly since?: string;
   readonly compare?: readonly [number, number];

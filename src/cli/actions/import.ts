@@ -11,7 +11,7 @@ import type { Context } from '../context.ts';
 import type { LockFlags, PlatformFlags } from '../flags.ts';
 import { readTextOf } from '../given-ids.ts';
 
-export interface ImportOptions extends LockFlags, PlatformFlags {
+interface ImportOptions extends LockFlags, PlatformFlags {
   readonly address?: string;
   readonly id?: string;
   readonly from?: string;

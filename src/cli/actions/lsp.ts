@@ -3,7 +3,7 @@ import { ExitCode } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
 import { type PolicyFlags, withPolicyFiles } from '../policy-flags.ts';
 
-export interface LspOptions extends PolicyFlags {
+interface LspOptions extends PolicyFlags {
   /** False to leave out `.env` beside project files. */
   readonly envFile?: boolean;
 }

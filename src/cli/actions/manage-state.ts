@@ -67,7 +67,7 @@ function rowsOf(state: State) {
   });
 }
 
-export interface PushFlags extends LockFlags {
+interface PushFlags extends LockFlags {
   readonly file: string;
   readonly force?: boolean;
 }

@@ -38,7 +38,7 @@ import { type PolicyFlags, withPolicyFiles } from '../policy-flags.ts';
 import { approve, cancelled } from './confirm.ts';
 import { beginWriting, progressFor } from './plan-report.ts';
 
-export interface MigrateOptions
+interface MigrateOptions
   extends MigrationOptions,
     DiscoveryFlags,
     GuardOptions,

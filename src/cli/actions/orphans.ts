@@ -15,7 +15,7 @@ import type { ClosingReason, Orphan } from '../../state/state-document.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag, LockFlags, PlatformFlags } from '../flags.ts';
 
-export interface OrphansOptions extends PlatformFlags, LockFlags, JsonFlag {
+interface OrphansOptions extends PlatformFlags, LockFlags, JsonFlag {
   readonly all?: boolean;
   readonly check?: boolean;
 }
@@ -78,7 +78,7 @@ async function check(
   return exitCode ?? ExitCode.ok;
 }
 
-export interface CloseOptions extends LockFlags {
+interface CloseOptions extends LockFlags {
   readonly ids: readonly string[];
   readonly because: ClosingReason;
 }

@@ -18,7 +18,7 @@ import { type PolicyFlags, type WaiverFlags, waiverOf, withPolicyFiles } from '.
 import { planAll, type ReportFlags, refuseLooseEvenIfAll, strictCode } from './plan-report.ts';
 import { reportEach, severalNamed } from './several.ts';
 
-export interface PlanCommandFlags extends PlanFlags, WorkspacesFlags, ReportFlags, PolicyFlags, WaiverFlags {
+interface PlanCommandFlags extends PlanFlags, WorkspacesFlags, ReportFlags, PolicyFlags, WaiverFlags {
   readonly out?: string;
   readonly detailedExitcode?: boolean;
 }
@@ -77,7 +77,7 @@ function codeFor(documents: readonly PlanDocument[], options: PlanCommandFlags):
 }
 
 /** Writes a file that only its owner may read, whole or not at all. A device or a pipe of that name is written to. */
-export async function writePrivateFile({ cwd }: Context, file: string, text: string): Promise<void> {
+async function writePrivateFile({ cwd }: Context, file: string, text: string): Promise<void> {
   const target = path.resolve(cwd, file);
   try {
     if (await isStream(target)) return await writeFile(target, text);

@@ -18,7 +18,7 @@ import type { JsonFlag, LockFlags, PlatformFlags } from '../flags.ts';
 import { givenIds } from '../given-ids.ts';
 import { progressFor } from './plan-report.ts';
 
-export interface RecoverOptions extends PlatformFlags, LockFlags, DiscoveryFlags, JsonFlag {
+interface RecoverOptions extends PlatformFlags, LockFlags, DiscoveryFlags, JsonFlag {
   readonly auto?: boolean;
   readonly autoApprove?: boolean;
 }

@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import type { FullFlag } from '../flags.ts';
 import { readSavedPlan } from '../read-saved-plan.ts';
 
-export interface ShowOptions extends FullFlag {
+interface ShowOptions extends FullFlag {
   readonly 'plan-file': string;
   readonly output: ReportFormatName;
 }

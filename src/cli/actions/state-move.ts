@@ -22,7 +22,7 @@ import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags } from '../flags.ts';
 
-export interface MoveFlags extends LockFlags {
+interface MoveFlags extends LockFlags {
   readonly from: string;
 }
 
@@ -49,7 +49,7 @@ export async function moveStateHere(context: Context, { from, ...lock }: MoveFla
   }
 }
 
-export interface InitFlags extends LockFlags {
+interface InitFlags extends LockFlags {
   readonly sql?: boolean;
 }
 

@@ -9,7 +9,7 @@ import type { Context } from '../context.ts';
 import type { LockFlags } from '../flags.ts';
 import { type Approval, approve, cancelled } from './confirm.ts';
 
-export interface ResolveOptions extends LockFlags {
+interface ResolveOptions extends LockFlags {
   readonly address: readonly string[];
   readonly all?: boolean;
   /** A date or a moment. */

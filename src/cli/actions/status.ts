@@ -14,7 +14,7 @@ import type { JsonFlag, PlatformFlags, SelectionFlags, WorkspacesFlags } from '.
 import { planAll } from './plan-report.ts';
 import { inEach, type Reported, severalCode, severalNamed } from './several.ts';
 
-export interface StatusOptions extends SelectionFlags, PlatformFlags, WorkspacesFlags, JsonFlag {
+interface StatusOptions extends SelectionFlags, PlatformFlags, WorkspacesFlags, JsonFlag {
   readonly kind?: readonly string[];
   readonly only?: readonly string[];
   readonly detailedExitcode?: boolean;

@@ -16,7 +16,7 @@ import { severalNamed } from './several.ts';
 
 type DiagnosticFormat = 'text' | 'json' | 'junit' | 'github';
 
-export interface ValidateOptions extends WorkspacesFlags, PolicyFlags {
+interface ValidateOptions extends WorkspacesFlags, PolicyFlags {
   readonly output: DiagnosticFormat;
   readonly secrets?: boolean;
 }

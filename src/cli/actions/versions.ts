@@ -22,7 +22,7 @@ import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
 import { type WriteBackOptions, writeBack } from './write-back.ts';
 
-export interface VersionsOptions extends PlatformFlags {
+interface VersionsOptions extends PlatformFlags {
   readonly address: string;
   readonly version?: number;
   readonly diff?: number | 'published';
@@ -120,7 +120,7 @@ function betweenText(
   return renderFileDiffs([{ file: address, before, after, names }], style);
 }
 
-export interface RollbackOptions extends PlatformFlags, WriteBackOptions {
+interface RollbackOptions extends PlatformFlags, WriteBackOptions {
   readonly address: string;
   readonly to: number;
 }

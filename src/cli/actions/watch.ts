@@ -22,7 +22,7 @@ import type { PageFlags } from '../page-flags.ts';
 import { type PolicyFlags, withPolicyFiles } from '../policy-flags.ts';
 import type { Tracing } from '../spans.ts';
 
-export interface WatchFlags extends WatchPolicy, PageFlags, PolicyFlags {
+interface WatchFlags extends WatchPolicy, PageFlags, PolicyFlags {
   readonly autoApprove?: boolean;
   /** Seconds, like all durations here. */
   readonly interval: number;

@@ -10,7 +10,7 @@ import { recordedKey } from '../decide/field-rules.ts';
 import type { Observation } from '../decide/observed.ts';
 import { createRecheck, type Recheck } from '../observe/recheck.ts';
 
-export interface Claim {
+interface Claim {
   readonly address: Address;
   readonly id: string;
   readonly kind: Kind;

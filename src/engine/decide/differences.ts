@@ -188,13 +188,13 @@ function fingerprintIn(masked: Json | undefined): string | undefined {
 }
 
 /** By kind and id: the address that a record has, or had. */
-export type Owners = ReadonlyMap<string, Address>;
+type Owners = ReadonlyMap<string, Address>;
 
 /**
  * What a field refers to as before while the record behind it is another one: the manifest did not change. Empty where it did, and
  * where nothing moved.
  */
-export function movedReferences(
+function movedReferences(
   rule: FieldRule,
   { desired, recorded }: { readonly desired: Value; readonly recorded: Json | undefined },
   owners: Owners,

@@ -44,7 +44,7 @@ interface DraftRecord {
 }
 
 /** What publishing a draft would change. */
-export interface DraftDifferences {
+interface DraftDifferences {
   readonly changes: readonly PlannedChange[];
   /** Fields, and whole config objects, of which one side is not known. */
   readonly unknown: readonly LeafPath[];

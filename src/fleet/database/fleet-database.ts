@@ -32,7 +32,7 @@ export interface FleetDatabase extends FleetStatements {
 
 /** Setting of the fleet file, for messages. */
 const SETTING = 'database';
-export const SET_UP_COMMAND = 'voxform fleet init --sql';
+const SET_UP_COMMAND = 'voxform fleet init --sql';
 
 /** Must not reach it yet. @throws UserError where it is not set, or no address. */
 export function fleetDatabaseAt(url: Secret | string): FleetDatabase {

@@ -25,7 +25,7 @@ const orders = {
   checked: 'checked_at ASC NULLS FIRST',
 } as const;
 
-export interface PageOfWorkspaces {
+interface PageOfWorkspaces {
   readonly status: ShownStatus | undefined;
   readonly needs: ShownNeed | undefined;
   readonly source: string | undefined;
@@ -72,7 +72,7 @@ SELECT (SELECT count(*)::integer FROM ${S}.workspaces) AS total, (SELECT count(*
 const HAS_REASON = `CASE reason WHEN 'records' THEN records WHEN 'refused' THEN refused WHEN 'steps' THEN steps ELSE shown = reason END`;
 
 /** Workspaces of one status, or of one need. */
-export interface NeedyWorkspaces {
+interface NeedyWorkspaces {
   readonly found: number;
   readonly rows: readonly ShownWorkspace[];
 }

@@ -11,7 +11,7 @@ export interface ServingProcess {
   readonly slots: number;
 }
 
-export interface ProcessBeat {
+interface ProcessBeat {
   readonly isEnding: boolean;
   readonly runs: readonly { readonly address: string; readonly since: string }[];
 }

@@ -3,7 +3,7 @@ import { UserError } from '../../problems/user-error.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 
-export const tokenRoles = ['viewer', 'approver', 'admin'] as const;
+const tokenRoles = ['viewer', 'approver', 'admin'] as const;
 
 type TokenRole = (typeof tokenRoles)[number];
 

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 
-export interface GuessLimits {
+interface GuessLimits {
   /** Milliseconds that are never set back. */
   now(): number;
   /** Wrong tokens of one address within the time. */

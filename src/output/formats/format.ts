@@ -4,7 +4,7 @@ import type { Report, SeveralReports } from '../report.ts';
 import type { Style } from '../style.ts';
 
 /** What a format may need to know beside its subject. */
-export interface Presentation {
+interface Presentation {
   readonly style: Style;
   readonly verbose: boolean;
   /** Repeats what several resources share for each of them. */

@@ -19,7 +19,7 @@ export interface ViewContext {
   readonly isSingle: boolean;
 }
 
-export interface StandingWords {
+interface StandingWords {
   readonly word: string;
   readonly tone: 'good' | 'change' | 'bad' | 'ask' | 'odd' | 'faint';
   readonly meaning: string;
@@ -82,7 +82,7 @@ export function moment(at: Date | undefined, now: Date): Html {
 }
 
 /** `3 min ago` or `in 3 min`; what the script says too. */
-export function age(at: Date, now: Date): string {
+function age(at: Date, now: Date): string {
   const seconds = Math.round((now.getTime() - at.getTime()) / 1000);
   const text = lasting(Math.abs(seconds));
   return seconds >= 0 ? `${text} ago` : `in ${text}`;

@@ -38,7 +38,7 @@ export type RequestStep =
   | { readonly do: 'open'; readonly body: string }
   | { readonly do: 'change'; readonly request: HostRequest; readonly change: RequestChange };
 
-export type RequestDecision =
+type RequestDecision =
   | { readonly is: 'none' }
   /** Somebody else's commits are on the branch: it is left as it is. */
   | { readonly is: 'foreign'; readonly request: HostRequest | undefined }

@@ -63,7 +63,7 @@ interface Proposing extends Pick<DriftFacts, 'opened' | 'drift'> {
   readonly signal: AbortSignal;
 }
 
-export interface RequestProposal {
+interface RequestProposal {
   readonly place: RequestPlace;
   readonly wanted: RequestWanted;
   /** The same while the request is to stay as it is. */

@@ -7,7 +7,7 @@ import type { ProjectConfig } from '../../project/project.ts';
 import type { PullRequestSettings } from '../../project/pull-requests-schema.ts';
 
 /** The repository that a project was fetched from. */
-export interface FetchedFrom {
+interface FetchedFrom {
   /** Without a password. */
   readonly address: string;
   /** Branch, tag or commit. */

@@ -8,10 +8,10 @@ export const measures = ['duration', 'e2e_latency', 'cost'] as const;
 export type ShareField = (typeof shareFields)[number];
 export type Measure = (typeof measures)[number];
 
-export type Call = Readonly<Record<string, unknown>>;
+type Call = Readonly<Record<string, unknown>>;
 
 /** Stands for the value of calls that show none. */
-export const NOT_SHOWN = '(not shown)';
+const NOT_SHOWN = '(not shown)';
 /** Stands for the values that are too many to be counted apart. */
 export const OTHERS = '(others)';
 

@@ -43,7 +43,7 @@ export function evidenceFor(kind: Kind, leaves: readonly KnownLeaf[], found: Fou
 }
 
 /** What a record shows of a field; where it hides it, what its latest published version shows, unless the draft has moved on since. */
-export function shownOf(kind: Kind, { record, published }: FoundRecord, path: LeafPath): unknown {
+function shownOf(kind: Kind, { record, published }: FoundRecord, path: LeafPath): unknown {
   const own = shownAt(kind, record, path);
   return own === undefined && published?.ahead === false ? shownAt(kind, published.record, path) : own;
 }

@@ -7,13 +7,8 @@ import type { StateBackend } from '../backend.ts';
 import { withWorkspace } from '../settings.ts';
 import { createLocalStore } from './local-store.ts';
 
-export interface LocalPlace {
-  /** Absolute. */
-  readonly path: string;
-}
-
-/** A state in files of this machine. */
-export const local: StateBackend<{ readonly path?: string | undefined }, LocalPlace> = {
+/** Its place is an absolute path. */
+export const local: StateBackend<{ readonly path?: string | undefined }, { readonly path: string }> = {
   settings: lazyStrictObject(() => ({
     path: z
       .string()

@@ -95,7 +95,7 @@ export async function judge(
 }
 
 /** Whether the writer of a file of the lock is dead; one that is not written to its end tells by its age alone. */
-export async function isAbandoned(
+async function isAbandoned(
   judging: Judging,
   { file, writer, own }: Omit<Case, 'holder'> & { readonly writer: HeldLock | undefined },
 ): Promise<boolean> {
