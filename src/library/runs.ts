@@ -7,7 +7,7 @@ import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { sealed } from '../engine/plan/saved-plan.ts';
 import { revalidatePlan } from '../engine/revalidate-plan.ts';
 import { type ApplyDocument, applyJson } from '../output/apply-json.ts';
-import { applyPlan, refuseTrippedGuards } from '../runs/apply-plan.ts';
+import { applyPlan, refuseTrippedGuards, toldPlan } from '../runs/apply-plan.ts';
 import { judgedAgain, judgedPlan, refuseDenied } from '../runs/judged-plan.ts';
 import { changesIn, commonInput, type Planning, planWorkspace, preparedToPlan } from '../runs/planning.ts';
 import type {
@@ -100,6 +100,7 @@ export async function apply(
         await revalidatePlan({ ...commonInput(surroundings), saved, secret: opened.secretNamed() }),
         { opened, now: now() },
       );
+      session.note(toldPlan(revalidated.plan.document));
       refuseDenied(revalidated.plan.document);
       beginWriting();
       const report = await applyPlan(context, {

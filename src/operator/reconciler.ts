@@ -5,7 +5,7 @@ import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { denials } from '../policies/waivers.ts';
 import type { DriftFacts } from '../runs/accepted-values.ts';
-import { applyPlan, trippedIn } from '../runs/apply-plan.ts';
+import { applyPlan, toldPlan, trippedIn } from '../runs/apply-plan.ts';
 import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
 import { changesIn } from '../runs/planning.ts';
 import type { RunContext } from '../runs/run-context.ts';
@@ -220,6 +220,7 @@ export class Reconciler {
       const isSame = session.state.lineage === state.lineage && session.state.serial === state.serial;
       const current = isSame ? planned : await plan(session.state);
       const { document } = current.plan;
+      session.note(toldPlan(document));
       const hold = this.#hold(loaded, document);
       if (hold !== undefined) {
         session.note({ result: 'refused', error: `held: ${hold.why}` });

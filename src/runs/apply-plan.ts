@@ -2,6 +2,7 @@ import type { ApplyEvent, ApplyReport, ResourceResult } from '../engine/apply/ap
 import { apply } from '../engine/apply/apply-resources.ts';
 import type { LostCreates } from '../engine/apply/failed-write.ts';
 import type { PlanResult } from '../engine/engine.ts';
+import { approvalDigest } from '../engine/plan/approval-digest.ts';
 import type { PlanDocument, Violation } from '../engine/plan/plan-document.ts';
 import { verifyWorkspace } from '../kinds/verify-workspace.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -54,14 +55,13 @@ export async function applyPlan(
 /** What the history says of it. Guards that stopped the plan were lifted, or it would not have been applied. */
 function endingOf(
   { results, interrupted }: ApplyReport,
-  { digest, summary, resources, guards, violations = [] }: PlanDocument,
+  { resources, guards, violations = [] }: PlanDocument,
 ): Partial<RunEnding> {
   const planned = new Map(resources.map((resource) => [resource.address, resource]));
   const isWhole = [...results.values()].every(({ status }) => status === 'done');
   const result = interrupted !== undefined ? 'interrupted' : 'failed';
   return {
     ...((interrupted !== undefined || !isWhole) && { result }),
-    plan: { ...(digest !== undefined && { digest }), summary },
     resources: [...results].map(([address, each]) => {
       const { action = 'noop', id = null, changes = [] } = planned.get(address) ?? {};
       const paths = action === 'create' || action === 'forget' ? [] : changes.map(({ path }) => path);
@@ -72,6 +72,11 @@ function endingOf(
     ...(guards.length > 0 && { lifted: guards.map(({ guard }) => guard) }),
     ...waiversIn(violations),
   };
+}
+
+/** The plan as the history has it, from whoever made it: a plan that is refused is there too. */
+export function toldPlan(document: PlanDocument): Pick<RunEnding, 'plan'> {
+  return { plan: { digest: document.digest ?? approvalDigest(document), summary: document.summary } };
 }
 
 /** Each rule that was lifted, for what, and why. */

@@ -30,11 +30,11 @@ const outcome = lazyObject(() => ({
   asked_by: z.string().optional().describe('Who asked for it on the page.'),
   plan: z
     .object({
-      digest: z.string().optional().describe('Of the saved plan.'),
+      digest: z.string().optional().describe('Of the saved plan, else of what the plan writes.'),
       summary: z.record(z.string(), z.int()),
     })
     .optional()
-    .describe('The plan that was applied.'),
+    .describe('The plan, applied or refused.'),
   resources: z
     .array(
       z.object({

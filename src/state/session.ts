@@ -154,9 +154,9 @@ export class StateSession {
    * are told.
    */
   note(outcome: Partial<RunEnding>): void {
-    const { resources: before = [], plan } = this.#outcome;
+    const { resources: before = [] } = this.#outcome;
     const resources = outcome.resources && [...before, ...outcome.resources];
-    this.#outcome = { ...this.#outcome, ...outcome, ...(resources && { resources }), ...(plan && { plan }) };
+    this.#outcome = { ...this.#outcome, ...outcome, ...(resources && { resources }) };
   }
 
   /**

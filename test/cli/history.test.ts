@@ -66,10 +66,15 @@ it('tells of every run that locked the state what it did and how it ended', asyn
   ]);
   const digest = (JSON.parse(readFileSync(path.join(w.folder.root, 'p.plan'), 'utf8')) as { digest: string })
     .digest;
-  expect(runs.find(({ plan }) => plan?.digest !== undefined)?.plan).toMatchObject({
-    digest,
-    summary: { update: 1 },
-  });
+  const applied = runs.filter(({ command: name }) => name === 'apply').reverse();
+  const saved = { digest, summary: { update: 1 } };
+  const other = { digest: expect.stringMatching(/^[0-9a-f]{32}$/) };
+  expect(applied.map(({ plan }) => plan)).toMatchObject([
+    { ...other, summary: { create: 2 } },
+    saved,
+    saved,
+    other,
+  ]);
   expect(runs.find(({ result }) => result === 'refused')?.error).toContain('01ARZ3NDEKTSV4RRFFQ69G5FAV');
   expect(readFileSync(path.join(w.folder.root, HISTORY), 'utf8')).not.toContain('Be quick');
   expect((await runsIn(w, 'Agent/day')).map((run) => run.command)).toEqual(['import', 'state mv', 'apply']);
@@ -106,7 +111,11 @@ it('tells of failures, guards and interrupts, and names no secret', async () => 
     lifted: ['large_change'],
     plan: { summary: { update: 12 } },
   });
-  expect(guarded).toMatchObject({ result: 'refused', error: expect.stringContaining('nothing was written') });
+  expect(guarded).toMatchObject({
+    result: 'refused',
+    error: expect.stringContaining('nothing was written'),
+    plan: lifted?.plan,
+  });
   expect(failed?.result).toBe('failed');
   const [wrong] = failed?.resources?.filter(({ result }) => result === 'failed') ?? [];
   expect(wrong?.error).toContain('nobody may use');

@@ -70,7 +70,8 @@ it('applies the approved plan and no other', async () => {
   });
 
   await step('carries it out, and says in the history who approved', async () => {
-    const report = await approving(digestIn(await run()));
+    const digest = digestIn(await run());
+    const report = await approving(digest);
     expect(report).toMatchObject({ result: 'ok', hold: undefined, applied: [{ action: 'create' }] });
     expect(writes()).toBe(1);
     const history = await readFile(path.join(folder.root, '.voxform/test.history.jsonl'), 'utf8');
@@ -78,6 +79,7 @@ it('applies the approved plan and no other', async () => {
       command: 'fleet',
       result: 'done',
       approved_by: 'ann',
+      plan: { digest },
     });
   });
 

@@ -7,7 +7,7 @@ import { applyReport, planReport } from '../../output/report.ts';
 import { refuseOddWaivers } from '../../policies/waivers.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';
 import type { Reach } from '../../problems/workspace-command.ts';
-import { applyPlan, refuseTrippedGuards } from '../../runs/apply-plan.ts';
+import { applyPlan, refuseTrippedGuards, toldPlan } from '../../runs/apply-plan.ts';
 import { judgedAgain, judgedPlan, refuseDenied } from '../../runs/judged-plan.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import {
@@ -65,6 +65,7 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
     plan: (surroundings: PlanSurroundings) => Promise<PlanResult>,
   ): Promise<number> =>
     withSession(opened, { operation: 'apply', options, ...given }, async ({ session, client }) => {
+      if (saved !== undefined) session.note(toldPlan(saved));
       const progress = progressFor(context);
       const { state } = session;
       const { now } = context;
@@ -107,6 +108,7 @@ async function approveAndApply(
 ): Promise<number> {
   const { document } = planned.plan;
   const { reach } = opened;
+  session.note(toldPlan(document));
   await show(context, document, { ...options, reach });
   refuseDenied(document);
   if (changesIn(document) > 0) {

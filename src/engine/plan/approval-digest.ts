@@ -9,16 +9,21 @@ import type { PlanDocument } from './plan-document.ts';
  */
 export function approvalDigest(plan: PlanDocument): string {
   const { workspace_id, base_url, state, secrets, resources, guards } = plan;
-  const written = resources
-    .filter(({ action }) => writes.has(action))
-    .map(({ source: _, reason: _reason, notices: _notices, routes: _routes, steps: _steps, ...all }) => {
-      const { labels: _labels, ...rest } = all;
-      return { ...rest, changes: rest.changes.map(({ names: _names, ...change }) => change) };
-    });
-  const approved = { workspace_id, base_url, lineage: state.lineage, secrets, guards, written };
+  const hash = createHash('sha256');
   // Through JSON, so that a plan in memory and the same one read from a database give the same text.
-  return createHash('sha256')
-    .update(canonicalJson(JSON.parse(JSON.stringify(approved)) as Json))
-    .digest('hex')
-    .slice(0, 32);
+  const add = (part: object) => hash.update(canonicalJson(JSON.parse(JSON.stringify(part)) as Json));
+  add({ workspace_id, base_url, lineage: state.lineage, secrets, guards });
+  for (const resource of resources.filter(({ action }) => writes.has(action))) {
+    const {
+      source: _,
+      reason: _reason,
+      notices: _notices,
+      routes: _routes,
+      steps: _steps,
+      ...all
+    } = resource;
+    const { labels: _labels, ...rest } = all;
+    add({ ...rest, changes: rest.changes.map(({ names: _names, ...change }) => change) });
+  }
+  return hash.digest('hex').slice(0, 32);
 }
