@@ -163,7 +163,7 @@ async function unlocks(bench: Bench): Promise<void> {
   refused(await lab.run('state', 'unlock', 'something-else'), /has the id \S+, not something-else/);
   succeeded(
     await lab.run('state', 'unlock', id),
-    new RegExp(`Released lock ${id} of .* \\(apply, since .*\\)`),
+    new RegExp(`Released the lock of .* for apply, lock ${id}, last seen \\d+ s ago`),
   );
   open();
   const stopped = await lab.ended(holder);

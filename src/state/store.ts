@@ -29,7 +29,7 @@ export interface StateStore {
   /** Who holds the lock, for commands that take none; undefined where nobody does. */
   holder(): Promise<LockHolder | undefined>;
   /** Ends a lock that its holder left behind. Throws `UserError` unless `id` is that of the lock in force. */
-  unlock(id: string): Promise<LockInfo>;
+  unlock(id: string): Promise<LockHolder>;
   /** A state of that workspace beside this one, so that no second one is begun; absent where the place cannot tell. */
   elsewhere?(workspaceId: string): Promise<StateElsewhere | undefined>;
   /** The runs that took the lock, the oldest first; older ones may have been dropped. Takes no lock. */

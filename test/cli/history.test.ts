@@ -153,7 +153,7 @@ it('tells who ran it, in which job, and from which commit', async () => {
   expect(later?.job).toBeUndefined();
 });
 
-it('names the job that holds the lock, and tells running from dead runs', async () => {
+it('names the job that holds the lock, also to who ends it, and tells running from dead runs', async () => {
   await using w = await testWorkspace(FILES);
   await w.run('apply', '--auto-approve');
   const job = { name: 'nightly', url: 'https://ci.example.com/7' };
@@ -179,6 +179,12 @@ it('names the job that holds the lock, and tells running from dead runs', async 
     await lease.release();
   }
   expect((await runsIn(w)).map(({ result }) => result)).toEqual(['done', 'died', 'done']);
+  const left = await store.lock(lockRequest({ isStep: false }));
+  const { stdout } = await w.run('state', 'unlock', left.info.id);
+  expect(stdout).toMatch(
+    /^Released the lock of ci@runner \(nightly .* for .*, lock \S+, last seen \d+ s ago\.$/m,
+  );
+  await left.release().catch(() => undefined);
 });
 
 it('tells of a killed run what its journal has, once the next run found it', async () => {

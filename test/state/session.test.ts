@@ -188,7 +188,7 @@ describe('a state session', () => {
       backups: () => Promise.resolve([]),
       lock: () => Promise.resolve(lease),
       holder: () => Promise.resolve(undefined),
-      unlock: () => Promise.resolve(lease.info),
+      unlock: () => Promise.resolve({ ...lease.info, silentSeconds: 0 }),
       history: () => Promise.resolve([]),
     };
     const session = await openSession(store, options);

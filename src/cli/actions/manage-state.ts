@@ -15,6 +15,7 @@ import { unknownInState } from '../../runs/unknown-in-state.ts';
 import { statePieces } from '../../state/document-pieces.ts';
 import { parseEdited } from '../../state/document-text.ts';
 import { fold } from '../../state/fold.ts';
+import { describedHolder } from '../../state/lock-info.ts';
 import { pushState } from '../../state/push.ts';
 import type { State } from '../../state/state.ts';
 import { orphanOf } from '../../state/state-document.ts';
@@ -50,8 +51,7 @@ export async function unlockState(context: Context, { id }: { readonly id: strin
   // Ids of locks that were taken within a minute may begin alike.
   if (named.length > 1)
     throw new UserError(`${named.length} runs begin with ${id}: ${named.slice(0, 5).join(', ')}`);
-  const lock = await store.unlock(id);
-  context.terminal.out(`Released lock ${lock.id} of ${lock.who} (${lock.operation}, since ${lock.since}).\n`);
+  context.terminal.out(`Released the lock of ${describedHolder(await store.unlock(id))}.\n`);
 }
 
 async function open(context: Context): Promise<State> {

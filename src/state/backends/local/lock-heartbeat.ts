@@ -119,7 +119,7 @@ export function secondsOf(silence: Silence | undefined): number | undefined {
 }
 
 /** How long nobody has written to the file; undefined where there is no such file, or the folder cannot be written. */
-async function silenceOf(files: Files, path: string, own: HeldLock): Promise<Silence | undefined> {
+export async function silenceOf(files: Files, path: string, own: HeldLock): Promise<Silence | undefined> {
   try {
     const now = await timeAt(files, path, own);
     const stamp = await stampOf(files, path);

@@ -16,7 +16,7 @@ import {
 } from '../../lock-info.ts';
 import type { LockRequest } from '../../store.ts';
 import { createWhole, type HeldLock, readLock, replaceWhole } from './lock-file.ts';
-import { type Judging, judge, secondsOf } from './lock-heartbeat.ts';
+import { type Judging, judge, secondsOf, silenceOf } from './lock-heartbeat.ts';
 
 /*
  * The lock is a file that appears whole under its name, or not at all. Who wants to end the lock X of someone else first
@@ -96,9 +96,11 @@ export async function releaseLock(settings: LockSettings, id: string): Promise<v
 }
 
 /** Ends the lock with this id, whoever holds it. */
-export async function breakLock(settings: LockSettings, id: string): Promise<LockInfo> {
-  const holder = lockWithId(id, await readLock(settings.files, settings.path), settings);
+export async function breakLock(settings: LockSettings, id: string): Promise<LockHolder> {
+  const found = await readLock(settings.files, settings.path);
   const own = newLock(settings, 'state unlock');
+  const silentSeconds = found && secondsOf(await silenceOf(settings.files, settings.path, own));
+  const holder = lockWithId(id, found, { ...settings, silentSeconds });
   const claims = await claim(settings, { file: settings.path, dead: holder, own });
   if (claims === undefined) {
     throw new UserError(`another process is removing the lock ${holder.id}`, {
@@ -110,7 +112,7 @@ export async function breakLock(settings: LockSettings, id: string): Promise<Loc
   } finally {
     await dropClaims(settings.files, claims);
   }
-  return infoOf(holder);
+  return { ...infoOf(holder), silentSeconds };
 }
 
 async function takeOver(settings: LockSettings, dead: HeldLock, own: HeldLock): Promise<boolean> {

@@ -102,18 +102,19 @@ async function tryLock(
 }
 
 /** Ends the lock with this id, whoever holds it. */
-export async function breakLock({ place, user }: Locking, id: string): Promise<LockInfo> {
+export async function breakLock({ place, user }: Locking, id: string): Promise<LockHolder> {
   const { gate, location } = place;
   for (;;) {
     const held = await persistently({ stop: undefined }, (signal) => place.read(signal));
     const found = held.lock ?? (await gateHolder({ place, user }));
-    const holder = lockWithId(id, found, { location, silentSeconds: held.silentSeconds });
+    const { silentSeconds } = held;
+    const holder = lockWithId(id, found, { location, silentSeconds });
     try {
       const history = unlockLine(holder, `${user.user}@${user.host}`);
       const change = { write: randomUUID(), summary: 'state unlock', lock: null, history };
       if (held.lock !== undefined) await writeSurely(place, change, held, { stop: undefined });
       await persistently({ stop: undefined }, async (signal) => gate?.leave(holder.id, signal));
-      return infoOf(holder);
+      return { ...infoOf(holder), silentSeconds };
     } catch (error) {
       if (!(error instanceof Overtaken)) throw error;
     }

@@ -257,11 +257,11 @@ describe('the lock', () => {
 });
 
 describe('unlock', () => {
-  it('ends the lock with that id, and says whose it was', async () => {
+  it('ends the lock with that id, and says whose it was and how long it was silent', async () => {
     const path = await statePath();
     const lease = await storeAt(path, { host: 'elsewhere' }).lock(lockRequest());
     const ended = await storeAt(path).unlock(lease.info.id);
-    expect(ended).toEqual(lease.info);
+    expect(ended).toEqual({ ...lease.info, silentSeconds: expect.any(Number) });
     await (await storeAt(path).lock(lockRequest())).release();
   });
 
