@@ -43,7 +43,8 @@ interface Host {
 export async function run(host: Host, given: Partial<Context> = {}): Promise<number> {
   let exitCode: number = ExitCode.ok;
   const redactor = host.redactor ?? new Redactor();
-  const early = contextFor(host, { color: !host.args.includes('--no-color'), logFormat: 'text' }, redactor);
+  const early = (logFormat: 'text' | 'json'): Context =>
+    contextFor(host, { color: !host.args.includes('--no-color'), logFormat }, redactor);
   const start: Start = async (action, takes) => {
     const tracing = await tracingFor(host.env);
     const context = {
@@ -59,14 +60,15 @@ export async function run(host: Host, given: Partial<Context> = {}): Promise<num
     if (takes?.ownRuns !== true) tracing?.end({ command, exit_code: exitCode }, failureOf(exitCode));
     await tracing?.close();
   };
-  const program = await createProgram(start, { words: host.args, output: outputOf(early.terminal) });
+  const program = await createProgram(start, { words: host.args, output: outputOf(early('text').terminal) });
   let command = '';
   program.hook('preAction', (_, action) => {
     const group = action.parent === program ? '' : `${action.parent?.name()} `;
     command = group + action.name();
   });
   const args = normalisedArgs(program, host.args);
-  const format = cursorIn(program, [...args, '']).flags.get('--output') ?? '';
+  const typed = cursorIn(program, [...args, '']).flags;
+  const format = typed.get('--output') ?? '';
   try {
     if (host.args.length === 0) {
       program.outputHelp({ error: true });
@@ -80,11 +82,13 @@ export async function run(host: Host, given: Partial<Context> = {}): Promise<num
     const error = isParsing ? usageError(thrown, program, { typed: host.args, args }) : thrown;
     if (error === undefined) return isParsing && thrown.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
     const { redact } = redactor;
-    early.terminal.err(renderError(error, early.terminal.errorStyle, { redact }));
+    const { terminal, log } = early(typed.get('--log-format') === 'json' ? 'json' : 'text');
+    await log.begin('text');
+    log.block('error', renderError(error, terminal.errorStyle, { redact }));
     exitCode = exitCodeOf(error);
     // Of an unknown command nobody knows its flags.
     const wanted = asksForJson(host.args) ? 'json' : format;
-    early.terminal.out(await errorFor(wanted, error, { exitCode, redact }));
+    terminal.out(await errorFor(wanted, error, { exitCode, redact }));
     return exitCode;
   }
 }
