@@ -66,7 +66,8 @@ function judged(issue: z.core.$ZodIssue, field: JudgedField): Pick<Problem, 'cod
         const bound = issue.code === 'too_small' ? `at least ${issue.minimum}` : `at most ${issue.maximum}`;
         return { code: 'out-of-range', message: `${name} must be a list of ${bound}, has ${value.length}` };
       }
-      const size = typeof value === 'string' ? `has ${value.length}` : `is ${shown(value)}`;
+      const size =
+        typeof value === 'string' && value !== '' ? `has ${[...value].length}` : `is ${shown(value)}`;
       return { code: 'out-of-range', message: `${name} must be ${expectation(schema)}, ${size}` };
     }
     case 'custom':

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import picomatch from 'picomatch';
 import { type Finding, findingOf, type Problem } from '../manifests/finding.ts';
 import type { Environment } from '../manifests/inputs.ts';
 import { problemsOfIssue } from '../manifests/issue-messages.ts';
@@ -200,7 +201,7 @@ function projectFrom(document: ProjectDocument, settings: Settings, context: Pro
     root,
     ...(local !== undefined && { localRoot: local.root }),
     file,
-    manifests: manifests ?? defaultManifests,
+    manifests: withoutOwnFiles(manifests ?? defaultManifests, Object.values(workspaces), context),
     defaultWorkspace: Object.hasOwn(workspaces, default_workspace ?? '') ? default_workspace : undefined,
     workspaces,
     defaults: (defaults ?? {}) as Readonly<Record<string, JsonObject>>,
@@ -218,4 +219,20 @@ function projectFrom(document: ProjectDocument, settings: Settings, context: Pro
     webhooks: (document.notify ?? []).map((webhook) => ({ ...webhook, on: webhook.on ?? [...notifyEvents] })),
     policies: document.policies ?? [],
   };
+}
+
+/** With patterns that exclude the project file and the states where globs match them. */
+function withoutOwnFiles(
+  patterns: readonly string[],
+  workspaces: readonly WorkspaceConfig[],
+  { root, file }: ProjectContext,
+): readonly string[] {
+  const states = workspaces.flatMap(({ state }) => backendOf(state).fileOf(state) ?? []);
+  const own = [file, ...states.map((state) => path.relative(root, state).replaceAll(path.sep, '/'))];
+  const globs = patterns.filter((pattern) => !pattern.startsWith('!'));
+  const matches = picomatch(globs.map((pattern) => pattern.replace(/^(\.\/+)+/, '')));
+  return [
+    ...patterns,
+    ...own.filter((each) => matches(each)).map((each) => `!${each.replace(/[^\w./-]/g, '\\$&')}`),
+  ];
 }

@@ -124,7 +124,8 @@ function manifestFiles(project: ProjectConfig, findings: Finding[]): readonly st
   }
   for (const entry of entries) findings.push({ severity: 'error', ...entry });
   if (files.length === 0 && findings.length === 0) {
-    const message = `no manifests: no file matches ${project.manifests.join(', ')}`;
+    const sought = project.manifests.filter((pattern) => !pattern.startsWith('!'));
+    const message = `no manifests: no file matches ${sought.join(', ')}`;
     findings.push({ severity: 'warning', code: 'no-manifests', message, ...about, ...place('manifests') });
   }
   return files;

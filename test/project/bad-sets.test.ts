@@ -36,6 +36,20 @@ const rows: readonly Row[] = [
     expected: ['voxform.yaml:1:31 manifests[1] warning no-match no file matches "old/*.yaml"'],
   },
   {
+    reason: 'patterns that match the project file and the state',
+    files: {
+      'voxform.yaml': `manifests: ["**/*.{yaml,json}"]\nstate: { backend: local, path: "my states/{workspace}(1).json" }\n${PLAIN_PROJECT}`,
+      'a.yaml': agent('a'),
+      'my states/test(1).json': '{ "format_version": 1 }',
+    },
+    expected: [],
+  },
+  {
+    reason: 'a pattern that matches the project file alone',
+    files: { 'voxform.yaml': `manifests: ["*.yaml"]\n${PLAIN_PROJECT}` },
+    expected: ['voxform.yaml:1:12 manifests warning no-manifests no manifests: no file matches *.yaml'],
+  },
+  {
     reason: 'a pattern that leads out of the project',
     files: { 'voxform.yaml': `manifests:\n  - ../shared/*.yaml\n${PLAIN_PROJECT}` },
     expected: [

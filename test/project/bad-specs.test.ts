@@ -196,7 +196,7 @@ const rows: readonly Row[] = [
     reason: 'the number must not be empty',
     kind: 'PhoneNumber',
     spec: 'number: ""',
-    expected: ['6:11 spec.number out-of-range number must be text of 1 to 12 characters, has 0'],
+    expected: ['6:11 spec.number out-of-range number must be text of 1 to 12 characters, is ""'],
   },
   {
     reason: 'the number has at most 12 characters',
@@ -213,10 +213,16 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    reason: 'a nickname is measured in characters',
+    kind: 'PhoneNumber',
+    spec: `number: "123"\nnickname: ${'😀'.repeat(256)}`,
+    expected: ['7:13 spec.nickname out-of-range nickname must be text of 1 to 255 characters, has 256'],
+  },
+  {
     reason: 'the nickname must not be empty',
     kind: 'PhoneNumber',
     spec: `number: "123"\nnickname: ""`,
-    expected: ['7:13 spec.nickname out-of-range nickname must be text of 1 to 255 characters, has 0'],
+    expected: ['7:13 spec.nickname out-of-range nickname must be text of 1 to 255 characters, is ""'],
   },
   {
     reason: 'the nickname has at most 255 characters',
