@@ -54,9 +54,8 @@ export function fleetStatusText(status: FleetOverview, style: Style, { address }
   const unusable = broken.length === 0 ? '' : `; ${plural(broken.length, 'broken project')}`;
   const left = orphans === 0 ? '' : `; ${orphansNote(orphans)}`;
   const late = processes.length === 0 || lateness < 1 ? '' : `; the next run is ${span(lateness)} late`;
-  const oldest = oldestCheckAge === null ? '' : `; oldest check ${span(oldestCheckAge)} ago`;
-  const checked =
-    neverChecked > 0 ? `; ${neverChecked === total ? '' : `${neverChecked} `}never checked` : oldest;
+  const longest = oldestCheckAge === null ? '' : `; longest unchecked for ${span(oldestCheckAge)}`;
+  const checked = `${longest}${neverChecked > 0 ? `; ${neverChecked} never checked` : ''}`;
   return [
     `${plural(total, 'workspace')}${named.length === 0 ? '' : `: ${named.join(', ')}`}${unusable}${left}${checked}${late}`,
     ...(rows.length === 0 ? [] : ['', renderTable(columns, rows, style).trimEnd()]),

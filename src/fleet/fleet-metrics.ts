@@ -21,7 +21,10 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
     'voxform_fleet_lateness_seconds',
     'How late the next run of the fleet is; 0 if none is.',
   );
-  const oldest = gauge('voxform_fleet_oldest_check_seconds', 'Age of the oldest check of a workspace.');
+  const oldest = gauge(
+    'voxform_fleet_oldest_check_seconds',
+    'Longest time that a workspace is unchecked; one that was never checked, since it is known.',
+  );
   const orphans = gauge('voxform_fleet_orphans', 'Open orphans, as the last runs found them.');
   const sources = gauge('voxform_fleet_source_age_seconds', 'Age of the last fetch of a source.', ['source']);
   const failing = gauge('voxform_fleet_source_failing', '1 while a source cannot be fetched.', ['source']);

@@ -29,9 +29,17 @@ const invalid: ShownWorkspace = {
   last: { commit: 'aaaa', problems: ['a.yaml:1:1 unknown kind'] },
 };
 
-function textOf(workspace: ShownWorkspace, only?: string): string {
+function textOf(workspace: ShownWorkspace, only?: string, more: object = {}): string {
   const none = Object.fromEntries(shownStatuses.map((each) => [each, 0])) as Record<ShownStatus, number>;
-  const figures = { lateness: 0, oldestCheckAge: 1, neverChecked: 0, orphans: 0, requests: {}, sources: [] };
+  const figures = {
+    lateness: 0,
+    oldestCheckAge: 1,
+    neverChecked: 0,
+    orphans: 0,
+    requests: {},
+    sources: [],
+    ...more,
+  };
   const status = {
     ...figures,
     at: AT,
@@ -49,4 +57,12 @@ it('tells of invalid manifests which commit is in force, and which plan waits al
   const row = /invalid .* plan d7b1be51bf3c; a\.yaml:1:1 unknown kind$/m;
   expect(textOf(invalid)).toMatch(row);
   expect(textOf({ ...invalid, last: {} }, address)).toMatch(/^Commit +bbbb$/m);
+});
+
+it('calls no time the age of a check that never was', () => {
+  expect(textOf(invalid, undefined, { oldestCheckAge: 60 })).toMatch(
+    /: 1 invalid; longest unchecked for 60 s$/m,
+  );
+  const never = textOf(invalid, undefined, { oldestCheckAge: 60, neverChecked: 1 });
+  expect(never).toMatch(/: 1 invalid; longest unchecked for 60 s; 1 never checked$/m);
 });
