@@ -12,6 +12,7 @@ import { correctedIn, type RunReport } from '../operator/run-report.ts';
 import { requestSummary } from '../operator/run-summary.ts';
 import { pendingActions } from '../output/action-words.ts';
 import type { Json } from '../values/json.ts';
+import { nameCounts } from '../values/name-counts.ts';
 import type { ClaimedJob } from './queue.ts';
 import type { FinishedRun } from './rows/finished-runs.ts';
 import type { RunRow, RunStatus } from './rows/run-rows.ts';
@@ -177,9 +178,7 @@ function summaryOf(report: RunReport, { after, redact, timeout, now, rejected }:
     ...(labels !== undefined && { labels: labels.map(redact) }),
     ...(plan !== undefined && {
       records: plan.resources.filter(({ id }) => id !== null).length,
-      applied: Object.fromEntries(
-        [...Map.groupBy(done, ({ action }) => action)].map(([action, { length }]) => [action, length]),
-      ),
+      applied: nameCounts(done.map(({ action }) => action)),
       doubtful: after?.resources.filter(isDoubtful).length ?? 0,
       person: after?.resources.filter(isForPerson).length ?? 0,
       orphans: report.orphans,

@@ -68,6 +68,23 @@ export function counts(summary: PlanDocument['summary'], actions: readonly Actio
     .join(', ');
 }
 
+const wordsByName: Readonly<Record<string, WordsOfAction | undefined>> = actionWords;
+
+/** `2 to create, 1 not applied`: of actions and statuses, without what is in sync. */
+export function countWords(found: Readonly<Record<string, number>>): string[] {
+  return Object.entries(found)
+    .filter(([name, count]) => count > 0 && name !== 'in_sync' && name !== 'noop')
+    .map(([name, count]) => `${count} ${wordsByName[name]?.count ?? name.replaceAll('_', ' ')}`);
+}
+
+/** `2 created, 1 closed`: of what was done, also where no plan has such an action. */
+export function doneWords(done: Readonly<Record<string, number>>): string[] {
+  const past = (action: string) => `${action}${action.endsWith('e') ? 'd' : 'ed'}`;
+  return Object.entries(done).map(
+    ([action, count]) => `${count} ${wordsByName[action]?.done ?? past(action)}`,
+  );
+}
+
 /** The closing sentences of a plan, e.g. `Plan: 1 to create, 2 to update.` and `3 manual, 41 unchanged.` */
 export function planSummary(plan: PlanDocument): string[] {
   const { summary, resources } = plan;

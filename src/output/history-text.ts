@@ -1,4 +1,6 @@
 import type { PastRun } from '../runs/past-runs.ts';
+import { nameCounts } from '../values/name-counts.ts';
+import { countWords, doneWords } from './action-words.ts';
 import { listed } from './address-list.ts';
 import { escapeControls } from './escape-controls.ts';
 import { plural } from './plural.ts';
@@ -40,7 +42,7 @@ export function runText(run: PastRun, style: Style): string {
     ['Job', job && `${job.name} ${job.url}`],
     ['Commit', run.commit],
     ['voxform', run.voxform_version],
-    ['Plan', plan && (countsOf(Object.entries(plan.summary)) || 'no changes')],
+    ['Plan', plan && (countWords(plan.summary).join(', ') || 'no changes')],
     ['Digest', plan?.digest],
     ['Approved by', approved_by],
     ['Moved from', run.moved_from && `${run.moved_from}, which keeps the earlier runs`],
@@ -84,16 +86,13 @@ export function changesOf({ resources = [], more = 0, error, moved_from, moved_t
   if (moved_from !== undefined)
     return escapeControls(`moved from ${moved_from}, which keeps the earlier runs`);
   if (moved_to !== undefined) return escapeControls(`moved to ${moved_to}`);
-  const done = Map.groupBy(resources, ({ action, result }) => (result === 'done' ? action : result));
-  const counts = countsOf([...done].map(([name, { length }]) => [name, length]));
-  if (counts === '') return error === undefined ? '-' : truncate(escapeControls(error), WIDEST_ERROR);
-  return more === 0 ? counts : `${counts}, ${more} more`;
-}
-
-function countsOf(counts: readonly (readonly [string, number])[]): string {
-  return counts
-    .flatMap(([name, count]) => (count === 0 || name === 'noop' ? [] : `${count} ${name}`))
-    .join(', ');
+  const counts = [
+    ...doneWords(nameCounts(resources.flatMap(({ action, result }) => (result === 'done' ? action : [])))),
+    ...countWords(nameCounts(resources.flatMap(({ result }) => (result === 'done' ? [] : result)))),
+    ...(more === 0 ? [] : [`${more} more`]),
+  ];
+  if (counts.length > 0) return counts.join(', ');
+  return error === undefined ? '-' : truncate(escapeControls(error), WIDEST_ERROR);
 }
 
 /** As many characters as tell all of them apart, eight at least. */

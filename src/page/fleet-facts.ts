@@ -1,6 +1,5 @@
 import type { FleetFigures, ShownWorkspace } from '../fleet/rows/status-rows.ts';
 import { plural } from '../output/plural.ts';
-import { shellWord } from '../problems/shell-word.ts';
 import { lastRun } from './fleet-rows.ts';
 import type { Fact, ShownProblem } from './page-data.ts';
 import { invalidHeading, NO_REQUEST_SHOWN, requestFacts } from './report-standing.ts';
@@ -27,8 +26,18 @@ export function factsOf(
 }
 
 export function factsOfWorkspace(shown: ShownWorkspace): Fact[] {
-  const { workspaceId, baseUrl, commit, intervalSeconds, failures, paused, vanishedAt, asked, plan } = shown;
-  const { address, rejected } = shown;
+  const {
+    workspaceId,
+    baseUrl,
+    commit,
+    intervalSeconds,
+    failures,
+    paused,
+    vanishedAt,
+    asked,
+    plan,
+    rejected,
+  } = shown;
   const known: readonly (readonly [string, string | Date | null | undefined])[] = [
     ['Workspace', workspaceId],
     ['Platform', baseUrl],
@@ -45,7 +54,6 @@ export function factsOfWorkspace(shown: ShownWorkspace): Fact[] {
     ['Plan approved by', plan?.state === 'approved' ? plan.by : null],
     ['Plan rejected', rejected && new Date(rejected.at)],
     ['Plan rejected by', rejected && pauseText(rejected)],
-    ['To approve it', rejected && `voxform fleet approve ${shellWord(address)} ${rejected.id}`],
   ];
   const told = known.flatMap(([name, value]): Fact[] =>
     value === null || value === undefined ? [] : [[name, value]],

@@ -3,14 +3,14 @@ import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { holdText } from '../fleet/hold-text.ts';
 import type { KeptRun } from '../fleet/rows/page-rows.ts';
 import type { ShownWorkspace } from '../fleet/rows/status-rows.ts';
-import { actionWords } from '../output/action-words.ts';
+import { countWords, doneWords } from '../output/action-words.ts';
 import { plural } from '../output/plural.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import { statusOf } from '../runs/resource-status.ts';
 import type { StateDocument } from '../state/state-document.ts';
 import type { ResourceRow, RunDetail, WorkspaceRow } from './page-data.ts';
 import { requestFacts } from './report-standing.ts';
-import { detailOfPastRun, pauseText } from './run-details.ts';
+import { detailOfPastRun, MOST_LISTED, pauseText, plannedIn, resultWord } from './run-details.ts';
 
 /** What a run left in the database; of another version of voxform it may lack something. */
 const lastSummary = z.object({
@@ -79,20 +79,10 @@ function wordsOf(
     ...(result === 'refused' && hold !== null ? [`refused by a ${hold}`] : []),
     ...(drift.length === 0 || status === 'in-sync' ? [] : [`${drift.length} drifted`]),
     ...(missing.length === 0 ? [] : [`${missing.length} missing`]),
-    ...countWords(counts, 'count'),
+    ...countWords(counts),
     ...(person === 0 ? [] : [`${person} for a person`]),
     ...(orphans === 0 ? [] : [plural(orphans, 'orphan')]),
   ].join(', ');
-}
-
-/** Without what is in sync. */
-function countWords(counts: LastSummary['counts'], form: 'count' | 'done'): string[] {
-  return Object.entries(counts)
-    .filter(([status, count]) => count > 0 && status !== 'in_sync')
-    .map(([status, count]) => {
-      const action = Object.entries(actionWords).find(([name]) => name === status)?.[1];
-      return `${count} ${action?.[form] ?? status.replaceAll('_', ' ')}`;
-    });
 }
 
 /** Those of the plan, which may leave out what is in sync, then the others that the state has, as far as the last run tells how they stand. */
@@ -121,15 +111,24 @@ export function resourcesOfState(
   return [...statusOf(planned), ...rows.sort((a, b) => isFine(a) - isFine(b))];
 }
 
-/** @param written the same run as the history of the state tells it. */
-export function detailOfKeptRun(run: KeptRun, written?: PastRun): RunDetail {
+interface RunParts {
+  /** The same run as the history of the state tells it. */
+  readonly written?: PastRun | undefined;
+  /** Its plan, where that is still kept. */
+  readonly plan?: { readonly plan: PlanDocument; readonly state: string } | undefined;
+}
+
+export function detailOfKeptRun(run: KeptRun, { written, plan: kept }: RunParts = {}): RunDetail {
   const { id, startedAt, seconds, result, mode, why, askedBy, commit, plan, process, summary } = run;
   const known = lastSummary.parse(summary);
+  // What a person decided did nothing.
+  const planned = process === '' ? [] : plannedIn(kept?.plan);
+  const told = written === undefined ? undefined : detailOfPastRun(written);
   return {
     id,
     began: startedAt,
     seconds,
-    result,
+    result: resultWord(result, known.hold !== null),
     command: 'fleet',
     who: undefined,
     askedBy: askedBy ?? undefined,
@@ -137,18 +136,18 @@ export function detailOfKeptRun(run: KeptRun, written?: PastRun): RunDetail {
       known.error ??
       known.problems[0] ??
       known.because ??
-      [...countWords(known.applied, 'done'), ...countWords(known.counts, 'count')].join(', '),
+      [...doneWords(known.applied), ...countWords(known.counts)].join(', '),
     plan: plan ?? undefined,
+    planState: kept?.state ?? 'gone',
     facts: [
       ['Mode', mode],
       ...(why === null ? [] : [['Why', why] as const]),
       ...(commit === null ? [] : [['Commit', commit] as const]),
-      ...(plan === null ? [] : [['Plan', plan] as const]),
       ...(process === '' ? [] : [['Process', process] as const]),
       ...requestFacts(known.pull_request),
     ],
     problems: [...(known.error === null ? [] : [known.error]), ...known.problems],
-    resources: written === undefined ? [] : detailOfPastRun(written).resources,
-    more: written?.more ?? 0,
+    resources: told?.resources ?? planned.slice(0, MOST_LISTED),
+    more: told?.more ?? Math.max(0, planned.length - MOST_LISTED),
   };
 }

@@ -7,6 +7,7 @@ import {
   fleetVersion,
   isRunning,
   type KeptRun,
+  keptPlan,
   keptRuns,
   pageOfWorkspaces,
   shownPlan,
@@ -51,6 +52,8 @@ interface FleetSourceOptions {
 
 /** Runs of a workspace that are listed. */
 const MOST_RUNS = 50;
+const REJECTED =
+  'The same changes do not ask again; a different plan does. Until then this one can still be approved.';
 
 /** The page of a fleet, from its database: every process shows the same. */
 export class FleetSource implements PageSource {
@@ -100,17 +103,20 @@ export class FleetSource implements PageSource {
     ]);
     const plan = given === undefined ? undefined : planDocument.parse(given);
     const held = heldText(shown);
-    const waiting = shown.plan?.state === 'waiting' ? shown.plan : undefined;
+    const { rejected } = shown;
+    const open = shown.plan?.state === 'waiting' ? shown.plan : rejected;
     return {
       ...rowOf(shown),
       facts: factsOfWorkspace(shown),
       running,
       nextRun: shown.paused === null && shown.vanishedAt === null ? new Date(shown.dueAt) : undefined,
       problems: problemsOf(shown),
-      held: held && `Not applied: ${held}.`,
+      held: held && `Not applied: ${held}.${rejected === null ? '' : ` ${REJECTED}`}`,
       resources: resourcesOfState(state.document, plan, shown),
       plan,
-      waiting: waiting && { id: waiting.id, madeAt: new Date(waiting.madeAt) },
+      waiting: open
+        ? { id: open.id, madeAt: 'madeAt' in open ? new Date(open.madeAt) : undefined }
+        : undefined,
       reach: { member: address },
       orphans: state.document === undefined ? [] : openOrphans(state.document),
       runs: [
@@ -134,13 +140,12 @@ export class FleetSource implements PageSource {
     if (past !== undefined) return detailOfPastRun(past);
     if (!/^\d{1,18}$/.test(id)) return undefined;
     const [kept] = await keptRuns(this.#options.database, address, { id, limit: 1 });
-    return (
-      kept &&
-      detailOfKeptRun(
-        kept,
-        state.runs.find((each) => isWriteOf(each, kept)),
-      )
-    );
+    if (kept === undefined) return undefined;
+    const plan = kept.plan === null ? undefined : await keptPlan(this.#options.database, address, kept.plan);
+    return detailOfKeptRun(kept, {
+      written: state.runs.find((each) => isWriteOf(each, kept)),
+      plan: plan && { ...plan, plan: planDocument.parse(plan.plan) },
+    });
   }
 
   async act({ action, address, of = '', because, by }: ActionRequest): Promise<void> {
@@ -221,10 +226,11 @@ function isWriteOf({ command, began }: PastRun, { startedAt, seconds, process }:
   );
 }
 
-function actionsFor({ plan, paused, vanishedAt }: ShownWorkspace): ActionName[] {
+function actionsFor({ plan, rejected, paused, vanishedAt }: ShownWorkspace): ActionName[] {
   return [
     ...(paused === null && vanishedAt === null ? (['run'] as const) : []),
     ...(paused === null ? (['pause'] as const) : (['resume'] as const)),
     ...(plan?.state === 'waiting' ? (['approve', 'reject'] as const) : []),
+    ...(plan === null && rejected !== null ? (['approve'] as const) : []),
   ];
 }

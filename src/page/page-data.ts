@@ -123,6 +123,8 @@ export interface ListedRun {
 }
 
 export interface RunDetail extends ListedRun {
+  /** What became of `plan`; `gone` where it is no longer kept. */
+  readonly planState?: string | undefined;
   readonly facts: readonly Fact[];
   readonly problems: readonly string[];
   readonly resources: readonly {
@@ -152,8 +154,8 @@ export interface WorkspaceDetail extends WorkspaceRow {
   readonly resources: readonly ResourceRow[];
   /** What is left to do as of `checkedAt`; undefined where the platform was not read yet. */
   readonly plan: PlanDocument | undefined;
-  /** The saved plan that waits for its approval. */
-  readonly waiting: { readonly id: string; readonly madeAt: Date } | undefined;
+  /** The saved plan that can be approved: it waits, or was rejected and no other took its place. */
+  readonly waiting: { readonly id: string; readonly madeAt: Date | undefined } | undefined;
   /** What a command needs to mean it, e.g. ` -w staging`. */
   readonly reach: Reach;
   /** Open ones. */

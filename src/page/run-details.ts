@@ -1,14 +1,17 @@
+import { writes } from '../engine/plan/plan-actions.ts';
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { holdMessage, invalidLines, messageOf, planWords } from '../operator/messages.ts';
 import type { RunReport } from '../operator/run-report.ts';
 import { requestSummary } from '../operator/run-summary.ts';
-import { appliedActions, counts } from '../output/action-words.ts';
+import { appliedActions, counts, doneWords } from '../output/action-words.ts';
 import { changesOf, waiverText } from '../output/history-text.ts';
 import type { PastRun } from '../runs/past-runs.ts';
+import { nameCounts } from '../values/name-counts.ts';
 import type { Fact, RunDetail } from './page-data.ts';
-import { requestFacts } from './report-standing.ts';
+import { leftIn, requestFacts } from './report-standing.ts';
 
-/** Resources of a run in memory. */
-const MOST_LISTED = 200;
+/** Resources of a run that are listed. */
+export const MOST_LISTED = 200;
 
 /** A run of this process as long as it is remembered: its plan is not. */
 export function detailOfReport(report: RunReport, redact: (text: string) => string): RunDetail {
@@ -20,7 +23,7 @@ export function detailOfReport(report: RunReport, redact: (text: string) => stri
     ...(invalid === undefined ? [] : invalidLines(invalid).slice(0, MOST_LISTED)),
   ].map(redact);
   const planned = new Map(plan?.resources.map((each) => [each.address, each]));
-  const resources = [
+  const told = [
     ...missing.map(({ address, id }) => ({ address, action: 'blocked', result: 'missing', id, detail: '' })),
     ...drift.map(({ address, fields }) => ({
       address,
@@ -48,16 +51,20 @@ export function detailOfReport(report: RunReport, redact: (text: string) => stri
       };
     }),
   ];
-  const done = applied.filter(({ result: its }) => its.status === 'done').length;
+  const known = new Set(told.map(({ address }) => address));
+  const resources = [...told, ...plannedIn(plan).filter(({ address }) => !known.has(address))];
+  const done = nameCounts(
+    applied.flatMap(({ action, result: its }) => (its.status === 'done' ? action : [])),
+  );
   return {
     id: `${startedAt.toISOString().replace(/[-:.]/g, '')}-${number}`,
     began: startedAt,
     seconds,
-    result,
+    result: resultWord(result, hold !== undefined),
     command: 'watch',
     who: undefined,
     askedBy: askedBy.join(', ') || undefined,
-    summary: problems[0] ?? (done > 0 ? `${done} applied` : plan === undefined ? '' : planWords({ plan })),
+    summary: problems[0] ?? (doneWords(done).join(', ') || (plan === undefined ? '' : planWords({ plan }))),
     facts: [
       ['Triggers', triggers.join(', ')],
       ...(commit === undefined ? [] : [['Commit', commit] as const]),
@@ -71,6 +78,23 @@ export function detailOfReport(report: RunReport, redact: (text: string) => stri
     resources: resources.slice(0, MOST_LISTED),
     more: Math.max(0, resources.length - MOST_LISTED),
   };
+}
+
+/** The result of a run in the word that the history of a state has for it. */
+export function resultWord(result: string, isHeld: boolean): string {
+  if (result !== 'ok') return result;
+  return isHeld ? 'planned' : 'done';
+}
+
+/** What a plan would do, and what it leaves to a person. */
+export function plannedIn(plan: PlanDocument | undefined): RunDetail['resources'] {
+  return leftIn(plan).map(({ address, action, id, changes }) => ({
+    address,
+    action,
+    result: writes.has(action) ? 'planned' : action,
+    id,
+    detail: action === 'update' ? changes.map(({ path }) => path).join(', ') : '',
+  }));
 }
 
 /** A run as the state's history tells it. */

@@ -10,7 +10,7 @@ import { pathOf } from './views/parts.ts';
 import { resourceView } from './views/resource-view.ts';
 import { runView } from './views/run-view.ts';
 import { confirmView, pageActionWords } from './views/small-views.ts';
-import { planOf, workspaceView } from './views/workspace-view.ts';
+import { planOf, resourcePages, workspaceView } from './views/workspace-view.ts';
 import { type WorkspacePath, workspacePath } from './workspace-path.ts';
 
 interface WorkspaceRoutes {
@@ -21,8 +21,10 @@ interface WorkspaceRoutes {
 
 /** A workspace, its resources and runs, and what is done with it. */
 export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers }: WorkspaceRoutes): void {
-  app.get('/workspaces/*', (c) => {
-    const path = workspacePath(new URL(c.req.url).pathname);
+  app.get('/workspaces/*', async (c) => {
+    const { pathname, search } = new URL(c.req.url);
+    if (pathname.endsWith('/')) return c.redirect(pathname.replace(/\/+$/, '') + search, 301);
+    const path = workspacePath(pathname);
     return path === undefined ? answers.gone(c, 'There is no such page.') : showPath(c, path);
   });
   app.post('/workspaces/*', async (c) => {
@@ -66,8 +68,10 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
     const shown = { title: address, section: 'workspaces', follows } as const;
     if (view === 'action') return confirm(c, path, { detail, follows });
     if (view === 'workspace') {
-      const body = workspaceView(detail, answers.context(c), pageNumber(c.req.query('page')));
-      return answers.show(c, body, shown);
+      const given = c.req.query('page');
+      const page = Math.min(pageNumber(given), resourcePages(detail));
+      if (given !== undefined && given !== String(page)) return c.redirect(`${back}?page=${page}`, 302);
+      return answers.show(c, workspaceView(detail, answers.context(c), page), shown);
     }
     const body = resourceView(detail, path.resource, answers.context(c));
     if (body === undefined) return answers.gone(c, `${path.resource} is gone from this workspace.`, back);
@@ -105,6 +109,7 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
 
 function whyNot(action: ActionName, { actions }: WorkspaceDetail): string {
   if (action === 'resume') return 'The workspace is not paused.';
+  if (action === 'approve' || action === 'reject') return 'The plan is rejected.';
   if (action !== 'run' && action !== 'pause') return 'The workspace has no state yet.';
   return actions.includes('resume') ? 'The workspace is paused.' : 'The workspace has vanished.';
 }

@@ -247,12 +247,13 @@ it('prints a table for 80 columns, and one run with everything', async () => {
   expect(lines[0]).toMatch(/^RUN +WHEN \(UTC\) +WHO +COMMAND +RESULT +CHANGES$/);
   expect(lines[1]).toMatch(/^[\da-f]{8} {2}[-\d]{10} [:\d]{5} {2}\S+ +state rm +refused +the state/);
   expect(lines.at(-1)).toMatch(
-    /^[\da-f]{8} {2}[-\d]{10} [:\d]{5} {2}voxform \/ apply +apply +done +2 create$/,
+    /^[\da-f]{8} {2}[-\d]{10} [:\d]{5} {2}voxform \/ apply +apply +done +2 created$/,
   );
   const [refused, applied] = await runsIn(w);
   expect((await w.run('history')).stdout.split('\n')[1]).toMatch(/refused +the state.{25,30}…$/);
   const shown = await w.run('history', 'show', applied?.run.slice(0, 8) ?? '');
   expect(shown.stdout).toMatch(/^Job +voxform \/ apply\s+https:\S+\/7$/m);
+  expect(shown.stdout).toMatch(/^Plan +2 to create$/m);
   expect(shown.stdout).toMatch(/^Agent\/day +create +done +\w+$/m);
   const json = await w.run('history', 'show', refused?.run ?? '', '--output', 'json');
   expect(JSON.parse(json.stdout)).toEqual(refused);

@@ -53,7 +53,7 @@ describe('a workspace under a new name', () => {
     await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator));
     const there = await workspace.run('history');
     expect(there.stdout).toContain(`moved to ${NEW}`);
-    expect(there.stdout).toContain('2 create');
+    expect(there.stdout).toContain('2 created');
     const refused = await workspace.run('apply', '--auto-approve');
     expect(refused.code).toBe(1);
     expect(refused.stderr.replace(/\s+/g, ' ')).toContain(`was moved to ${NEW}`);

@@ -71,13 +71,20 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     return (await page.ask(path, { headers: { cookie }, form: { form, ...more } })).status;
   };
 
+  const planned: string[] = [];
   const plan = await step('the overview, the list and the workspace say that it waits', async () => {
     expect((await get('/')).text).toMatch(/<strong>2<\/strong><span class="badge ask">waiting/);
     expect((await get('/workspaces?status=waiting&q=acme')).text).toContain('1 of 2 workspaces');
     const { text } = await get(pathOf(address), await page.signIn(tokens.approver));
     expect(text).toContain('agent-of-acme');
     expect(text).toContain('1 to create');
-    return /actions\/approve\?of=([0-9a-f]+)"/.exec(text)?.[1] ?? '';
+    const id = /actions\/approve\?of=([0-9a-f]+)"/.exec(text)?.[1] ?? '';
+    const [run = ''] = /\/workspaces\/voices\/acme:test\/runs\/\d+/.exec(text) ?? [];
+    planned.push(run);
+    const told = (await get(run)).text;
+    expect(told).toMatch(/agent-of-acme[\s\S]*Action">create<[\s\S]*badge faint">planned/);
+    expect(told).toContain(`<dd><a href="${pathOf(address)}#plan">${id}</a>: waits for approval`);
+    return id;
   });
   await step('only an approver approves, and only this plan', async () => {
     expect(await act(await page.signIn(tokens.viewer), 'approve', { of: plan })).toBe(403);
@@ -98,7 +105,8 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     expect(text).toMatch(/badge faint">approved/);
     const runs = [...text.matchAll(/href="(\/workspaces\/voices\/acme:test\/runs\/\d+)"/g)];
     const [run, decision] = await Promise.all(runs.map(([, path = '']) => get(path)));
-    expect(text).toContain('1 created');
+    expect(text).toMatch(/badge good">done[\s\S]*1 created/);
+    expect((await get(planned[0] ?? '')).text).toContain(`<dd>${plan}: applied`);
     expect(run?.text).toContain('agent-of-acme');
     expect(decision?.text).not.toContain('agent-of-acme');
     expect(said).toEqual([`ann@example.com: approve ${address} ${plan}`]);
@@ -140,21 +148,33 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     await control.resume([address], 'ann');
     await until(async () => (await status(address)) === 'in-sync');
   });
-  await step('a rejected plan is shown, and cannot be approved', async () => {
-    const beta = pathOf('voices/beta:test');
-    const cookie = await page.signIn(tokens.approver);
-    const [, of = ''] = /actions\/approve\?of=([0-9a-f]+)"/.exec((await get(beta, cookie)).text) ?? [];
-    await control.reject('voices/beta:test', of, { by: 'ann', because: 'not on a Friday' });
-    expect((await get(beta)).text).toContain('Not applied: the plan was rejected by ann.');
-    await control.pause(['voices/beta:test'], { by: 'ann' });
-    const { text } = await get(beta, cookie);
-    expect(text).toContain('1 to create');
-    expect(text).toContain('once it is resumed');
-    expect(text).toMatch(/Plan rejected by<\/dt><dd>[^/]*ann: not on a Friday/);
-    expect(text).toContain(`voxform fleet approve voices/beta:test ${of}`);
-    expect(text).toMatch(/<h2>History[\s\S]*rejected[\s\S]*not on a Friday/);
-    expect(text).not.toContain('actions/approve');
-  });
+  await step(
+    'a rejected plan is shown with who rejected it and what is next, and can be approved after all',
+    async () => {
+      const beta = pathOf('voices/beta:test');
+      const cookie = await page.signIn(tokens.approver);
+      const [, of = ''] = /actions\/approve\?of=([0-9a-f]+)"/.exec((await get(beta, cookie)).text) ?? [];
+      await control.reject('voices/beta:test', of, { by: 'ann', because: 'not on a Friday' });
+      expect((await get(beta)).text).toContain('Not applied: the plan was rejected by ann.');
+      await control.pause(['voices/beta:test'], { by: 'ann' });
+      const { text } = await get(beta, cookie);
+      expect(text).toContain('1 to create');
+      expect(text).toContain('once it is resumed');
+      expect(text).toMatch(/Plan rejected by<\/dt><dd>[^/]*ann: not on a Friday/);
+      expect(text).toContain('The same changes do not ask again; a different plan does.');
+      expect(text).toMatch(/<h2>History[\s\S]*rejected[\s\S]*not on a Friday/);
+      expect(text).not.toContain('actions/reject');
+      const again = await get(`${beta}/actions/reject?of=${of}`, cookie);
+      expect([again.status, again.text]).toEqual([409, expect.stringContaining('The plan is rejected.')]);
+      const approve = `${beta}/actions/approve`;
+      expect(text).toContain(`${approve}?of=${of}`);
+      const asked = (await get(`${approve}?of=${of}`, cookie)).text;
+      expect(asked).toMatch(/Plan rejected by<\/dt><dd><bdi>ann: not on a Friday/);
+      const form = FORM.exec(asked)?.[1] ?? '';
+      expect((await page.ask(approve, { headers: { cookie }, form: { form, of } })).status).toBe(303);
+      expect((await get(beta)).text).toMatch(/Plan approved by<\/dt><dd><bdi>ann@example.com/);
+    },
+  );
   await step('the list is filtered by the labels of resources, also while runs fail', async () => {
     const labelled = agentManifest('agent-of-acme', 'One.').replace(
       'metadata:',
@@ -204,7 +224,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     const fleet = { ...(await control.status({})), unusedRules: [] };
     const words = fleetStatusText(fleet, plainStyle(), {});
     expect(words).toMatch(
-      /; 1 orphan; oldest check[\s\S]*acme:test +in-sync .*a step for a person;\s+1 orphan$/m,
+      /; 1 orphan; longest unchecked for [\s\S]*acme:test +in-sync .*a step for a person;\s+1 orphan$/m,
     );
     expect(await act(cookie, 'close-orphan', { of: orphan, because: 'deleted' })).toBe(303);
     const after = (await get(pathOf(address), cookie)).text;
@@ -291,7 +311,11 @@ it('shows 10,000 workspaces in pages of less than 100 kB', { timeout: 60_000 }, 
   const attention = async () =>
     /<h2>Needs a person.*?<\/section>/s.exec((await page.ask('/')).text)?.[0] ?? '';
   const statuses = async () => [
-    ...new Set([...(await attention()).matchAll(/badge[^>]*>([^<]*)/g)].map(([, status]) => status)),
+    ...new Set(
+      [...(await attention()).matchAll(/data-title="Status"><span[^>]*>([^<]*)/g)].map(
+        ([, status]) => status,
+      ),
+    ),
   ];
   expect(await statuses()).toEqual(['failed', 'waiting', 'drifted']);
   const [failed] = await shownWorkspaces(database, { limit: 1 });

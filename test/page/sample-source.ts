@@ -12,7 +12,7 @@ import {
   type WorkspaceRow,
 } from '../../src/page/page-data.ts';
 import { resourcesOf } from '../../src/page/report-standing.ts';
-import { detailOfPastRun } from '../../src/page/run-details.ts';
+import { detailOfPastRun, plannedIn } from '../../src/page/run-details.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { sampleReport } from '../operator/sample-report.ts';
 import { sampleImpact } from '../output/sample-impact.ts';
@@ -63,6 +63,24 @@ const waivedRun = detailOfPastRun({
     { address: 'Agent/support-line', action: 'update', id: '01JAGENT', paths: ['name'], result: 'done' },
   ],
 });
+
+/** A run that left its plan to a person. */
+const plannedRun: RunDetail = {
+  id: 'run-3',
+  began: at(200),
+  seconds: 0.8,
+  result: 'planned',
+  command: 'fleet',
+  who: undefined,
+  askedBy: undefined,
+  summary: '2 to create, 2 to update',
+  plan: 'd7b1be51bf3c',
+  planState: 'waiting',
+  facts: [['Mode', 'approve']],
+  problems: [],
+  resources: [...plannedIn(richPlan)],
+  more: 0,
+};
 
 const asked = { askedAt: at(5), askedBy: 'ann' };
 
@@ -184,7 +202,7 @@ export class SampleSource implements PageSource {
           since: at(900).toISOString(),
         },
       ],
-      runs: [runOf('run-1', row.summary), waivedRun],
+      runs: [runOf('run-1', row.summary), waivedRun, plannedRun],
       stateProblem: undefined,
       impacts: new Map([
         ['Agent/support-line', { ...asked, html: impactSections(sampleImpact()), problem: undefined }],
@@ -197,6 +215,7 @@ export class SampleSource implements PageSource {
 
   async run(_: string, id: string): Promise<RunDetail | undefined> {
     if (id === waivedRun.id) return waivedRun;
+    if (id === plannedRun.id) return plannedRun;
     return id === 'run-1' ? runOf(id, 'the platform answered 503') : undefined;
   }
 

@@ -65,6 +65,11 @@ it('shows the workspace of a watch, starts a run and closes an orphan, each unde
   expect(text).not.toContain('Webhook</span>/leaving');
   const run = /href="(\/workspaces\/test\/runs\/[^"]+)"/.exec(text)?.[1] ?? '';
   expect((await ask(run)).text).toContain('orphans close');
+  expect(text).toContain('<bdi>1 closed</bdi>');
+  const [, planned = ''] = /href="([^"]+)"(?:(?!<tr>)[\s\S])*?badge faint">planned/.exec(text) ?? [];
+  expect((await ask(planned)).text).toMatch(
+    /answering[\s\S]*update<[\s\S]*badge faint">planned[\s\S]*prompt/,
+  );
   expect((await ask('/workspaces/test/runs/none')).status).toBe(404);
   watch.signal('SIGTERM');
   expect(await watch.running.ended).toMatchObject({ code: 0 });

@@ -171,6 +171,16 @@ export async function shownPlan({ ask }: FleetStatements, address: string): Prom
   return row?.plan as Json | undefined;
 }
 
+/** A plan that a run made, and what became of it; undefined where it is no longer kept. */
+export async function keptPlan(
+  { ask }: FleetStatements,
+  address: string,
+  id: string,
+): Promise<{ readonly plan: Json; readonly state: string } | undefined> {
+  const [row] = await ask(`SELECT plan, state FROM ${S}.plans WHERE address = $1 AND id = $2`, address, id);
+  return row && { plan: row.plan as Json, state: String(row.state) };
+}
+
 /** The state of a workspace that keeps it in the fleet's database: the document as written last, and the lines of the history. */
 export async function storedState(
   { ask }: FleetStatements,

@@ -1,11 +1,11 @@
 import type { RunDetail } from '../page-data.ts';
 import { type Html, html } from './html.ts';
-import { facts, isolated, pathOf, resourceLink, type ViewContext, word } from './parts.ts';
+import { addressText, facts, isolated, pathOf, resourceLink, type ViewContext, word } from './parts.ts';
 import { problemPanel } from './workspace-view.ts';
 
 export function runView(workspace: string, run: RunDetail, { now }: ViewContext): Html {
   const { began, seconds, result, command, who, askedBy, problems, resources, more } = run;
-  return html`<p class="crumbs"><a href="${pathOf(workspace)}">${isolated(workspace)}</a></p>
+  return html`<p class="crumbs"><a href="${pathOf(workspace)}">${addressText(workspace)}</a></p>
 <h1>Run of ${began.toISOString().slice(0, 19).replace('T', ' ')} UTC</h1>
 <p class="standing">${word(result)}</p>
 ${facts(
@@ -18,6 +18,7 @@ ${facts(
     ...(who === undefined ? [] : [['Who', who] as const]),
     ...(askedBy === undefined ? [] : [['Asked by', askedBy] as const]),
     ['Id', run.id],
+    ...(run.plan === undefined ? [] : [['Plan', planPart(workspace, run.plan, run.planState)] as const]),
     ...run.facts,
   ],
   now,
@@ -25,6 +26,21 @@ ${facts(
 ${problems.length === 0 ? '' : problemPanel({ heading: 'Problems', lines: problems })}
 <section><h2>Resources</h2>${resources.length === 0 ? html`<p class="empty">${run.summary === '' || run.summary === '-' ? 'It changed nothing.' : run.summary}</p>` : resourcesTable(workspace, run)}
 ${more === 0 ? '' : html`<p class="faint">and ${more} more</p>`}</section>`;
+}
+
+const planStates: Readonly<Record<string, string>> = {
+  waiting: 'waits for approval',
+  approved: 'approved, and not applied yet',
+  rejected: 'rejected',
+  applied: 'applied',
+  stale: 'out of date',
+};
+
+/** With a link where the page of the workspace shows it. */
+function planPart(workspace: string, id: string, state = ''): Html {
+  const isOpen = state === 'waiting' || state === 'approved';
+  const shown = isOpen ? html`<a href="${pathOf(workspace)}#plan">${id}</a>` : id;
+  return html`${shown}: ${planStates[state] ?? 'no longer kept'}`;
 }
 
 function resourcesTable(workspace: string, { resources }: RunDetail): Html {

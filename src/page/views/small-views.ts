@@ -1,6 +1,6 @@
 import type { ActionName, WorkspaceDetail } from '../page-data.ts';
 import { type Html, html } from './html.ts';
-import { facts, isolated, pathOf, type ViewContext } from './parts.ts';
+import { addressText, facts, pathOf, type ViewContext } from './parts.ts';
 
 /** Asks for a token. @param said why it was refused. */
 export function signInView(to: string, { missingTokens, tokenOrigin }: ViewContext, said?: string): Html {
@@ -39,7 +39,7 @@ export const pageActionWords: Readonly<Record<ActionName, ActionWords>> = {
     heading: 'Reject the plan',
     button: 'Reject this plan',
     effect:
-      'This plan is not applied. The same changes do not ask again; a different plan does. voxform fleet approve can still approve it.',
+      'This plan is not applied. The same changes do not ask again; a different plan does. Until then this one can still be approved.',
   },
   pause: {
     heading: 'Pause',
@@ -90,8 +90,12 @@ export function confirmView(
   const planFacts =
     waiting === undefined || waiting.id !== of
       ? []
-      : [['Plan', waiting.id] as const, ['Plan made', waiting.madeAt] as const];
-  return html`<p class="crumbs"><a href="${pathOf(address)}">${isolated(address)}</a></p><h1>${heading}</h1>
+      : [
+          ['Plan', waiting.id] as const,
+          ...(waiting.madeAt === undefined ? [] : [['Plan made', waiting.madeAt] as const]),
+          ...known.filter(([label]) => label.startsWith('Plan rejected')),
+        ];
+  return html`<p class="crumbs"><a href="${pathOf(address)}">${addressText(address)}</a></p><h1>${heading}</h1>
 ${facts([['Workspace', address], ['Mode', mode], ...known.filter(([label]) => label === 'Platform'), ...planFacts, ...orphanFacts], now)}
 <p class="panel change">${effect}${isSingle && action === 'pause' ? ' A restart of voxform resumes it.' : ''}</p>${shown}
 <form class="confirm" method="post" action="${pathOf(address, 'actions', action)}"><input type="hidden" name="form" value="${visitor.formToken}">${of === undefined ? '' : html`<input type="hidden" name="of" value="${of}">`}${reason}

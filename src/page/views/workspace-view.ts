@@ -15,7 +15,9 @@ import { comparedCalls } from './calls-view.ts';
 import { type Html, html, trusted } from './html.ts';
 import {
   actionLink,
+  addressText,
   badge,
+  checked,
   facts,
   isolated,
   moment,
@@ -42,18 +44,14 @@ export function workspaceView(detail: WorkspaceDetail, context: ViewContext, pag
   const asOf = checkedAt === undefined ? '' : html` <small>as of ${moment(checkedAt, now)}</small>`;
   return html`<div class="head"><div>
 ${isSingle ? '' : html`<p class="crumbs"><a href="/workspaces">Workspaces</a></p>`}
-<h1>${isolated(address)}</h1></div>${actionButtons(detail, context)}</div>
+<h1>${addressText(address)}</h1></div>${actionButtons(detail, context)}</div>
 <div id="standing" data-live><p class="standing">${badge(standing)} <span>since ${moment(since, now)}</span></p>
 ${facts(
   [
-    ['Checked', checkedAt ?? 'never'],
+    ['Checked', checked({ checkedAt, isOld: detail.isOld && standing !== 'stale' }, now)],
     [
       'Next run',
-      running
-        ? 'in progress'
-        : nextRun !== undefined && nextRun <= now
-          ? 'due'
-          : (nextRun ?? unplanned(standing)),
+      running ? 'in progress' : nextRun === undefined ? unplanned(standing) : moment(nextRun, now, true),
     ],
     ['Mode', detail.mode],
     ...detail.facts,
@@ -75,7 +73,7 @@ ${runs.length === 0 ? html`<p class="empty">${checkedAt === undefined ? 'No runs
     const { waiting } = its;
     const decide =
       waiting !== undefined && may(visitor.person, 'approve')
-        ? html`<p class="actions">${actionLink(address, 'approve', 'Approve', waiting.id)}${actionLink(address, 'reject', 'Reject', waiting.id)}</p>`
+        ? html`<p class="actions">${actionLink(address, 'approve', 'Approve', waiting.id)}${its.actions.includes('reject') ? actionLink(address, 'reject', 'Reject', waiting.id) : ''}</p>`
         : '';
     if (plan === undefined || leftIn(plan).length === 0)
       return html`${heldPart(its)}<p class="empty">No changes.</p>`;
@@ -144,18 +142,20 @@ function orphansPart(
   return html`<h2>Orphans (${orphans.length})</h2><p class="faint">Records that are no longer managed and may still be active. Delete them in the dashboard, then close them here.</p><ul class="tasks">${orphans.slice(0, RESOURCES_PER_PAGE).map(item)}</ul>${orphans.length > RESOURCES_PER_PAGE ? html`<p class="faint">and ${orphans.length - RESOURCES_PER_PAGE} more</p>` : ''}`;
 }
 
+export function resourcePages({ resources }: Pick<WorkspaceDetail, 'resources'>): number {
+  return Math.max(1, Math.ceil(resources.length / RESOURCES_PER_PAGE));
+}
+
 function resourcesPart({ address: workspace, resources, isOld }: WorkspaceDetail, page: number): Html {
   if (resources.length === 0) return html`<p class="empty">No resources.</p>`;
   const counted = [...Map.groupBy(resources, ({ status }) => status)]
     .map(([status, { length }]) => `${length} ${status}`)
     .join(', ');
-  const pages = Math.ceil(resources.length / RESOURCES_PER_PAGE);
-  const at = Math.min(page, pages);
   const row = ({ address, id, status, detail }: ResourceRow) => html`<tr>
 <td class="name">${resourceLink(workspace, address)}</td>
 <td data-title="Status">${word(status, isOld)}</td>
 <td data-title="Id">${id === null ? '' : html`<a class="resource-link" href="${pathOf(workspace, 'resources', address)}"><code>${id}</code></a>`}</td>
 <td class="text" data-title="Detail">${isolated(detail)}</td></tr>`;
   return html`<p class="where">${counted}</p><table class="rows"><thead><tr><th scope="col">Resource</th><th scope="col">Status</th><th scope="col">Id</th><th scope="col">Detail</th></tr></thead>
-<tbody>${resources.slice((at - 1) * RESOURCES_PER_PAGE, at * RESOURCES_PER_PAGE).map(row)}</tbody></table>${pager(at, pages, (to) => `${pathOf(workspace)}?page=${to}#resources`)}`;
+<tbody>${resources.slice((page - 1) * RESOURCES_PER_PAGE, page * RESOURCES_PER_PAGE).map(row)}</tbody></table>${pager(page, resourcePages({ resources }), (to) => `${pathOf(workspace)}?page=${to}#resources`)}`;
 }
