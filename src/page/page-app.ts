@@ -68,7 +68,10 @@ export function createPage(options: SiteOptions): Page {
     if (c.req.path === assetPath(file, content)) c.header('cache-control', 'max-age=31536000, immutable');
     return c.body(content, 200, { 'content-type': `${type}; charset=utf-8` });
   });
-  app.get('/sign-in', (c) => answers.signIn(c, ownPath(c.req.query('to')), 200));
+  app.get('/sign-in', async (c) => {
+    const target = ownPath(c.req.query('to'));
+    return c.var.visitor.person === undefined ? answers.signIn(c, target, 200) : c.redirect(target, 302);
+  });
   app.post('/sign-in', async (c) => {
     const form = await formOf(c);
     const result = await access.signIn((form.get('token') ?? '').trim(), c.var.visitor.address);
@@ -109,7 +112,6 @@ export function createPage(options: SiteOptions): Page {
     const body = overviewView(await source.overview(), answers.context(c));
     return answers.show(c, body, { title: 'Overview', section: 'overview', follows });
   });
-  app.get('/workspaces/', (c) => c.redirect(`/workspaces${new URL(c.req.url).search}`, 301));
   app.get('/workspaces', async (c) => {
     const { searchParams } = new URL(c.req.url);
     const follows = answers.follow();

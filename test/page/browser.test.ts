@@ -14,6 +14,7 @@ const names = [
   `voices/${'long-name-'.repeat(24)}:production`,
   'voices/שלום/עולם:production',
   `voices/<img src=x onerror="window.ran=1">\u202e:p`,
+  'voices/clients/greenhouse/delta:production',
 ];
 const ADDRESS = names[0] ?? '';
 
@@ -32,6 +33,7 @@ const looks: readonly (readonly [name: string, path: string, status?: number])[]
   ['a stale workspace', OF_STANDING(16)],
   ['a paused workspace', OF_STANDING(17)],
   ['long name', pathOf(names[1] ?? '')],
+  ['a name of many parts', pathOf(names[4] ?? '')],
   ['right to left', pathOf(names[2] ?? '')],
   ['resource with calls', pathOf(ADDRESS, 'resources', 'Agent/support-line')],
   ['resource while calls are read', pathOf(ADDRESS, 'resources', 'Agent/billing')],
@@ -40,6 +42,7 @@ const looks: readonly (readonly [name: string, path: string, status?: number])[]
   ['compare calls', `${pathOf(ADDRESS, 'actions', 'compare-calls')}?of=Agent/support-line`],
   ['gone resource', pathOf(ADDRESS, 'resources', 'Agent/none'), 404],
   ['failed run', pathOf(ADDRESS, 'runs', 'run-1')],
+  ['planned run', pathOf(ADDRESS, 'runs', 'run-3')],
   ['run with a waived rule', pathOf(ADDRESS, 'runs', 'run-2')],
   ['gone run', pathOf(ADDRESS, 'runs', 'run-0'), 404],
   ['gone workspace', '/workspaces/none', 404],
@@ -51,8 +54,18 @@ const looks: readonly (readonly [name: string, path: string, status?: number])[]
   ['resume', `${OF_STANDING(17)}/actions/resume`],
   ['what cannot be done', `${OF_STANDING(17)}/actions/pause`, 409],
   ['close an orphan', `${pathOf(ADDRESS, 'actions', 'close-orphan')}?of=01JORPHAN`],
-  ['sign in', '/sign-in'],
 ];
+
+/** Words of addresses that are on two lines. */
+const TORN = `[...document.querySelectorAll('h1 bdi, .crumbs bdi, .name bdi')].flatMap((name) => {
+  const texts = [...name.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE);
+  return texts.flatMap((text) => [...text.data.matchAll(/\\w{1,20}/g)].filter(({ index, 0: word }) => {
+    const range = document.createRange();
+    range.setStart(text, index);
+    range.setEnd(text, index + word.length);
+    return new Set([...range.getClientRects()].map(({ top }) => top)).size > 1;
+  }).map(([word]) => word));
+})`;
 
 /** Only its colours depend on the scheme. */
 const findings = (colorScheme: string) => `axe.run(document, {
@@ -65,10 +78,16 @@ const FACTS = `({
   wide: document.documentElement.scrollWidth - innerWidth,
   thin: [...document.querySelectorAll('.rows bdi')].filter((text) => text.textContent.length > 20 && text.getBoundingClientRect().width < 120).length,
   boxes: [...document.querySelectorAll('main li')].filter((li) => getComputedStyle(li, '::before').borderTopWidth !== '0px').length,
+  torn: ${TORN},
+  parted: [...document.querySelectorAll('.bar form')].filter((form) =>
+    form.getBoundingClientRect().bottom < clock.getBoundingClientRect().top || form.getBoundingClientRect().top > clock.getBoundingClientRect().bottom).length,
   cut: [...document.querySelectorAll('dt')].filter((label) => label.scrollWidth > label.clientWidth).length,
+  tall: [...document.querySelectorAll('.by')].filter((cell) => cell.getBoundingClientRect().height > 140).length,
   ran: 'ran' in window,
   paper: getComputedStyle(document.body).backgroundColor,
 })`;
+
+const fine = { wide: 0, thin: 0, boxes: 0, torn: [], parted: 0, cut: 0, tall: 0, ran: false };
 
 /** The policy of the page forbids what Playwright would wait with. */
 async function holds(page: Page, expression: string): Promise<void> {
@@ -115,7 +134,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
       for (const width of [800, 1920, 360]) {
         await on.setViewportSize({ width, height: 900 });
         const paper = colorScheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(13, 17, 23)';
-        expect(await on.evaluate(FACTS)).toEqual({ wide: 0, thin: 0, boxes: 0, cut: 0, ran: false, paper });
+        expect(await on.evaluate(FACTS)).toEqual({ ...fine, paper });
         if (width === 360 || (width === 1920 && colorScheme === 'light'))
           expect(await on.evaluate(findings(colorScheme))).toEqual([]);
       }
@@ -151,6 +170,8 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
       await own.goto(`${other.url}${path}`);
       await looksRight(own);
     }
+    await own.goto(`${other.url}/sign-in`);
+    await looksRight(own);
     await signInAs(own, 'wrong', other.url);
     await own.locator('[role=alert]', { hasText: 'The token is wrong.' }).waitFor();
     await looksRight(own);
@@ -180,6 +201,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await plain.locator('.tiles a', { hasText: 'waiting' }).focus();
     await plain.keyboard.press('Enter');
     await plain.waitForURL(/status=waiting/);
+    expect(await plain.evaluate(TORN)).toEqual([]);
     expect(await plain.locator('.where').textContent()).toMatch(/^12 of 120 workspaces/);
     await plain.locator('tbody a').first().focus();
     await plain.keyboard.press('Enter');
@@ -214,6 +236,13 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
       '[...document.querySelectorAll("main a")].map((a) => a.getAttribute("href"))',
     );
     expect(links.slice(0, 40).filter((link) => !reached.has(link))).toEqual([]);
+  });
+
+  it('says of a moment that comes that it is due, and of others how long ago they were', async () => {
+    await page.goto(`${running.url}${pathOf(ADDRESS)}`);
+    await page.evaluate('skew += 4 * 60_000, tick()');
+    const ages = await page.locator('#standing .age').allTextContents();
+    expect(ages).toEqual(['4 min ago', '4 min ago', 'due']);
   });
 
   it('shows a change by itself, and keeps what is opened and focused', async () => {

@@ -46,7 +46,7 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
   });
   const tokens = tokensOf(database);
   await using page = await runningPage({ source, tokens, now: () => new Date() });
-  const cookie = await page.signIn(await addToken(database, { name: 'vera', role: 'viewer', by: 'test' }));
+  const cookie = await page.signIn(await addToken(database, { name: 'vera', role: 'approver', by: 'test' }));
   const path = pathOf(address, 'resources', resource);
   const action = pathOf(address, 'actions', 'compare-calls');
   const shown = async (at = path) => (await page.ask(at, { headers: { cookie } })).text;
@@ -60,6 +60,10 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
       'Its calls were not compared, or the result is no longer kept.',
     );
     expect((await page.ask(path)).text).not.toContain('compare-calls');
+    const viewer = await addToken(database, { name: 'victor', role: 'viewer', by: 'test' });
+    const headers = { cookie: await page.signIn(viewer) };
+    expect((await page.ask(path, { headers })).text).toContain('only an approver may start it');
+    expect((await page.ask(`${action}?of=${resource}`, { headers })).status).toBe(403);
     expect((await ask('Webhook/none')).text).toContain('Webhook/none has no versions');
     expect(emulator?.requests.some((each) => each.path.includes('call-histories'))).toBe(false);
   });

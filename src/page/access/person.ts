@@ -17,7 +17,7 @@ const least: Readonly<Record<ActionName, Role>> = {
   pause: 'admin',
   resume: 'admin',
   'close-orphan': 'admin',
-  'compare-calls': 'viewer',
+  'compare-calls': 'approver',
 };
 
 export function may(person: Person | undefined, action: ActionName): boolean {

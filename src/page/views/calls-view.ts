@@ -13,11 +13,14 @@ export function callsSection(
 ): Html {
   if (kinds.get(kindOf(address))?.versions === undefined) return html``;
   const shown = impacts?.get(address);
-  const mayAsk = actions.includes('compare-calls') && may(visitor.person, 'compare-calls');
+  const canAsk = actions.includes('compare-calls');
+  const mayAsk = canAsk && may(visitor.person, 'compare-calls');
+  const whoMay =
+    canAsk && !mayAsk ? ' Comparing reads all calls from the platform: only an approver may start it.' : '';
   const head = (about: Html | string, button: string) =>
     html`<div class="head"><h2>Calls ${about}</h2>${mayAsk && button !== '' ? html`<div class="actions">${actionLink(workspace, 'compare-calls', button, address)}</div>` : ''}</div>`;
   if (shown === undefined) {
-    return html`<section id="calls" data-live>${head('', 'Compare versions')}<p class="empty">Its calls were not compared, or the result is no longer kept.</p></section>`;
+    return html`<section id="calls" data-live>${head('', 'Compare versions')}<p class="empty">Its calls were not compared, or the result is no longer kept.${whoMay}</p></section>`;
   }
   const { askedAt, askedBy, html: figures, problem } = shown;
   const about = html`<small>of the last 30 days, as of ${moment(askedAt, now)}, asked by ${isolated(askedBy)}</small>`;

@@ -2,6 +2,7 @@ import { type Overview, type Standing, standings } from '../page-data.ts';
 import { type Html, html } from './html.ts';
 import { badge, facts, grouped, standingWords, type ViewContext } from './parts.ts';
 import { attentionTable } from './rows-table.ts';
+import { problemPanel } from './workspace-view.ts';
 
 /** How many stand how, each count a link; what needs a person; what is stale. */
 export function overviewView(
@@ -9,7 +10,6 @@ export function overviewView(
   { now }: ViewContext,
 ): Html {
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
-  const unusable = broken.map(({ project, problem }) => [`Project ${project}`, problem] as const);
   const tile = (standing: Standing) => {
     const count = counts.get(standing) ?? 0;
     const { meaning } = standingWords[standing];
@@ -18,7 +18,7 @@ export function overviewView(
   return html`<h1>Overview</h1>
 <div id="overview" data-live><p class="where">${grouped(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
 <ul class="tiles">${standings.map(tile)}</ul>
-<section><h2>Needs a person</h2>${broken.length === 0 ? '' : facts(unusable, now)}${attention.length > 0 ? attentionTable(attention, now) : broken.length > 0 ? '' : html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'Nothing needs a person.'}</p>`}</section>
+<section><h2>Needs a person</h2>${broken.map(({ project, problem }) => problemPanel({ heading: `Project ${project}`, lines: [problem] }))}${attention.length > 0 ? attentionTable(attention, now) : broken.length > 0 ? '' : html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'Nothing needs a person.'}</p>`}</section>
 ${stale.length === 0 ? '' : html`<section><h2>Stale</h2>${attentionTable(stale, now)}</section>`}
 ${known.length === 0 ? '' : html`<section><h2>Operation</h2>${facts(known, now)}</section>`}</div>`;
 }

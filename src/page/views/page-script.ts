@@ -23,7 +23,8 @@ function tick() {
   const now = Date.now() + skew;
   for (const time of document.querySelectorAll('time[data-age]')) {
     const seconds = Math.round((now - Date.parse(time.dateTime)) / 1000);
-    const text = seconds >= 0 ? lasting(seconds) + ' ago' : 'in ' + lasting(-seconds);
+    const past = time.dataset.age === 'planned' ? 'due' : lasting(seconds) + ' ago';
+    const text = seconds >= 0 ? past : 'in ' + lasting(-seconds);
     const age = time.querySelector('.age');
     if (age.textContent !== text) age.textContent = text;
   }

@@ -1,8 +1,8 @@
 import { addressHtml } from '../../output/html/address-html.ts';
 import { plural } from '../../output/plural.ts';
 import type { Visitor } from '../access/access.ts';
-import type { ActionName, Fact, ListedRun, Standing } from '../page-data.ts';
-import { type Html, html, trusted } from './html.ts';
+import type { ActionName, Fact, ListedRun, Standing, WorkspaceRow } from '../page-data.ts';
+import { Html, html, trusted } from './html.ts';
 
 /** What every view gets. */
 export interface ViewContext {
@@ -45,7 +45,6 @@ export function badge(standing: Standing): Html {
 
 /** The tones of what a run or a resource may be said to be. */
 const tones: Readonly<Record<string, StandingWords['tone']>> = {
-  ok: 'good',
   done: 'good',
   'in sync': 'good',
   unverified: 'good',
@@ -73,12 +72,21 @@ export function word(text: string, isOld = false): Html {
   return html`<span class="badge ${(isOld ? undefined : tones[text]) ?? 'faint'}">${text}</span>`;
 }
 
-/** A moment with its age as of the page; the script keeps the age current. */
-export function moment(at: Date | undefined, now: Date): Html {
+/**
+ * A moment with its age as of the page; the script keeps the age current.
+ * @param isPlanned true where it is due once it is past.
+ */
+export function moment(at: Date | undefined, now: Date, isPlanned = false): Html {
   if (at === undefined || Number.isNaN(at.getTime())) return html`<span class="faint">never</span>`;
   const iso = `${at.toISOString().slice(0, 19)}Z`;
   const shown = iso.replace('T', ' ').replace('Z', ' UTC');
-  return html`<time datetime="${iso}" data-age><span class="at">${shown}</span> <span class="age">${age(at, now)}</span></time>`;
+  const text = isPlanned && at <= now ? 'due' : age(at, now);
+  return html`<time datetime="${iso}" data-age="${isPlanned ? 'planned' : ''}"><span class="at">${shown}</span> <span class="age">${text}</span></time>`;
+}
+
+/** When the platform was read last, marked where that is too long ago to be believed. */
+export function checked({ checkedAt, isOld }: Pick<WorkspaceRow, 'checkedAt' | 'isOld'>, now: Date): Html {
+  return html`<span class="checked">${moment(checkedAt, now)}${isOld ? html` ${badge('stale')}` : ''}</span>`;
 }
 
 /** `3 min ago` or `in 3 min`; what the script says too. */
@@ -110,6 +118,11 @@ export function isolated(text: string): Html {
   return html`${parts.map((part) => (part === '' ? '' : html`<bdi>${part}</bdi>`))}`;
 }
 
+/** The address of a workspace, which breaks between its parts rather than in words. */
+export function addressText(address: string): Html {
+  return trusted(isolated(address).text.replace(/(?<!<)[/:](<\/bdi>)?/g, '$&<wbr>'));
+}
+
 /** @param part of its page. */
 export function resourceLink(workspace: string, address: string, part?: string): Html {
   const kinded = trusted(addressHtml(address));
@@ -129,15 +142,19 @@ const DIGEST = /^([0-9a-f]{12})[0-9a-f]{28,}(-dirty)?$/;
 /** Characters of a fact that stands beside others. */
 const MOST_IN_COLUMN = 45;
 
-export function facts(all: readonly Fact[], now: Date): Html {
-  const shown = (value: Fact[1]) => {
+/** A fact, or one that a view draws itself. */
+type ShownFact = readonly [name: string, value: Fact[1] | Html];
+
+export function facts(all: readonly ShownFact[], now: Date): Html {
+  const shown = (value: ShownFact[1]) => {
+    if (value instanceof Html) return value;
     if (value instanceof Date) return moment(value, now);
     const digest = DIGEST.exec(value instanceof URL ? '' : value);
     if (digest !== null) return html`<span title="${digest[0]}">${digest[1]}${digest[2]}</span>`;
     return value instanceof URL ? html`<a href="${value.href}">${isolated(value.href)}</a>` : isolated(value);
   };
-  const isLong = (value: Fact[1]) => typeof value === 'string' && value.length > MOST_IN_COLUMN;
-  const row = ([label, value]: Fact) =>
+  const isLong = (value: ShownFact[1]) => typeof value === 'string' && value.length > MOST_IN_COLUMN;
+  const row = ([label, value]: ShownFact) =>
     html`<div${isLong(value) ? html` class="long"` : ''}><dt>${label}</dt><dd>${shown(value)}</dd></div>`;
   return html`<dl class="facts">${all.map(row)}</dl>`;
 }

@@ -6,7 +6,7 @@ import type { WorkspaceDetail } from '../page-data.ts';
 import { leftIn } from '../report-standing.ts';
 import { callsSection } from './calls-view.ts';
 import { type Html, html, trusted } from './html.ts';
-import { facts, isolated, moment, pathOf, type ViewContext, word } from './parts.ts';
+import { addressText, checked, facts, moment, pathOf, type ViewContext, word } from './parts.ts';
 
 /** A resource: how it stands, and what is left to do. */
 export function resourceView(
@@ -20,13 +20,13 @@ export function resourceView(
   const { plan, checkedAt, reach } = detail;
   const resource = leftIn(plan).find((each) => each.address === address);
   const source = resource?.source;
-  return html`<p class="crumbs"><a href="${pathOf(detail.address)}">${isolated(detail.address)}</a></p>
+  return html`<p class="crumbs"><a href="${pathOf(detail.address)}">${addressText(detail.address)}</a></p>
 <h1>${trusted(addressHtml(address))}</h1>
 <div id="resource" data-live><p class="standing">${word(row.status, detail.isOld)}</p>
 ${facts(
   [
     ['Id', row.id ?? 'none yet'],
-    ['Checked', checkedAt ?? 'never'],
+    ['Checked', checked(detail, now)],
     ...(source === undefined || source === null
       ? []
       : [['Declared in', `${source.file}:${source.line}`] as const]),

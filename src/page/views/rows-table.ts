@@ -1,6 +1,6 @@
 import type { Attention, ListQuery, Need, WorkspaceRow } from '../page-data.ts';
 import { type Html, html } from './html.ts';
-import { badge, grouped, isolated, moment, pathOf, standingWords } from './parts.ts';
+import { addressText, badge, checked, grouped, isolated, moment, pathOf, standingWords } from './parts.ts';
 
 export const needWords: Readonly<Record<Need, string>> = {
   records: 'unconfirmed or missing records',
@@ -20,11 +20,11 @@ export function rowsTable(
   lists: readonly (Pick<Attention, 'rows'> & { readonly all?: Html | undefined })[],
   now: Date,
 ): Html {
-  const row = ({ address, standing, since, checkedAt, summary, mode }: WorkspaceRow) => html`<tr>
-<td class="name"><a href="${pathOf(address)}">${isolated(address)}</a></td>
+  const row = ({ address, standing, since, checkedAt, isOld, summary, mode }: WorkspaceRow) => html`<tr>
+<td class="name"><a href="${pathOf(address)}">${addressText(address)}</a></td>
 <td data-title="Status">${badge(standing)}</td>
 <td data-title="Since">${moment(since, now)}</td>
-<td data-title="Checked">${moment(checkedAt, now)}</td>
+<td data-title="Checked">${checked({ checkedAt, isOld: isOld && standing !== 'stale' }, now)}</td>
 <td class="mode" data-title="Mode">${mode}</td>
 <td class="text" data-title="Summary">${isolated(summary)}</td></tr>`;
   const body = ({ rows, all }: (typeof lists)[number]) =>

@@ -39,7 +39,7 @@ export function layout({ title, section, live, body }: View, context: ViewContex
 <header class="bar"><div class="bar-inner">
 <a class="brand" href="/">voxform</a> <span class="faint wide">${context.title}</span>
 ${isSingle ? '' : html`<nav aria-label="Main">${entry('/', 'Overview', section === 'overview')}${entry('/workspaces', 'Workspaces', section === 'workspaces')}</nav>`}
-<span class="clock faint"><span class="wide">as of </span><time id="clock" datetime="${iso}">${iso.slice(11, 19)} UTC</time></span>
+<span class="clock faint">as of <time id="clock" datetime="${iso}">${iso.slice(11, 19)} UTC</time></span>
 ${whoIs(context)}
 </div>
 <p id="connection" role="status" hidden></p></header>
@@ -56,6 +56,6 @@ ${whoIs(context)}
         : html``;
     }
     const out = html`<form method="post" action="/sign-out"><input type="hidden" name="form" value="${formToken}"><button>Sign out</button></form>`;
-    return html`<span class="who">${isolated(person.name)} <span class="faint">${[person.role === person.name ? '' : person.role, isNamedByProxy ? 'via proxy' : ''].join(' ')}</span></span>${isNamedByProxy ? '' : out}`;
+    return html`<span class="who" title="${person.name}">${isolated(person.name)} <span class="faint">${[person.role === person.name ? '' : person.role, isNamedByProxy ? 'via proxy' : ''].join(' ')}</span></span>${isNamedByProxy ? '' : out}`;
   }
 }

@@ -19,7 +19,7 @@ a{text-decoration-thickness:1px;text-underline-offset:2px}
 .bar nav a[aria-current]{font-weight:600;box-shadow:inset 0 -2px 0 var(--ask);border-radius:6px 6px 0 0}
 .clock{margin-left:auto;font-variant-numeric:tabular-nums}
 .bar form{margin:0}
-.who{max-width:16em;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.who{max-width:16em;min-width:3em;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 button,.button{display:inline-block;font:inherit;font-size:14px;line-height:1.4;padding:5px 12px;border:1px solid var(--wire);border-radius:6px;background:var(--paper);color:var(--ink);cursor:pointer;text-decoration:none}
 button:hover,.button:hover{border-color:var(--ink)}
 .primary{background:var(--ask);border-color:var(--ask);color:var(--paper);font-weight:600}
@@ -36,6 +36,7 @@ button:hover,.button:hover{border-color:var(--ink)}
 .standing{display:flex;flex-wrap:wrap;gap:4px 12px;align-items:baseline;margin:6px 0 0}
 .standing .badge{font-size:16px}
 .rows time{white-space:normal}
+.checked{display:inline-flex;flex-wrap:wrap;gap:0 8px}
 time span{white-space:nowrap;font-variant-numeric:tabular-nums}
 .age{color:var(--faint)}
 .scripted .at{display:none}
@@ -59,8 +60,10 @@ dt,dd{margin:0;overflow-wrap:anywhere}
 .rows th{font-size:13px;font-weight:600;color:var(--faint);white-space:nowrap}
 .rows tbody tr:hover{background:var(--box)}
 @media (min-width:720px){.rows .name{width:40%}.rows .text{width:60%}.rows td[data-title=Status],.rows td[data-title=Since],.rows td[data-title=Checked]{min-width:7em}.rows .by:not(:empty){min-width:10em}.rows td:not(.name,.text,.by){white-space:nowrap}}
-@media (max-width:719px){.facts{gap:4px}.facts div{display:grid;grid-template-columns:84px minmax(0,1fr);gap:8px}.wide,.tiles small{display:none}.tiles a{display:flex;gap:10px;align-items:baseline;padding:8px 12px}.tiles strong{font-size:20px}dd{font-size:14px}.rows thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}.rows tr{display:flex;flex-wrap:wrap;gap:2px 10px;padding:8px 0;border-bottom:1px solid var(--line)}.rows td{padding:0;border:0;min-width:0}.rows td:empty{display:none}.rows td[data-title]:not(.text){font-size:13px}.rows td[data-title]:not(.text,:has(.badge))::before{content:attr(data-title) " ";color:var(--faint)}.rows td:first-child,.rows .text{flex-basis:100%}.rows td:first-child{font-weight:600}}
-@media (min-width:720px) and (max-width:999px){.rows .name{width:60%}.rows .text{width:40%}.rows td[data-title]{min-width:0}}
+@media (max-width:719px){.bar-inner{gap:4px 10px}.clock,.who{font-size:13px}.clock{margin-left:0}.who{flex:1 1 0;text-align:right}.bar-inner>.button{margin-left:auto}.facts{gap:4px}.facts div{display:grid;grid-template-columns:84px minmax(0,1fr);gap:8px}.wide,.tiles small{display:none}.tiles a{display:flex;gap:10px;align-items:baseline;padding:8px 12px}.tiles strong{font-size:20px}dd{font-size:14px}.rows thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}.rows tr{display:flex;flex-wrap:wrap;gap:2px 10px;padding:8px 0;border-bottom:1px solid var(--line)}.rows td{padding:0;border:0;min-width:0}.rows td:empty{display:none}.rows td[data-title]:not(.text){font-size:13px}.rows td[data-title]:not(.text,:has(>.badge))::before{content:attr(data-title) " ";color:var(--faint)}.rows td:first-child,.rows .text{flex-basis:100%}.rows td:first-child{font-weight:600}}
+@media (min-width:720px) and (max-width:999px){.rows .name{width:60%}.rows .text{width:40%}.rows td[data-title]{min-width:0}.rows .at{white-space:normal}.rows td:has(>time,>.checked,>a>time){min-width:8.5em}}
+.by bdi{display:-webkit-inline-box;vertical-align:top;-webkit-box-orient:vertical;-webkit-line-clamp:3;overflow:hidden;max-width:24em}
+@media (min-width:720px){.rows .name:has(.resource-link){width:45%}.rows .name:has(.resource-link)~.text{width:55%}}
 .rows .all td{font-size:13px;font-weight:400}
 @media (min-width:720px){.rows .all td{padding-block:10px}.rows tbody+tbody::before{content:"";display:block;height:12px}}
 @media (max-width:999px){.rows .mode{display:none}}
