@@ -271,7 +271,7 @@ describe('no secret gets out of a failure', () => {
       let left = calls;
       const { code, stdout, stderr } = await workspace.run(['plan', ...volume], {
         now: () => {
-          if (--left > 0) return new Date();
+          if (--left !== 0) return new Date();
           throw new TypeError(`cannot read ${quoting}`, { cause: new Error(JSON.stringify({ quoting })) });
         },
       });
