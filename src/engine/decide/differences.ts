@@ -132,7 +132,10 @@ function changeOf(facts: Comparing, path: LeafPath, verdict: Verdict & { inSync:
     ...(rule.manual && { manual: true as const }),
   };
   if (isTainted(desired) || rule.writeOnly || isMasked(recorded)) {
-    const before = fingerprintIn(recorded);
+    const shown = observedAt(facts, path);
+    const isOther =
+      shown !== undefined && isTainted(desired) && (verdict.cause !== 'manifest' || recorded === undefined);
+    const before = isOther ? fingerprints.of(maskable(shown)) : fingerprintIn(recorded);
     const after = isComplete(desired) ? fingerprintIn(mask(desired, fingerprints)) : undefined;
     return {
       ...common,

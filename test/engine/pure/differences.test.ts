@@ -149,6 +149,18 @@ describe('the differences of a record', () => {
     });
   });
 
+  it.each([
+    ['drifted', entryOf({ 'prompt_config.prompt': fingerprint('sk-secret') })],
+    ['is adopted', undefined],
+  ])('tell a shown value from the secret that it should be where it %s', (_, entry) => {
+    const record = { prompt_config: { prompt: 'sk-edited' } };
+    const { changes } = differences({ prompt_config: { prompt: secret } }, { record, entry });
+    expect(changes[0]?.fingerprints).toEqual({
+      before: fingerprints.of('sk-edited'),
+      after: fingerprints.of('sk-secret'),
+    });
+  });
+
   it('name a record that is yet to be created', () => {
     const spec = { email: 'ada@example.com', agent_ids: ['A1', ref('Agent/new')] };
     const { changes } = differences(spec, {
