@@ -7,7 +7,7 @@ import { applyReport, planReport } from '../../output/report.ts';
 import { refuseOddWaivers } from '../../policies/waivers.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';
 import type { Reach } from '../../problems/workspace-command.ts';
-import { applyPlan, refuseTrippedGuards, toldPlan } from '../../runs/apply-plan.ts';
+import { applyPlan, refuseTrippedGuards, toldPlan, trippedIn } from '../../runs/apply-plan.ts';
 import { judgedAgain, judgedPlan, refuseDenied } from '../../runs/judged-plan.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import {
@@ -109,7 +109,7 @@ async function approveAndApply(
   const { document } = planned.plan;
   const { reach } = opened;
   session.note(toldPlan(document));
-  await show(context, document, { ...options, reach });
+  await show(context, { ...document, guards: trippedIn(document.guards, options) }, { ...options, reach });
   refuseDenied(document);
   if (changesIn(document) > 0) {
     refuseTrippedGuards(document, options);
