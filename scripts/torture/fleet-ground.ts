@@ -4,12 +4,12 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Fault, ReceivedRequest } from '../../src/emulator/faults.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
-import type { FleetStatus } from '../../src/fleet/control.ts';
 import {
   embeddedFleetDatabase,
   type FleetDatabase,
   fleetDatabaseAt,
 } from '../../src/fleet/database/fleet-database.ts';
+import type { FleetFigures, ShownWorkspace } from '../../src/fleet/rows/status-rows.ts';
 import { projectFile } from './manifests.ts';
 import { type Ended, type Running, startProcess } from './processes.ts';
 import { SECRETS } from './secrets.ts';
@@ -17,6 +17,16 @@ import { SECRETS } from './secrets.ts';
 const ELSEWHERE = pathToFileURL(path.join(import.meta.dirname, 'elsewhere.ts')).href;
 
 const { VOXFORM_API_KEY: PLATFORM_KEY = '', ...secrets } = SECRETS;
+
+type SameName = 'address' | 'status' | 'failures' | 'asked' | 'plan' | 'last';
+
+/** Of the JSON of `fleet status`, what is read here. */
+export interface ToldFleet extends Pick<FleetFigures, 'at' | 'counts'> {
+  readonly workspaces: readonly (Pick<ShownWorkspace, SameName> & {
+    readonly checked_at: string | null;
+    readonly due_at: string;
+  })[];
+}
 
 interface GroundOptions {
   /** Script of the command. */
@@ -112,10 +122,10 @@ ${fleet}`,
     return this.#start(args, {}).ended;
   }
 
-  async status(): Promise<FleetStatus> {
+  async status(): Promise<ToldFleet> {
     const { code, stdout, stderr } = await this.run('fleet', 'status', '--output', 'json');
     if (code !== 0) throw new Error(`fleet status ended with ${code}: ${stderr}`);
-    return JSON.parse(stdout) as FleetStatus;
+    return JSON.parse(stdout) as ToldFleet;
   }
 
   /** Does something in the database, which no process has open where it is the embedded one. */

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { FleetStatus } from '../../src/fleet/control.ts';
 import { fleetStatePlace } from '../../src/fleet/fleet-state.ts';
 import { readState } from '../../src/state/session.ts';
 import { createStore } from '../../src/state/state-place.ts';
 import { Secret } from '../../src/values/value.ts';
 import { census } from './census.ts';
 import type { Figures } from './figures.ts';
-import type { FleetGround, Machine } from './fleet-ground.ts';
+import type { FleetGround, Machine, ToldFleet } from './fleet-ground.ts';
 import { CAMPAIGN } from './lab.ts';
 import { settleUnknowns } from './person.ts';
 import type { Running } from './processes.ts';
@@ -119,7 +118,7 @@ export async function allAsDeclared(fleet: Fleet): Promise<void> {
 }
 
 /** Waits for a run of every workspace that begins after now; a person asks once more for those that have failed. */
-async function allChecked(fleet: Fleet): Promise<FleetStatus> {
+async function allChecked(fleet: Fleet): Promise<ToldFleet> {
   const { ground, editions, running } = fleet;
   await Promise.all([...running.values()].map(({ said }) => said('serving the fleet')));
   const { at: since } = await ground.status();
@@ -131,12 +130,12 @@ async function allChecked(fleet: Fleet): Promise<FleetStatus> {
     const { workspaces } = status;
     const open = workspaces.filter(
       (each) =>
-        each.failures > 0 || each.asked !== null || each.plan !== null || (each.checkedAt ?? '') <= since,
+        each.failures > 0 || each.asked !== null || each.plan !== null || (each.checked_at ?? '') <= since,
     );
     if (open.length === 0 && workspaces.length === editions.size) return status;
     if (performance.now() > until) {
-      const told = open.map(({ address, status: shown, checkedAt, dueAt, failures, asked: why, last }) =>
-        JSON.stringify({ address, shown, checkedAt, dueAt, failures, why, last }),
+      const told = open.map(({ address, status: shown, checked_at, due_at, failures, asked: why, last }) =>
+        JSON.stringify({ address, shown, checked_at, due_at, failures, why, last }),
       );
       const said = ground.said.split('\n').filter((line) => /"level":"(error|warning)"/.test(line));
       assert.fail(

@@ -144,6 +144,21 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     expect((await fleet('status', acme)).stdout).toContain(`voxform fleet approve ${acme} ${plan}\n`);
   });
 
+  await step('and spells the names of fields in JSON as all other commands do', async () => {
+    const told = await json(acme);
+    expect(told).toMatchObject({
+      workspaces: [
+        { address: acme, workspace_id: expect.any(String), plan: { id: plan, made_at: expect.any(String) } },
+      ],
+    });
+    const names: string[] = [];
+    JSON.stringify(told, (name, value) => {
+      names.push(name);
+      return value;
+    });
+    expect(names.filter((name) => /[A-Z]/.test(name))).toEqual([]);
+  });
+
   await step('and tells who rejected a plan, and how to approve it after all', async () => {
     expect((await fleet('approve', acme, plan, '--because', 'x')).code).toBe(64);
     const { stdout } = await fleet('approve', acme, plan, '--reject', '--because', 'not today');

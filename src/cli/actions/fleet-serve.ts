@@ -15,6 +15,7 @@ import { messageOf } from '../../operator/messages.ts';
 import { Deliveries } from '../../operator/notifications/deliveries.ts';
 import { RunLogger } from '../../operator/run-logger.ts';
 import type { WatchLog } from '../../operator/watch-log.ts';
+import { snakeCased } from '../../output/snake-cased.ts';
 import { FleetComparisons } from '../../page/fleet-comparisons.ts';
 import { JointLimit } from '../../platform/joint-limit.ts';
 import { checkedRules } from '../../policies/load-rules.ts';
@@ -109,7 +110,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
       token: listenToken(context),
       isAlive: () => server?.isAlive ?? true,
       isReady: () => server?.isReady ?? false,
-      status: async () => JSON.parse(JSON.stringify(await control.status({ limit: 0 }))),
+      status: async () => snakeCased(await control.status({ limit: 0 })),
       guesses,
       page: page?.listener,
       mayRead: page?.mayRead,

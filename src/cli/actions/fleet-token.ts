@@ -1,6 +1,7 @@
 import { withControl } from '../../fleet/open-fleet.ts';
 import type { ListedToken } from '../../fleet/rows/token-rows.ts';
 import { jsonText } from '../../output/json-text.ts';
+import { snakeCased } from '../../output/snake-cased.ts';
 import { renderTable, whole } from '../../output/table.ts';
 import { userName } from '../../runs/local-user.ts';
 import type { Context } from '../context.ts';
@@ -30,7 +31,7 @@ export async function tokenList(
 ): Promise<void> {
   const { terminal, log } = context;
   const tokens = await withControl(fleetFileOf(context, flags), context.cwd, (control) => control.tokens());
-  if (flags.output === 'json') terminal.out(jsonText(tokens));
+  if (flags.output === 'json') terminal.out(jsonText(snakeCased(tokens)));
   else if (tokens.length === 0) log.info('No tokens yet.');
   else {
     const columns = [...whole('NAME'), 'ROLE', 'MADE', 'BY'];

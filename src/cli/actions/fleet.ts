@@ -7,6 +7,7 @@ import { openFleetDatabase, withControl } from '../../fleet/open-fleet.ts';
 import type { ShownStatus } from '../../fleet/shown-status.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
+import { snakeCased } from '../../output/snake-cased.ts';
 import { shellWord } from '../../problems/shell-word.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { refuseOverrides } from '../../project/select-workspace.ts';
@@ -60,7 +61,9 @@ export async function fleetStatus(context: Context, flags: StatusFlags): Promise
     unusedRules: await control.unusedPatterns(patterns),
   }));
   terminal.out(
-    output === 'json' ? jsonText(status) : fleetStatusText(status, terminal.tableStyle, { address }),
+    output === 'json'
+      ? jsonText(snakeCased(status))
+      : fleetStatusText(status, terminal.tableStyle, { address }),
   );
   const isNarrowed = address !== undefined || statuses !== undefined;
   const isRight = ({ counts, sources, workspaces }: FleetStatus): boolean =>
