@@ -170,7 +170,9 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
       await own.goto(`${other.url}${path}`);
       await looksRight(own);
     }
+    expect(await own.locator('.bar .button').isVisible()).toBe(true);
     await own.goto(`${other.url}/sign-in`);
+    expect(await own.locator('.bar .button').isVisible()).toBe(false);
     await looksRight(own);
     await signInAs(own, 'wrong', other.url);
     await own.locator('[role=alert]', { hasText: 'The token is wrong.' }).waitFor();

@@ -116,6 +116,8 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     );
     expect([gone.status, gone.text]).toEqual([404, expect.stringContaining('does not wait any more')]);
     expect(text.match(new RegExp(`plan ${plan}<`, 'g'))?.length).toBeGreaterThan(1);
+    await database.ask('DELETE FROM voxform_fleet.plans WHERE id = $1', plan);
+    expect((await get(planned[0] ?? '')).text).toMatch(/: no longer kept<[\s\S]*class="empty">1 to create</);
   });
   await step('the step that is left to a person is told, though all is in sync', async () => {
     expect((await get(pathOf(address))).text).toMatch(

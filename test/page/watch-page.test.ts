@@ -107,6 +107,7 @@ it('compares the calls of the versions of an agent for who asks', async () => {
   expect((await ask(`${path}?of=Agent/other`, { headers })).status).toBe(404);
 
   const { text } = await ask(`${path}?of=Agent/answering`, { headers });
+  expect(text).toContain('<dt>Resource</dt><dd><bdi>Agent/answering</bdi>');
   const form = /name="form" value="([^"]+)"/.exec(text)?.[1] ?? '';
   expect((await ask(path, { headers, form: { form, of: 'Webhook/hook' } })).status).toBe(409);
   const before = workspace.emulator.requests.length;

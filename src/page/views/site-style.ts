@@ -19,6 +19,7 @@ a{text-decoration-thickness:1px;text-underline-offset:2px}
 .bar nav a[aria-current]{font-weight:600;box-shadow:inset 0 -2px 0 var(--ask);border-radius:6px 6px 0 0}
 .clock{margin-left:auto;font-variant-numeric:tabular-nums}
 .bar form{margin:0}
+body:has(main [name=token]) .bar .button{display:none}
 .who{max-width:16em;min-width:3em;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 button,.button{display:inline-block;font:inherit;font-size:14px;line-height:1.4;padding:5px 12px;border:1px solid var(--wire);border-radius:6px;background:var(--paper);color:var(--ink);cursor:pointer;text-decoration:none}
 button:hover,.button:hover{border-color:var(--ink)}

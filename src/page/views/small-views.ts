@@ -85,6 +85,7 @@ export function confirmView(
       : action === 'pause' || action === 'reject'
         ? html`<label>Because<input type="text" name="because" maxlength="255"${action === 'pause' ? html` required` : ''}></label>`
         : '';
+  const resourceFacts = action === 'compare-calls' && of !== undefined ? [['Resource', of] as const] : [];
   const orphanFacts =
     orphan === undefined ? [] : [['Orphan', orphan.address] as const, ['Id', orphan.id] as const];
   const planFacts =
@@ -96,7 +97,7 @@ export function confirmView(
           ...known.filter(([label]) => label.startsWith('Plan rejected')),
         ];
   return html`<p class="crumbs"><a href="${pathOf(address)}">${addressText(address)}</a></p><h1>${heading}</h1>
-${facts([['Workspace', address], ['Mode', mode], ...known.filter(([label]) => label === 'Platform'), ...planFacts, ...orphanFacts], now)}
+${facts([['Workspace', address], ['Mode', mode], ...known.filter(([label]) => label === 'Platform'), ...planFacts, ...orphanFacts, ...resourceFacts], now)}
 <p class="panel change">${effect}${isSingle && action === 'pause' ? ' A restart of voxform resumes it.' : ''}</p>${shown}
 <form class="confirm" method="post" action="${pathOf(address, 'actions', action)}"><input type="hidden" name="form" value="${visitor.formToken}">${of === undefined ? '' : html`<input type="hidden" name="of" value="${of}">`}${reason}
 <p class="actions"><button class="primary">${button}</button><a class="button" href="${pathOf(address)}">Cancel</a></p></form>`;
