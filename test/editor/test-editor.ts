@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { PassThrough, type Readable, type Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import {
   createProtocolConnection,
@@ -19,9 +19,8 @@ import {
   StreamMessageReader,
   StreamMessageWriter,
 } from 'vscode-languageserver-protocol/node';
-import { Interrupts } from '../../src/cli/interrupts.ts';
-import { run } from '../../src/cli/run.ts';
-import { CACHES, type Ended, start } from '../cli/voxform-process.ts';
+import { startHere } from '../cli/start-here.ts';
+import { type Ended, start } from '../cli/voxform-process.ts';
 
 interface Starting {
   readonly args?: readonly string[];
@@ -35,7 +34,7 @@ interface Starting {
 interface Served {
   readonly input: Writable;
   readonly output: Readable;
-  readonly ended: Promise<Pick<Ended, 'code' | 'stdout' | 'stderr'>>;
+  readonly ended: Promise<Omit<Ended, 'signal'>>;
   end(): void;
 }
 
@@ -183,25 +182,7 @@ function servedApart(folder: string, { args = [], env = {} }: Starting): Served 
 }
 
 function servedHere(folder: string, { args = [], env = {} }: Starting): Served {
-  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  const said = { stdout: '', stderr: '' };
-  stdout.on('data', (chunk: Buffer) => {
-    said.stdout += chunk;
-  });
-  stderr.on('data', (chunk: Buffer) => {
-    said.stderr += chunk;
-  });
-  const interrupts = new Interrupts(() => undefined);
-  const ended = run({
-    args: ['lsp', ...args],
-    cwd: folder,
-    env: { PATH: process.env.PATH, HOME: folder, XDG_CACHE_HOME: CACHES, ...env },
-    stdin: () => stdin,
-    stdout,
-    stderr,
-    interrupts,
-    now: () => new Date(),
-  }).then((code) => ({ code, ...said }));
+  const { stdin, stdout, ended, interrupts } = startHere(['lsp', ...args], { cwd: folder, env });
   return { input: stdin, output: stdout, ended, end: () => interrupts.raise('SIGTERM') };
 }
 

@@ -2,20 +2,18 @@ import { expect, it } from 'vitest';
 import { AGENTS, DriftProject, SECRETS } from '../hosting/drift-project.ts';
 import { asking } from '../page/running-page.ts';
 import { step } from '../step.ts';
-import { WatchProcess } from './watch-process.ts';
+import { RunningWatch } from './running-watch.ts';
 
 const BRANCH = 'voxform/drift/test';
 const ON_DRIFT = ['--on-drift', 'pull-request', '--interval', '1'];
 
-function watching(project: DriftProject, ...args: string[]): WatchProcess {
-  const env = { ...SECRETS, VOXFORM_WATCH_TOKEN: 'the-token-of-this-watch' };
-  return new WatchProcess([...ON_DRIFT, ...args], { cwd: project.root, env });
-}
+const env = { ...SECRETS, VOXFORM_WATCH_TOKEN: 'the-token-of-this-watch' };
 
 it('keeps the request of a workspace that it reports on', async () => {
   await using project = await DriftProject.open('github');
   const { host } = project;
-  const watch = watching(project, '--listen', '127.0.0.1:0');
+  const args = [...ON_DRIFT, '--listen', '127.0.0.1:0'];
+  const watch = new RunningWatch(args, { cwd: project.root, env, in: 'a process' });
   const url = await watch.url();
   await watch.until('run');
 
@@ -70,7 +68,7 @@ it('keeps the request of a workspace that it reports on', async () => {
     expect((await asking(url)('/workspaces/test')).text).toContain('There is no pull request for the drift');
   });
   watch.signal('SIGTERM');
-  const { code, stderr } = await watch.running.ended;
+  const { code, stderr } = await watch.ended;
   expect(code).toBe(0);
   expect(stderr).not.toContain(SECRETS.GITHUB_TOKEN);
 });
@@ -80,7 +78,8 @@ it('applies what Git says, and leaves what drifted to the request', async () => 
   const { host, emulator } = project;
   const day = () => [...emulator.world.agents.values()].find(({ name }) => String(name).startsWith('Day'));
   project.edit('day', { llm_config: { temperature: 0.9 } });
-  const watch = watching(project, '--git', host.remote, '--mode', 'apply', '--auto-approve');
+  const args = [...ON_DRIFT, '--git', host.remote, '--mode', 'apply', '--auto-approve'];
+  const watch = new RunningWatch(args, { cwd: project.root, env });
   await watch.until('request', ({ message }) => message.startsWith('pull request opened'));
   expect(day()).toMatchObject({ name: 'Day', llm_config: { temperature: 0.9 } });
   expect(host.requests).toMatchObject([{ base: 'main', state: 'open' }]);
@@ -118,5 +117,5 @@ it('applies what Git says, and leaves what drifted to the request', async () => 
     expect(day()).toMatchObject({ llm_config: { temperature: 0.4 } });
   });
   watch.signal('SIGTERM');
-  expect(await watch.running.ended).toMatchObject({ code: 0 });
+  expect(await watch.ended).toMatchObject({ code: 0 });
 });

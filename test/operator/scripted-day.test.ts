@@ -9,7 +9,7 @@ import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
 import { API_KEY, agentManifest, projectFile, webhookManifest } from '../cli/workspace.ts';
 import { step } from '../step.ts';
 import { command } from '../trust/in-process.ts';
-import { WatchProcess } from './watch-process.ts';
+import { RunningWatch } from './running-watch.ts';
 
 const env = { VOXFORM_API_KEY: API_KEY };
 
@@ -64,7 +64,7 @@ async function expectConverged(folder: string): Promise<void> {
 }
 
 /** One more run finds nothing left to do. */
-async function expectInSync(watch: WatchProcess, url: string): Promise<void> {
+async function expectInSync(watch: RunningWatch, url: string): Promise<void> {
   await ask(url);
   await watch.until('run', ({ triggers }) => String(triggers).includes('request'));
   const { result, resources, applied } = (await status(url)).last_run;
@@ -96,8 +96,8 @@ interface Day extends AsyncDisposable {
   readonly emulator: Emulator;
   readonly folder: Folder;
   readonly told: readonly { readonly event: string; readonly text: string }[];
-  /** A watch of the folder. */
-  start(args: readonly string[]): WatchProcess;
+  /** A watch of the folder, wherever it is to run. */
+  start(args: readonly string[], place?: 'a process'): RunningWatch;
 }
 
 /** A platform, a project with an agent and a webhook, and a chat that is told what happens. */
@@ -119,19 +119,23 @@ async function day(): Promise<Day> {
   });
   await new Promise<void>((resolve) => chat.listen(0, '127.0.0.1', resolve));
   const address = `http://127.0.0.1:${(chat.address() as AddressInfo).port}/secret`;
-  const started: WatchProcess[] = [];
+  const started: RunningWatch[] = [];
   return {
     emulator,
     folder,
     told,
-    start(args) {
-      const watch = new WatchProcess(args, { cwd: folder.root, env: { ...env, CHAT: address } });
+    start(args, place) {
+      const watch = new RunningWatch(args, {
+        cwd: folder.root,
+        env: { ...env, CHAT: address },
+        ...(place && { in: place }),
+      });
       started.push(watch);
       return watch;
     },
     async [Symbol.asyncDispose]() {
       for (const watch of started) watch.signal('SIGKILL');
-      await Promise.all(started.map(({ running }) => running.ended));
+      await Promise.all(started.map(({ ended }) => ended));
       chat.close();
       await folder[Symbol.asyncDispose]();
       await emulator[Symbol.asyncDispose]();
@@ -140,23 +144,25 @@ async function day(): Promise<Day> {
 }
 
 /** The same with a watch that has applied everything. */
-async function begunDay(): Promise<Day & { readonly watch: WatchProcess; readonly url: string }> {
+async function begunDay(
+  place?: 'a process',
+): Promise<Day & { readonly watch: RunningWatch; readonly url: string }> {
   const begun = await day();
-  const watch = begun.start(applying);
+  const watch = begun.start(applying, place);
   const url = await watch.url();
   await watch.until('run', ({ result }) => result === 'ok');
   return { ...begun, watch, url };
 }
 
-async function stopped(watch: WatchProcess): Promise<void> {
+async function stopped(watch: RunningWatch): Promise<void> {
   watch.signal('SIGTERM');
-  expect(await watch.running.ended).toMatchObject({ code: 0, stdout: '' });
+  expect(await watch.ended).toMatchObject({ code: 0, stdout: '' });
 }
 
 const eventsOf = ({ told }: Day): string[] => [...new Set(told.map(({ event }) => event))].sort();
 
 it('converges after edits and drift, also while the manifests are invalid', async () => {
-  await using begun = await begunDay();
+  await using begun = await begunDay('a process');
   const { emulator, folder, watch, url, told } = begun;
   await step('the first run applies everything', async () => {
     expect([emulator.world.agents.size, emulator.world.webhooks.size]).toEqual([1, 1]);
@@ -262,7 +268,7 @@ it('waits out a short outage within a run, and a long one with an edit in the mi
 });
 
 it('creates nothing twice after a kill in the middle of an apply', async () => {
-  await using begun = await begunDay();
+  await using begun = await begunDay('a process');
   const { emulator, folder, watch } = begun;
   await step('killed after the platform created the agent, before it answered', async () => {
     emulator.faults.add({ match: { method: 'POST' }, fault: { delayMs: 3_600_000 } });
@@ -271,7 +277,7 @@ it('creates nothing twice after a kill in the middle of an apply', async () => {
     await folder.write('manifests/c.yaml', agentManifest('evening'));
     await created.promise;
     watch.signal('SIGKILL');
-    await watch.running.ended;
+    await watch.ended;
   });
 
   const next = await step('the next watch reports an unknown create and creates nothing', async () => {
@@ -307,7 +313,7 @@ it('releases a removed resource after the debounce, and continues after a restar
     const reports = begun.start(quick);
     await reports.until('run', ({ result }) => result === 'ok');
     reports.signal('SIGINT');
-    expect(await reports.running.ended).toMatchObject({ code: 0 });
+    expect(await reports.ended).toMatchObject({ code: 0 });
   });
 
   expect(told.map(({ text }) => text)).toContain('voxform test: changes\nforgotten Webhook/calls');
@@ -333,7 +339,7 @@ it('follows a branch through bad commits and rewritten history', async () => {
     'voice/manifests/a.yaml': agentManifest('reception', 'One.'),
   });
   const args = ['--git', remote, '--path', 'voice', ...applying];
-  let watch = new WatchProcess(args, { cwd: home, env });
+  let watch = new RunningWatch(args, { cwd: home, env });
   let url = await watch.url();
   await step('the first commit is applied', async () => {
     await watch.until('commit', ({ commit }) => commit === first);
@@ -351,9 +357,9 @@ it('follows a branch through bad commits and rewritten history', async () => {
 
   await step('after a restart: the good commit and the state are still known', async () => {
     watch.signal('SIGTERM');
-    await watch.running.ended;
+    await watch.ended;
     editPrompt(emulator, 'Rude.');
-    watch = new WatchProcess(args, { cwd: home, env });
+    watch = new RunningWatch(args, { cwd: home, env });
     url = await watch.url();
     await watch.until('commit', ({ commit }) => commit === first);
     await watch.until('run', ({ result }) => result === 'ok');
@@ -376,7 +382,7 @@ it('follows a branch through bad commits and rewritten history', async () => {
 
   await expectInSync(watch, url);
   watch.signal('SIGTERM');
-  expect(await watch.running.ended).toMatchObject({ code: 0 });
+  expect(await watch.ended).toMatchObject({ code: 0 });
 });
 
 function gitIn({ root }: Folder): (...args: string[]) => string {

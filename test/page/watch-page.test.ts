@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { API_KEY, agentManifest, projectFile, testWorkspace, webhookManifest } from '../cli/workspace.ts';
-import { WatchProcess } from '../operator/watch-process.ts';
+import { RunningWatch } from '../operator/running-watch.ts';
 import { asking } from './running-page.ts';
 
 const TOKEN = 'the-token-of-this-watch';
@@ -17,9 +17,10 @@ it('shows the workspace of a watch, starts a run and closes an orphan, each unde
     'manifests/a.yaml',
     agentManifest('answering', 'Be brief.').replace('metadata:', 'metadata:\n  labels: { team: sales }'),
   );
-  const watch = new WatchProcess(['--listen', '127.0.0.1:0', '--interval', '1h'], {
+  const watch = new RunningWatch(['--listen', '127.0.0.1:0', '--interval', '1h'], {
     cwd: workspace.folder.root,
     env: { VOXFORM_API_KEY: API_KEY, VOXFORM_WATCH_TOKEN: TOKEN },
+    in: 'a process',
   });
   const url = await watch.url();
   const ask = asking(url);
@@ -72,7 +73,7 @@ it('shows the workspace of a watch, starts a run and closes an orphan, each unde
   );
   expect((await ask('/workspaces/test/runs/none')).status).toBe(404);
   watch.signal('SIGTERM');
-  expect(await watch.running.ended).toMatchObject({ code: 0 });
+  expect(await watch.ended).toMatchObject({ code: 0 });
   const history = await workspace.run('history', '--output', 'json');
   expect(JSON.parse(history.stdout).runs[0]).toMatchObject({ command: 'orphans close', asked_by: 'admin' });
 });
@@ -89,7 +90,7 @@ it('compares the calls of the versions of an agent for who asks', async () => {
   await workspace.run('apply', '--auto-approve');
   const [agent = ''] = workspace.emulator.world.agents.keys();
   for (let version = 1; version <= 2; version++) workspace.emulator.dashboard.publishAgent(agent);
-  const watch = new WatchProcess(['--listen', '127.0.0.1:0', '--interval', '1h'], {
+  const watch = new RunningWatch(['--listen', '127.0.0.1:0', '--interval', '1h'], {
     cwd: workspace.folder.root,
     env: { VOXFORM_API_KEY: API_KEY, VOXFORM_WATCH_TOKEN: TOKEN },
   });
@@ -120,14 +121,14 @@ it('compares the calls of the versions of an agent for who asks', async () => {
   const asked = workspace.emulator.requests.slice(before).map((each) => each.path.replace(/\?.*/, ''));
   expect(asked).toEqual([`/api/v1/agents/${agent}/versions`, '/api/v1/call-histories']);
   watch.signal('SIGTERM');
-  expect(await watch.running.ended).toMatchObject({ code: 0 });
+  expect(await watch.ended).toMatchObject({ code: 0 });
 });
 
 it('shows what is wrong while nobody knows which workspace it is', async () => {
   await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('answering') });
   const file = projectFile(workspace.emulator);
   await workspace.folder.write('voxform.yaml', `${file}\njunk: true\n`);
-  const watch = new WatchProcess(['--listen', '127.0.0.1:0', '--interval', '1s'], {
+  const watch = new RunningWatch(['--listen', '127.0.0.1:0', '--interval', '1s'], {
     cwd: workspace.folder.root,
     env: { VOXFORM_API_KEY: API_KEY },
   });
@@ -141,13 +142,13 @@ it('shows what is wrong while nobody knows which workspace it is', async () => {
   await expect.poll(async () => (await ask('/')).headers.location).toBe('/workspaces/test');
   expect((await ask('/workspaces/workspace')).status).toBe(404);
   watch.signal('SIGTERM');
-  expect(await watch.running.ended).toMatchObject({ code: 0 });
+  expect(await watch.ended).toMatchObject({ code: 0 });
 });
 
 it('says why a run cannot be shown while the state cannot be read', async () => {
   await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('answering') });
   await workspace.run('apply', '--auto-approve');
-  const watch = new WatchProcess(['--listen', '127.0.0.1:0', '--interval', '1h'], {
+  const watch = new RunningWatch(['--listen', '127.0.0.1:0', '--interval', '1h'], {
     cwd: workspace.folder.root,
     env: { VOXFORM_API_KEY: API_KEY },
   });
@@ -157,12 +158,12 @@ it('says why a run cannot be shown while the state cannot be read', async () => 
   const { status, text } = await ask('/workspaces/test/runs/none');
   expect([status, text]).toEqual([503, expect.stringContaining('test.state.json')]);
   watch.signal('SIGTERM');
-  expect(await watch.running.ended).toMatchObject({ code: 0 });
+  expect(await watch.ended).toMatchObject({ code: 0 });
 });
 
 it('pauses and resumes a watch, and tells who did', async () => {
   await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('answering') });
-  const watch = new WatchProcess(['--listen', '127.0.0.1:0', '--interval', '1s'], {
+  const watch = new RunningWatch(['--listen', '127.0.0.1:0', '--interval', '1s'], {
     cwd: workspace.folder.root,
     env: { VOXFORM_API_KEY: API_KEY, VOXFORM_WATCH_TOKEN: TOKEN },
   });
@@ -204,12 +205,12 @@ it('pauses and resumes a watch, and tells who did', async () => {
   expect(await text()).toMatch(/badge faint">resumed/);
   expect((await ask('/metrics', { headers })).text).toContain('voxform_paused 0');
   watch.signal('SIGTERM');
-  expect(await watch.running.ended).toMatchObject({ code: 0 });
+  expect(await watch.ended).toMatchObject({ code: 0 });
 });
 
 it('limits wrong bearer tokens like those of the sign-in', async () => {
   await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
-  const watch = new WatchProcess(['--listen', '127.0.0.1:0'], {
+  const watch = new RunningWatch(['--listen', '127.0.0.1:0'], {
     cwd: workspace.folder.root,
     env: { VOXFORM_API_KEY: API_KEY, VOXFORM_WATCH_TOKEN: TOKEN },
   });
@@ -222,5 +223,5 @@ it('limits wrong bearer tokens like those of the sign-in', async () => {
   expect((await ask('/sign-in', { form: { token: TOKEN } })).status).toBe(429);
   expect((await ask('/healthz')).status).toBe(200);
   watch.signal('SIGTERM');
-  await watch.running.ended;
+  await watch.ended;
 });
