@@ -21,7 +21,7 @@ export const behaviours: fc.Arbitrary<BehaviourPatch> = fc.record({
   numericNumbers: fc.boolean(),
   normalise: fc.record({ trim: fc.boolean(), reorderSets: fc.boolean(), defaults: fc.boolean() }),
   uniqueNumbers: fc.boolean(),
-  compresses: fc.constantFrom(null, null, 'gzip', 'deflate', 'br', 'zstd'),
+  compresses: fc.constantFrom(null, null, null, null, null, null, 'gzip', 'deflate', 'br', 'zstd'),
   users: fc.constantFrom('paged', 'whole', 'ignoresCursor', 'refusesQuery'),
   meta: fc.constantFrom('documented', 'odd'),
   pages: fc.constantFrom({}, { most: 1 }, { most: 2, overlap: 1 }, { most: 1, overlap: 2 }),
