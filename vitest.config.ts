@@ -6,7 +6,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/property-seed.ts', 'test/own-git.ts', 'test/slow-hashes.ts'],
-    globalSetup: ['test/build-command.ts'],
+    globalSetup: ['test/temporary-files.ts', 'test/build-command.ts'],
     // Large blocks go back to the system at once: to start a process takes the longer the more memory a worker has.
     env: { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '262144' },
     // Files leave nothing behind in their process: they can share what it has loaded, which takes longer than most of them do.
