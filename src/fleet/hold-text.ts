@@ -11,6 +11,6 @@ const holdWords = {
 
 /** `the plan was rejected by ann`: why a run left changes; undefined where it tells of none. */
 export function holdText(hold: unknown, rejected: ShownWorkspace['rejected']): string | undefined {
-  if (!Object.hasOwn(holdWords, String(hold))) return undefined;
-  return `${holdWords[hold as keyof typeof holdWords]}${rejected === null ? '' : ` by ${rejected.by}`}`;
+  if (rejected !== null) return `${holdWords.approval} by ${rejected.by}`;
+  return Object.hasOwn(holdWords, String(hold)) ? holdWords[hold as keyof typeof holdWords] : undefined;
 }

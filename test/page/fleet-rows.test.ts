@@ -24,6 +24,11 @@ const counts = { create: 2 };
 
 it.each([
   ['rejected', { rejected, last: { counts, hold: 'approval' } }, '2 to create; the plan was rejected by ann'],
+  [
+    'rejected after a window closed',
+    { rejected, last: { counts, hold: 'window' } },
+    '2 to create; the plan was rejected by ann',
+  ],
   ['only reported', { last: { counts, hold: 'report' } }, '2 to create; the mode is report'],
   ['refused', { last: { counts, hold: 'policy', result: 'refused' } }, 'refused by a policy, 2 to create'],
   ['left for later', { last: { counts, hold: 'changing' } }, '2 to create'],

@@ -162,10 +162,12 @@ export async function isRunning({ ask }: FleetStatements, address: string): Prom
   return row?.running === true;
 }
 
-/** The plan that waits or is approved, else that of what the last run left to do. */
+/** The plan that waits, is approved, or was rejected and nothing took its place; else that of what the last run left to do. */
 export async function shownPlan({ ask }: FleetStatements, address: string): Promise<Json | undefined> {
   const [row] = await ask(
-    `SELECT plan FROM ${S}.plans WHERE address = $1 AND state IN ('waiting', 'approved', '${LEFT}') ORDER BY state = '${LEFT}' LIMIT 1`,
+    `SELECT p.plan FROM ${S}.plans p JOIN ${S}.workspaces w ON w.address = p.address
+WHERE p.address = $1 AND (p.state IN ('waiting', 'approved', '${LEFT}') OR p.state = 'rejected' AND p.id = w.last->>'rejected')
+ORDER BY p.state = '${LEFT}', p.state = 'rejected' LIMIT 1`,
     address,
   );
   return row?.plan as Json | undefined;
