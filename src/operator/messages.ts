@@ -1,12 +1,12 @@
 import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, appliedActions, counts, notAppliedIn } from '../output/action-words.ts';
-import { placeOf } from '../output/diagnostics.ts';
 import { escapeControls } from '../output/escape-controls.ts';
 import { guardText, helpText, withSteps } from '../output/next-steps.ts';
 import { plural } from '../output/plural.ts';
 import { routeRemarks } from '../output/route-words.ts';
 import { PlatformError } from '../platform/platform-error.ts';
+import { placeOf } from '../problems/diagnostic.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
 import { commandFor, type Reach } from '../problems/workspace-command.ts';

@@ -1,5 +1,4 @@
-import type { Diagnostic } from '../problems/diagnostic.ts';
-import { placeOf } from './diagnostics.ts';
+import { type Diagnostic, placeOf } from '../problems/diagnostic.ts';
 import { escapeMarkup } from './markup.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Diagnostic } from '../problems/diagnostic.ts';
+import { type Diagnostic, placeOf } from '../problems/diagnostic.ts';
 import { escapeControls } from './escape-controls.ts';
 import { githubCommand } from './github-command.ts';
 import { plural } from './plural.ts';
@@ -60,11 +60,6 @@ export function diagnosticsGithub(diagnostics: readonly Diagnostic[]): string {
       githubCommand(severity, { file, line, col: column, title: `voxform: ${code}` }, message),
     )
     .join('');
-}
-
-/** `manifests/agents.yaml:12:7`, without what is not known. */
-export function placeOf({ file, line, column }: Diagnostic): string {
-  return [file, line, line === undefined ? undefined : column].filter((part) => part !== undefined).join(':');
 }
 
 /** `2 errors, 1 warning in 1 file` */

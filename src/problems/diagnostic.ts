@@ -37,3 +37,8 @@ export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
     compareText(a.message, b.message)
   );
 }
+
+/** `manifests/agents.yaml:12:7`, without what is not known. */
+export function placeOf({ file, line, column }: Diagnostic): string {
+  return [file, line, line === undefined ? undefined : column].filter((part) => part !== undefined).join(':');
+}

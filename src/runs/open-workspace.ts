@@ -10,7 +10,7 @@ import { Transport } from '../platform/transport.ts';
 import { loadRules, NO_RULES } from '../policies/load-rules.ts';
 import { projectDiagnostics } from '../policies/project-diagnostics.ts';
 import type { RuleSet } from '../policies/rule.ts';
-import { compareDiagnostics } from '../problems/diagnostic.ts';
+import { compareDiagnostics, placeOf } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
 import { PROJECT_FILES } from '../project/find-project.ts';
 import { InvalidManifests } from '../project/invalid-manifests.ts';
@@ -62,7 +62,10 @@ export class OpenWorkspace extends StateAccess {
    * @throws InvalidManifests
    */
   async desired(listener?: LoadListener): Promise<Desired> {
-    return validOnly(await this.declared('live', listener));
+    const desired = validOnly(await this.declared('live', listener));
+    for (const warning of desired.diagnostics)
+      this.#context.log.warn(`${placeOf(warning)}: ${warning.message}`);
+    return desired;
   }
 
   /** The same with whatever is wrong in it; `offline` also does without what is not set. */

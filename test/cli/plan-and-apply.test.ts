@@ -48,6 +48,18 @@ describe('plan', () => {
     expect(wrong.stderr).toContain('did you mean "Agent/day"?');
   });
 
+  it('warns of patterns that match nothing before it forgets what they declared', async () => {
+    await using workspace = await testWorkspace(FILES);
+    await workspace.run('apply', '--auto-approve');
+    const project = await readFile(path.join(workspace.folder.root, 'voxform.yaml'), 'utf8');
+    await workspace.folder.write('voxform.yaml', `${project}manifests: [manifest/*.yaml]\n`);
+    const { code, stdout, stderr } = await workspace.run('plan');
+    expect([code, stdout]).toEqual([0, expect.stringContaining('Plan: 3 to forget.')]);
+    expect(stderr).toMatch(
+      /^warning: voxform\.yaml:\d+:\d+: no manifests: no file matches\s+manifest\/\*\.yaml\n$/,
+    );
+  });
+
   it('survives a reader that leaves', async () => {
     await using workspace = await testWorkspace(FILES);
     const { child, ended } = workspace.start(['plan']);
