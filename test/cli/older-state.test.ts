@@ -45,7 +45,8 @@ describe.each([{ backups: true }, { backups: false }])('an older state, with bac
   it('is warned of by whatever reads, however quiet, and refused by whatever writes', async () => {
     await using older = await olderState(given);
     const { workspace, run, webhookId } = older;
-    for (const args of [['plan'], ['drift'], ['status'], ['state', 'list'], ['plan', '--no-refresh']]) {
+    const reading = ['plan', 'drift', 'status', 'state list', 'state pull', 'plan --no-refresh'];
+    for (const args of reading.map((each) => each.split(' '))) {
       const { stderr } = await run('-q', ...args);
       expect(flat(stderr), args.join(' ')).toMatch(/^warning: the state \S+ \(serial 1\) is older than/);
       expect(flat(stderr).split('is older than')).toHaveLength(2);

@@ -17,6 +17,7 @@ import { parseEdited } from '../../state/document-text.ts';
 import { fold } from '../../state/fold.ts';
 import { describedHolder } from '../../state/lock-info.ts';
 import { pushState } from '../../state/push.ts';
+import { admitOlder } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
 import { orphanOf } from '../../state/state-document.ts';
 import type { Context } from '../context.ts';
@@ -133,6 +134,7 @@ export async function pullState(context: Context): Promise<void> {
       hint: 'The first apply or import creates it.',
     });
   }
+  admitOlder(stored, store.location, (message) => context.log.warn(message));
   const document = fold(stored.document, stored.journal).toDocument(stored.document);
   for (const piece of statePieces(document)) context.terminal.out(piece.toString());
 }
