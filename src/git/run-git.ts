@@ -89,6 +89,16 @@ export function gitEnvironment(
   };
 }
 
+/** Variables by which a caller sets settings, and says how far git looks for the repository. */
+const CALLERS =
+  /^GIT_(CONFIG_(COUNT|PARAMETERS|KEY_\d+|VALUE_\d+)|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM)$/;
+
+/** The environment of git for the repository that a folder is in, also in a hook of another one. */
+export function folderEnvironment(env: ProcessEnvironment): Record<string, string | undefined> {
+  const callers = Object.entries(env).filter(([name]) => CALLERS.test(name));
+  return { ...gitEnvironment(env), ...Object.fromEntries(callers) };
+}
+
 /** No program but git's own transports is run, nothing from templates, and nothing goes on after it has ended. */
 export const ALONE: readonly GitSetting[] = [
   ['protocol.ext.allow', 'never'],

@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 import { userFolder } from '../files/user-folder.ts';
-import type { ProcessEnvironment } from '../git/run-git.ts';
+import { folderEnvironment, type ProcessEnvironment, runGit } from '../git/run-git.ts';
 import { attempt } from '../problems/attempt.ts';
 import type { CiJob } from '../state/lock-info.ts';
 import { createMarks, type Marks } from '../state/marks.ts';
@@ -70,14 +70,18 @@ export function userName(env: RunContext['env']): string {
 const PATIENCE = 5_000;
 
 /** The commit of the manifests, with `-dirty` where files differ from it that Git tracks; undefined where they are in no repository. */
-export async function commitOf(root: string): Promise<string | undefined> {
+export async function commitOf(root: string, env: ProcessEnvironment): Promise<string | undefined> {
   if (!isInRepository(root)) return undefined;
-  const own = ['.', ':(exclude).voxform'];
+  const call = { env: folderEnvironment(env), signal: AbortSignal.timeout(PATIENCE) };
+  const git = (...args: string[]) =>
+    runGit(['--no-optional-locks', '-C', root, ...args], call).catch(() => undefined);
   const [commit, diff] = await Promise.all([
-    git(root, ['rev-parse', '--verify', '--quiet', 'HEAD']),
-    git(root, ['diff', '--quiet', 'HEAD', '--', ...own]),
+    git('rev-parse', '--verify', '--quiet', 'HEAD'),
+    git('diff', '--quiet', 'HEAD', '--', '.', ':(exclude).voxform'),
   ]);
-  return commit.code === 0 ? `${commit.stdout.trim()}${diff.code === 1 ? '-dirty' : ''}` : undefined;
+  return commit?.code === 0
+    ? `${commit.out.toString().trim()}${diff?.code === 1 ? '-dirty' : ''}`
+    : undefined;
 }
 
 /** Looks as Git does, without a process. */
@@ -86,20 +90,4 @@ function isInRepository(root: string): boolean {
     if (existsSync(path.join(folder, '.git'))) return true;
     if (folder === path.dirname(folder)) return false;
   }
-}
-
-interface GitAnswer {
-  /** Of the exit; something else where Git is not there or did not answer in time. */
-  readonly code: unknown;
-  readonly stdout: string;
-}
-
-async function git(folder: string, args: readonly string[]): Promise<GitAnswer> {
-  const { execFile } = await import('node:child_process');
-  return new Promise((resolve) => {
-    const all = ['--no-optional-locks', '-C', folder, ...args];
-    execFile('git', all, { timeout: PATIENCE }, (error, stdout) =>
-      resolve({ code: error === null ? 0 : error.code, stdout }),
-    );
-  });
 }

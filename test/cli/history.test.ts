@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { Interrupts } from '../../src/cli/interrupts.ts';
 import type { HistoryDocument, PastRun } from '../../src/runs/past-runs.ts';
 import { createLocalStore } from '../../src/state/backends/local/local-store.ts';
@@ -146,7 +146,10 @@ it('tells who ran it, in which job, and from which commit', async () => {
   const commit = git('rev-parse', 'HEAD');
   await w.runWith(CI, 'apply', '--auto-approve');
   await w.folder.write('manifests/b.yaml', agentManifest('night', 'Be quick.'));
-  await w.run('apply', '--auto-approve');
+  // As in a hook of another repository.
+  const hook = { GIT_DIR: '/elsewhere/.git', GIT_INDEX_FILE: '/elsewhere/.git/index' };
+  for (const [name, value] of Object.entries(hook)) vi.stubEnv(name, value);
+  await w.runWith(hook, 'apply', '--auto-approve').finally(() => vi.unstubAllEnvs());
   const [later, first] = await runsIn(w);
   const url = 'https://github.example.com/org/voices/actions/runs/7';
   expect(first).toMatchObject({ commit, job: { name: 'voxform / apply', url } });

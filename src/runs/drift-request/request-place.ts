@@ -1,5 +1,5 @@
 import { isRefName, parseGitAddress } from '../../git/git-address.ts';
-import { gitEnvironment, lastWords, type ProcessEnvironment, runGit } from '../../git/run-git.ts';
+import { folderEnvironment, lastWords, type ProcessEnvironment, runGit } from '../../git/run-git.ts';
 import { type HostName, hostKinds, hostNames } from '../../hosting/index.ts';
 import { remoteServer } from '../../hosting/remote-address.ts';
 import { UserError } from '../../problems/user-error.ts';
@@ -116,7 +116,7 @@ function branchOf({ branch }: PullRequestSettings, { workspace, folder, fill }: 
 /** @throws UserError where the project is in no repository. */
 async function checkoutOf({ project, origin, env, signal }: Placing) {
   const root = 'checkout' in origin ? origin.checkout : project.root;
-  const git = (...args: string[]) => runGit(['-C', root, ...args], { env: gitEnvironment(env), signal });
+  const git = (...args: string[]) => runGit(['-C', root, ...args], { env: folderEnvironment(env), signal });
   const [prefix, remote] = await Promise.all([
     git('rev-parse', '--show-prefix'),
     git('remote', 'get-url', 'origin'),

@@ -1,6 +1,7 @@
 import { parseGitAddress } from '../../../git/git-address.ts';
 import {
   ALONE,
+  folderEnvironment,
   type GitSetting,
   gitEnvironment,
   lastWords,
@@ -44,10 +45,6 @@ const OURS: readonly GitSetting[] = [
   ['fetch.fsckObjects', 'false'],
 ];
 
-/** Variables by which a caller sets settings, and says how far git looks for the repository. */
-const CALLERS =
-  /^GIT_(CONFIG_(COUNT|PARAMETERS|KEY_\d+|VALUE_\d+)|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM)$/;
-
 /**
  * Finds the remote. Reads settings and nothing else.
  * @throws UserError where there is no such remote, or it may not be used.
@@ -57,12 +54,11 @@ export async function findRemote(
   env: ProcessEnvironment,
   signal: AbortSignal,
 ): Promise<GitRemote> {
-  const bare = gitEnvironment(env);
-  const own = { ...bare, ...Object.fromEntries(Object.entries(env).filter(([name]) => CALLERS.test(name))) };
+  const own = folderEnvironment(env);
   const list = ['config', '--list', '-z', '--includes'];
   const [inside, outside, top] = await Promise.all([
     runGit(['-C', place.root, ...list], { env: own, signal }),
-    runGit(list, { env: { ...bare, GIT_DIR: '/nonexistent' }, cwd: place.root, signal }),
+    runGit(list, { env: { ...gitEnvironment(env), GIT_DIR: '/nonexistent' }, cwd: place.root, signal }),
     runGit(['-C', place.root, 'rev-parse', '--show-toplevel'], { env: own, signal }),
   ]);
   if (inside.code !== 0) throw new UserError(`git config: ${lastWords(inside.complaint)}`);
