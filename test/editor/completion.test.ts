@@ -7,6 +7,7 @@ import { addressAt, placesIn } from '../../src/editor/find-references.ts';
 import { hoverAt } from '../../src/editor/hover.ts';
 import { spliced } from '../../src/manifests/write-back/text-source.ts';
 import { PLAIN_PROJECT, TemporaryProject } from '../project/temporary-project.ts';
+import { yamlFragments } from '../project/yaml-fragments.ts';
 import { openSnapshot } from './open-snapshot.ts';
 
 const EXAMPLES = path.resolve(import.meta.dirname, '../../examples');
@@ -341,49 +342,9 @@ describe('what is broken while it is typed', () => {
     using project = new TemporaryProject(FILES);
     const texts: Record<string, string> = {};
     const snapshot = await openSnapshot(project.root, { texts, workspace: 'test' });
-    const fragment = fc.constantFrom(
-      ...[
-        '---\n',
-        '...\n',
-        ': ',
-        '- ',
-        '? ',
-        '[',
-        ']',
-        '{',
-        '}',
-        '&a ',
-        '*a',
-        '<<: *a',
-        '!x ',
-        '| ',
-        '> ',
-        '"',
-        "'",
-        '\n',
-        '\r\n',
-        '\t',
-      ],
-      ...[
-        '  ',
-        '# ',
-        'kind: Agent\n',
-        'spec:\n',
-        'metadata:',
-        '$ref: Agent/day',
-        '$join: [',
-        '$var: ',
-        '%',
-        '@',
-        '\u2028',
-        '🦜',
-        '__proto__: ',
-        '\\',
-      ],
-    );
     fc.assert(
       fc.property(
-        fc.array(fragment, { maxLength: 30 }),
+        fc.array(fc.constantFrom(...yamlFragments), { maxLength: 30 }),
         fc.nat(),
         fc.constantFrom('manifests/x.yaml', 'voxform.yaml', 'fleet.yaml', 'p.yaml'),
         (parts, pick, file) => {

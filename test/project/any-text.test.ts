@@ -8,6 +8,7 @@ import { allDiagnostics } from '../../src/project/all-diagnostics.ts';
 import { InvalidProject } from '../../src/project/invalid-project.ts';
 import { loadProject } from '../../src/project/load-project.ts';
 import { lineOf, loadFiles, manifest, PLAIN_PROJECT, TemporaryProject } from './temporary-project.ts';
+import { yamlFragments } from './yaml-fragments.ts';
 
 const MANIFESTS = `# yaml-language-server: $schema=x
 apiVersion: voxform/v1
@@ -28,58 +29,6 @@ metadata:
 spec: { number: "+4930", inbound_agent_id: { $ref: Agent/a } }
 `;
 
-const FRAGMENTS = [
-  '---\n',
-  '...\n',
-  ': ',
-  '- ',
-  '? ',
-  '[',
-  ']',
-  '{',
-  '}',
-  '&a ',
-  '*a',
-  '*name',
-  '<<: *name',
-  '!!binary ',
-  '!x ',
-  '| ',
-  '> ',
-  '"',
-  "'",
-  '#',
-  '%YAML 1.1\n',
-  '\t',
-  '\n',
-  '\r',
-  '  ',
-  'null',
-  '.nan',
-  '.inf',
-  '0x10',
-  '1e999',
-  '~',
-  '__proto__: ',
-  'constructor: ',
-  '$ref: ',
-  '{ $ref: x }',
-  '{ $secret: }',
-  '{ $file: ../x }',
-  '{ $join: [',
-  '{ $literal: ',
-  '{ $var: v }',
-  '\u0000',
-  '\u0085',
-  '\u2028',
-  '\uFEFF',
-  '\uD800',
-  '😀',
-  'kind: ',
-  'spec: ',
-  'x'.repeat(300),
-];
-
 /** The text after some cuts and insertions. */
 const mutated = (text: string) =>
   fc
@@ -87,7 +36,7 @@ const mutated = (text: string) =>
       fc.record({
         at: fc.nat(text.length),
         cut: fc.oneof(fc.constant(0), fc.nat(12)),
-        insert: fc.oneof(fc.constantFrom(...FRAGMENTS), fc.string({ maxLength: 5, unit: 'binary' })),
+        insert: fc.oneof(fc.constantFrom(...yamlFragments), fc.string({ maxLength: 5, unit: 'binary' })),
       }),
       { minLength: 1, maxLength: 6 },
     )
