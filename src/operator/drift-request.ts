@@ -6,7 +6,8 @@ import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import { retryPause } from './loop.ts';
 import { messageOf } from './messages.ts';
-import type { RequestMemory } from './run-report.ts';
+import { driftIn } from './plan-run.ts';
+import type { RequestMemory, RunReport } from './run-report.ts';
 
 /** Milliseconds for which a host may hold a run up: to be waited for, and in all. */
 const PATIENCE = 20_000;
@@ -21,20 +22,47 @@ export const NO_REQUEST: RequestMemory = { key: NOTHING, kept: { is: 'none' }, f
 
 interface Keeping extends DriftFacts {
   readonly origin: ProjectOrigin;
-  readonly memory: RequestMemory;
-  /** A person, or what a person changed, asked for the run: a host that was to be left alone is tried again. */
-  readonly isAsked: boolean;
   /** Ends it, and leaves all as it was remembered. */
   readonly signal: AbortSignal;
 }
 
-/**
- * Keeps the request of a workspace in line with its drift. A host that fails or limits requests is left alone for a while, and never
- * makes the run fail.
- */
-export async function keepDriftRequest(
+/** The request of a workspace, kept in line with its drift from run to run. */
+export class DriftRequest {
+  #memory: RequestMemory;
+  /** What the request was made of last. */
+  #proposed: (Pick<DriftFacts, 'resources'> & { readonly drift: string }) | undefined;
+
+  constructor(memory: RequestMemory = { failures: 0 }) {
+    this.#memory = memory;
+  }
+
+  async keep(
+    context: RunContext,
+    { triggers, ...facts }: Keeping & Pick<RunReport, 'triggers'>,
+  ): Promise<RequestMemory> {
+    const { resources } = facts;
+    // A person, or what a person changed, asked for the run: a host that was to be left alone is tried again.
+    const isAsked = triggers.some((trigger) => trigger !== 'interval' && trigger !== 'retry');
+    const drift = JSON.stringify(driftIn(facts.drift));
+    const isSame = this.#proposed?.resources === resources && this.#proposed.drift === drift;
+    // What is to be written is found by reading all manifests again.
+    if (isSame && !isAsked && this.#memory.key !== undefined) return this.#memory;
+    this.#proposed = { resources, drift };
+    this.#memory = await nextMemory(context, { ...facts, memory: this.#memory, isAsked });
+    return this.#memory;
+  }
+}
+
+/** A host that fails or limits requests is left alone for a while, and never makes the run fail. */
+async function nextMemory(
   context: RunContext,
-  { origin, memory, isAsked, signal, ...facts }: Keeping,
+  {
+    origin,
+    memory,
+    isAsked,
+    signal,
+    ...facts
+  }: Keeping & { readonly memory: RequestMemory; readonly isAsked: boolean },
 ): Promise<RequestMemory> {
   const now = context.now();
   const isLeftAlone = memory.retryAt !== undefined && Date.parse(memory.retryAt) > now.getTime();
@@ -49,10 +77,10 @@ export async function keepDriftRequest(
     const proposal = await proposalOf(context, parts);
     const key = isNothing ? NOTHING : proposal.key;
     if (key === memory.key) return memory;
-    const kept = await carryOutProposal(context, opened, { proposal, patience: PATIENCE, signal: within });
+    const made = await carryOutProposal(context, opened, { proposal, patience: PATIENCE, signal: within });
     // What a person may change is looked at again.
-    const isSettled = kept.is !== 'foreign' && kept.is !== 'behind';
-    return { ...(isSettled && { key }), kept, failures: 0 };
+    const isSettled = made.is !== 'foreign' && made.is !== 'behind';
+    return { ...(isSettled && { key }), kept: made, failures: 0 };
   } catch (error) {
     if (signal.aborted) return memory;
     const failures = memory.failures + 1;

@@ -1,20 +1,18 @@
 import { refreshedEntry } from '../engine/apply/refreshed-entry.ts';
 import type { PlanResult } from '../engine/engine.ts';
-import { approvalDigest } from '../engine/plan/approval-digest.ts';
 import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
-import { denials } from '../policies/waivers.ts';
-import type { DriftFacts } from '../runs/accepted-values.ts';
-import { applyPlan, toldPlan, trippedIn } from '../runs/apply-plan.ts';
+import { applyPlan, toldPlan } from '../runs/apply-plan.ts';
 import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
 import { changesIn } from '../runs/planning.ts';
 import type { RunContext } from '../runs/run-context.ts';
-import type { GuardOptions, LockOptions, PlatformOptions } from '../runs/run-options.ts';
+import type { LockOptions, PlatformOptions } from '../runs/run-options.ts';
 import { withSession } from '../runs/with-session.ts';
 import { type FreshState, openOrphans, type State } from '../state/state.ts';
 import type { Clock } from './clock.ts';
-import { keepDriftRequest } from './drift-request.ts';
+import { DriftRequest } from './drift-request.ts';
 import type { GracefulShutdown } from './graceful-shutdown.ts';
+import { type ApplyPolicy, holdOf } from './hold.ts';
 import type { LastGoodManifests } from './last-good-manifests.ts';
 import type { LoadedVersion } from './load-version.ts';
 import { MissingSince, missingIn } from './missing-since.ts';
@@ -28,16 +26,12 @@ import {
   type MissingResource,
   type RequestMemory,
   type RunReport,
-  type WatchMode,
 } from './run-report.ts';
 import { StateLocked } from './state-locked.ts';
 import { windowState } from './windows.ts';
 
 /** What a watch may do, and how. */
-export interface WatchPolicy extends GuardOptions, PlatformOptions, LockOptions {
-  readonly mode: WatchMode;
-  /** Of the mode `approve`: the one plan that may be applied, by its `approvalDigest`. */
-  readonly approved?: { readonly digest: string; readonly by: string } | undefined;
+export interface WatchPolicy extends ApplyPolicy, PlatformOptions, LockOptions {
   readonly allowReplace?: readonly string[];
   /** Drift is left to a request that accepts it; a run that applies corrects it where absent. */
   readonly onDrift?: 'pull-request' | undefined;
@@ -99,15 +93,13 @@ export class Reconciler {
   #id: string | undefined;
   /** The same in all runs until there is a state: what is equal has equal fingerprints. */
   #fresh: FreshState | undefined;
-  #request: RequestMemory;
-  /** What the request was made of last. */
-  #proposed: (Pick<LoadedVersion, 'resources'> & { readonly drift: string }) | undefined;
+  readonly #request: DriftRequest;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
     this.#removals = new RemovalDebounce(options.removalDelay);
     this.#missing = new MissingSince(options.missing);
-    this.#request = options.request ?? { failures: 0 };
+    this.#request = new DriftRequest(options.request);
   }
 
   /** Never rejects: what goes wrong is in the report. */
@@ -175,35 +167,13 @@ export class Reconciler {
       yield isHeld ? withHold(hold) : { result: 'ok' };
     } else yield await shutdown.writing(() => this.#apply({ loaded, state, planned, plan, askedBy }));
     if (policy.onDrift !== undefined) {
-      this.#request = await this.#propose(loaded, { state, client, drift: planned.drift, triggers });
-      yield { request: this.#request };
+      const facts = { opened, resources, state, client, drift: planned.drift };
+      const request = await this.#request.keep(
+        { ...context, interrupts: shutdown },
+        { ...facts, triggers, origin: this.#options.origin(loaded), signal: shutdown.stop },
+      );
+      yield { request };
     }
-  }
-
-  async #propose(
-    loaded: LoadedVersion,
-    { triggers, ...facts }: Pick<DriftFacts, 'state' | 'client' | 'drift'> & Pick<RunRequest, 'triggers'>,
-  ): Promise<RequestMemory> {
-    const { context, shutdown, origin } = this.#options;
-    const { opened, resources } = loaded;
-    const isAsked = triggers.some((trigger) => trigger !== 'interval' && trigger !== 'retry');
-    const found = { resources, drift: JSON.stringify(driftIn(facts.drift)) };
-    const isSame = this.#proposed?.resources === resources && this.#proposed.drift === found.drift;
-    // What is to be written is found by reading all manifests again.
-    if (isSame && !isAsked && this.#request.key !== undefined) return this.#request;
-    this.#proposed = found;
-    return keepDriftRequest(
-      { ...context, interrupts: shutdown },
-      {
-        ...facts,
-        opened,
-        resources,
-        origin: origin(loaded),
-        memory: this.#request,
-        isAsked,
-        signal: shutdown.stop,
-      },
-    );
   }
 
   /** Takes the lock and carries out; plans once more where the state has moved on meanwhile. */
@@ -246,29 +216,21 @@ export class Reconciler {
     });
   }
 
-  /** Why nothing may be written now. */
   #hold({ opened }: LoadedVersion, document: PlanDocument): Hold | undefined {
-    const { guards, resources, violations } = document;
     const { policy, shutdown, context, clock, hasNews, address = opened.workspace.name } = this.#options;
+    const forgotten = document.resources.filter(({ action }) => action === 'forget');
     const leaving = this.#removals.unsettled(
-      resources.filter(({ action }) => action === 'forget').map(({ address }) => address),
+      forgotten.map((resource) => resource.address),
       clock.now(),
     );
-    const denied = denials(violations);
-    if (policy.mode === 'report') return { why: 'report', denied };
-    const tripped = trippedIn(guards, policy);
-    const isRefused = tripped.length + denied.length > 0;
-    if (policy.mode === 'approve' && !isRefused && changesIn(document) > 0) {
-      const digest = approvalDigest(document);
-      if (digest !== policy.approved?.digest) return { why: 'approval', digest, address };
-    }
-    const window = windowState(opened.project.windows, context.now());
-    if (!window.open) return { why: 'window', opensAt: window.opensAt };
-    if (denied.length > 0) return { why: 'policy', violations: denied };
-    if (tripped.length > 0) return { why: 'guard', guards: tripped };
-    if (shutdown.stop.aborted) return { why: 'stopping' };
-    if (hasNews()) return { why: 'changing' };
-    return leaving.length > 0 ? { why: 'leaving', addresses: leaving } : undefined;
+    return holdOf(document, {
+      policy,
+      address,
+      leaving,
+      window: () => windowState(opened.project.windows, context.now()),
+      isStopping: shutdown.stop.aborted,
+      hasNews,
+    });
   }
 }
 

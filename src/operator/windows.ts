@@ -2,7 +2,9 @@ import { Cron } from 'croner';
 import type { ApplyWindow } from '../project/watch-schema.ts';
 
 /** Whether changes may be applied now, and else when they may next. */
-type WindowState = { readonly open: true } | { readonly open: false; readonly opensAt: Date | undefined };
+export type WindowState =
+  | { readonly open: true }
+  | { readonly open: false; readonly opensAt: Date | undefined };
 
 /**
  * How the windows stand at a time. Without any, it is always open. A window lasts as long as it says, whatever the clocks do
