@@ -11,15 +11,7 @@ import { bearer, parseBaseUrl } from './connection.ts';
 import { Connections } from './connections.ts';
 import { decodeJson } from './decode-json.ts';
 import { Exchange, isSuccess } from './exchange.ts';
-import {
-  aborted,
-  type FailedCall,
-  failureOf,
-  heldBack,
-  malformed,
-  requestIdOf,
-  tooLongAPause,
-} from './failure.ts';
+import { aborted, type FailedCall, failureOf, malformed, requestIdOf, tooLongAPause } from './failure.ts';
 import { inflated } from './inflate.ts';
 import { LoadControl } from './load-control.ts';
 import { oneLine } from './plain-text.ts';
@@ -34,8 +26,9 @@ import {
   mayHaveTakenEffect,
   retryAfter,
 } from './retry.ts';
-import { PauseTooLong, Throttle, type Turn, type Wait } from './throttle.ts';
+import { Throttle, type Turn, type Wait } from './throttle.ts';
 import type { TransportOptions } from './transport-options.ts';
+import { Turns } from './turns.ts';
 
 export type { RequestEvent, TransportOptions } from './transport-options.ts';
 
@@ -70,6 +63,7 @@ export class Transport {
   readonly #connections: Connections;
   readonly #redact: (text: string) => string;
   readonly #throttle: Throttle;
+  readonly #turns: Turns;
   readonly #loadControl: LoadControl;
   readonly #origin: string;
   readonly #host: string;
@@ -121,6 +115,8 @@ export class Transport {
       now: this.#now,
       wait: this.#wait,
     });
+    const { baseUrl, shared } = options;
+    this.#turns = new Turns({ throttle: this.#throttle, shared, baseUrl, stop: this.#stop.signal });
     this.#loadControl = new LoadControl({
       throttle: this.#throttle,
       longestPause: this.#maxWaitSeconds * 1000,
@@ -128,7 +124,7 @@ export class Transport {
       random: this.#random,
       onNotice: options.onNotice,
     });
-    const { concurrency, proxy, ca, shared } = options;
+    const { concurrency, proxy, ca } = options;
     const connectMilliseconds = this.#limits.timeoutMilliseconds;
     const connecting = { connections: mostAtOnce(concurrency), connectMilliseconds, proxy, ca };
     this.#connections = new Connections(base.origin, connecting, shared);
@@ -149,7 +145,11 @@ export class Transport {
     for (let tries = 1; ; tries++) {
       const failed = (): FailedCall => this.#failed(call, outcome, tries);
       const before = (): FailedCall => this.#failed(call, outcome, tries - 1);
-      const turn = await this.#turn(before, tries > 1, outcome === 'lost' ? undefined : request.heldBackBy);
+      const turn = await this.#turns.take(
+        before,
+        tries > 1,
+        outcome === 'lost' ? undefined : request.heldBackBy,
+      );
       const result = await this.#attempt(call, tries, turn);
       if (mayHaveTakenEffect(call.method, result)) outcome = 'lost';
       this.#hasAnswered ||= result.type === 'answer';
@@ -188,28 +188,6 @@ export class Transport {
     for (const exchange of this.#underWay) exchange?.abort();
   };
 
-  async #turn(failed: () => FailedCall, again: boolean, heldBackBy: AbortSignal | undefined): Promise<Turn> {
-    if (this.#stop.signal.aborted) throw aborted(failed());
-    if (heldBackBy?.aborted) throw heldBack(failed());
-    try {
-      const turn = await this.#throttle.take(again, heldBackBy);
-      try {
-        heldBackBy?.throwIfAborted();
-        const signals = heldBackBy === undefined ? [this.#stop.signal] : [this.#stop.signal, heldBackBy];
-        await this.#options.shared?.take(this.#options.baseUrl, signals);
-        return turn;
-      } catch (error) {
-        this.#throttle.release();
-        throw error;
-      }
-    } catch (error) {
-      if (error instanceof PauseTooLong) throw tooLongAPause(failed(), error.milliseconds, error.status);
-      if (this.#stop.signal.aborted) throw aborted(failed());
-      if (heldBackBy?.aborted) throw heldBack(failed());
-      throw error;
-    }
-  }
-
   async #backOff(tries: number, failed: () => FailedCall): Promise<void> {
     try {
       await this.#wait(backoff(tries, this.#random), this.#stop.signal);
@@ -242,8 +220,7 @@ export class Transport {
       return result;
     } finally {
       this.#underWay[place] = undefined;
-      this.#options.shared?.release(this.#options.baseUrl);
-      this.#throttle.release();
+      this.#turns.release();
     }
   }
 
