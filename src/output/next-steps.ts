@@ -68,7 +68,7 @@ const words = {
     said: `To apply it all the same${isSaved ? ', plan again with' : ''}: ${rules.map((rule) => `--waive ${rule}`).join(' ')} --because REASON`,
   }),
   keep_record: ({ id, previous_name }) => ({
-    said: `To keep its record ${id}, add to metadata: previous_names: [${previous_name}]`,
+    said: `To keep its ${id === null ? 'unknown create' : `record ${id}`}, add to metadata: previous_names: [${previous_name}]`,
   }),
   save_plan: () => ({ said: 'Make a new one', command: 'voxform plan --out FILE' }),
   select_workspace: ({ workspace }) => ({

@@ -112,7 +112,7 @@ export const nextStep = z
         .describe('Present if the plan was saved: waive them in a new one.'),
     }),
     step('keep_record', 'If it was renamed: keep its record.', {
-      id: z.string(),
+      id: z.string().nullable().describe('Null if its create is unknown.'),
       previous_name: z.string().describe('For metadata.previous_names.'),
     }),
     step('save_plan', 'Save a new plan.', {}),

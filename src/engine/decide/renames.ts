@@ -29,7 +29,7 @@ interface Pair {
 }
 
 /**
- * Points out each create that looks like something that left the manifests, in the scope of the run or not. Only records that have a value in
+ * Points out each create that looks like a record or an unknown create that left the manifests, in the scope of the run or not. Only records that have a value in
  * common which few others have are compared, so that the cost grows with their number and not with its square.
  */
 export function renameWarnings(
@@ -38,10 +38,12 @@ export function renameWarnings(
 ): PlanWarning[] {
   const created = planned.filter(({ action, recreates }) => action === 'create' && recreates === undefined);
   const renamed = new Set(planned.map(({ previous_address }) => previous_address));
-  const forgotten = [...state.resources].flatMap(([address, { recorded }]): Forgotten[] =>
-    declared.has(address) || previous.has(address) || renamed.has(address) || state.pending.has(address)
-      ? []
-      : [{ address, recorded }],
+  const known = new Map<Address, { readonly recorded: Forgotten['recorded'] }>([
+    ...state.resources,
+    ...state.pending,
+  ]);
+  const forgotten = [...known].flatMap(([address, { recorded }]): Forgotten[] =>
+    declared.has(address) || previous.has(address) || renamed.has(address) ? [] : [{ address, recorded }],
   );
   if (created.length === 0 || forgotten.length === 0) return [];
   const byValue = indexOf(forgotten);
@@ -52,7 +54,7 @@ export function renameWarnings(
   return pairs.flatMap(({ created: address, forgotten: old }): PlanWarning[] => {
     if (taken.has(old)) return [];
     taken.add(old);
-    const id = state.resources.get(old)?.id ?? '';
+    const id = state.pending.has(old) ? null : (state.resources.get(old)?.id ?? null);
     const next = [{ action: 'keep_record', id, previous_name: old.slice(old.indexOf('/') + 1) }] as const;
     return [{ address, message: `This looks like a rename of ${old}.`, next }];
   });

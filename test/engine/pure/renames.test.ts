@@ -57,6 +57,13 @@ describe('a rename that the manifest does not tell', () => {
     expect(warnings({ resources, state: old, scope, alsoPrevious: ['Agent/old'] })).toEqual([]);
   });
 
+  it('is pointed out where the create of the former one is unknown', () => {
+    const pending = new Map([['Agent/old', { since: '2026-01-01T00:00:00Z', recorded: recorded('Old') }]]);
+    expect(warnings({ resources: [agent('new', spec('Old'))], state: stateOf({}, { pending }) })).toEqual([
+      'Agent/new: This looks like a rename of Agent/old. To keep its unknown create, add to metadata: previous_names: [old]',
+    ]);
+  });
+
   it('is none where the manifest tells it', () => {
     const resources = [agent('new', spec('Old'), { previousNames: ['old'] })];
     const observed = observedOf({ 'Agent/new': { id: 'id-Agent/old', ...spec('Old') } });
