@@ -66,9 +66,12 @@ function judged(issue: z.core.$ZodIssue, field: JudgedField): Pick<Problem, 'cod
         const bound = issue.code === 'too_small' ? `at least ${issue.minimum}` : `at most ${issue.maximum}`;
         return { code: 'out-of-range', message: `${name} must be a list of ${bound}, has ${value.length}` };
       }
+      const wanted = expectation(schema);
+      if (value === '' && wanted === 'text')
+        return { code: 'out-of-range', message: `${name} must not be empty` };
       const size =
         typeof value === 'string' && value !== '' ? `has ${[...value].length}` : `is ${shown(value)}`;
-      return { code: 'out-of-range', message: `${name} must be ${expectation(schema)}, ${size}` };
+      return { code: 'out-of-range', message: `${name} must be ${wanted}, ${size}` };
     }
     case 'custom':
       return { code: 'bad-format', message: `${name}: ${issue.message}` };

@@ -103,7 +103,7 @@ const rows: readonly Row[] = [
     project: `manifests: [5, "", x/*.yaml]\n${PLAIN_PROJECT}`,
     expected: [
       'voxform.yaml:1:13 manifests[0] wrong-type manifests[0] must be text, but YAML reads it as the number 5; put it in quotes',
-      'voxform.yaml:1:16 manifests[1] out-of-range manifests[1] must be text, is ""',
+      'voxform.yaml:1:16 manifests[1] out-of-range manifests[1] must not be empty',
     ],
   },
   {
