@@ -86,7 +86,7 @@ export async function commitOf(root: string, env: ProcessEnvironment): Promise<s
 
 /** Looks as Git does, without a process. */
 function isInRepository(root: string): boolean {
-  for (let folder = realpathSync(root); ; folder = path.dirname(folder)) {
+  for (let folder = attempt(() => realpathSync(root)) ?? root; ; folder = path.dirname(folder)) {
     if (existsSync(path.join(folder, '.git'))) return true;
     if (folder === path.dirname(folder)) return false;
   }

@@ -40,6 +40,8 @@ export interface RunContext {
   readonly cacheFolder?: string | undefined;
   /** Where the state and secrets of the project lie, where that is not beside its files. */
   readonly local?: LocalPaths | undefined;
+  /** Of the manifests, where whoever checked them out knows it. */
+  readonly commit?: string | undefined;
   /** How a person's command means this workspace, where its name is not enough. */
   readonly reach?: Reach;
   /** Rules that hold beside those of the project. */

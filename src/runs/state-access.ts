@@ -200,7 +200,7 @@ export class StateAccess {
   }
 
   /** Begins to find out which commit the manifests are, so that it is known when a run begins. */
-  commit(known?: string): Promise<string | undefined> {
+  commit(known = this.#context.commit): Promise<string | undefined> {
     this.#commit ??= known === undefined ? commitOf(this.#root, this.#context.env) : Promise.resolve(known);
     return this.#commit;
   }

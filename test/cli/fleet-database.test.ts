@@ -8,6 +8,7 @@ import { openFleetDatabase } from '../../src/fleet/open-fleet.ts';
 import { openSession } from '../../src/state/session.ts';
 import { createStore } from '../../src/state/state-place.ts';
 import { putEmbedded } from '../fleet/embedded-folder.ts';
+import { Remote } from '../operator/git-remote.ts';
 import { type Database, freshDatabase } from '../state/backends/postgres/databases.ts';
 import { freePort, postgresServer, startPostgres } from '../state/backends/postgres/postgres-server.ts';
 import { TcpProxy } from '../state/backends/tcp-proxy.ts';
@@ -164,6 +165,33 @@ VALUES ('voices/acme:test', 'voices', 'acme', 'test', 'apply', 1000, 'none', now
   const moved = await exec('move', '--from', from);
   expect([moved.code, moved.stdout]).toEqual([0, expect.stringContaining('1 resource')]);
   expect((await exec('list')).stdout).toContain('id-a');
+});
+
+it('runs commands that write for a project of a repository, on a machine that never served it, and notes the commit', async () => {
+  const pg = await freshDatabase();
+  await using emulator = await startEmulator({ seed: 1 });
+  using remote = new Remote();
+  const commit = remote.push({
+    'acme/voxform.yaml': projectFile(emulator).replace('VOXFORM_API_KEY', 'ACME_KEY'),
+    'acme/manifests/a.yaml': agentManifest('a', 'One.'),
+  });
+  await using folder = await temporaryFolder({
+    'fleet.yaml': FLEET.replace('path: voices', `git: ${JSON.stringify(remote.bare)}`),
+  });
+  const env = { ACME_KEY: 'key-of-acme', FLEET_DATABASE_URL: pg.url };
+  const fleet = (...args: string[]) => command(['fleet', ...args], { cwd: folder.root, env });
+  expect((await fleet('init')).code).toBe(0);
+  const tree = remote.git('rev-parse', `${commit}:acme`);
+  await pg.sql(`INSERT INTO voxform_fleet.workspaces (address, source, project, workspace, mode, interval_ms, version, commit, due_at)
+VALUES ('voices/acme:test', 'voices', 'acme', 'test', 'report', 1000, '${tree}', '${commit}', now())`);
+  const exec = (...words: string[]) => fleet('exec', 'voices/acme:test', '--', ...words);
+  expect(await exec('apply', '--auto-approve')).toMatchObject({ code: 0 });
+  expect(await exec('state', 'rm', 'Agent/a')).toMatchObject({ code: 0 });
+  const { runs } = JSON.parse((await exec('history', '--output', 'json')).stdout);
+  expect(runs).toMatchObject([
+    { command: 'state rm', commit },
+    { command: 'apply', commit },
+  ]);
 });
 
 it('is not served over a server that is too old, and says so', async () => {

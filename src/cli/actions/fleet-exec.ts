@@ -43,18 +43,21 @@ export async function fleetExec(context: Context, flags: ExecFlags): Promise<num
     const folderAt = async (version: ProjectVersion): Promise<string> =>
       (await sources.checkout({ ...wanted, ...version }, interrupts.requests)).folder;
     let projectFolder = await folderAt(wanted);
+    let { commit } = wanted;
     if (wanted.good !== undefined && !OF_NEWEST.includes(name)) {
       const { good } = wanted;
       await loadProject({ cwd: projectFolder, env: ofProjects, local }).catch(async (error: unknown) => {
         if (!(error instanceof InvalidProject)) throw error;
         log.warn(`The newest project file of ${address} is invalid. Using the last valid one.`);
         projectFolder = await folderAt(good);
+        commit = good.commit;
       });
     }
     return context.run(command, {
       cwd,
       projectFolder,
       local,
+      commit,
       policies: { files: [], fleet: fleet.policies },
       workspace: wanted.workspace,
       workspaces: [wanted.workspace],
