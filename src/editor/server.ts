@@ -28,6 +28,7 @@ import {
 } from 'vscode-languageserver-protocol/node';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import type { ZodType } from 'zod';
+import { errorMessage } from '../problems/error-code.ts';
 import { VERSION } from '../version.ts';
 import { EDIT_CAPABILITIES, listenToEdits } from './edit-requests.ts';
 import { EditorSession, type EditorSessionOptions } from './editor-session.ts';
@@ -216,10 +217,7 @@ class EditorServer {
       return await work();
     } catch (error) {
       this.#failed(error);
-      return new ResponseError(
-        INTERNAL_ERROR,
-        this.#said(error instanceof Error ? error.message : String(error)),
-      );
+      return new ResponseError(INTERNAL_ERROR, this.#said(errorMessage(error)));
     }
   }
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { replaceFile } from '../files/replace-file.ts';
-import { errorCode } from '../problems/error-code.ts';
+import { errorCode, errorMessage } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
 import { parsedJson } from '../values/json.ts';
 import { type CollectionName, eachCollection, storedSchemas } from './stored-records.ts';
@@ -108,7 +108,7 @@ export class DataFile {
     try {
       await replaceFile(this.#path, `${JSON.stringify(content, null, 1)}\n`);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessage(error);
       const why = errorCode(error) === 'ENOENT' ? 'there is no such folder' : reason;
       throw new UserError(`cannot write the emulator's data file ${this.#path}: ${why}`, {
         hint: 'Name a file that can be written with --data.',

@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { errorCode } from '../problems/error-code.ts';
+import { errorCode, errorMessage } from '../problems/error-code.ts';
 import { ExitCode, UserError } from '../problems/user-error.ts';
 import type { Database, DatabaseRow } from '../state/backends/postgres/database.ts';
 import type { FleetControl } from './control.ts';
@@ -107,7 +107,7 @@ async function respond(control: Readonly<Record<string, unknown>>, socket: Socke
     given = { result: await (control[method] as ControlMethod)(...args) };
   } catch (error) {
     const known = error instanceof UserError ? { hint: error.hint, exitCode: error.exitCode } : {};
-    given = { error: { message: error instanceof Error ? error.message : String(error), ...known } };
+    given = { error: { message: errorMessage(error), ...known } };
   }
   socket.end(JSON.stringify(given));
 }

@@ -7,6 +7,7 @@ import { plural } from '../output/plural.ts';
 import { routeRemarks } from '../output/route-words.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 import { placeOf } from '../problems/diagnostic.ts';
+import { errorMessage } from '../problems/error-code.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
 import { commandFor, type Reach } from '../problems/workspace-command.ts';
@@ -23,7 +24,7 @@ import { StateLocked } from './state-locked.ts';
 
 /** An error in one line, with what helps. */
 export function messageOf(error: unknown, reach?: Reach): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   const help = error instanceof UserError ? helpText(error, reach) : undefined;
   return escapeControls(message) + (help === undefined ? '' : escapeControls(` (${help})`));
 }

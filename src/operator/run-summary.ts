@@ -18,11 +18,8 @@ interface RequestSummary extends JsonObject {
   readonly problem: string | null;
 }
 
-/**
- * A run as plain data. It names no secret where the report names none.
- * @param most of each list: the rest of a long one is not told.
- */
-export function runSummary(report: RunReport, most = Number.POSITIVE_INFINITY): JsonObject {
+/** A run as plain data. It names no secret where the report names none. */
+export function runSummary(report: RunReport): JsonObject {
   const { startedAt, error, invalid, fetchProblem, hold, request, reach } = report;
   return {
     number: report.number,
@@ -31,23 +28,25 @@ export function runSummary(report: RunReport, most = Number.POSITIVE_INFINITY): 
     started_at: startedAt.toISOString(),
     seconds: Math.round(report.seconds * 1000) / 1000,
     manifests_valid: invalid === undefined,
-    problems: invalid === undefined ? [] : invalidLines(invalid).slice(0, most),
+    problems: invalid === undefined ? [] : invalidLines(invalid),
     fetch_problem: fetchProblem === undefined ? null : messageOf(fetchProblem, reach),
     error: error === undefined ? null : messageOf(error, reach),
     resources:
       report.plan === undefined
         ? {}
         : Object.fromEntries([...countsOf(report)].filter(([, count]) => count > 0)),
-    drift: report.drift.slice(0, most).map(({ address, fields }) => ({ address, fields: [...fields] })),
-    missing: report.missing.slice(0, most).map(({ address, id, since }) => ({
+    drift: report.drift.map(({ address, fields }) => ({ address, fields: [...fields] })),
+    missing: report.missing.map(({ address, id, since }) => ({
       address,
       id,
       since: since ?? startedAt.toISOString(),
     })),
     held: hold === undefined ? null : { why: hold.why, message: holdMessage(hold, planWords(report), reach) },
     pull_request: request === undefined ? null : requestSummary(request),
-    applied: report.applied
-      .slice(0, most)
-      .map(({ address, action, result: { status } }) => ({ address, action, result: status })),
+    applied: report.applied.map(({ address, action, result: { status } }) => ({
+      address,
+      action,
+      result: status,
+    })),
   };
 }

@@ -1,16 +1,12 @@
 import { type Diagnostic, placeOf } from '../problems/diagnostic.ts';
 import { escapeMarkup } from './markup.ts';
 
-/**
- * JUnit XML: one test case a file, failed where it has an error; warnings are its output. `files` are those that were
- * read, so that the ones without a problem pass.
- */
-export function diagnosticsJunit(diagnostics: readonly Diagnostic[], files: readonly string[] = []): string {
-  const byFile = Map.groupBy(diagnostics, ({ file }) => file);
-  const names = [...new Set([...files, ...byFile.keys()])];
-  const cases = names.map((file) => testCase(file, byFile.get(file) ?? []));
-  const failures = names.filter((file) => byFile.get(file)?.some(isError)).length;
-  const totals = `tests="${names.length}" failures="${failures}" errors="0"`;
+/** JUnit XML: one test case a file with problems, failed where it has an error; warnings are its output. */
+export function diagnosticsJunit(diagnostics: readonly Diagnostic[]): string {
+  const byFile = [...Map.groupBy(diagnostics, ({ file }) => file)];
+  const cases = byFile.map(([file, problems]) => testCase(file, problems));
+  const failures = byFile.filter(([, problems]) => problems.some(isError)).length;
+  const totals = `tests="${byFile.length}" failures="${failures}" errors="0"`;
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites name="voxform validate" ${totals}>`,
@@ -24,7 +20,6 @@ export function diagnosticsJunit(diagnostics: readonly Diagnostic[], files: read
 
 function testCase(file: string, diagnostics: readonly Diagnostic[]): string {
   const open = `    <testcase classname="voxform.validate" name="${escapeMarkup(file)}" file="${escapeMarkup(file)}"`;
-  if (diagnostics.length === 0) return `${open}/>`;
   const errors = diagnostics.filter(isError);
   const [first] = errors;
   const warnings = diagnostics.filter((diagnostic) => !isError(diagnostic));

@@ -1,4 +1,5 @@
 import { PlatformError } from '../platform/platform-error.ts';
+import { errorMessage } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Reach } from '../problems/workspace-command.ts';
 import { VERSION } from '../version.ts';
@@ -94,7 +95,7 @@ function behind(error: Error): unknown[] {
 /** Messages, for whose stacks only we have a use. */
 function causesOf(error: Error): string[] {
   return behind(error)
-    .map((cause) => (cause instanceof Error ? cause.message : String(cause)))
+    .map(errorMessage)
     .filter((text) => text !== '' && !error.message.includes(text));
 }
 

@@ -1,4 +1,5 @@
 import { PlatformError } from '../platform/platform-error.ts';
+import { errorMessage } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { FailedWorkspace } from '../runs/open-workspace.ts';
 import type { WorkspaceFailure } from '../runs/plans-document.ts';
@@ -15,7 +16,7 @@ export function failureOf(
 ): WorkspaceFailure {
   const hint = hintOf(error, { workspace }, baseUrl);
   const diagnostics = diagnosticsOf(error);
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   return {
     workspace,
     message: redact(isOwnMistake(error) ? `this is a bug in voxform: ${message}` : message),

@@ -4,7 +4,7 @@ import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { reasonOf } from '../manifests/read-file.ts';
 import { idKey, kindOf } from '../manifests/resource.ts';
-import { errorCode } from '../problems/error-code.ts';
+import { errorCode, errorMessage } from '../problems/error-code.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
 import { type JournalEntry, journalLine, wholeEntries } from './journal-lines.ts';
@@ -44,7 +44,7 @@ export async function writeRescue(
   try {
     await writePrivate(path.join(root, file), outcomes.map(journalLine).join(''));
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     return `not recorded in the state ${location}, and ${file} cannot be written (${why})${known}`;
   }
   return `not recorded in the state ${location}, but kept in ${shellWord(file)}${known}. The next run in this folder records it; elsewhere: voxform state rescue FILE`;

@@ -1,6 +1,7 @@
 import type { Address } from '../../manifests/resource.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { ForeignRecord } from '../../platform/workspace-check.ts';
+import { errorMessage } from '../../problems/error-code.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { StateSession } from '../../state/session.ts';
 import { LostLock } from '../../state/state-errors.ts';
@@ -57,7 +58,7 @@ export function haltReason(
 }
 
 export function failureOf(error: unknown, { action, address }: PlannedResource): Omit<Failure, 'status'> {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   if (error instanceof UserError)
     return {
       error: message,

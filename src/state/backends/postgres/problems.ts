@@ -1,4 +1,4 @@
-import { errorCode } from '../../../problems/error-code.ts';
+import { errorCode, errorMessage } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
 
 interface Situation {
@@ -122,5 +122,5 @@ function codeOf(error: unknown): string {
 /** A name with several addresses fails with an error for each, and no words of its own. */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return messageOf(error.errors[0]);
-  return error instanceof Error ? error.message : String(error);
+  return errorMessage(error);
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { errorMessage } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { type JournalEntry, journalLine } from '../../journal-lines.ts';
 import type { LockInfo } from '../../lock-info.ts';
@@ -210,7 +211,7 @@ export class RemoteLease implements StateLease {
 /** What a person reads where the place did not answer. */
 export function problemWith({ location }: RemotePlace, error: unknown): UserError {
   if (error instanceof UserError) return error;
-  const why = error instanceof Error ? error.message : String(error);
+  const why = errorMessage(error);
   return new UserError(`cannot reach the state ${location}: ${why}`, { cause: error });
 }
 
