@@ -8,7 +8,12 @@ export default defineConfig({
     setupFiles: ['test/property-seed.ts', 'test/own-git.ts', 'test/slow-hashes.ts'],
     globalSetup: ['test/temporary-files.ts', 'test/build-command.ts'],
     // Large blocks go back to the system at once: to start a process takes the longer the more memory a worker has.
-    env: { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '262144' },
+    env: {
+      MALLOC_ARENA_MAX: '2',
+      MALLOC_MMAP_THRESHOLD_: '262144',
+      // Compilers that tests start end before it pays to collect their garbage.
+      GOGC: 'off',
+    },
     // Files leave nothing behind in their process: they can share what it has loaded, which takes longer than most of them do.
     isolate: false,
     // Two more than there are cores: half of the time of what is tested is waiting for a process or a pause.

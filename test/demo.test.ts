@@ -26,14 +26,14 @@ it('shows the way from manifest to apply and back from drift, and leaves nothing
   }
 }, 120_000);
 
-const FEW = ['--workspaces', '8', '--runs', '2', '--impatient'];
+const FEW = ['--workspaces', '4', '--runs', '1', '--impatient'];
 
 it('serves a fleet to its end although its processes are killed', async () => {
   const { exitCode, text } = await demo(process.env, 'demo-fleet.ts', ...FEW);
   expect(exitCode, text).toBe(0);
   expect(text.match(/^\$ kill -KILL \d+$/gm)).toHaveLength(2);
-  expect(text.match(/8 workspaces: 8 in-sync/g)).toHaveLength(2);
-  expect(text.match(/16 agents, 8 webhooks and 8 numbers/g)).toHaveLength(2);
+  expect(text.match(/4 workspaces: 4 in-sync/g)).toHaveLength(2);
+  expect(text.match(/8 agents, 4 webhooks and 4 numbers/g)).toHaveLength(2);
 }, 240_000);
 
 function demo(
