@@ -33,6 +33,19 @@ it('init names a key of its own: the overriding variable would apply to every wo
   expect(ciWorkflow('1.2.3')).toMatch(/LOCAL_API_KEY: \$\{\{ secrets\.LOCAL_API_KEY \}\}/);
 });
 
+it('init writes files in canonical form', async () => {
+  await using folder = await temporaryFolder();
+  await command(['init'], { cwd: folder.root });
+  expect((await command(['fmt', '--check'], { cwd: folder.root })).code).toBe(0);
+});
+
+it('init keeps a .gitignore and lists the patterns that it lacks', async () => {
+  await using folder = await temporaryFolder({ 'x/.gitignore': 'node_modules\r\n.env\r\n' });
+  const { stdout } = await command(['init', 'x'], { cwd: folder.root });
+  expect(stdout).toContain('\nAdd to x/.gitignore:\n  secrets/\n  *.plan\n  .voxform/cache/\n');
+  expect(await readFile(path.join(folder.root, 'x/.gitignore'), 'utf8')).toBe('node_modules\r\n.env\r\n');
+});
+
 it('init names a folder as a shell takes it', async () => {
   await using folder = await temporaryFolder();
   const { stdout } = await command(['init', "Ann's agents"], { cwd: folder.root });

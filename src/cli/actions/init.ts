@@ -29,6 +29,12 @@ export async function init(context: Context, { dir: folder }: { readonly dir: st
       `${(await writeNew(path.join(target, name), text)) ? 'created' : 'kept   '}  ${path.join(folder, name)}`,
     );
   }
+  const unignored = await linesMissing(path.join(target, '.gitignore'), files.get('.gitignore'));
+  if (unignored.length > 0) {
+    out('');
+    out(`Add to ${path.join(folder, '.gitignore')}:`);
+    for (const line of unignored) out(`  ${line}`);
+  }
   const here = folder === '.' ? '' : ` -C ${shellWord(folder)}`;
   out('');
   out('Try it against the emulator:');
@@ -94,6 +100,12 @@ async function writeNew(file: string, text: string): Promise<boolean> {
       cause,
     });
   }
+}
+
+/** The patterns of the text that the file lacks. */
+async function linesMissing(file: string, text = ''): Promise<string[]> {
+  const has = new Set((await readFile(file, 'utf8')).split(/\r?\n/));
+  return text.split('\n').filter((line) => line !== '' && !line.startsWith('#') && !has.has(line));
 }
 
 async function exists(file: string): Promise<boolean> {
