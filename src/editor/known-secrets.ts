@@ -16,7 +16,7 @@ export function withoutSecrets({ resources, project }: ProjectSnapshot, text: st
       ...resources.map(({ spec }) => spec),
       ...workspaces.flatMap(({ vars, apiKey }) => [vars, apiKey]),
     ];
-    for (const secret of values.flatMap((value) => [...specials(value)]))
+    for (const secret of values.flatMap(specials))
       if (secret instanceof Secret && secret.isSet) redactor.add(secret.reveal());
     redactors.set(resources, redactor);
   }

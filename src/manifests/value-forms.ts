@@ -184,7 +184,7 @@ class Evaluator {
     }
     const value = vars[name] as Value;
     if (mustBeSet) {
-      const missing = [...specials(value)].find(
+      const missing = specials(value).find(
         (leaf) => leaf instanceof Unset || (leaf instanceof Secret && !leaf.isSet),
       );
       if (missing instanceof Secret)
@@ -234,5 +234,5 @@ class Evaluator {
 }
 
 function containsSpecial(value: Value): boolean {
-  return value instanceof Join || specials(value).next().done !== true;
+  return value instanceof Join || specials(value).length > 0;
 }

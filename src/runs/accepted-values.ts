@@ -179,7 +179,7 @@ export function valuesOfVersion({ kind, resource, version, records }: RollingBac
       continue;
     }
     const desired = withReferences(value, (reference) => records.get(reference.address));
-    const isKnown = references(desired).next().done === true;
+    const isKnown = references(desired).length === 0;
     if (isKnown && sameValue(rule, revealed(desired), shown)) continue;
     if (isTainted(value)) {
       refused.push({ address, path, why: 'its value is a secret' });

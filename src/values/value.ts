@@ -93,13 +93,13 @@ export function isSpecial(value: unknown): value is Special {
 }
 
 /** The special leaves inside a value, those inside a join included, in order. */
-export function specials(value: Value): ArrayIterator<Secret | Reference | Unset> {
+export function specials(value: Value): readonly (Secret | Reference | Unset)[] {
   const found: (Secret | Reference | Unset)[] = [];
   hasSpecial(value, (special) => {
     found.push(special);
     return false;
   });
-  return found.values();
+  return found;
 }
 
 /** True where some part of the value is secret, so that no part of it may be shown. */
@@ -107,7 +107,7 @@ export function isTainted(value: Value): boolean {
   return hasSpecial(value, (special) => special instanceof Secret);
 }
 
-export function references(value: Value): IteratorObject<Reference, undefined> {
+export function references(value: Value): readonly Reference[] {
   return specials(value).filter((special) => special instanceof Reference);
 }
 

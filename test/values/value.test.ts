@@ -108,8 +108,8 @@ describe('special values', () => {
     const b = new Secret('B', 'b');
     const c = new Unset('C');
     const from = { x: [a, { y: new Join([b, 'text', new Join([c], '')], '') }], z: 'plain' };
-    expect([...specials(from)]).toStrictEqual([a, b, c]);
-    expect([...references(from)]).toEqual([a]);
+    expect(specials(from)).toStrictEqual([a, b, c]);
+    expect(references(from)).toEqual([a]);
   });
 
   it('that are not replaced leave the value as it is', () => {

@@ -88,7 +88,7 @@ function* untilStopped(files: Iterable<ProjectFile>, { interrupts }: Context): G
 /** What an export needs of the project's manifests, which are not kept in memory. */
 async function rememberManifests(opened: OpenWorkspace) {
   const { resources } = await opened.declared('offline');
-  const secrets = [opened.workspace.apiKey, ...resources.flatMap(({ spec }) => [...specials(spec)])].filter(
+  const secrets = [opened.workspace.apiKey, ...resources.flatMap(({ spec }) => specials(spec))].filter(
     (special): special is Secret => special instanceof Secret && special.isSet,
   );
   return {

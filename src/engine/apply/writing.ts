@@ -46,7 +46,7 @@ export class MissingReference extends Error {
   readonly address: Address;
 
   constructor(value: Value) {
-    const address = references(value).next().value?.address ?? '';
+    const address = references(value)[0]?.address ?? '';
     super(`${address} has no record`);
     this.address = address;
   }

@@ -80,7 +80,7 @@ async function readListed(
 /** Reads what the references name that are no resources. */
 async function readLookups(bindings: readonly Binding[], reading: ReadRun): Promise<Observed['lookups']> {
   const names = new Set(
-    bindings.flatMap(({ resource }) => [...references(resource.spec)].map(({ kind }) => kind)),
+    bindings.flatMap(({ resource }) => references(resource.spec).map(({ kind }) => kind)),
   );
   const needed = [...lookups.values()].filter(({ name }) => names.has(name));
   const read = async (lookup: Lookup) =>

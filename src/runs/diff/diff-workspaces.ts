@@ -123,7 +123,7 @@ function* fieldsOf(kind: Kind, members: readonly Member[]): Generator<HeldField>
   const leaves = members.map(({ resource }) => leavesOf(kind, resource.spec));
   const paths = new Set<LeafPath>(leaves.flatMap((each) => [...each.keys()]));
   for (const path of [...paths].sort()) {
-    const refs = leaves.flatMap((each) => [...references(each.get(path) ?? null)]);
+    const refs = leaves.flatMap((each) => references(each.get(path) ?? null));
     yield { kind, path, refs };
   }
 }

@@ -72,7 +72,7 @@ function secretSent(
 ): Json | undefined {
   if (desired === undefined || recorded === undefined) return undefined;
   const complete = withReferences(desired, (reference) => side.idOf(reference));
-  if (!references(complete).next().done) return undefined;
+  if (references(complete).length > 0) return undefined;
   return jsonEqual(mask(complete, side.fingerprints), recorded) ? declaredValue(desired) : undefined;
 }
 
