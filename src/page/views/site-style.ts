@@ -99,6 +99,5 @@ html:has(.plan+.confirm){scroll-padding-bottom:80px}
 section>h2,section>.head{margin-top:32px}
 .head h2{margin:4px 0;flex:1 1 320px}
 h2 .button{margin-left:8px;font-weight:400;font-size:13px;padding:2px 10px}
-.sr{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden;white-space:nowrap}
 @media print{.bar,.actions,.filter,.pager{display:none}}
 `;
