@@ -130,7 +130,7 @@ it('ends a run of its own whose job it was given anew after it was silent', asyn
     ?.faults.add({ match: { method: 'GET' }, times: 1, fault: { delayMs: 600_000 } });
   const queue = await openQueue(fleet.database);
   // It hears from nobody but the queue that its job was given back.
-  await fleet.server({ grace: 100, timing: { tick: 50, beat: 600_000, heartbeat: 30_000 } });
+  await fleet.server({ grace: 100, timing: { tick: 100, beat: 600_000, heartbeat: 30_000 } });
   await fleet.until(() => (fleet.emulators.get('acme')?.requests.length ?? 0) > 0);
   await silence(fleet);
   await queue.look();
@@ -144,7 +144,7 @@ it('lets another process fetch at once what it was fetching when it was told to 
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   const child = await fleet.child();
   const wait = async () => {
-    const [row] = await fleet.pg.sql(
+    const [row] = await fleet.database.ask(
       'SELECT extract(epoch FROM next_fetch - now())::float8 AS wait FROM voxform_fleet.sources',
     );
     return Number(row?.wait);

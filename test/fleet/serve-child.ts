@@ -9,7 +9,7 @@ const say = (event: object): void => void process.stdout.write(`${JSON.stringify
 const server = await FleetServer.begin({
   ...serverOptions(folder, { url, home: 'child' }),
   // It hears from nobody but the state that another process has its run.
-  timing: { tick: 50, beat: 600_000, heartbeat: 30_000 },
+  timing: { tick: 100, beat: 600_000, heartbeat: 30_000 },
   log: { entry: (level, message) => say({ event: 'log', level, message }) },
   onRun: ({ address }, { report }) => say({ event: 'run', address, result: report?.result }),
 });

@@ -32,7 +32,7 @@ export function serverOptions(folder: string, { url, home }: { url: string; home
     grace: 5000,
     retention: 86_400_000,
     rules: fleet.rules,
-    timing: { tick: 50, beat: 1000, heartbeat: 30_000 },
+    timing: { tick: 100, beat: 1000, heartbeat: 30_000 },
     random: Math.random,
     log: { entry: () => undefined },
     onRun: () => undefined,

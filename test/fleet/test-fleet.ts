@@ -136,7 +136,7 @@ ${rules}`,
     },
     async until(what) {
       await expect
-        .poll(what, { interval: 20, timeout: 50_000 })
+        .poll(what, { interval: 50, timeout: 50_000 })
         .toBe(true)
         .catch(async (cause: unknown) => {
           const { counts, workspaces } = await control.status({});
