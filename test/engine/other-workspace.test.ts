@@ -46,6 +46,21 @@ describe('a record of another workspace', () => {
     expect(await w.idOf(address)).toBe(id);
   });
 
+  it('is a warning of a drift, which compares nothing of it', async () => {
+    const w = await applied();
+    const id = await w.idOf('Webhook/h');
+    moveAway(w, 'webhooks', id);
+    expect(await w.drift(desired)).toMatchObject({
+      summary: { blocked: 0, noop: 3 },
+      warnings: [
+        {
+          address: 'Webhook/h',
+          message: `its record ${id} belongs to workspace ANOTHER, not to the selected one`,
+        },
+      ],
+    });
+  });
+
   it.each(['agents', 'numbers'] as const)(
     'among the %s is neither adopted by its id nor imported',
     async (collection) => {

@@ -9,13 +9,17 @@ import type { Plan } from './make-plan.ts';
 
 /**
  * What changed on the platform since the last apply: the plan with everything else left out. Each resource says what an
- * apply would restore; what only the manifests changed counts as nothing to do. Nothing is told of what a write might do, or of publishing.
+ * apply would restore; what only the manifests changed counts as nothing to do. A record of another workspace, of which nothing was
+ * compared, is a warning. Nothing is told of what a write might do, or of publishing.
  */
 export function driftOf({ document: planned, observed }: Plan): PlanDocument {
   const { violations: _, ...document } = planned;
   // What has no record was never applied, so that nothing of it can have moved.
   const applied = document.resources.filter(({ id }) => id !== null);
-  const resources = applied.map(({ notices: _, ...resource }): PlannedResource => {
+  const isForeign = ({ address }: PlannedResource): boolean =>
+    observed.records.get(address)?.status === 'foreign';
+  const [foreign, own] = [applied.filter(isForeign), applied.filter((each) => !isForeign(each))];
+  const resources = own.map(({ notices: _, ...resource }): PlannedResource => {
     const changes = resource.changes.filter(isDrift);
     const seen = observed.records.get(resource.address);
     if (seen?.status === 'shown' && seen.successor) return resource;
@@ -33,9 +37,12 @@ export function driftOf({ document: planned, observed }: Plan): PlanDocument {
     resources,
     summary: summaryOf(resources),
     guards: [],
-    warnings: document.warnings.filter(
-      ({ address, may_erase: erased }) => address === null || (told.has(address) && erased === undefined),
-    ),
+    warnings: [
+      ...document.warnings.filter(
+        ({ address, may_erase: erased }) => address === null || (told.has(address) && erased === undefined),
+      ),
+      ...foreign.map(({ address, reason }) => ({ address, message: reason })),
+    ],
   };
 }
 
