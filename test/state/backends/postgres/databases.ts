@@ -27,7 +27,8 @@ export async function freshDatabase(options = ''): Promise<Database> {
   const server = await postgresServer();
   const name = `test_${randomUUID().slice(0, 8)}`;
   const url = server.url(name);
-  await asSuperuser(server.url('postgres'), `CREATE DATABASE ${name} ${options}`);
+  // To copy the files of an empty one takes less than to log each of its pages.
+  await asSuperuser(server.url('postgres'), `CREATE DATABASE ${name} STRATEGY FILE_COPY ${options}`);
   return {
     name,
     url,

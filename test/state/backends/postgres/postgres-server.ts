@@ -60,8 +60,11 @@ const PASSWORD = 'p@ss/word#1';
 
 const servers = new Map<string, Promise<PostgresServer>>();
 
+/** Nothing has to outlive the machine, nothing is replicated, and no database lives long enough to be tidied up. */
+const SHORT_LIVED = '-F -c full_page_writes=off -c wal_level=minimal -c max_wal_senders=0 -c autovacuum=off';
+
 /** A PostgreSQL that all tests of this process share. It ends with the process. */
-export function postgresServer(options = '-F'): Promise<PostgresServer> {
+export function postgresServer(options = SHORT_LIVED): Promise<PostgresServer> {
   const server = servers.get(options) ?? startPostgres(options);
   servers.set(options, server);
   return server;
