@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { kinds, lookups } from '../src/kinds/index.ts';
+import { workspaceCommands } from '../src/problems/workspace-command.ts';
 
 const source = path.join(import.meta.dirname, '..', 'src');
 
@@ -239,6 +240,24 @@ describe('the layers', () => {
     expect(members.length).toBeGreaterThan(4);
     const wrong = generic.filter((file) => imports.get(file)?.some((each) => members.includes(each)));
     expect(wrong).toEqual([]);
+  });
+
+  it('names commands of a workspace as data, which the output words for a fleet', () => {
+    const literal = new RegExp(
+      `(?<!commandFor\\(['\`])\\bvoxform (?:${workspaceCommands.join('|')})\\b`,
+      'g',
+    );
+    const named = (folders: readonly string[]) =>
+      files
+        .filter((file) => folders.some((folder) => file.startsWith(`${folder}/`)))
+        .flatMap((file) => [...codeOf(file).matchAll(literal)].map(([text]) => `${file}: ${text}`));
+    expect(named(['engine', 'state', 'runs', 'project'])).toEqual([
+      // Titles of schemas, and marks in a pull request.
+      'engine/plan/plan-schema.ts: voxform plan',
+      ...Array<string>(4).fill('runs/drift-request/request-mark.ts: voxform drift'),
+      'runs/past-runs.ts: voxform history',
+    ]);
+    expect(named(['cli']).length).toBeGreaterThan(10);
   });
 
   it('lets the engine reach the platform through kinds only', () => {

@@ -141,7 +141,7 @@ async function wakesUp(bench: Bench): Promise<void> {
   assert.match(unwrapped(stopped.stdout + stopped.stderr), /this run lost the lock/);
   assert.match(
     unwrapped(stopped.stdout),
-    /Stopped early: another run or `voxform state unlock` took the state lock/,
+    /Stopped early: another run or a forced unlock took the state lock/,
   );
   assert.match(unwrapped(stopped.stdout + stopped.stderr), /voxform import Agent\/a 01\w+/);
   assert.equal(lab.writes(), writes, 'it went on writing without its lock');
@@ -171,7 +171,7 @@ async function unlocks(bench: Bench): Promise<void> {
   assert.match(unwrapped(stopped.stdout + stopped.stderr), /this run lost the lock/);
   assert.match(
     unwrapped(stopped.stdout),
-    /Stopped early: another run or `voxform state unlock` took the state lock/,
+    /Stopped early: another run or a forced unlock took the state lock/,
   );
   assert.match(unwrapped(stopped.stdout + stopped.stderr), /voxform import Agent\/a 01\w+/);
   assert.equal(lab.writes(), 1, 'it went on writing without its lock');

@@ -1,8 +1,10 @@
+import type { Failure } from '../engine/apply/apply-report.ts';
 import { resendMessage } from '../engine/decide/resend-message.ts';
 import type { PlanWarning, Remark } from '../engine/plan/plan-document.ts';
 import type { Guard, NextStep } from '../problems/next-step.ts';
 import { shellWord } from '../problems/shell-word.ts';
-import { commandFor, commandsIn, type Reach } from '../problems/workspace-command.ts';
+import { adviceText } from '../problems/user-error.ts';
+import { commandFor, type Reach } from '../problems/workspace-command.ts';
 import { listed } from './address-list.ts';
 
 /** What a person reads of a step: a sentence, or what leads up to a command without its colon. */
@@ -177,10 +179,10 @@ export function wordedWarnings(
 
 /** What helps out of an error, for people; undefined where nothing is known. */
 export function helpText(
-  { hint = '', next = [] }: { readonly hint?: string | undefined; readonly next?: readonly NextStep[] },
+  { hint = '', advice = hint, next = [] }: Pick<Failure, 'hint' | 'advice' | 'next'>,
   reach: Reach,
 ): string | undefined {
-  return withSteps(commandsIn(hint, reach), next, reach).trimStart() || undefined;
+  return withSteps(adviceText(advice, reach), next, reach).trimStart() || undefined;
 }
 
 /** The option that lifts a guard. */

@@ -1,23 +1,27 @@
 import type { NextStep } from './next-step.ts';
+import { commandFor, type Reach, type workspaceCommands } from './workspace-command.ts';
 
 /** A problem a person can mend: one message, and the way out. Shown without a stack. */
 export class UserError extends Error {
   override readonly name: string = 'UserError';
   readonly hint: string | undefined;
+  /** The hint, its commands as data. */
+  readonly advice: Advice | undefined;
   /** What helps, as data; shown after the hint. */
   readonly next: readonly NextStep[];
   readonly exitCode: number;
 
   constructor(message: string, options: UserErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.hint = options.hint;
+    this.hint = options.hint && adviceText(options.hint);
+    this.advice = options.hint;
     this.next = options.next ?? [];
     this.exitCode = options.exitCode ?? ExitCode.error;
   }
 }
 
 export interface UserErrorOptions {
-  readonly hint?: string;
+  readonly hint?: Advice;
   readonly next?: readonly NextStep[];
   readonly exitCode?: number;
   readonly cause?: unknown;
@@ -34,6 +38,27 @@ export const ExitCode = {
 } as const;
 
 /** The error for a command line that cannot be meant so. */
-export function misuse(message: string, hint?: string): UserError {
+export function misuse(message: string, hint?: Advice): UserError {
   return new UserError(message, { ...(hint !== undefined && { hint }), exitCode: ExitCode.usage });
+}
+
+/** Text; as parts where it names commands, without `voxform`, that mean the workspace which it is about. */
+export type Advice = string | readonly (string | { readonly command: string })[];
+
+export function command(line: `${(typeof workspaceCommands)[number]}${string}`): Advice {
+  return [{ command: line }];
+}
+
+/** Tags a template whose values are advice too. */
+export function advice(texts: TemplateStringsArray, ...values: readonly Advice[]): Advice {
+  return texts.flatMap((text, place) => [text, values[place] ?? ''].flat());
+}
+
+/** Commands mean a workspace of a fleet by its address; `-w` is left out. */
+export function adviceText(given: Advice, reach?: Reach): string {
+  const member = reach !== undefined && 'member' in reach ? reach : undefined;
+  const parts = [given].flat();
+  return parts
+    .map((each) => (typeof each === 'string' ? each : commandFor(`voxform ${each.command}`, member)))
+    .join('');
 }

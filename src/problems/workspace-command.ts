@@ -7,11 +7,7 @@ export type Reach = { readonly member: string } | { readonly workspace: string }
 export function commandFor(command: string, reach: Reach): string {
   if (reach === undefined) return command;
   if ('workspace' in reach) return `${command} -w ${reach.workspace}`;
-  return command.replace('voxform', () => forMember(reach.member));
-}
-
-function forMember(address: string): string {
-  return `voxform fleet exec ${shellWord(address)} --`;
+  return command.replace('voxform', () => `voxform fleet exec ${shellWord(reach.member)} --`);
 }
 
 /** They mean one workspace, and write to no manifest. */
@@ -29,12 +25,3 @@ export const workspaceCommands = [
   'versions',
   'impact',
 ] as const;
-
-const COMMANDS = new RegExp(`\\bvoxform (?=(?:${workspaceCommands.join('|')})\\b)`, 'g');
-
-/** A text whose commands mean a workspace of a fleet; `-w` is left out. */
-export function commandsIn(text: string, reach: Reach): string {
-  return reach === undefined || 'workspace' in reach
-    ? text
-    : text.replaceAll(COMMANDS, () => `${forMember(reach.member)} `);
-}

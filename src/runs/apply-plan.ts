@@ -94,13 +94,18 @@ function waiversIn(violations: readonly Violation[]): Pick<RunEnding, 'waived'> 
 }
 
 /** Strikes secrets out of what an error says while it is whole: later its lines are broken and its characters escaped. */
-function redactedResult(result: ResourceResult, redactor: Redactor): ResourceResult {
+function redactedResult(result: ResourceResult, { redact }: Redactor): ResourceResult {
   if (result.status !== 'failed') return result;
-  const { error, hint } = result;
+  const { error, hint, advice = hint ?? '' } = result;
   return {
     ...result,
-    error: redactor.redact(error),
-    ...(hint !== undefined && { hint: redactor.redact(hint) }),
+    error: redact(error),
+    ...(hint !== undefined && {
+      hint: redact(hint),
+      advice: [advice]
+        .flat()
+        .map((part) => (typeof part === 'string' ? redact(part) : { command: redact(part.command) })),
+    }),
   };
 }
 

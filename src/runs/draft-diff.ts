@@ -13,7 +13,7 @@ import { type Address, kindOf } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 import { foreignRecord } from '../platform/workspace-check.ts';
-import { UserError } from '../problems/user-error.ts';
+import { advice, command, UserError } from '../problems/user-error.ts';
 import type { State } from '../state/state.ts';
 import { described } from '../values/described.ts';
 import { type Immutable, type Json, mapParts } from '../values/json.ts';
@@ -78,7 +78,7 @@ export async function diffDraft(drafted: Drafted): Promise<DraftDiffDocument> {
     throw foreignRecord(`${kind.name} ${id}`, { actual: seen.workspaceId, workspaceId });
   if (seen.status !== 'shown') {
     throw new UserError(`${address} is missing: the platform has no record ${id}`, {
-      hint: 'Run voxform plan to see what to do about it.',
+      hint: advice`Run ${command('plan')} to see what to do about it.`,
     });
   }
   const version = await latestOf(kind, { id, client });

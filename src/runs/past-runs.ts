@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { UserError } from '../problems/user-error.ts';
+import { advice, command, UserError } from '../problems/user-error.ts';
 import { runRecord, runResults } from '../state/run-history.ts';
 import type { StateStore } from '../state/store.ts';
 import type { Immutable } from '../values/json.ts';
@@ -59,7 +59,7 @@ export function runNamed(runs: readonly PastRun[], beginning: string): PastRun {
   const [found, ...more] = runs.filter(({ run }) => run.startsWith(beginning));
   if (found === undefined) {
     throw new UserError(`the history has no run ${beginning}`, {
-      hint: 'Run voxform history to list the runs.',
+      hint: advice`Run ${command('history')} to list the runs.`,
     });
   }
   if (more.length > 0) {

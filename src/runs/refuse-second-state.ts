@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { isInside } from '../manifests/read-file.ts';
 import { shellWord } from '../problems/shell-word.ts';
-import { UserError } from '../problems/user-error.ts';
+import { type Advice, advice, UserError } from '../problems/user-error.ts';
 import { commandFor, type Reach } from '../problems/workspace-command.ts';
 import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import { findOtherState, type OtherState } from '../state/backends/local/find-other-state.ts';
@@ -87,10 +87,10 @@ function lying({ location: shown, from, records }: StateElsewhere, beginning: Ne
 /** How to have the state here, and how to go on without it. */
 function hintFor(
   { project, reach }: NewState,
-  { text, command, or = '' }: { readonly text: string; readonly command: string; readonly or?: string },
-): string {
+  { text, command, or }: { readonly text: string; readonly command: string; readonly or?: Advice },
+): Advice {
   const given = (words: string): string => inFolder(project, commandFor(`voxform ${words}`, reach), reach);
-  return `${text}${given(command)}.${or} To start with an empty state: ${given('state init')}`;
+  return advice`${text}${given(command)}. ${or === undefined ? '' : advice`${or} `}To start with an empty state: ${given('state init')}`;
 }
 
 /** Paths of a repository's project count from the operator's folder, so that its project file is needed there. */
@@ -116,7 +116,7 @@ function gone({ path: place, serial }: StateMark, beginning: NewState): LostStat
   const { workspace, location, cwd } = beginning;
   return new LostState(
     `no state at ${location}: this machine wrote the state of the workspace ${workspace.workspaceId} to ${placeFrom(cwd, place)} (serial ${serial}), and it is missing`,
-    { hint: hintFor(beginning, { text: 'Restore a copy: ', command: 'state push FILE', or: ` ${RECOVER}` }) },
+    { hint: hintFor(beginning, { text: 'Restore a copy: ', command: 'state push FILE', or: RECOVER }) },
   );
 }
 

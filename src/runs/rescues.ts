@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { UserError } from '../problems/user-error.ts';
+import { advice, command, UserError } from '../problems/user-error.ts';
 import { readRescue, rescuesOf, takeIn } from '../state/rescue.ts';
 import { inSession, type SessionOptions } from '../state/session.ts';
 import type { StateStore } from '../state/store.ts';
@@ -32,7 +32,7 @@ export async function takeInWaiting(
       if (records.length > 0) log.info(`recorded from ${rescue.shown}: ${records.join(', ')}`);
       if (rescue.damaged > 0)
         log.warn(
-          `${rescue.damaged} damaged lines of ${rescue.shown} were lost: look for unknown creates with voxform plan`,
+          `${rescue.damaged} damaged lines of ${rescue.shown} were lost: plan again to find unknown creates`,
         );
     }
   });
@@ -51,7 +51,7 @@ export async function takeInFile(
   const rescue = await readRescue(file);
   if (rescue.damaged > 0 || rescue.entries.length === 0) {
     throw new UserError(`${file} is damaged, or no rescue file`, {
-      hint: 'Nothing was recorded. Import the ids that the failed run printed: voxform import ADDRESS ID',
+      hint: advice`Nothing was recorded. Import the ids that the failed run printed: ${command('import ADDRESS ID')}`,
     });
   }
   return inSession(store, forRescue(options), async (session) => {

@@ -1,10 +1,10 @@
 import { didYouMean } from '../problems/suggest.ts';
-import { misuse, type UserError } from '../problems/user-error.ts';
+import { advice, command, misuse, type UserError } from '../problems/user-error.ts';
 
 /** The error for an address that the state does not know, with the nearest of those that would have done. */
 export function unknownInState(address: string, known: Iterable<string>): UserError {
   return misuse(
     `the state has no ${address}${didYouMean(address, known)}`,
-    'Run voxform state list to list its addresses.',
+    advice`Run ${command('state list')} to list its addresses.`,
   );
 }

@@ -1,7 +1,7 @@
 import { kinds } from '../kinds/index.ts';
 import type { Versions } from '../kinds/kind.ts';
 import { EXPECTED_ADDRESS, parseAddress } from '../manifests/resource.ts';
-import { ExitCode, misuse, UserError } from '../problems/user-error.ts';
+import { advice, command, ExitCode, misuse, UserError } from '../problems/user-error.ts';
 import type { State } from '../state/state.ts';
 import { unknownInState } from './unknown-in-state.ts';
 
@@ -31,7 +31,7 @@ export function versionedRecord(address: string, state: State): VersionedRecord 
 /** The error for a version that the platform does not have. */
 export function noSuchVersion(address: string, version: number, cause?: unknown): UserError {
   return new UserError(`${address} has no published version ${version}`, {
-    hint: `Run voxform versions ${address} to list its versions.`,
+    hint: advice`Run ${command(`versions ${address}`)} to list its versions.`,
     exitCode: ExitCode.usage,
     cause,
   });

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { shellWord } from '../problems/shell-word.ts';
-import { UserError } from '../problems/user-error.ts';
+import { type Advice, advice, command, UserError } from '../problems/user-error.ts';
 import { isDeeperThan, isObject, parsedJson, setOwn } from '../values/json.ts';
 import { digestOf, isAsWritten } from './document-pieces.ts';
 import { hasConflict, mergeConflict } from './merge-conflict.ts';
@@ -28,14 +28,14 @@ const DEEPEST = 500;
  * @throws MovedState where it only says where the state went.
  * @throws UserError where a newer voxform wrote it.
  */
-export function parseState(bytes: Uint8Array, name: string, hint: string): StateDocument {
+export function parseState(bytes: Uint8Array, name: string, hint: Advice): StateDocument {
   const written = parseWritten(bytes, name, hint);
   const document = withoutDigest(written);
   if (written.format_version === 1 || isAsWritten(bytes) || written.write_digest === digestOf(document)) {
     return document;
   }
   throw new LostState(`the state ${name} was edited or damaged: its content does not match its digest`, {
-    hint: `To keep an edit: voxform state push --force ${shellWord(name)}. ${hint}`,
+    hint: advice`To keep an edit: ${command(`state push --force ${shellWord(name)}`)}. ${hint}`,
   });
 }
 
@@ -50,7 +50,7 @@ export function parserWithMemory(): typeof parseState {
 }
 
 /** The same of a document that a person may have edited, whatever its digest says. */
-export function parseEdited(bytes: Uint8Array, name: string, hint: string): StateDocument {
+export function parseEdited(bytes: Uint8Array, name: string, hint: Advice): StateDocument {
   return withoutDigest(parseWritten(bytes, name, hint));
 }
 
@@ -60,7 +60,7 @@ function withoutDigest(written: WrittenDocument): StateDocument {
   return document;
 }
 
-function parseWritten(bytes: Uint8Array, name: string, hint: string): WrittenDocument {
+function parseWritten(bytes: Uint8Array, name: string, hint: Advice): WrittenDocument {
   const damaged = (reason: string, cause?: unknown): LostState =>
     new LostState(`the state ${name} is damaged: ${reason}`, { hint, cause });
   if (bytes.length === 0) throw damaged('it is empty');
@@ -95,7 +95,7 @@ function parseWritten(bytes: Uint8Array, name: string, hint: string): WrittenDoc
   const misplaced = misplacedKey(text);
   if (misplaced !== undefined) {
     throw new LostState(`the state ${name} is damaged: ${clauseOf(misplaced)}`, {
-      hint: `If you edited it, fix or undo that edit. Otherwise: ${hint}`,
+      hint: advice`If you edited it, fix or undo that edit. Otherwise: ${hint}`,
     });
   }
   if (isDeeperThan(value, DEEPEST)) throw damaged('it is nested too deeply');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { shellWord } from '../problems/shell-word.ts';
-import { UserError } from '../problems/user-error.ts';
+import { advice, UserError } from '../problems/user-error.ts';
 import { lazyStrictObject } from '../values/described.ts';
 import { type Immutable, parsedJson } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
@@ -99,7 +99,7 @@ function damage(path: string, line: number, tailStart?: number): UserError {
       ? ''
       : ` If no apply was running when the machine stopped, remove the damaged end: truncate -s ${tailStart} ${shellWord(path)}`;
   return new LostState(`${path}:${line}  the journal of the state is damaged`, {
-    hint: `Restore the journal from a backup. ${RECOVER}${cut}`,
+    hint: advice`Restore the journal from a backup. ${RECOVER}${cut}`,
   });
 }
 

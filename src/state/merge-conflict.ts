@@ -1,4 +1,4 @@
-import { UserError } from '../problems/user-error.ts';
+import { type Advice, advice, command, UserError } from '../problems/user-error.ts';
 import { droppedBy, sharedId } from './held-ids.ts';
 import type { StateDocument } from './state-document.ts';
 import { LostState } from './state-errors.ts';
@@ -29,7 +29,7 @@ export function mergeConflict(conflict: Conflict, parse: (text: string) => State
   return new LostState(`the state ${name} has an unresolved merge conflict`, { hint });
 }
 
-function wayOut(text: string, word: string, parse: (text: string) => StateDocument): string | undefined {
+function wayOut(text: string, word: string, parse: (text: string) => StateDocument): Advice | undefined {
   const sides = sidesOf(text);
   if (sides === undefined) return undefined;
   let ours: StateDocument;
@@ -54,30 +54,34 @@ function wayOut(text: string, word: string, parse: (text: string) => StateDocume
     ...pending.map((address) => `${address} (unknown create)`),
   ];
   const base = /^\|{7}/m.test(text) ? '|||||||' : '=======';
-  return [
+  return onLines([
     'Do not restore a backup: it lacks the records of one side. Keep our side and import the records that only the other side has:',
     `  sed '/^<<<<<<< /d;/^${base}/,/^>>>>>>> /d' ${word} > ${word}.merged`,
     `  git checkout --ours ${word}`,
-    `  voxform state push ${word}.merged`,
-    ...bounded(imported.map(({ address, id }) => `  voxform import ${address} ${id}`)),
+    advice`  ${command(`state push ${word}.merged`)}`,
+    ...bounded(imported.map(({ address, id }) => advice`  ${command(`import ${address} ${id}`)}`)),
     ...(others.length === 0
       ? []
       : [
           'The other side also has these. They cannot be imported; look them up in the dashboard:',
           ...bounded(others.map((other) => `  ${other}`)),
         ]),
-  ].join('\n');
+  ]);
 }
 
-function fallback(word: string): string {
-  return [
+function fallback(word: string): Advice {
+  return onLines([
     'Do not restore a backup: it lacks the records of one side. Take one side (--ours or --theirs) and compare it with the other before you apply:',
     `  git checkout --ours ${word}`,
-    'For each missing record: voxform import ADDRESS ID',
-  ].join('\n');
+    advice`For each missing record: ${command('import ADDRESS ID')}`,
+  ]);
 }
 
-function bounded(lines: readonly string[]): string[] {
+function onLines(lines: readonly Advice[]): Advice {
+  return lines.flatMap((line, place) => [place === 0 ? '' : '\n', line].flat());
+}
+
+function bounded(lines: readonly Advice[]): Advice[] {
   const more = lines.length - MOST;
   return more <= 0 ? [...lines] : [...lines.slice(0, MOST), `  and ${more} more`];
 }

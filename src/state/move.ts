@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { UserError } from '../problems/user-error.ts';
+import { advice, command, UserError } from '../problems/user-error.ts';
 import { type Json, jsonEqual } from '../values/json.ts';
 import { fold } from './fold.ts';
 import { droppedBy } from './held-ids.ts';
@@ -63,7 +63,7 @@ function documentIn(
   const { document, journal } = stored;
   if (document === undefined) {
     throw new UserError(`there is no state at ${store.location}`, {
-      hint: 'Name the state file to move: voxform state move --from PATH',
+      hint: advice`Name the state file to move: ${command('state move --from PATH')}`,
     });
   }
   checkWorkspace(stored, workspaceId, store);

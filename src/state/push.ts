@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { idKey, kindOf } from '../manifests/resource.ts';
-import { UserError } from '../problems/user-error.ts';
+import { advice, command, UserError } from '../problems/user-error.ts';
 import { jsonEqual } from '../values/json.ts';
 import { droppedBy, type HeldId, type StateContent, sharedId } from './held-ids.ts';
 import { openSession, type SessionOptions, withLease } from './session.ts';
@@ -28,13 +28,13 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
   if (document.workspace_id !== session.workspaceId) {
     throw new UserError(
       `the document is the state of workspace ${document.workspace_id}, but ${session.workspaceId} is configured`,
-      { hint: 'Select that workspace: voxform state push --workspace NAME FILE' },
+      { hint: advice`Select that workspace: ${command('state push --workspace NAME FILE')}` },
     );
   }
   const shared = sharedId(document);
   if (shared !== undefined) {
     throw new UserError(`the document has ${shared.id} at two addresses: ${shared.addresses.join(' and ')}`, {
-      hint: 'Remove one of them from the document. To rename a record: voxform state mv OLD NEW',
+      hint: advice`Remove one of them from the document. To rename a record: ${command('state mv OLD NEW')}`,
     });
   }
   const lost = await quarantineDamaged(store, options);
@@ -107,7 +107,7 @@ async function restoring(beginning: SessionOptions['beginning']): Promise<void> 
 }
 
 function refuseStepBack(document: StateDocument, current: StateDocument): void {
-  const hint = 'Compare them first: voxform state pull. To push the document anyway: --force';
+  const hint = advice`Compare them first: ${command('state pull')}. To push the document anyway: --force`;
   if (document.lineage !== current.lineage) {
     throw new UserError('the document has another lineage: it is a different state, not an older one', {
       hint,
@@ -167,7 +167,7 @@ async function quarantineDamaged(
     if (!(error instanceof LostState)) throw error;
     if (!force) {
       const replace = `To replace it and keep the damaged one aside: ${forced}`;
-      throw new LostState(error.message, { hint: `${replace}. ${error.hint ?? ''}`, cause: error });
+      throw new LostState(error.message, { hint: advice`${replace}. ${error.advice ?? ''}`, cause: error });
     }
     const backups = (await store.backups()).filter(
       ({ workspaceId = session.workspaceId }) => workspaceId === session.workspaceId,

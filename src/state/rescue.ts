@@ -47,7 +47,7 @@ export async function writeRescue(
     const why = errorMessage(error);
     return `not recorded in the state ${location}, and ${file} cannot be written (${why})${known}`;
   }
-  return `not recorded in the state ${location}, but kept in ${shellWord(file)}${known}. The next run in this folder records it; elsewhere: voxform state rescue FILE`;
+  return `not recorded in the state ${location}, but kept in ${shellWord(file)}${known}. The next run in this folder records it; elsewhere, run state rescue FILE`;
 }
 
 /** Keeps a damaged state before it is removed from where it is. @returns the file, relative to the project. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { shellWord } from '../problems/shell-word.ts';
-import { UserError } from '../problems/user-error.ts';
+import { advice, command, UserError } from '../problems/user-error.ts';
 import { lazyObject } from '../values/described.ts';
 import type { Immutable } from '../values/json.ts';
 import type { StateDocument } from './state-document.ts';
@@ -11,7 +11,7 @@ export class LostState extends UserError {
 }
 
 /** The end of the hint of every such error. */
-export const RECOVER = 'Without a backup: voxform recover finds what records it can.';
+export const RECOVER = advice`Without a backup: ${command('recover')} finds what records it can.`;
 
 /** Another run took the lock over, or somebody ended it: this run may write nothing more. */
 export class LostLock extends UserError {
@@ -19,7 +19,7 @@ export class LostLock extends UserError {
 
   constructor(location: string) {
     super(`this run lost the lock of ${location}`, {
-      hint: 'Another run took it because this one fell silent, or someone ran voxform state unlock. Wait until no voxform is using this state, then plan again.',
+      hint: advice`Another run took it because this one fell silent, or someone ran ${command('state unlock')}. Wait until no voxform is using this state, then plan again.`,
     });
   }
 }

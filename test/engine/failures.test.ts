@@ -13,7 +13,7 @@ describe('a run whose lock is taken away', () => {
       concurrency: 1,
       verifyWorkspace: async () => void (await w.store.unlock((await w.store.holder())?.id ?? '')),
     });
-    const because = 'another run or `voxform state unlock` took the state lock';
+    const because = 'another run or a forced unlock took the state lock';
     expect(report.halted).toBe(because);
     expect(report.stateError).toContain('this run lost the lock of');
     expect(outcomes(report)).toEqual({ 'Agent/a': `skipped: ${because}`, 'Agent/b': `skipped: ${because}` });

@@ -91,9 +91,7 @@ describe('a record that changed after its publication', () => {
     const { resources } = await w.plan(agents, { publications: 'changes' });
     expect(versionReads(w), 'a plan that changes nothing compares a few').toBe(10);
     expect(resources.flatMap(({ notices = [] }) => notices)).toEqual(
-      Array(2).fill(
-        'may be edited since it was published: voxform status tells what publishing would change',
-      ),
+      Array(2).fill('may be edited since it was published: run status to see what publishing would change'),
     );
   });
 
@@ -104,7 +102,7 @@ describe('a record that changed after its publication', () => {
     const plan = await w.plan(desired('one'), { publications: 'changes' });
     expect(versionReads(w)).toBe(0);
     expect(at(plan, 'Agent/a').notices).toEqual([
-      'edited since it was published: voxform status tells what publishing would change',
+      'edited since it was published: run status to see what publishing would change',
     ]);
 
     expect(at(await w.plan(desired('one'), { publications: 'all' }), 'Agent/a')).not.toHaveProperty(

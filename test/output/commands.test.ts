@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { holdMessage } from '../../src/operator/messages.ts';
 import { requestWriter } from '../../src/output/request-text.ts';
-import { commandFor, commandsIn } from '../../src/problems/workspace-command.ts';
+import { advice, adviceText, command } from '../../src/problems/user-error.ts';
+import { commandFor } from '../../src/problems/workspace-command.ts';
 import { plan, resource } from './sample-plan.ts';
 
 /** Folders of a source repository name the workspaces of a fleet, and people paste what voxform prints. */
@@ -15,7 +16,9 @@ describe('a command for a workspace of a fleet', () => {
   ])('keeps $address one word: it $reason', ({ address, word }) => {
     const reach = { member: address };
     expect(commandFor('voxform apply', reach)).toBe(`voxform fleet exec ${word} -- apply`);
-    expect(commandsIn('Run voxform plan.', reach)).toBe(`Run voxform fleet exec ${word} -- plan.`);
+    expect(adviceText(advice`Run ${command('plan')}.`, reach)).toBe(
+      `Run voxform fleet exec ${word} -- plan.`,
+    );
     const hold = { why: 'approval', address, digest: '0123456789abcdef' } as const;
     expect(holdMessage(hold, '1 to create', undefined)).toContain(
       `voxform fleet approve ${word} 0123456789ab`,

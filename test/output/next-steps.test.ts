@@ -4,6 +4,7 @@ import { guardText, helpText, remarkText, stepText, withSteps } from '../../src/
 import { applyReport, planReport } from '../../src/output/report.ts';
 import { createStyle } from '../../src/output/style.ts';
 import { type NextStep, nextStep } from '../../src/problems/next-step.ts';
+import { advice, command, UserError } from '../../src/problems/user-error.ts';
 import { richPlan } from './sample-plan.ts';
 
 const address = 'Agent/day';
@@ -215,7 +216,7 @@ it.each([
   ],
   [STAGING, 'Review with voxform plan --out FILE, not with voxform init. No voxform is running.'],
 ])('has the commands of a hint mean a workspace that %j reaches', (reach, text) => {
-  const hint = 'Review with voxform plan --out FILE, not with voxform init. No voxform is running.';
-  expect(helpText({ hint }, reach)).toBe(text);
+  const hint = advice`Review with ${command('plan --out FILE')}, not with voxform init. No voxform is running.`;
+  expect(helpText(new UserError('no', { hint }), reach)).toBe(text);
   expect(helpText({}, reach)).toBeUndefined();
 });

@@ -13,7 +13,7 @@ import {
 import { plan } from './sample-plan.ts';
 import { plainStyle } from './sample-styles.ts';
 
-const note = 'edited since it was published: voxform status tells what publishing would change';
+const note = 'edited since it was published: run status to see what publishing would change';
 const unpublished = plan(agents(20, () => ({ action: 'noop', notices: [note] })));
 const nothingApplied: ApplyReport = {
   plan: unpublished,

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { UserErrorOptions } from '../../src/problems/user-error.ts';
+import type { UserError } from '../../src/problems/user-error.ts';
 import { createLocalStore, type LocalStoreOptions } from '../../src/state/backends/local/local-store.ts';
 import { statePieces } from '../../src/state/document-pieces.ts';
 import type { JournalEvent } from '../../src/state/journal-lines.ts';
@@ -64,7 +64,7 @@ export function creating(name: string): JournalEvent {
 }
 
 /** The rejection itself, for a look at its message and hint. */
-export async function failureOf(promise: Promise<unknown>): Promise<Error & UserErrorOptions> {
+export async function failureOf(promise: Promise<unknown>): Promise<Error & Partial<UserError>> {
   try {
     await promise;
   } catch (error) {

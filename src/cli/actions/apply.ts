@@ -5,7 +5,7 @@ import { notAppliedAfter } from '../../output/apply-words.ts';
 import { reportText } from '../../output/formats/text-format.ts';
 import { applyReport, planReport } from '../../output/report.ts';
 import { refuseOddWaivers } from '../../policies/waivers.ts';
-import { ExitCode, misuse } from '../../problems/user-error.ts';
+import { advice, command, ExitCode, misuse } from '../../problems/user-error.ts';
 import type { Reach } from '../../problems/workspace-command.ts';
 import { applyPlan, refuseTrippedGuards, toldPlan, trippedIn } from '../../runs/apply-plan.ts';
 import { judgedAgain, judgedPlan, refuseDenied } from '../../runs/judged-plan.ts';
@@ -158,6 +158,6 @@ function refuseScopeOf(options: ApplyFlags): void {
   if (scope.every((flag) => flag === undefined)) return;
   throw misuse(
     'a saved plan does not take --target, --selector, --allow-replace, --allow-recreate, --retry-ignored or --waive',
-    'Pass them to plan: voxform plan --target ADDRESS --out FILE',
+    advice`Pass them to plan: ${command('plan --target ADDRESS --out FILE')}`,
   );
 }

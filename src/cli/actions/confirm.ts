@@ -1,7 +1,7 @@
 import { writes } from '../../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { counts, shownActions } from '../../output/action-words.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { type Advice, advice, command, ExitCode, UserError } from '../../problems/user-error.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Context } from '../context.ts';
 
@@ -11,7 +11,7 @@ export interface Approval {
   /** Completes "Type yes to". */
   readonly verb: string;
   /** What else a person can do where nobody can be asked. */
-  readonly hint: string;
+  readonly hint: Advice;
 }
 
 /**
@@ -49,6 +49,6 @@ export async function confirm(context: Context, document: PlanDocument): Promise
   return approve(context, {
     question: `Apply to ${document.workspace} (${document.workspace_id}): ${what}?`,
     verb: 'apply',
-    hint: 'Review with voxform plan --out FILE and apply that file, or approve with --auto-approve.',
+    hint: advice`Review with ${command('plan --out FILE')} and apply that file, or approve with --auto-approve.`,
   });
 }

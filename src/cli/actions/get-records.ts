@@ -3,7 +3,7 @@ import type { Kind, Versions } from '../../kinds/kind.ts';
 import { namedId, parseAddress } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
-import { misuse, UserError } from '../../problems/user-error.ts';
+import { type Advice, advice, command, misuse, UserError } from '../../problems/user-error.ts';
 import { type CallCondition, callCondition, callFields } from '../../runs/call-selection.ts';
 import { idsInState, why } from '../../runs/discover.ts';
 import { type Missed, mentionedIds, readMentioned } from '../../runs/mentioned-ids.ts';
@@ -49,7 +49,10 @@ export async function recordsOf(recordType: RecordType, reading: RecordsWanted):
   const { ofRecord, kind } = recordType;
   if (ofRecord !== undefined && kind !== undefined) {
     if (asked === undefined)
-      throw misuse(`get ${name} needs an id or address`, `Example: voxform get ${name} ${kind.name}/NAME`);
+      throw misuse(
+        `get ${name} needs an id or address`,
+        advice`Example: ${command(`get ${name} ${kind.name}/NAME`)}`,
+      );
     if (version !== undefined) return { records: only(versionOf(ofRecord, client, { ...asked, version })) };
     return { records: foundOr(ofRecord.list(client, asked.id), { ...asked, name: kind.table.name }) };
   }
@@ -115,7 +118,7 @@ async function versionOf(
     if (!isGone(cause)) throw cause;
     const which = version === 'latest' ? 'published version' : `version ${version}`;
     throw new UserError(`${called(asked)} has no ${which}`, {
-      hint: `Run voxform get versions ${given} to list its versions.`,
+      hint: advice`Run ${command(`get versions ${given}`)} to list its versions.`,
       cause,
     });
   }
@@ -127,7 +130,7 @@ async function one(recordType: RecordType, client: PlatformClient, asked: AskedR
   const { label = 'id' } = recordType;
   for await (const record of recordType.list?.(client, {}) ?? [])
     if (String(record.id) === id || record[label] === id) return record;
-  throw missing(asked, `Run voxform get ${name} to list them.`);
+  throw missing(asked, advice`Run ${command(`get ${name}`)} to list them.`);
 }
 
 interface AskedRecord {
@@ -150,7 +153,7 @@ async function* foundOr(records: AsyncIterable<AnyRecord>, asked: AskedRecord): 
   }
 }
 
-function missing(asked: AskedRecord, hint: string, cause?: unknown): UserError {
+function missing(asked: AskedRecord, hint: Advice, cause?: unknown): UserError {
   const message = `${called(asked)} not found among the ${asked.name} of this workspace`;
   return new UserError(message, { hint, cause });
 }

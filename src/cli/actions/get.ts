@@ -2,7 +2,7 @@ import { kinds } from '../../kinds/index.ts';
 import { createRecordWriter, type RecordFormat } from '../../output/records/record-writer.ts';
 import { isReversed } from '../../platform/date-range.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { misuse, UserError } from '../../problems/user-error.ts';
+import { advice, command, misuse, UserError } from '../../problems/user-error.ts';
 import type { CallCondition } from '../../runs/call-selection.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { type RecordType, recordTypes } from '../../runs/record-types.ts';
@@ -67,7 +67,7 @@ async function stateForNames(opened: OpenWorkspace, log: Context['log']): Promis
 
 function checkVersion({ name }: RecordType, version: string | undefined): void {
   if (version === undefined) return;
-  const hint = 'Example: voxform get versions Agent/support-line 3, or latest';
+  const hint = advice`Example: ${command('get versions Agent/support-line 3')}, or latest`;
   if (name !== 'versions') throw misuse(`get ${name} takes no version`, hint);
   if (version !== 'latest' && !/^\d{1,9}$/.test(version)) throw misuse(`invalid version ${version}`, hint);
 }
@@ -132,12 +132,12 @@ function checkFilters({ name }: RecordType, options: GetOptions): CallCondition[
   if (callsFrom !== undefined && name !== foundInCalls(kinds)) {
     throw misuse(
       `--calls-from applies to ${foundInCalls(kinds)} only`,
-      'Example: voxform get calls --from 2026-01-01',
+      advice`Example: ${command('get calls --from 2026-01-01')}`,
     );
   }
   if (name === 'calls' || (filters.length === 0 && from === undefined && to === undefined)) return filters;
   throw misuse(
     '--from, --to, --agent, --outcome and --where apply to calls only',
-    'Example: voxform get calls --from 2026-01-01',
+    advice`Example: ${command('get calls --from 2026-01-01')}`,
   );
 }

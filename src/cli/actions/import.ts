@@ -2,7 +2,7 @@ import { claimOf, importById, recordClaims } from '../../engine/apply/import-rec
 import { kinds } from '../../kinds/index.ts';
 import { parseAddress, type Resource, undeclarable } from '../../manifests/resource.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { misuse } from '../../problems/user-error.ts';
+import { advice, command, misuse } from '../../problems/user-error.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
 import { checkRows, InvalidRows, type RowsImport, readRows } from '../../runs/import-rows.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
@@ -24,7 +24,7 @@ export async function importRecords(context: Context, options: ImportOptions): P
     return importRecord(context, { address, id }, options);
   throw misuse(
     'import needs ADDRESS and ID, or --from FILE',
-    'Run voxform import ADDRESS ID, or voxform import --from FILE.',
+    advice`Run ${command('import ADDRESS ID')}, or ${command('import --from FILE')}.`,
   );
 }
 

@@ -7,7 +7,7 @@ import { kindOf, undeclarable } from '../../manifests/resource.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { renderTable, whole } from '../../output/table.ts';
 import { shellWord } from '../../problems/shell-word.ts';
-import { misuse, UserError } from '../../problems/user-error.ts';
+import { advice, command, misuse, UserError } from '../../problems/user-error.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import { takeInFile } from '../../runs/rescues.ts';
@@ -85,7 +85,7 @@ export async function moveInState(
     if (refusal !== undefined) throw misuse(`${to}: ${refusal}`);
     if (from !== to && (session.state.resources.has(to) || session.state.pending.has(to))) {
       throw new UserError(`${to} is already in the state`, {
-        hint: `Rename it first, or release it: voxform state rm ${to}`,
+        hint: advice`Rename it first, or release it: ${command(`state rm ${to}`)}`,
       });
     }
     await session.record({ type: 'renamed', from, to });
@@ -103,7 +103,7 @@ export async function removeFromState(
       requireKnown(address, session.state);
       if (session.state.pending.has(address)) {
         throw new UserError(`${address} has an unknown create: resolve it first`, {
-          hint: `voxform import ${address} ID, or voxform state resolve ${address} --not-created`,
+          hint: advice`${command(`import ${address} ID`)}, or ${command(`state resolve ${address} --not-created`)}`,
         });
       }
     }
@@ -143,7 +143,7 @@ export async function pushStateFile(context: Context, { file, ...flags }: PushFl
   const opened = await openWorkspace(context, { requireKey: false });
   const bytes = await readFile(path.resolve(context.cwd, file)).catch((cause: unknown) => {
     throw new UserError(`cannot read ${file}: ${reasonOf(cause)}`, {
-      hint: 'Pass a file with the output of voxform state pull.',
+      hint: advice`Pass a file with the output of ${command('state pull')}.`,
       cause,
     });
   });

@@ -1,7 +1,7 @@
 import { jsonText } from '../../output/json-text.ts';
 import { renderTable, whole } from '../../output/table.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { advice, command, ExitCode, UserError } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import {
   isRightPlatform,
@@ -114,7 +114,7 @@ function namedBy(given: string, listed: readonly Orphan[]): readonly Orphan[] {
   }
   const known = listed.flatMap(({ id, address }) => [id, address]);
   throw new UserError(`${given} is not on the orphan list${didYouMean(given, known)}`, {
-    hint: 'Run voxform orphans --all to list the ids.',
+    hint: advice`Run ${command('orphans --all')} to list the ids.`,
   });
 }
 

@@ -8,7 +8,7 @@ import { jsonText } from '../../output/json-text.ts';
 import { denials } from '../../policies/waivers.ts';
 import { shellWord } from '../../problems/shell-word.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
-import { commandsIn } from '../../problems/workspace-command.ts';
+import { commandFor } from '../../problems/workspace-command.ts';
 import { judged } from '../../runs/judged-plan.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import { changesIn, preparedToPlan } from '../../runs/planning.ts';
@@ -48,9 +48,8 @@ export async function plan(given: Context, flags: PlanCommandFlags): Promise<num
   if (out !== undefined) {
     const next = isDenied
       ? `apply refuses it. To show it: voxform show ${shellWord(out)}`
-      : `To apply it: voxform apply ${shellWord(out)}`;
-    const said = `Plan saved${isDenied ? ', but' : '.'} ${next}`;
-    context.log.info(commandsIn(said, context.reach));
+      : `To apply it: ${commandFor(`voxform apply ${shellWord(out)}`, context.reach)}`;
+    context.log.info(`Plan saved${isDenied ? ', but' : '.'} ${next}`);
   }
   return exitCode;
 }

@@ -7,7 +7,7 @@ import {
   recoverJson,
   recoverText,
 } from '../../output/recover-text.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { advice, command, ExitCode, UserError } from '../../problems/user-error.ts';
 import { OpenWorkspace, openWorkspace, validOnly } from '../../runs/open-workspace.ts';
 import { findLostRecords } from '../../runs/recover/find-lost-records.ts';
 import type { Match } from '../../runs/recover/matches.ts';
@@ -117,7 +117,7 @@ async function chosen(
   if (open === 0) return none();
   if (!context.terminal.canAsk) {
     throw new UserError('approval needs a terminal; nothing was imported', {
-      hint: 'To import certain matches: voxform recover --auto --auto-approve. To import one record: voxform import ADDRESS ID',
+      hint: advice`To import certain matches: ${command('recover --auto --auto-approve')}. To import one record: ${command('import ADDRESS ID')}`,
     });
   }
   if (!auto) return oneByOne(context, matches);
@@ -158,7 +158,7 @@ async function agreesToBegin(context: Context, { autoApprove }: RecoverOptions):
   if (!context.terminal.canAsk) {
     throw new UserError(
       'no certain match, and continuing without the old state needs approval on a terminal',
-      { hint: 'Restore the state, or continue without it: voxform recover --auto-approve' },
+      { hint: advice`Restore the state, or continue without it: ${command('recover --auto-approve')}` },
     );
   }
   const question =

@@ -1,7 +1,7 @@
 import { plural } from '../../output/plural.ts';
 import { renderTable, whole } from '../../output/table.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
+import { advice, command, ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
@@ -60,7 +60,7 @@ function refuseUnclear({ address: addresses, all, since }: ResolveOptions): void
   if (problem === undefined) return;
   throw misuse(
     problem,
-    'voxform state resolve ADDRESS... --not-created, or voxform state resolve --all --not-created --since TIME',
+    advice`${command('state resolve ADDRESS... --not-created')}, or ${command('state resolve --all --not-created --since TIME')}`,
   );
 }
 

@@ -12,7 +12,7 @@ import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { foreignRecord } from '../../platform/workspace-check.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { ExitCode, misuse, type UserError } from '../../problems/user-error.ts';
+import { command, ExitCode, misuse, type UserError } from '../../problems/user-error.ts';
 import { referableRecords, valuesOfVersion } from '../../runs/accepted-values.ts';
 import { type DraftDiffDocument, diffDraft } from '../../runs/draft-diff.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
@@ -80,7 +80,7 @@ function refuseOdd({ address, version, diff, output, detailedExitcode }: Version
     if (version === undefined) return;
     throw misuse(
       '--diff published compares the draft: omit the version',
-      `voxform versions ${address} --diff published`,
+      command(`versions ${address} --diff published`),
     );
   }
   if (version === undefined && diff !== undefined) throw whichVersion(address, diff);
@@ -177,7 +177,7 @@ async function versionOf(
 function whichVersion(address: string, diff: number): UserError {
   return misuse(
     '--diff needs a version to compare with',
-    `voxform versions ${address} VERSION --diff ${diff}`,
+    command(`versions ${address} VERSION --diff ${diff}`),
   );
 }
 

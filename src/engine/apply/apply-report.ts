@@ -1,4 +1,5 @@
 import type { NextStep } from '../../problems/next-step.ts';
+import type { Advice } from '../../problems/user-error.ts';
 import type { Action } from '../plan/plan-actions.ts';
 import type { PlanDocument, PlanWarning } from '../plan/plan-document.ts';
 
@@ -17,6 +18,8 @@ export interface Failure {
   readonly status: 'failed';
   readonly error: string;
   readonly hint?: string | undefined;
+  /** The hint, its commands as data. */
+  readonly advice?: Advice | undefined;
   /** What helps, as data. */
   readonly next?: readonly NextStep[];
 }

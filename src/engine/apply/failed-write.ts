@@ -47,7 +47,7 @@ export function haltReason(
 ): string | undefined {
   const isUnstored = error instanceof UnrecordedIntent || error instanceof UnsavedRecord;
   const cause = isUnstored ? error.cause : error;
-  if (cause instanceof LostLock) return 'another run or `voxform state unlock` took the state lock';
+  if (cause instanceof LostLock) return 'another run or a forced unlock took the state lock';
   if (isUnstored || session.broken) return 'the state could not be written';
   if (error instanceof ForeignRecord) return 'the API key belongs to another workspace';
   if (error instanceof PlatformError && (error.status === 401 || error.status === 403)) {
@@ -62,7 +62,7 @@ export function failureOf(error: unknown, { action, address }: PlannedResource):
   if (error instanceof UserError)
     return {
       error: message,
-      ...(error.hint !== undefined && { hint: error.hint }),
+      ...(error.hint !== undefined && { hint: error.hint, advice: error.advice }),
       ...(error.next.length > 0 && { next: error.next }),
     };
   if (error instanceof PlatformError && error.outcome === 'lost' && creates.has(action)) {

@@ -32,7 +32,7 @@ export function publicationNotices(
   if (draftStatus === 'never')
     return [hasStep ? 'never published' : 'never published: publish it in the dashboard when it is ready'];
   if (hasStep && draftStatus !== 'edited') return [];
-  const compare = hasStep ? '' : ': voxform status tells what publishing would change';
+  const compare = hasStep ? '' : ': run status to see what publishing would change';
   if (draftStatus === 'edited') return [`edited since it was published${compare}`];
   return draftStatus === 'unclear' ? [`may be edited since it was published${compare}`] : [];
 }

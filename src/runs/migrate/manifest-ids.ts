@@ -1,6 +1,6 @@
 import { type Address, idKey, kindOf, type Resource } from '../../manifests/resource.ts';
 import { CannotEdit } from '../../manifests/write-back/change.ts';
-import { UserError } from '../../problems/user-error.ts';
+import { advice, command, UserError } from '../../problems/user-error.ts';
 import type { ReadDeclarations } from '../../project/read-declarations.ts';
 import type { FileEdit } from '../../project/write-back/edit-plan.ts';
 import { editedFile } from '../../project/write-back/editable-file.ts';
@@ -29,7 +29,7 @@ export function foreignIds(
     throw new UserError(
       `${first.source.file}:${first.source.line}  ${first.address} names the record ${first.id}, which neither the state of ${from.name} nor of ${to.name} has${more}`,
       {
-        hint: `Adopt the existing records first: voxform apply -w ${from.name}. Then remove metadata.id from the manifests.`,
+        hint: advice`Adopt the existing records first: ${command(`apply -w ${from.name}`)}. Then remove metadata.id from the manifests.`,
       },
     );
   }

@@ -11,7 +11,7 @@ import { ProxyFailure } from '../../../platform/proxy.ts';
 import { isClosedLocalPort, isLasting, retryAfter } from '../../../platform/retry.ts';
 import { sendOnce } from '../../../platform/send-once.ts';
 import { errorCode } from '../../../problems/error-code.ts';
-import { UserError } from '../../../problems/user-error.ts';
+import { advice, command, UserError } from '../../../problems/user-error.ts';
 import { isLoopback } from '../../../values/loopback.ts';
 import { Redactor } from '../../../values/redactor.ts';
 import type { Secret } from '../../../values/value.ts';
@@ -158,7 +158,7 @@ export class StateServer {
     }
     if (status === 413) {
       throw new UserError(`the state ${location} is too large for its server (${said})`, {
-        hint: 'Raise the limit of the server, or move the state: voxform state move.',
+        hint: advice`Raise the limit of the server, or move the state: ${command('state move')}.`,
       });
     }
   }

@@ -3,7 +3,7 @@ import { type Files, freeBuffer, syncFolderOf, unlinkIfThere, whereMissing } fro
 import { replaceFile, writeBeside } from '../../../files/replace-file.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
-import { UserError } from '../../../problems/user-error.ts';
+import { type Advice, advice, UserError } from '../../../problems/user-error.ts';
 import { statePieces } from '../../document-pieces.ts';
 import { parseState } from '../../document-text.ts';
 import type { StateDocument } from '../../state-document.ts';
@@ -177,9 +177,9 @@ async function backups(files: Files, path: string): Promise<Backup[]> {
   return found.sort((a, b) => b.serial - a.serial);
 }
 
-function restoreHint(path: string, backup: Backup | undefined): string {
-  const restore = `Restore it from version control or another backup. ${RECOVER}`;
+function restoreHint(path: string, backup: Backup | undefined): Advice {
+  const restore = advice`Restore it from version control or another backup. ${RECOVER}`;
   return backup === undefined
     ? restore
-    : `${restore} The newest backup: cp ${shellWord(backup.path)} ${shellWord(path)}`;
+    : advice`${restore} The newest backup: cp ${shellWord(backup.path)} ${shellWord(path)}`;
 }

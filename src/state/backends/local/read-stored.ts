@@ -1,5 +1,6 @@
 import type { Files } from '../../../files/files.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
+import { advice } from '../../../problems/user-error.ts';
 import { parseState } from '../../document-text.ts';
 import { fold } from '../../fold.ts';
 import { missingFrom } from '../../held-ids.ts';
@@ -37,9 +38,7 @@ export async function readStored(files: Files, path: string, parse = parseState)
   const document = await readDocument(files, path, parse);
   if (document === undefined && bytes.length > 0) {
     throw new LostState(`the state ${path} is missing, but its journal exists`, {
-      hint:
-        `Restore the state from version control or another backup. ${RECOVER} ` +
-        `Move ${journalPath} away only if none of its records exist.`,
+      hint: advice`Restore the state from version control or another backup. ${RECOVER} Move ${journalPath} away only if none of its records exist.`,
     });
   }
   const { entries, goodLength } = parseJournal(bytes, journalPath);
@@ -70,16 +69,14 @@ function belongs(entry: JournalEntry, document: StateDocument, journalPath: stri
   throw new LostState(
     `the journal ${journalPath} continues serial ${entry.serial}, but the state has serial ${document.serial}: it was replaced by an older one`,
     {
-      hint:
-        `Restore the state with serial ${entry.serial} from version control or from its backup ending in .backup-${entry.serial}. ` +
-        RECOVER,
+      hint: advice`Restore the state with serial ${String(entry.serial)} from version control or from its backup ending in .backup-${String(entry.serial)}. ${RECOVER}`,
     },
   );
 }
 
 function gap(journalPath: string, expected: number, found: number): LostState {
   return new LostState(`the journal ${journalPath} is damaged: found entry ${found} instead of ${expected}`, {
-    hint: `Restore the journal from a backup. ${RECOVER}`,
+    hint: advice`Restore the journal from a backup. ${RECOVER}`,
   });
 }
 

@@ -1,3 +1,4 @@
+import { command } from '../../../problems/user-error.ts';
 import type { Secret } from '../../../values/value.ts';
 import {
   type EarlierDocument,
@@ -136,7 +137,7 @@ export class PostgresRemotePlace implements RemotePlace {
       throw problemOf(error, {
         subject: `the state ${this.location}`,
         setting: 'state.url',
-        setUp: 'voxform state init --sql',
+        setUp: command('state init --sql'),
         server: address.location,
         wasReached: database.wasReached,
         wasWritten: this.#wasWritten,

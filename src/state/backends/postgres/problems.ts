@@ -1,5 +1,5 @@
 import { errorCode, errorMessage } from '../../../problems/error-code.ts';
-import { UserError } from '../../../problems/user-error.ts';
+import { type Advice, advice, UserError } from '../../../problems/user-error.ts';
 
 interface Situation {
   /** What could not be used, for messages. */
@@ -7,7 +7,7 @@ interface Situation {
   /** The setting with the address. */
   readonly setting: string;
   /** The command that prints what an administrator runs. */
-  readonly setUp: string;
+  readonly setUp: Advice;
   /** Of the database alone. */
   readonly server: string;
   /** True once the database was reached: what fails then may pass. */
@@ -51,7 +51,7 @@ export function problemOf(error: unknown, about: Situation): Error {
 function refusalOf(
   error: unknown,
   { setting, setUp, wasReached, wasWritten }: Omit<Situation, 'subject' | 'server'>,
-): { readonly message: string; readonly hint: string } | undefined {
+): { readonly message: string; readonly hint: Advice } | undefined {
   const [code, message] = [codeOf(error), messageOf(error)];
   switch (code) {
     case '28P01':
@@ -60,7 +60,7 @@ function refusalOf(
     case '3D000':
       return { message, hint: `Create the database, or correct its name in ${setting}.` };
     case '42501':
-      return { message, hint: `Have an administrator of the database run the output of: ${setUp}.` };
+      return { message, hint: advice`Have an administrator of the database run the output of: ${setUp}.` };
     case '25006':
       if (wasWritten) return undefined;
       return { message: 'it is read-only', hint: `Point ${setting} to the primary server.` };

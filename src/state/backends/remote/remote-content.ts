@@ -1,3 +1,4 @@
+import { advice, command } from '../../../problems/user-error.ts';
 import { statePieces } from '../../document-pieces.ts';
 import { parseState } from '../../document-text.ts';
 import { fold, recordCount } from '../../fold.ts';
@@ -10,7 +11,7 @@ import type { EarlierDocument, OtherContent, RemoteContent, RemotePlace } from '
 
 /* What a place holds is the document and the journal as the local files have them. */
 
-const EARLIER = `Push an earlier copy: voxform state push FILE. ${RECOVER}`;
+const EARLIER = advice`Push an earlier copy: ${command('state push FILE')}. ${RECOVER}`;
 
 /** The document and the journal that goes with it. Throws as `parseState` and `parseJournal` do. */
 export function storedIn(
