@@ -99,6 +99,9 @@ export function createPage(options: SiteOptions): Page {
     return c.redirect('/', 303);
   });
   app.get('/events', async (c) => {
+    const site = c.req.header('sec-fetch-site') ?? 'none';
+    if (site !== 'same-origin' && site !== 'none') return c.text('a page of another site\n', 403);
+    if (c.req.method === 'HEAD') return c.body(null, 200, { 'content-type': 'text/event-stream' });
     const { person, address } = c.var.visitor;
     const whose = person?.name ?? networkOf(address);
     if (live.isFull(whose)) return c.text('too many open pages\n', 503, { 'retry-after': '30' });

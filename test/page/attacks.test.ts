@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
+import { Hono } from 'hono';
 import { describe, expect, it, vi } from 'vitest';
 import { TrustedProxy } from '../../src/page/access/trusted-proxy.ts';
+import { LiveUpdates } from '../../src/page/live.ts';
 import { pathOf } from '../../src/page/views/parts.ts';
 import { evil } from '../output/sample-styles.ts';
 import { type RunningPage, runningPage } from './running-page.ts';
@@ -530,6 +532,40 @@ describe('slow and many connections', () => {
     streams[0]?.destroy();
     await expect.poll(() => open(admin), { timeout: 20_000 }).toEqual([200, undefined]);
     for (const stream of streams) stream.destroy();
+  });
+
+  it('keeps no place for who asks for no updates, or asks from another site', async () => {
+    await using page = await runningPage();
+    for (let asked = 0; asked < 52; asked++)
+      expect((await page.ask('/events', { method: 'HEAD' })).status).toBe(200);
+    for (const site of ['cross-site', 'same-site'])
+      expect((await page.ask('/events', { headers: { 'sec-fetch-site': site } })).status).toBe(403);
+    const headers = { 'sec-fetch-site': 'same-origin' };
+    const [stream] = (await once(get(`${page.url}/events`, { headers }), 'response')) as [IncomingMessage];
+    expect(stream.statusCode).toBe(200);
+    stream.destroy();
+  });
+
+  it('ends a stream that nobody reads', async () => {
+    let version = 0;
+    const live = new LiveUpdates({ version: async () => String(version++), every: 5 });
+    const app = new Hono().get('/', (c) =>
+      live.stream(c, undefined, { whose: 'ann', isAllowed: async () => true }),
+    );
+    const answers = await Promise.all(Array.from({ length: 50 }, () => app.request('/')));
+    expect(live.isFull('ann')).toBe(true);
+    const now = performance.now.bind(performance);
+    let later = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + later);
+    await expect
+      .poll(() => {
+        later += 20_000;
+        return live.isFull('ann');
+      })
+      .toBe(false);
+    clock.mockRestore();
+    live.close();
+    for (const { body } of answers) await body?.cancel();
   });
 
   it('tells a page that something changed while it was read', async () => {
