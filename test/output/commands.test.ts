@@ -16,8 +16,9 @@ describe('a command for a workspace of a fleet', () => {
   ])('keeps $address one word: it $reason', ({ address, word }) => {
     const reach = { member: address };
     expect(commandFor('voxform apply', reach)).toBe(`voxform fleet exec ${word} -- apply`);
-    expect(adviceText(advice`Run ${command('plan')}.`, reach)).toBe(
-      `Run voxform fleet exec ${word} -- plan.`,
+    const hint = advice`Run ${advice`${command('plan')} for ${'voxform plan.yaml'}`}.`;
+    expect(adviceText(hint, reach), 'other text as it is').toBe(
+      `Run voxform fleet exec ${word} -- plan for voxform plan.yaml.`,
     );
     const hold = { why: 'approval', address, digest: '0123456789abcdef' } as const;
     expect(holdMessage(hold, '1 to create', undefined)).toContain(
