@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
 import { factsOf } from '../../src/page/fleet-facts.ts';
 import { rowOf } from '../../src/page/fleet-rows.ts';
-import type { RunDetail } from '../../src/page/page-data.ts';
+import type { RunDetail, WorkspaceRow } from '../../src/page/page-data.ts';
 import { decision } from '../../src/page/run-details.ts';
 import { pathOf, runsTable } from '../../src/page/views/parts.ts';
+import { richPlan } from '../output/sample-plan.ts';
 import { runningPage } from './running-page.ts';
 import { SampleSource } from './sample-source.ts';
 
@@ -59,6 +60,20 @@ it('says that a person decided, not that a person asked for it', () => {
   const table = (run: RunDetail) => runsTable('acme:test', [run], new Date(since)).text;
   expect(table(paused)).toContain('data-title="Who"><bdi>ann</bdi>');
   expect(table({ ...paused, result: 'ok' })).toContain('data-title="Who">asked by <bdi>ann</bdi>');
+});
+
+it.each([
+  ['report', 'only reports how the manifests differ from https://api.example.com. It applies nothing.'],
+  ['apply', 'applies the changes to https://api.example.com without asking'],
+  ['approve', 'makes a plan for https://api.example.com, which waits for approval.'],
+])('says before a run what it does in the mode %s', async (mode, words) => {
+  const source = new SampleSource({ plan: { ...richPlan, base_url: 'https://api.example.com' } });
+  const [row, ...others] = source.rows;
+  source.rows.splice(0, 3, { ...(row as WorkspaceRow), mode }, ...others);
+  await using page = await runningPage({ source });
+  const cookie = await page.signIn('admin-token');
+  const path = pathOf(row?.address ?? '', 'actions', 'run');
+  expect((await page.ask(path, { headers: { cookie } })).text).toContain(words);
 });
 
 it('says that a run is due', async () => {

@@ -27,7 +27,7 @@ export const pageActionWords: Readonly<Record<ActionName, ActionWords>> = {
   run: {
     heading: 'Run now',
     button: 'Run now',
-    effect: 'A run starts now, or after the one in progress. It does what every run in this mode does.',
+    effect: 'A run starts now, or after the one in progress.',
   },
   approve: {
     heading: 'Approve the plan',
@@ -61,6 +61,14 @@ export const pageActionWords: Readonly<Record<ActionName, ActionWords>> = {
   },
 };
 
+/** What a run does, by its mode. */
+const runEffects: Readonly<Record<string, (platform: string) => string>> = {
+  report: (platform) => `It only reports how the manifests differ from ${platform}. It applies nothing.`,
+  apply: (platform) => `It applies the changes to ${platform} without asking for approval.`,
+  approve: (platform) =>
+    `It makes a plan for ${platform}, which waits for approval. It applies only a plan that is approved already.`,
+};
+
 const closings = [
   ['deleted', 'It was deleted in the dashboard'],
   ['handed-over', 'It was handed over'],
@@ -78,6 +86,13 @@ export function confirmView(
   { visitor, now, isSingle }: ViewContext,
 ): Html {
   const { heading, button, effect } = pageActionWords[action];
+  const platform = known.find(([label]) => label === 'Platform');
+  const more =
+    action === 'run'
+      ? runEffects[mode]?.(String(platform?.[1] || 'the platform'))
+      : isSingle && action === 'pause'
+        ? 'A restart of voxform resumes it.'
+        : undefined;
   const orphan = orphans.find(({ id }) => id === of);
   const reason =
     action === 'close-orphan'
@@ -97,8 +112,8 @@ export function confirmView(
           ...known.filter(([label]) => label.startsWith('Plan rejected')),
         ];
   return html`<p class="crumbs"><a href="${pathOf(address)}">${addressText(address)}</a></p><h1>${heading}</h1>
-${facts([['Workspace', address], ['Mode', mode], ...known.filter(([label]) => label === 'Platform'), ...planFacts, ...orphanFacts, ...resourceFacts], now)}
-<p class="panel change">${effect}${isSingle && action === 'pause' ? ' A restart of voxform resumes it.' : ''}</p>${shown}
+${facts([['Workspace', address], ['Mode', mode], ...(platform === undefined ? [] : [platform]), ...planFacts, ...orphanFacts, ...resourceFacts], now)}
+<p class="panel change">${effect} ${more}</p>${shown}
 <form class="confirm" method="post" action="${pathOf(address, 'actions', action)}"><input type="hidden" name="form" value="${visitor.formToken}">${of === undefined ? '' : html`<input type="hidden" name="of" value="${of}">`}${reason}
 <p class="actions"><button class="primary">${button}</button><a class="button" href="${pathOf(address)}">Cancel</a></p></form>`;
 }
