@@ -1,6 +1,6 @@
 import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
 import { invalidLines, messageOf } from '../operator/messages.ts';
-import { planAfter } from '../operator/plan-after.ts';
+import { isForPerson, planAfter } from '../operator/plan-after.ts';
 import type { RunReport } from '../operator/run-report.ts';
 import { appliedActions, counts, pendingActions } from '../output/action-words.ts';
 import type { Reach } from '../problems/workspace-command.ts';
@@ -31,11 +31,13 @@ export function summaryOf(report: RunReport | undefined): string {
   if (after === undefined) return '';
   const left = new Set(leftIn(after).map(({ address }) => address));
   const drifted = drift.filter(({ address }) => report.request !== undefined || left.has(address)).length;
+  const person = after.resources.filter(isForPerson).length;
   return [
     ...(result === 'refused' ? [`refused by a ${hold?.why === 'policy' ? 'policy' : 'guard'}`] : []),
     ...(drifted === 0 ? [] : [`${drifted} drifted`]),
     ...(missing.length === 0 ? [] : [`${missing.length} missing`]),
     ...(left.size === 0 ? [] : [counts(after.summary, [...appliedActions, ...pendingActions])]),
+    ...(person === 0 ? [] : [`${person} for a person`]),
   ].join(', ');
 }
 

@@ -102,13 +102,14 @@ export class WatchSource implements PageSource, RunObserver {
     };
   }
 
-  async workspaces({ status, needs, label, q = '' }: ListQuery): Promise<WorkspaceList> {
+  async workspaces({ status, needs, source, label, q = '' }: ListQuery): Promise<WorkspaceList> {
     const row = this.#row();
     const isFound =
       (status === undefined || row.standing === status) &&
       (needs === undefined || this.#hasNeed(needs)) &&
+      (source === undefined || row.source === source) &&
       (label === undefined || this.#labels.includes(label)) &&
-      row.address.includes(q);
+      row.address.toLowerCase().includes(q.toLowerCase());
     const rows = isFound ? [row] : [];
     return { rows, found: rows.length, total: 1, sources: [row.source] };
   }
