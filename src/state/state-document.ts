@@ -107,7 +107,9 @@ const formerDocument = lazily(() =>
 );
 
 export const writtenDocument = lazily(() =>
-  z.discriminatedUnion('format_version', [stateDocument(), formerDocument()]),
+  z.discriminatedUnion('format_version', [stateDocument(), formerDocument()], {
+    error: 'missing, or not a format of a state',
+  }),
 );
 
 export type ResourceEntry = Immutable<z.infer<ReturnType<typeof resourceEntry>>>;

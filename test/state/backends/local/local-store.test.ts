@@ -227,7 +227,7 @@ describe('a state in local files', () => {
     {
       reason: 'another document',
       damage: (path) => writeFile(path, '{"version":4,"terraform_version":"1.9.0"}'),
-      message: /is damaged: at format_version/,
+      message: /is damaged: at format_version: missing, or not a format of a state/,
     },
     {
       reason: 'a record without an id',
