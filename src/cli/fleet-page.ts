@@ -1,7 +1,7 @@
 import type { FleetControl } from '../fleet/control.ts';
 import type { FleetDatabase } from '../fleet/database/fleet-database.ts';
 import type { FleetFile } from '../fleet/fleet-file.ts';
-import { addSession, personOfSession, removeSession } from '../fleet/rows/session-rows.ts';
+import { addSession, formKey, personOfSession, removeSession } from '../fleet/rows/session-rows.ts';
 import { personOfToken } from '../fleet/rows/token-rows.ts';
 import type { Guesses } from '../operator/health/guesses.ts';
 import { messageOf } from '../operator/messages.ts';
@@ -81,5 +81,6 @@ export function sessionsIn(database: FleetDatabase): Sessions {
     },
     person: (id) => personOfSession(database, digestOfId(id)),
     end: (id) => removeSession(database, digestOfId(id)),
+    formKey: () => formKey(database),
   };
 }

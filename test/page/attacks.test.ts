@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
@@ -296,13 +297,16 @@ describe('the header that names a user', () => {
     const form = /action="\/workspaces[^>]*><input type="hidden" name="form" value="([^"]+)"/.exec(
       first.text,
     )?.[1];
-    const send = (user: string, sent = cookie.split(';')[0] ?? '') =>
+    const send = (user: string, sent = cookie.split(';')[0] ?? '', token = form ?? '') =>
       page.ask(RUN, {
         headers: { ...headers, 'x-forwarded-user': user, cookie: sent },
-        form: { form: form ?? '' },
+        form: { form: token },
       });
     expect((await send('bob')).status).toBe(403);
     expect((await send('ann', 'none=1')).status).toBe(403);
+    const id = 'A'.repeat(43);
+    const made = createHash('sha256').update(`form ${id} ann`).digest('base64url');
+    expect((await send('ann', `${cookie.split('=')[0]}=${id}`, made)).status).toBe(403);
     expect((await send('ann')).status).toBe(303);
     expect(page.source.acted.map(({ by }) => by)).toEqual(['ann (via proxy)']);
     expect(first.text).toMatch(/<bdi>ann<\/bdi> <span class="faint">approver via proxy</);

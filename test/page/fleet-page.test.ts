@@ -259,6 +259,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     ]);
     const { digest } = (await database.ask('SELECT digest FROM voxform_fleet.sessions'))[0] ?? {};
     expect(await sessionsIn(database).person(String(digest))).toBe(undefined);
+    expect(await sessionsIn(database).formKey()).toMatch(/^[\da-f-]{72}$/);
   });
 });
 

@@ -162,6 +162,10 @@ CREATE INDEX sessions_name ON sessions (name, until);`,
 );
 COMMENT ON COLUMN comparisons.until IS 'Calls are being read, at the longest until then; NULL once that is done.'`,
   },
+  {
+    compatibleFrom: 1,
+    statements: `ALTER TABLE schema_version ADD COLUMN form_key text NOT NULL DEFAULT gen_random_uuid()::text || gen_random_uuid()::text`,
+  },
 ];
 
 /** @param schema that needs no quotes. */

@@ -41,3 +41,9 @@ export async function personOfSession(
 export async function removeSession({ ask }: FleetStatements, digest: string): Promise<void> {
   await ask(`DELETE FROM ${S}.sessions WHERE digest = $1`, digest);
 }
+
+/** A secret of the database, so that all its processes take the same forms. */
+export async function formKey({ ask }: FleetStatements): Promise<string> {
+  const [row] = await ask(`SELECT form_key FROM ${S}.schema_version WHERE part = 'fleet'`);
+  return String(row?.form_key);
+}

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isKnownHost, isSame, type Listening } from '../../operator/health/admission.ts';
 import type { Guesses } from '../../operator/health/guesses.ts';
@@ -74,13 +74,13 @@ export class Access {
         ...base,
         person: { name: Buffer.from(name, 'latin1').toString(), role: userHeader.role },
         mayRead: true,
-        formToken: formTokenOf(`${id ?? newSession} ${name}`),
+        formToken: formTokenOf(await sessions.formKey(), `${id ?? newSession} ${name}`),
         newSession,
         isNamedByProxy: true,
       };
     }
     const person = id === undefined ? undefined : await sessions.person(id);
-    const formToken = id === undefined || person === undefined ? undefined : formTokenOf(id);
+    const formToken = id === undefined || person === undefined ? undefined : formTokenOf(id, 'form');
     const mayRead = person !== undefined || this.#isLocal(request);
     return { ...base, person, mayRead, formToken, newSession: undefined, isNamedByProxy: false };
   }
@@ -145,8 +145,8 @@ export class Access {
   }
 }
 
-function formTokenOf(secret: string): string {
-  return createHash('sha256').update(`form ${secret}`).digest('base64url');
+function formTokenOf(secret: string, of: string): string {
+  return createHmac('sha256', secret).update(of).digest('base64url');
 }
 
 /** What the proxy nearest to us says. */

@@ -13,11 +13,14 @@ export interface Sessions {
   begin(person: Person): Promise<string>;
   person(id: string): Promise<Person | undefined>;
   end(id: string): Promise<void>;
+  /** Makes form tokens of people whom a proxy names: a browser can be given any id by others. */
+  formKey(): Promise<string>;
 }
 
 /** Sessions that end with the process, and the oldest of which go where there are many. */
 export function sessionsInMemory(now: () => Date): Sessions {
   const sessions = new Map<string, { readonly person: Person; readonly until: number }>();
+  const formKey = newSessionId();
   const isOver = ({ until }: { readonly until: number }) => until <= now().getTime();
   return {
     async begin(person) {
@@ -36,6 +39,7 @@ export function sessionsInMemory(now: () => Date): Sessions {
     async end(id) {
       sessions.delete(digestOfId(id));
     },
+    formKey: async () => formKey,
   };
 }
 
