@@ -1,6 +1,5 @@
 import { didYouMean } from '../problems/suggest.ts';
 import { misuse, UserError } from '../problems/user-error.ts';
-import type { DatabaseRow } from '../state/backends/postgres/database.ts';
 import type { Json } from '../values/json.ts';
 import type { FleetDatabase, FleetStatements } from './database/fleet-database.ts';
 import { FLEET_SCHEMA } from './database/fleet-tables.ts';
@@ -95,13 +94,16 @@ export function fleetControl(database: FleetDatabase): FleetControl {
     await database.atomically(async (statements) => {
       await lockRows(statements, [address]);
       const [open] = await statements.ask(
-        `SELECT id, digest, state FROM ${S}.plans WHERE ${CURRENT} FOR UPDATE`,
+        `SELECT id, digest, state, decided_by FROM ${S}.plans WHERE ${CURRENT} FOR UPDATE`,
         address,
       );
       const isSame = open !== undefined && plan.length >= 8 && String(open.digest).startsWith(plan);
       const waiting = open?.state === 'rejected' ? undefined : open?.id;
       if (!isSame) throw await notWaiting(statements, { address, plan, open: waiting });
-      if (open.state === state) return;
+      if (open.state === state) {
+        if (open.decided_by === by) return;
+        throw new UserError(`${open.decided_by} has already ${state} the plan ${plan} of ${address}`);
+      }
       await statements.ask(
         `UPDATE ${S}.plans SET state = $3, decided_by = $4, decided_at = now() WHERE address = $1 AND id = $2`,
         address,
@@ -109,20 +111,8 @@ export function fleetControl(database: FleetDatabase): FleetControl {
         state,
         by,
       );
-      if (state === 'approved') await statements.ask(asking('approved'), [address], by);
-      else await statements.ask(REJECTED, address, open.id);
-      await statements.ask(DECIDED, [address], state, by, open.id, because ?? null);
+      await enter(statements, state, { addresses: [address], by, because, plan: String(open.id) });
     });
-  };
-
-  const noted = async (
-    rows: readonly DatabaseRow[],
-    decision: string,
-    { by, because }: PersonsDecision,
-  ): Promise<string[]> => {
-    const addresses = rows.map(({ address }) => String(address));
-    await ask(DECIDED, addresses, decision, by, null, because ?? null);
-    return addresses;
   };
 
   const notWaiting = async (
@@ -134,7 +124,8 @@ export function fleetControl(database: FleetDatabase): FleetControl {
       address,
       plan,
     );
-    const became = row === undefined ? '' : `: it is ${row.state}`;
+    const decided = row?.decided_by ? ` (decided by ${row.decided_by})` : '';
+    const became = row === undefined ? '' : `: it is ${row.state}${decided}`;
     return new UserError(`the plan ${plan} of ${address} does not wait for approval${became}`, {
       hint:
         open === undefined
@@ -155,35 +146,26 @@ export function fleetControl(database: FleetDatabase): FleetControl {
     unusedPatterns: (patterns) => unusedPatterns(database, patterns),
     async run(addresses, by) {
       await known(addresses);
-      const paused = await ask(
-        `SELECT address FROM ${S}.workspaces WHERE address = ANY ($1::text[]) AND (paused_at IS NOT NULL OR vanished_at IS NOT NULL)`,
-        addresses,
-      );
-      if (paused.length > 0) {
-        const list = paused.map(({ address }) => String(address)).join(', ');
-        throw new UserError(`paused or vanished, so not run: ${list}`, { hint: 'Nothing was asked for.' });
-      }
-      await ask(asking('requested'), addresses, by);
+      await database.atomically(async (statements) => {
+        await lockRows(statements, addresses);
+        const paused = await statements.ask(
+          `SELECT address FROM ${S}.workspaces WHERE address = ANY ($1::text[]) AND (paused_at IS NOT NULL OR vanished_at IS NOT NULL)`,
+          addresses,
+        );
+        if (paused.length > 0) {
+          const list = paused.map(({ address }) => String(address)).join(', ');
+          throw new UserError(`paused or vanished, so not run: ${list}`, { hint: 'Nothing was asked for.' });
+        }
+        await enter(statements, 'requested', { addresses, by });
+      });
     },
-    async pause(addresses, { by, because }) {
+    async pause(addresses, decision) {
       await known(addresses);
-      const rows = await ask(
-        `UPDATE ${S}.workspaces SET paused_at = now(), paused_by = $2, paused_because = $3
-WHERE address IN (${LOCKED}) AND paused_at IS NULL RETURNING address`,
-        addresses,
-        by,
-        because ?? null,
-      );
-      return noted(rows, 'paused', { by, because });
+      return enter(database, 'paused', { addresses, ...decision });
     },
     async resume(addresses, by) {
       await known(addresses);
-      const rows = await ask(
-        `UPDATE ${S}.workspaces SET paused_at = NULL, paused_by = NULL, paused_because = NULL, due_at = now()
-WHERE address IN (${LOCKED}) AND paused_at IS NOT NULL RETURNING address`,
-        addresses,
-      );
-      return noted(rows, 'resumed', { by });
+      return enter(database, 'resumed', { addresses, by });
     },
     approve: (address, plan, by) => decide({ address, plan, by }, 'approved'),
     reject: (address, plan, decision) => decide({ address, plan, ...decision }, 'rejected'),
@@ -211,15 +193,42 @@ WHERE address IN (${LOCKED}) AND paused_at IS NOT NULL RETURNING address`,
   };
 }
 
-/** Who decided what, in the list of runs. */
-const DECIDED = `INSERT INTO ${S}.runs (address, started_at, seconds, mode, result, who, plan_id, process, summary)
-SELECT address, now(), 0, mode, $2, $3, $4, '', json_strip_nulls(json_build_object('because', $5::text)) FROM ${S}.workspaces WHERE address = ANY ($1::text[])`;
-
-const REJECTED = `UPDATE ${S}.workspaces SET last = coalesce(last, '{}') || jsonb_build_object('rejected', $2::text),
-  status = CASE status WHEN 'waiting' THEN 'pending' ELSE status END, status_since = CASE status WHEN 'waiting' THEN now() ELSE status_since END
-WHERE address = $1`;
-
-function asking(why: 'requested' | 'approved'): string {
-  return `UPDATE ${S}.workspaces SET asked_at = clock_timestamp(), asked_why = '${why}', asked_by = $2, due_at = least(due_at, now())
+const ASKED = `asked_at = clock_timestamp(), asked_why = $2, asked_by = $3, due_at = least(due_at, now())
 WHERE address IN (${LOCKED})`;
+
+/** What each does to a workspace. */
+const DECISIONS = {
+  requested: ASKED,
+  approved: ASKED,
+  rejected: `last = coalesce(last, '{}') || jsonb_build_object('rejected', $4::text),
+  status = CASE status WHEN 'waiting' THEN 'pending' ELSE status END, status_since = CASE status WHEN 'waiting' THEN now() ELSE status_since END
+WHERE address IN (${LOCKED})`,
+  paused: `paused_at = now(), paused_by = $3, paused_because = $5
+WHERE address IN (${LOCKED}) AND paused_at IS NULL`,
+  resumed: `paused_at = NULL, paused_by = NULL, paused_because = NULL, due_at = now()
+WHERE address IN (${LOCKED}) AND paused_at IS NOT NULL`,
+} as const;
+
+interface EnteredDecision extends PersonsDecision {
+  readonly addresses: readonly string[];
+  readonly plan?: string;
+}
+
+/** Does it, and writes into the list of runs who decided it, in one statement. The workspaces that it changed. */
+async function enter(
+  { ask }: FleetStatements,
+  decision: keyof typeof DECISIONS,
+  { addresses, by, plan, because }: EnteredDecision,
+): Promise<string[]> {
+  const rows = await ask(
+    `WITH changed AS (UPDATE ${S}.workspaces SET ${DECISIONS[decision]} RETURNING address, mode)
+INSERT INTO ${S}.runs (address, started_at, seconds, mode, result, who, plan_id, process, summary)
+SELECT address, now(), 0, mode, $2, $3, $4, '', json_strip_nulls(json_build_object('because', $5::text)) FROM changed RETURNING address`,
+    addresses,
+    decision,
+    by,
+    plan ?? null,
+    because ?? null,
+  );
+  return rows.map(({ address }) => String(address));
 }

@@ -155,10 +155,12 @@ export class FleetSource implements PageSource {
         await control.run([address], by);
         break;
       case 'pause':
-        await control.pause([address], { by, because });
+        if ((await control.pause([address], { by, because })).length === 0)
+          throw new UserError('The workspace is already paused.');
         break;
       case 'resume':
-        await control.resume([address], by);
+        if ((await control.resume([address], by)).length === 0)
+          throw new UserError('The workspace is not paused.');
         break;
       case 'approve':
         await control.approve(address, of, by);

@@ -60,6 +60,45 @@ it('applies the approved plan alone, and has a plan that went stale approved ane
   expect(rows).toEqual([{ result: 'ok', why: 'approved', who: 'bob', plan_id: third }]);
 });
 
+it('records each request and decision with its person, whoever else acts before the run', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: rules('approve') });
+  const { control, pg } = fleet;
+  const server = await fleet.server();
+  await fleet.until(async () => (await fleet.status(ADDRESS)) === 'waiting');
+  await server.stop('nothing runs from now on');
+  const plan = (await shown(fleet))?.plan?.id ?? '';
+  const people = async () =>
+    (await pg.sql(`SELECT result, who FROM voxform_fleet.runs WHERE process = '' ORDER BY id`)).map(
+      ({ result, who }) => `${result} ${who}`,
+    );
+  await step('two ask for a run at once, and a third pauses it', async () => {
+    await Promise.all([control.run([ADDRESS], 'ann'), control.run([ADDRESS], 'adm')]);
+    expect(await control.pause([ADDRESS], { by: 'bob' })).toEqual([ADDRESS]);
+    expect(await control.pause([ADDRESS], { by: 'eve' })).toEqual([]);
+    await expect(control.run([ADDRESS], 'eve')).rejects.toThrow('paused');
+    expect(await control.resume([ADDRESS], 'bob')).toEqual([ADDRESS]);
+    const [first, second, ...rest] = await people();
+    expect([first, second].toSorted()).toEqual(['requested adm', 'requested ann']);
+    expect(rest).toEqual(['paused bob', 'resumed bob']);
+  });
+  await step('two approve a plan at once: the second is told of the first', async () => {
+    const both = ['ann', 'adm'].map((by) => control.approve(ADDRESS, plan, by));
+    const [told] = (await Promise.allSettled(both)).filter(({ status }) => status === 'rejected');
+    const by = (await shown(fleet))?.plan?.by;
+    expect(told).toMatchObject({
+      reason: { message: `${by} has already approved the plan ${plan} of ${ADDRESS}` },
+    });
+    await control.approve(ADDRESS, plan, String(by));
+    expect((await people()).slice(4)).toEqual([`approved ${by}`]);
+  });
+  await step('and the manifests change before the run', async () => {
+    await fleet.write('acme', 'Two.');
+    await fleet.server();
+    await fleet.until(async () => (await shown(fleet))?.plan?.state === 'waiting');
+    expect(await people()).toHaveLength(5);
+  });
+});
+
 it('does not ask again for a plan that was rejected, and shows what it leaves', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: rules('approve') });
   await fleet.server();

@@ -58,7 +58,7 @@ workspaces: { "*": { mode: approve, interval: 1h } }
   const act = async (cookie: string, action: string, more: Record<string, string> = {}) => {
     const to = pathOf(ADDRESS, 'actions', action);
     const { text } = await ask(`${to}?of=${more.of ?? ''}`, { headers: { cookie } });
-    const form = /action="\/workspaces[^>]*><input type="hidden" name="form" value="([^"]+)"/.exec(text)?.[1];
+    const form = /name="form" value="([^"]+)"/.exec(text)?.[1];
     return (await ask(to, { headers: { cookie }, form: { form: form ?? '', ...more } })).status;
   };
   const workspace = async (cookie = '') => (await ask(pathOf(ADDRESS), { headers: { cookie } })).text;
@@ -77,10 +77,14 @@ workspaces: { "*": { mode: approve, interval: 1h } }
     const admin = await signIn(tokens.admin);
     expect(await act(cookie, 'pause', { because: 'holidays' })).toBe(403);
     expect(await act(admin, 'pause', { because: 'holidays' })).toBe(303);
+    expect(await act(admin, 'pause', { because: 'again' })).toBe(409);
     expect(await workspace()).toContain('root: holidays');
     expect(await act(admin, 'resume')).toBe(303);
+    expect(await act(admin, 'resume')).toBe(409);
+    expect(await act(cookie, 'run')).toBe(303);
     const text = await workspace();
-    for (const result of ['approved', 'paused', 'resumed']) expect(text).toContain(`badge faint">${result}`);
+    for (const result of ['approved', 'paused', 'resumed', 'requested'])
+      expect(text).toContain(`badge faint">${result}`);
     const overview = await ask('/');
     expect(overview.text).toMatch(/<strong>1<\/strong><span class="badge good">in sync/);
     const metrics = await ask('/metrics', { headers: { authorization: `Bearer ${SCRAPING}` } });

@@ -160,7 +160,7 @@ export function facts(all: readonly ShownFact[], now: Date): Html {
 }
 
 function isDecision({ result }: ListedRun): boolean {
-  return ['approved', 'rejected', 'paused', 'resumed'].includes(result);
+  return ['requested', 'approved', 'rejected', 'paused', 'resumed'].includes(result);
 }
 
 /** Runs as a table; on a phone each row is a block. */
