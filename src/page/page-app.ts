@@ -15,6 +15,7 @@ import { pageScript } from './views/page-script.ts';
 import { pathOf } from './views/parts.ts';
 import { siteStyle } from './views/site-style.ts';
 import { pagesOf, workspacesView } from './views/workspaces-view.ts';
+import { workspacePath } from './workspace-path.ts';
 import { addWorkspaceRoutes } from './workspace-routes.ts';
 
 /** What of a form is read: a token, an id, a reason. */
@@ -48,6 +49,8 @@ export function createPage(options: SiteOptions): Page {
     for (const [name, value] of Object.entries(pageHeaders)) c.header(name, value);
     const why = access.refusal(c.env.incoming);
     if (why !== undefined) return c.text(`${why}\n`, 403);
+    const allow = methodsOf(c) ?? c.req.method;
+    if (!allow.split(', ').includes(c.req.method)) return c.text(`use ${allow}\n`, 405, { allow });
     if (c.req.header('transfer-encoding') !== undefined) return c.text('send the length of the form\n', 411);
     if (Number(c.req.header('content-length') ?? 0) > MOST_FORM_BYTES)
       return c.text('the form is too large\n', 413);
@@ -87,8 +90,7 @@ export function createPage(options: SiteOptions): Page {
   });
 
   app.use(async (c, next) => {
-    const isPage = ['/', '/events', '/sign-out', '/workspaces'].includes(c.req.path);
-    if (!isPage && !c.req.path.startsWith('/workspaces/')) return answers.notFound(c);
+    if (methodsOf(c) === undefined) return answers.notFound(c);
     if (c.var.visitor.mayRead) return next();
     return answers.signIn(c, c.req.method === 'GET' ? answers.context(c).here : '/', 401);
   });
@@ -143,6 +145,15 @@ export function createPage(options: SiteOptions): Page {
       access.refusal(request) === undefined && (await access.visitor(request)).mayRead,
     close: () => live.close(),
   };
+}
+
+/** What a page takes, as `Allow` says it; undefined where there is no page. */
+function methodsOf(c: PageContext): string | undefined {
+  const { pathname } = new URL(c.req.url);
+  if (pathname === '/sign-out') return 'POST';
+  if (pathname === '/sign-in' || workspacePath(pathname)?.view === 'action') return 'GET, HEAD, POST';
+  const isPage = ['/', '/events', '/workspaces'].includes(pathname) || pathname.startsWith('/workspaces/');
+  return isPage ? 'GET, HEAD' : undefined;
 }
 
 /** The path of a page of our own that somebody is to be led back to. */

@@ -152,8 +152,6 @@ describe('a form', () => {
       const headers = { 'content-type': type };
       expect((await page.ask('/sign-in', { headers, form: { token: 'wrong' } })).status).toBe(415);
     }
-    for (const method of ['OPTIONS', 'PUT', 'DELETE'])
-      expect((await page.ask(RUN, { method, headers: { cookie } })).status).toBe(404);
   });
 });
 
@@ -371,6 +369,19 @@ describe('what is shown', () => {
   ])('of %s is nothing', async (path) => {
     await using page = await runningPage({ source: new SampleSource({ count: 1, names: ['\0'] }) });
     expect((await page.ask(path)).status).toBe(404);
+  });
+
+  it.each([
+    ['/', ['POST', 'PUT'], 'GET, HEAD'],
+    ['/workspaces', ['DELETE'], 'GET, HEAD'],
+    [pathOf(ADDRESS), ['POST', 'PATCH'], 'GET, HEAD'],
+    [RUN, ['OPTIONS', 'PUT', 'DELETE'], 'GET, HEAD, POST'],
+    ['/sign-in', ['PUT'], 'GET, HEAD, POST'],
+    ['/sign-out', ['GET'], 'POST'],
+  ])('of %s by another method says which it takes', async (path, methods, allow) => {
+    await using page = await runningPage();
+    for (const method of methods)
+      expect(await page.ask(path, { method })).toMatchObject({ status: 405, headers: { allow } });
   });
 
   it('is a page for people, whatever does not exist', async () => {
