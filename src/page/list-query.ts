@@ -1,7 +1,7 @@
 import { type ListQuery, listOrders, needs, standings } from './page-data.ts';
 
 export function listQuery(parameters: URLSearchParams): ListQuery {
-  const text = (key: string) => parameters.get(key)?.trim().slice(0, 255) || undefined;
+  const text = (key: string) => parameters.get(key)?.replaceAll('\0', '').trim().slice(0, 255) || undefined;
   return {
     status: standings.find((each) => each === parameters.get('status')),
     needs: needs.find((each) => each === parameters.get('needs')),
@@ -14,11 +14,15 @@ export function listQuery(parameters: URLSearchParams): ListQuery {
 }
 
 /** What it asks for that there is not, each a sentence. */
-export function unknownIn(parameters: URLSearchParams): string[] {
+export function unknownIn(parameters: URLSearchParams, sources: readonly string[]): string[] {
+  const { source } = listQuery(parameters);
   const known = { status: standings, needs, sort: listOrders } as const;
   const page = parameters.get('page') || '1';
   const label = parameters.get('label')?.trim() || '=';
   const malformed = [
+    ...(source === undefined || sources.includes(source)
+      ? []
+      : [`There is no source ${JSON.stringify(source)}.`]),
     ...(/^[1-9]\d{0,5}$/.test(page) ? [] : [`Ignored the page ${JSON.stringify(page.slice(0, 255))}.`]),
     ...(label.includes('=') ? [] : ['A label is key=value, such as team=sales.']),
   ];

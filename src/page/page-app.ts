@@ -59,7 +59,7 @@ export function createPage(options: SiteOptions): Page {
     const visitor = await access.visitor(c.env.incoming);
     c.set('visitor', visitor);
     // Nothing is called so, and no database can look for it.
-    if (c.req.url.includes('%00')) return answers.notFound(c);
+    if (c.req.url.includes('%00') && c.req.path !== '/workspaces') return answers.notFound(c);
     if (visitor.newSession !== undefined) setSession(c, visitor.newSession, SESSION_MILLISECONDS / 1000);
     return next();
   });
@@ -121,7 +121,8 @@ export function createPage(options: SiteOptions): Page {
     const { searchParams } = new URL(c.req.url);
     const follows = answers.follow();
     const query = listQuery(searchParams);
-    const list = { ...(await source.workspaces(query)), unknown: unknownIn(searchParams) };
+    const found = await source.workspaces(query);
+    const list = { ...found, unknown: unknownIn(searchParams, found.sources) };
     const last = pagesOf(list);
     if (query.page > last) {
       searchParams.set('page', String(last));

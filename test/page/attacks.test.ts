@@ -360,16 +360,13 @@ describe('what is shown', () => {
     }
   });
 
-  it.each([
-    '/workspaces/%00',
-    '/workspaces?q=a%00',
-    '/workspaces/a%00/runs/1',
-    '/events?workspace=%00',
-    '/%00',
-  ])('of %s is nothing', async (path) => {
-    await using page = await runningPage({ source: new SampleSource({ count: 1, names: ['\0'] }) });
-    expect((await page.ask(path)).status).toBe(404);
-  });
+  it.each(['/workspaces/%00', '/workspaces/a%00/runs/1', '/events?workspace=%00', '/%00'])(
+    'of %s is nothing',
+    async (path) => {
+      await using page = await runningPage({ source: new SampleSource({ count: 1, names: ['\0'] }) });
+      expect((await page.ask(path)).status).toBe(404);
+    },
+  );
 
   it.each([
     ['/', ['POST', 'PUT'], 'GET, HEAD'],
@@ -415,6 +412,8 @@ describe('what is shown', () => {
   it.each([
     ['page=abc', 'Ignored the page &quot;abc&quot;.'],
     ['page=0', 'Ignored the page &quot;0&quot;.'],
+    ['q=client%00-00001&page=0', '1 of 3 workspaces'],
+    ['source=gone', 'There is no source &quot;gone&quot;.'],
     ['label=team', 'A label is key=value, such as team=sales.'],
   ])('of %s says what is wrong', async (query, said) => {
     await using page = await runningPage();
