@@ -107,5 +107,5 @@ it('refuses a file of which everything is known, and one that is not there', asy
   await w.folder.write('found.jsonl', w.rescueFile());
   await w.run('state', 'rescue', 'found.jsonl');
   expect((await w.run('state', 'rescue', 'found.jsonl')).stderr).toContain('nothing to record');
-  expect((await w.run('state', 'rescue', 'none.jsonl')).stderr).toContain('no such file');
+  expect(oneLine((await w.run('state', 'rescue', 'none.jsonl')).stderr)).toContain('no such file');
 });

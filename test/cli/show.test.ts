@@ -48,7 +48,7 @@ it('shows a saved plan in every format of plan, without a request, a key or the 
       code: 0,
       stderr: expect.stringMatching(
         new RegExp(
-          `^warning: \\S+old\\.plan was made by voxform 0\\.0\\.1; this is\\s+voxform ${VERSION}\n$`,
+          `^warning: \\S+old\\.plan was made by voxform\\s+0\\.0\\.1; this is\\s+voxform ${VERSION}\n$`,
         ),
       ),
     });
