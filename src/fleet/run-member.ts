@@ -9,6 +9,7 @@ import type { ManifestSource, Version } from '../operator/source.ts';
 import type { JointLimit } from '../platform/joint-limit.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { RunContext } from '../runs/run-context.ts';
+import { isSameState } from '../state/state-place.ts';
 import { Redactor } from '../values/redactor.ts';
 import type { FleetRule } from './addresses.ts';
 import { ruleOf } from './fleet-file.ts';
@@ -31,6 +32,8 @@ export interface MemberRun {
   readonly report: RunReport;
   /** What the manifests in force are of. */
   readonly version: ProjectVersion;
+  /** Where the state lies, as messages call it, if not in the database of the fleet. */
+  readonly outside?: string | undefined;
   /** Strikes out the secrets of the workspace. */
   redact(text: string): string;
 }
@@ -90,10 +93,11 @@ export async function runMember(
     redactor,
   };
   const last = loads.of(row.address);
+  const local = sources.local(row.source, row.project);
   const manifests = new LastGoodManifests({
     context: { ...ofWorkspace, interrupts: shutdown },
     source,
-    local: sources.local(row.source, row.project),
+    local,
     last,
     watchFiles: async () => false,
   });
@@ -127,7 +131,11 @@ export async function runMember(
     askedBy: row.asked?.by === undefined ? [] : [row.asked.by],
   });
   loads.keep(row.address, last);
-  return { report, version: inForce, redact: (text) => redactor.redact(text) };
+  const { opened } = manifests.loaded ?? {};
+  const own = local.stateOf?.(row.workspace);
+  const isOutside = opened !== undefined && own !== undefined && !isSameState(opened.workspace.state, own);
+  const outside = isOutside ? opened.store.location : undefined;
+  return { report, version: inForce, outside, redact: (text) => redactor.redact(text) };
 }
 
 function versionOf({ folder, commit }: ProjectCheckout): Version {

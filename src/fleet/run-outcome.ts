@@ -6,12 +6,12 @@ import { NO_REQUEST } from '../operator/drift-request.ts';
 import { countsOf, violationsIn } from '../operator/health/metrics.ts';
 import { type Pauses, retryPause } from '../operator/loop.ts';
 import { failureMessage, invalidLines, messageOf } from '../operator/messages.ts';
-import { isDoubtful, isForPerson, planAfter } from '../operator/plan-after.ts';
+import { appliedRows, isDoubtful, isForPerson, planAfter } from '../operator/plan-after.ts';
 import { NOTHING } from '../operator/reconciler.ts';
 import { correctedIn, type RunReport } from '../operator/run-report.ts';
 import { requestSummary } from '../operator/run-summary.ts';
 import { pendingActions } from '../output/action-words.ts';
-import type { Json } from '../values/json.ts';
+import type { Json, JsonObject } from '../values/json.ts';
 import { nameCounts } from '../values/name-counts.ts';
 import type { ClaimedJob } from './queue.ts';
 import type { FinishedRun } from './rows/finished-runs.ts';
@@ -36,7 +36,7 @@ interface Ended {
 }
 
 /** What a run leaves: how the workspace stands, and when it is its turn again. */
-export function outcomeOf({ report, version, redact }: MemberRun, ended: Ended): FinishedRun {
+export function outcomeOf({ report, version, outside, redact }: MemberRun, ended: Ended): FinishedRun {
   const { job, row, now, process, timeout } = ended;
   const { hold, applied, plan, startedAt, seconds } = report;
   const result = timeout === undefined ? report.result : 'failed';
@@ -54,6 +54,8 @@ export function outcomeOf({ report, version, redact }: MemberRun, ended: Ended):
   const isRejected = waits !== undefined && row.rejected.includes(planId(waits));
   const isNewPlan = waits !== undefined && row.openPlan !== planId(waits) && !isRejected;
   const after = planAfter(report);
+  // The history of a state in the database of the fleet has them.
+  const told = outside === undefined ? [] : appliedRows(report, redact);
   return {
     job,
     row,
@@ -74,10 +76,11 @@ export function outcomeOf({ report, version, redact }: MemberRun, ended: Ended):
     }),
     plan: planOf(report, row),
     left: after && leftIn(after),
+    outside: outside === undefined ? undefined : after && outsideOf(after, report.orphans, redact(outside)),
     request: isSame(report.request, row.request) ? undefined : report.request,
     record:
       isWorthKeeping || isNewPlan
-        ? { startedAt, seconds, result: isNewPlan ? 'planned' : result, why, process }
+        ? { startedAt, seconds, result: isNewPlan ? 'planned' : result, why, process, applied: told }
         : undefined,
   };
 }
@@ -149,6 +152,21 @@ function leftIn(after: PlanDocument): NonNullable<FinishedRun['left']> | undefin
   };
 }
 
+/** Written when an id or an orphan changes, and not with each run. */
+function outsideOf(
+  { resources }: PlanDocument,
+  orphans: RunReport['orphans'],
+  location: string,
+): NonNullable<FinishedRun['outside']> {
+  const known = resources.flatMap(({ address, id }) => (id === null ? [] : [[address, { id }] as const]));
+  const state = {
+    location,
+    resources: Object.fromEntries(known.sort(([a], [b]) => (a < b ? -1 : 1))),
+    orphans,
+  };
+  return { digest: hash('sha256', JSON.stringify(state)), state };
+}
+
 interface Summing {
   readonly after: PlanDocument | undefined;
   readonly timeout: Error | undefined;
@@ -158,7 +176,7 @@ interface Summing {
   redact(text: string): string;
 }
 
-function summaryOf(report: RunReport, { after, redact, timeout, now, rejected }: Summing): Json {
+function summaryOf(report: RunReport, { after, redact, timeout, now, rejected }: Summing): JsonObject {
   const { result, seconds, plan, drift, missing, hold, invalid, reach, commit, labels } = report;
   const error = timeout ?? report.error;
   const done = report.applied.filter((each) => each.result.status === 'done');
@@ -181,7 +199,7 @@ function summaryOf(report: RunReport, { after, redact, timeout, now, rejected }:
       applied: nameCounts(done.map(({ action }) => action)),
       doubtful: after?.resources.filter(isDoubtful).length ?? 0,
       person: after?.resources.filter(isForPerson).length ?? 0,
-      orphans: report.orphans,
+      orphans: report.orphans.length,
       counts: Object.fromEntries([...countsOf(report)].filter(([, count]) => count > 0)),
       unknown: (after?.resources ?? [])
         .filter(({ action }) => action === 'unknown')

@@ -26,3 +26,33 @@ export function isDoubtful({ action, steps = [] }: PlannedResource): boolean {
 export function isForPerson({ steps = [], notices = [] }: PlannedResource): boolean {
   return steps.length > 0 || notices.length > 0;
 }
+
+/** A change that a run carried out, or failed to. */
+export interface AppliedRow {
+  readonly address: string;
+  readonly action: string;
+  readonly result: string;
+  readonly id: string | null;
+  /** Changed paths, or why it failed. */
+  readonly detail: string;
+}
+
+/** @param redact strikes out secrets. */
+export function appliedRows(
+  { plan, applied }: Pick<RunReport, 'plan' | 'applied'>,
+  redact: (text: string) => string,
+): readonly AppliedRow[] {
+  const planned = new Map(plan?.resources.map((each) => [each.address, each]));
+  return applied.map(({ address, action, result }) => {
+    const resource = planned.get(address);
+    const paths = resource?.changes.map(({ path }) => path).join(', ');
+    const why = result.status === 'failed' ? result.error : result.status === 'skipped' && result.because;
+    return {
+      address,
+      action,
+      result: result.status,
+      id: result.status === 'done' ? result.id : (resource?.id ?? null),
+      detail: redact(why || (paths ?? '')),
+    };
+  });
+}

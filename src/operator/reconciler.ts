@@ -76,7 +76,7 @@ export const NOTHING: RunOutcome = {
   plan: undefined,
   drift: [],
   missing: [],
-  orphans: 0,
+  orphans: [],
   hold: undefined,
   applied: [],
   notify: undefined,
@@ -157,7 +157,7 @@ export class Reconciler {
       planRun(loaded, { state: from, client, options: policy, keepsDrift, now: context.now });
     const planned = await plan(state);
     const { document } = planned.plan;
-    const [missing, orphans] = [missingIn(document), openOrphans(state).length];
+    const [missing, orphans] = [missingIn(document), openOrphans(state)];
     this.#missing.note(missing, planned.observedAt);
     yield { plan: document, drift: driftIn(planned.drift), missing, orphans };
     const isNeeded = changesIn(document) > 0 || hasNotes(planned, state);
@@ -210,7 +210,7 @@ export class Reconciler {
         result: isWhole ? 'ok' : report.interrupted === undefined ? 'failed' : 'interrupted',
         plan: { ...document, warnings: report.warnings },
         drift: driftIn(current.drift),
-        orphans: openOrphans(session.state).length,
+        orphans: openOrphans(session.state),
         applied,
       };
     });

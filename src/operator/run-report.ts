@@ -5,6 +5,7 @@ import type { Resource } from '../manifests/resource.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { Reach } from '../problems/workspace-command.ts';
 import type { KeptRequest } from '../runs/drift-request/keep-request.ts';
+import type { Orphan } from '../state/state-document.ts';
 import type { Trigger } from './loop.ts';
 import type { Receivers } from './notifications/receiver.ts';
 
@@ -103,7 +104,7 @@ export interface RunReport {
   readonly drift: readonly DriftedResource[];
   readonly missing: readonly MissingResource[];
   /** Open ones, as the run left them. */
-  readonly orphans: number;
+  readonly orphans: readonly Orphan[];
   readonly hold: Hold | undefined;
   readonly applied: readonly AppliedChange[];
   /** Whom the manifests in force want told. */

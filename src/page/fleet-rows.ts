@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { holdText } from '../fleet/hold-text.ts';
 import type { KeptRun } from '../fleet/rows/page-rows.ts';
+import type { OutsideState } from '../fleet/rows/run-rows.ts';
 import type { ShownWorkspace } from '../fleet/rows/status-rows.ts';
 import { countWords, doneWords } from '../output/action-words.ts';
 import { plural } from '../output/plural.ts';
@@ -26,6 +27,18 @@ const lastSummary = z.object({
   missing: z.array(z.object({ address: z.string() })).catch([]),
   labels: z.array(z.string()).catch([]),
   hold: z.string().nullable().catch(null),
+  resources: z
+    .array(
+      z.object({
+        address: z.string(),
+        action: z.string(),
+        result: z.string(),
+        id: z.string().nullable(),
+        detail: z.string(),
+      }),
+    )
+    .catch([]),
+  more: z.number().catch(0),
   pull_request: z
     .object({
       status: z.string().nullable(),
@@ -87,7 +100,7 @@ function wordsOf(
 
 /** Those of the plan, which may leave out what is in sync, then the others that the state has, as far as the last run tells how they stand. */
 export function resourcesOfState(
-  document: StateDocument | undefined,
+  document: Pick<StateDocument, 'resources'> | OutsideState | undefined,
   plan: PlanDocument | undefined,
   shown: ShownWorkspace,
 ): readonly ResourceRow[] {
@@ -123,7 +136,8 @@ export function detailOfKeptRun(run: KeptRun, { written, plan: kept }: RunParts 
   const known = lastSummary.parse(summary);
   // What a person decided did nothing.
   const planned = process === '' ? [] : plannedIn(kept?.plan);
-  const told = written === undefined ? undefined : detailOfPastRun(written);
+  const told =
+    written === undefined ? (known.resources.length > 0 ? known : undefined) : detailOfPastRun(written);
   return {
     id,
     began: startedAt,

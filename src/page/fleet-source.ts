@@ -15,12 +15,14 @@ import {
   storedState,
   workspaceVersion,
 } from '../fleet/rows/page-rows.ts';
+import type { OutsideState } from '../fleet/rows/run-rows.ts';
 import { type ShownWorkspace, shownWorkspaces } from '../fleet/rows/status-rows.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import { runsIn } from '../state/run-history.ts';
 import { openOrphans } from '../state/state.ts';
 import { closingReasons, type StateDocument } from '../state/state-document.ts';
+import type { MovedMark } from '../state/state-errors.ts';
 import type { FleetComparisons } from './fleet-comparisons.ts';
 import { factsOfWorkspace, problemsOf } from './fleet-facts.ts';
 import type { CloseOrphan } from './fleet-orphans.ts';
@@ -29,6 +31,7 @@ import { detailOfKeptRun, heldText, resourcesOfState, rowOf } from './fleet-rows
 import {
   type ActionName,
   type ActionRequest,
+  closingOutside,
   type ListQuery,
   ORPHAN_GONE,
   type Overview,
@@ -104,21 +107,27 @@ export class FleetSource implements PageSource {
     const plan = given === undefined ? undefined : planDocument.parse(given);
     const held = heldText(shown);
     const { rejected } = shown;
+    const known = state.outside ?? state.document;
     const open = shown.plan?.state === 'waiting' ? shown.plan : rejected;
     return {
       ...rowOf(shown),
-      facts: factsOfWorkspace(shown),
+      facts: [
+        ...factsOfWorkspace(shown),
+        ...(state.outside === undefined ? [] : [['State', state.outside.location] as const]),
+      ],
       running,
       nextRun: shown.paused === null && shown.vanishedAt === null ? new Date(shown.dueAt) : undefined,
       problems: problemsOf(shown),
       held: held && `Not applied: ${held}.${rejected === null ? '' : ` ${REJECTED}`}`,
-      resources: resourcesOfState(state.document, plan, shown),
+      resources: resourcesOfState(known, plan, shown),
       plan,
       waiting: open
         ? { id: open.id, madeAt: 'madeAt' in open ? new Date(open.madeAt) : undefined }
         : undefined,
       reach: { member: address },
-      orphans: state.document === undefined ? [] : openOrphans(state.document),
+      orphans: known === undefined ? [] : openOrphans(known),
+      outside: state.outside?.location,
+      isUnread: shown.checkedAt === null || state.isMoved,
       runs: [
         ...kept.map((run) => detailOfKeptRun(run)),
         ...state.runs.filter(({ command }) => command !== 'fleet').map(detailOfPastRun),
@@ -128,7 +137,8 @@ export class FleetSource implements PageSource {
       stateProblem: undefined,
       actions: [
         ...actionsFor(shown),
-        ...(state.document === undefined ? [] : (['close-orphan', 'compare-calls'] as const)),
+        ...(state.document === undefined ? [] : (['close-orphan'] as const)),
+        ...(known === undefined ? [] : (['compare-calls'] as const)),
       ],
       impacts: new Map(compared.map((each) => [each.resource, impactOf(each)])),
     };
@@ -181,7 +191,9 @@ export class FleetSource implements PageSource {
   }
 
   async #closeOrphan({ address, of, because, by }: Omit<ActionRequest, 'action'>): Promise<void> {
-    const { document } = await this.#state(address);
+    const { document, outside } = await this.#state(address);
+    if (outside !== undefined)
+      throw new UserError(closingOutside(outside.location, of ?? 'ID', { member: address }));
     const open = document === undefined ? [] : openOrphans(document);
     const orphan = open.find(({ id }) => id === of);
     const reason = closingReasons.find((each) => each === because);
@@ -195,12 +207,19 @@ export class FleetSource implements PageSource {
     throw new UserError(ORPHAN_GONE);
   }
 
-  async #state(
-    address: string,
-  ): Promise<{ readonly document: StateDocument | undefined; readonly runs: readonly PastRun[] }> {
-    const { document, history, run: running } = await storedState(this.#options.database, address);
+  async #state(address: string): Promise<KnownState> {
+    const {
+      document: text,
+      history,
+      run: running,
+      outside,
+    } = await storedState(this.#options.database, address);
+    const document = text === null ? undefined : (JSON.parse(text) as StateDocument | MovedMark);
+    const moved = document !== undefined && 'moved_to' in document ? document : undefined;
     return {
-      document: document === null ? undefined : (JSON.parse(document) as StateDocument),
+      isMoved: outside === undefined && moved !== undefined,
+      outside: outside ?? (moved && { location: moved.moved_to, resources: {}, orphans: [] }),
+      document: outside === undefined && document !== moved ? (document as StateDocument) : undefined,
       runs: runsIn(history).map(
         (run): PastRun => ({
           ...run,
@@ -209,6 +228,16 @@ export class FleetSource implements PageSource {
       ),
     };
   }
+}
+
+interface KnownState {
+  /** In the database of the fleet. */
+  readonly document: StateDocument | undefined;
+  /** Anywhere else. */
+  readonly outside: OutsideState | undefined;
+  /** Elsewhere, and no run has told yet what is there. */
+  readonly isMoved: boolean;
+  readonly runs: readonly PastRun[];
 }
 
 function impactOf({ askedAt, askedBy, isRunning, html, problem }: Comparison): ShownImpact {

@@ -1,5 +1,7 @@
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
-import type { Reach } from '../problems/workspace-command.ts';
+import type { AppliedRow } from '../operator/plan-after.ts';
+import { shellWord } from '../problems/shell-word.ts';
+import { commandFor, type Reach } from '../problems/workspace-command.ts';
 import type { SyncStatus } from '../runs/sync-status.ts';
 import type { Orphan } from '../state/state-document.ts';
 
@@ -60,6 +62,14 @@ export interface ListQuery {
 
 export const ROWS_PER_PAGE = 50;
 export const ORPHAN_GONE = 'This orphan is not on the list any more.';
+
+export const UNREAD = 'The resources are not known until a run has read the platform.';
+
+/** @param id of the orphan. */
+export function closingOutside(location: string, id: string, reach: Reach): string {
+  const command = commandFor(`voxform orphans close ${shellWord(id)} --because deleted`, reach);
+  return `The state is ${location}, outside the database of the fleet. Close with: ${command}`;
+}
 
 export interface WorkspaceList {
   /** Those of the page asked for, at most `ROWS_PER_PAGE`. */
@@ -127,13 +137,7 @@ export interface RunDetail extends ListedRun {
   readonly planState?: string | undefined;
   readonly facts: readonly Fact[];
   readonly problems: readonly string[];
-  readonly resources: readonly {
-    readonly address: string;
-    readonly action: string;
-    readonly result: string;
-    readonly id: string | null;
-    readonly detail: string;
-  }[];
+  readonly resources: readonly AppliedRow[];
   /** That are not listed. */
   readonly more: number;
 }
@@ -160,6 +164,10 @@ export interface WorkspaceDetail extends WorkspaceRow {
   readonly reach: Reach;
   /** Open ones. */
   readonly orphans: readonly Orphan[];
+  /** Where the state lies, as messages call it, if that cannot be read or changed from the page: the rest is what the last run told. */
+  readonly outside?: string | undefined;
+  /** True where no run has told yet which resources there are. */
+  readonly isUnread?: boolean;
   /** The newest first, cut. */
   readonly runs: readonly ListedRun[];
   /** Why the history and the orphans are not there. */

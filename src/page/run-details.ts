@@ -1,6 +1,7 @@
 import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { holdMessage, invalidLines, messageOf, planWords } from '../operator/messages.ts';
+import { appliedRows } from '../operator/plan-after.ts';
 import type { RunReport } from '../operator/run-report.ts';
 import { requestSummary } from '../operator/run-summary.ts';
 import { appliedActions, counts, doneWords } from '../output/action-words.ts';
@@ -32,24 +33,7 @@ export function detailOfReport(report: RunReport, redact: (text: string) => stri
       id: planned.get(address)?.id ?? null,
       detail: fields.join(', '),
     })),
-    ...applied.map(({ address, action, result: its }) => {
-      const resource = planned.get(address);
-      return {
-        address,
-        action,
-        result: its.status,
-        id: its.status === 'done' ? its.id : (resource?.id ?? null),
-        detail: redact(
-          its.status === 'failed'
-            ? its.error
-            : its.status === 'skipped'
-              ? its.because
-              : resource === undefined
-                ? ''
-                : resource.changes.map(({ path }) => path).join(', '),
-        ),
-      };
-    }),
+    ...appliedRows(report, redact),
   ];
   const known = new Set(told.map(({ address }) => address));
   const resources = [...told, ...plannedIn(plan).filter(({ address }) => !known.has(address))];

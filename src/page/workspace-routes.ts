@@ -4,7 +4,14 @@ import type { Access } from './access/access.ts';
 import { may } from './access/person.ts';
 import { pageNumber } from './list-query.ts';
 import { type Follows, formOf, type PageAnswers, type PageContext, type PageEnv } from './page-answers.ts';
-import { type ActionName, ORPHAN_GONE, type PageSource, type WorkspaceDetail } from './page-data.ts';
+import {
+  type ActionName,
+  closingOutside,
+  ORPHAN_GONE,
+  type PageSource,
+  UNREAD,
+  type WorkspaceDetail,
+} from './page-data.ts';
 import { html } from './views/html.ts';
 import { pathOf } from './views/parts.ts';
 import { resourceView } from './views/resource-view.ts';
@@ -74,7 +81,10 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
       return answers.show(c, workspaceView(detail, answers.context(c), page), shown);
     }
     const body = resourceView(detail, path.resource, answers.context(c));
-    if (body === undefined) return answers.gone(c, `${path.resource} is gone from this workspace.`, back);
+    if (body === undefined) {
+      const text = detail.isUnread ? UNREAD : `${path.resource} is gone from this workspace.`;
+      return answers.gone(c, text, back);
+    }
     return answers.show(c, body, { ...shown, title: `${path.resource} · ${address}` });
   }
 
@@ -94,7 +104,11 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
       return answers.gone(c, text, back);
     }
     if (!detail.actions.includes(action)) {
-      return answers.note(c, 409, { heading: 'Not possible', text: whyNot(action, detail), back });
+      return answers.note(c, 409, {
+        heading: 'Not possible',
+        text: whyNot(action, detail, c.req.query('of')),
+        back,
+      });
     }
     if (!may(person, action)) return answers.forbidden(c, action, back);
     if (action === 'close-orphan' && !detail.orphans.some(({ id }) => id === of))
@@ -107,9 +121,10 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
   }
 }
 
-function whyNot(action: ActionName, { actions }: WorkspaceDetail): string {
+function whyNot(action: ActionName, { actions, outside, reach }: WorkspaceDetail, of = 'ID'): string {
   if (action === 'resume') return 'The workspace is not paused.';
   if (action === 'approve' || action === 'reject') return 'The plan is rejected.';
-  if (action !== 'run' && action !== 'pause') return 'The workspace has no state yet.';
+  if (action === 'close-orphan' && outside !== undefined) return closingOutside(outside, of, reach);
+  if (action !== 'run' && action !== 'pause') return 'No state of this workspace is known yet.';
   return actions.includes('resume') ? 'The workspace is paused.' : 'The workspace has vanished.';
 }

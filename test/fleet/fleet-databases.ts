@@ -115,6 +115,7 @@ export async function finishedRuns(
       summary: { records: 3 },
       plan: undefined,
       left: undefined,
+      outside: undefined,
       record: undefined,
       ...changes,
     };

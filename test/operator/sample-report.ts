@@ -20,7 +20,7 @@ export function sampleReport(more: Partial<RunReport> = {}): RunReport {
     plan: plan([resource('Agent/a'), resource('Agent/b', { action: 'update', changes: [change('name')] })]),
     drift: [],
     missing: [],
-    orphans: 0,
+    orphans: [],
     hold: undefined,
     applied: [],
     notify: undefined,

@@ -188,7 +188,7 @@ describe('a role', () => {
   it.each([
     [5, 'resume', 'The workspace is not paused.'],
     [7, 'run', 'The workspace is paused.'],
-    [9, 'close-orphan', 'The workspace has no state yet.'],
+    [9, 'close-orphan', 'No state of this workspace is known yet.'],
   ] as const)('of an admin does not do what cannot be done: %i, %s', async (index, action, why) => {
     await using page = await runningPage({ source: new SampleSource({ count: 10 }) });
     const address = `voices/clients/client-0000${index}:production`;

@@ -1,10 +1,19 @@
+import type { AppliedRow } from '../../operator/plan-after.ts';
 import type { RequestMemory } from '../../operator/run-report.ts';
-import type { Json } from '../../values/json.ts';
+import type { Json, JsonObject } from '../../values/json.ts';
 import type { FleetDatabase, FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { storableJson } from '../database/storable-json.ts';
 import type { ClaimedJob, Queue } from '../queue.ts';
-import { LEFT, lockRows, REQUEST, type RunRow, type RunStatus } from './run-rows.ts';
+import {
+  LEFT,
+  lockRows,
+  OUTSIDE,
+  type OutsideState,
+  REQUEST,
+  type RunRow,
+  type RunStatus,
+} from './run-rows.ts';
 
 /** What a run leaves in the database. It holds no secret. */
 export interface FinishedRun {
@@ -20,7 +29,7 @@ export interface FinishedRun {
   /** False where it did not do what was asked for. */
   readonly isAnswer: boolean;
   readonly isGood: boolean;
-  readonly summary: Json;
+  readonly summary: JsonObject;
   /** What became of plans: one waits, the approved one was carried out, or none is needed. */
   readonly plan:
     | { readonly is: 'waiting'; readonly id: string; readonly digest: string; readonly document: Json }
@@ -29,6 +38,8 @@ export interface FinishedRun {
     | undefined;
   /** The plan of what is left to do. `undefined` where nothing is, or where nobody knows. */
   readonly left: { readonly digest: string; readonly document: Json } | undefined;
+  /** What is known of a state that is not in the database of the fleet. */
+  readonly outside: { readonly digest: string; readonly state: OutsideState } | undefined;
   /** What is to be noted of the request for drift; undefined where that is as before. */
   readonly request: RequestMemory | undefined;
   /** For the list of runs; undefined for one that nobody will look for. */
@@ -39,11 +50,15 @@ export interface FinishedRun {
         readonly result: string;
         readonly why: string;
         readonly process: string;
+        /** What it wrote, where no history in the database of the fleet says so. */
+        readonly applied: readonly AppliedRow[];
       }
     | undefined;
 }
 
 const S = FLEET_SCHEMA;
+/** Changes of a run that are kept. */
+const MOST_TOLD = 200;
 
 /**
  * Writes what runs found and removes their jobs, in one transaction. A run whose job is somebody else's by now writes nothing. Doing it
@@ -69,7 +84,13 @@ export async function enterFinished(
     await statements.ask(UPDATE, storableJson(kept.map(changesOf)));
     for (const run of kept) {
       await enterPlan(statements, run);
-      if (run.isChecked) await enterLeft(statements, run);
+      if (run.isChecked) {
+        const { row, left, outside } = run;
+        const { address } = row;
+        await keep(statements, { address, id: LEFT, before: row.left, kept: left });
+        const kept = outside && { digest: outside.digest, document: outside.state };
+        await keep(statements, { address, id: OUTSIDE, before: row.outside, kept });
+      }
       await enterRequest(statements, run);
     }
     const records = kept.filter(({ record }) => record !== undefined);
@@ -157,19 +178,28 @@ WHERE p.state IN ('stale', 'applied')`,
   );
 }
 
-/** Writes nothing while the same is left as before. */
-async function enterLeft({ ask }: FleetStatements, { row, left }: FinishedRun): Promise<void> {
-  if (left?.digest === row.left) return;
-  if (left === undefined) {
-    await ask(`DELETE FROM ${S}.plans WHERE address = $1 AND id = '${LEFT}'`, row.address);
+interface Keeping {
+  readonly address: string;
+  readonly id: typeof LEFT | typeof OUTSIDE;
+  /** Its digest until now. */
+  readonly before: string | undefined;
+  readonly kept: { readonly digest: string; readonly document: unknown } | undefined;
+}
+
+/** Writes nothing while it is the same as before. */
+async function keep({ ask }: FleetStatements, { address, id, before, kept }: Keeping): Promise<void> {
+  if (kept?.digest === before) return;
+  if (kept === undefined) {
+    await ask(`DELETE FROM ${S}.plans WHERE address = $1 AND id = $2`, address, id);
     return;
   }
   await ask(
-    `INSERT INTO ${S}.plans (address, id, digest, plan, state) VALUES ($1, '${LEFT}', $2, $3::json, '${LEFT}')
+    `INSERT INTO ${S}.plans (address, id, digest, plan, state) VALUES ($1, $2, $3, $4::json, $2)
 ON CONFLICT (address, id) DO UPDATE SET digest = excluded.digest, plan = excluded.plan, made_at = now()`,
-    row.address,
-    left.digest,
-    storableJson(left.document),
+    address,
+    id,
+    kept.digest,
+    storableJson(kept.document),
   );
 }
 
@@ -189,6 +219,11 @@ FROM json_to_recordset($1::json) AS r (address text, started_at timestamptz, sec
   who text, commit text, plan_id text, process text, summary json)`;
 
 function recordOf({ row, record, plan, summary }: FinishedRun): Json {
+  const applied = record?.applied ?? [];
+  const told = applied.length > 0 && {
+    resources: applied.slice(0, MOST_TOLD).map((each) => ({ ...each })),
+    more: Math.max(0, applied.length - MOST_TOLD),
+  };
   return {
     address: row.address,
     started_at: record?.startedAt.toISOString() ?? null,
@@ -200,6 +235,6 @@ function recordOf({ row, record, plan, summary }: FinishedRun): Json {
     commit: row.commit ?? null,
     plan_id: plan !== undefined && plan.is !== 'needless' ? plan.id : null,
     process: record?.process ?? null,
-    summary,
+    summary: { ...summary, ...told },
   };
 }

@@ -3,7 +3,7 @@ import type { Json } from '../../values/json.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { type ShownStatus, shownStatuses } from '../shown-status.ts';
-import { LEFT } from './run-rows.ts';
+import { LEFT, OUTSIDE, type OutsideState } from './run-rows.ts';
 import {
   IS_DEAD,
   IS_OLD,
@@ -183,7 +183,7 @@ export async function keptPlan(
   return row && { plan: row.plan as Json, state: String(row.state) };
 }
 
-/** The state of a workspace that keeps it in the fleet's database: the document as written last, and the lines of the history. */
+/** The state of a workspace: the document as written last and the lines of the history in the fleet's database, and what is known of one elsewhere. */
 export async function storedState(
   { ask }: FleetStatements,
   address: string,
@@ -191,9 +191,11 @@ export async function storedState(
   readonly document: string | null;
   readonly history: readonly string[];
   readonly run: string | null;
+  readonly outside: OutsideState | undefined;
 }> {
   const [row] = await ask(
-    `SELECT (SELECT state FROM ${S}.states WHERE name = $1) AS document, (SELECT lock->>'id' FROM ${S}.states WHERE name = $1) AS run,
+    `SELECT (SELECT plan FROM ${S}.plans WHERE address = $1 AND id = '${OUTSIDE}') AS outside,
+  (SELECT state FROM ${S}.states WHERE name = $1) AS document, (SELECT lock->>'id' FROM ${S}.states WHERE name = $1) AS run,
   ARRAY(SELECT line FROM ${S}.history WHERE name = $1 ORDER BY revision) AS history`,
     address,
   );
@@ -201,6 +203,7 @@ export async function storedState(
     document: (row?.document ?? null) as string | null,
     history: (row?.history ?? []) as string[],
     run: (row?.run ?? null) as string | null,
+    outside: (row?.outside ?? undefined) as OutsideState | undefined,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { RequestMemory } from '../../operator/run-report.ts';
 import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
 import type { FreshState } from '../../state/state.ts';
+import type { ResourceEntry, StateDocument } from '../../state/state-document.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import type { FleetMode } from '../member.ts';
@@ -37,6 +38,8 @@ export interface RunRow {
   readonly rejected: readonly string[];
   /** Digest of the plan that is kept of what the last run left to do. */
   readonly left: string | undefined;
+  /** The same of what is kept of a state elsewhere. */
+  readonly outside: string | undefined;
   /** What the first state begins with, so that the open plan stays the same. */
   readonly fresh: FreshState | undefined;
   /** Records that the last run missed, and since when. */
@@ -58,6 +61,14 @@ const S = FLEET_SCHEMA;
 export const REQUEST = 'request';
 /** Id and state of the plan of what the last run left to do. */
 export const LEFT = 'left';
+/** Id and state, among the plans, of what the last run told of a state that is not in the database of the fleet. */
+export const OUTSIDE = 'outside';
+
+export interface OutsideState extends Pick<StateDocument, 'orphans'> {
+  /** As messages call it. */
+  readonly location: string;
+  readonly resources: Readonly<Record<string, Pick<ResourceEntry, 'id'>>>;
+}
 
 /** The workspaces of jobs; those that are paused or have vanished are not to be run. */
 export async function rowsToRun(
@@ -71,12 +82,13 @@ export async function rowsToRun(
     AND o.base_url = w.base_url AND o.address <> w.address AND o.vanished_at IS NULL) AS twins,
   (SELECT min(o.refused) FROM ${S}.workspaces o WHERE o.workspace_id = w.workspace_id AND o.base_url = w.base_url
     AND o.address <> w.address AND o.vanished_at IS NULL AND strpos(o.refused, regexp_replace(w.address, ':[^:]*$', ' ')) > 0) AS refused_twin,
-  ARRAY(SELECT r.id FROM ${S}.plans r WHERE r.address = w.address AND r.state = 'rejected') AS rejected, l.digest AS left_digest,
+  ARRAY(SELECT r.id FROM ${S}.plans r WHERE r.address = w.address AND r.state = 'rejected') AS rejected, l.digest AS left_digest, s.digest AS outside_digest,
   p.decided_by, coalesce(p.plan, l.plan)->'state' AS planned_state, n.digest AS request
 FROM json_to_recordset($1::json) AS j (address text, due timestamptz)
 JOIN ${S}.workspaces w ON w.address = j.address AND w.paused_at IS NULL AND w.vanished_at IS NULL
 LEFT JOIN ${S}.plans p ON p.address = w.address AND p.state IN ('waiting', 'approved')
 LEFT JOIN ${S}.plans l ON l.address = w.address AND l.id = '${LEFT}'
+LEFT JOIN ${S}.plans s ON s.address = w.address AND s.id = '${OUTSIDE}'
 LEFT JOIN ${S}.notified n ON n.address = w.address AND n.key = '${REQUEST}'`,
     JSON.stringify(jobs.map(({ address, due }) => ({ address, due }))),
   );
@@ -110,6 +122,7 @@ function rowOf(row: DatabaseRow): RunRow {
     openPlan: text('plan_id'),
     rejected: row.rejected as string[],
     left: text('left_digest'),
+    outside: text('outside_digest'),
     fresh: freshIn(row.planned_state),
     missing: (row.missing ?? []) as RunRow['missing'],
     request: row.request === null ? undefined : (JSON.parse(String(row.request)) as RequestMemory),

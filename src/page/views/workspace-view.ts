@@ -5,11 +5,18 @@ import { changesHtml, referencesHtml } from '../../output/html/html-report.ts';
 import { stepText } from '../../output/next-steps.ts';
 import { plural } from '../../output/plural.ts';
 import { planReport } from '../../output/report.ts';
-import type { Reach } from '../../problems/workspace-command.ts';
+import { commandFor, type Reach } from '../../problems/workspace-command.ts';
 import { statusOf } from '../../runs/resource-status.ts';
 import type { Orphan } from '../../state/state-document.ts';
 import { may } from '../access/person.ts';
-import type { ActionName, ResourceRow, ShownProblem, WorkspaceDetail } from '../page-data.ts';
+import {
+  type ActionName,
+  closingOutside,
+  type ResourceRow,
+  type ShownProblem,
+  UNREAD,
+  type WorkspaceDetail,
+} from '../page-data.ts';
 import { leftIn } from '../report-standing.ts';
 import { comparedCalls } from './calls-view.ts';
 import { type Html, html, trusted } from './html.ts';
@@ -65,7 +72,7 @@ ${problems.map(problemPanel)}</div>
 <section id="resources" data-live><h2>Resources${asOf}</h2>${resourcesPart(detail, page)}</section>
 <section id="calls" data-live>${comparedCalls(detail, now)}</section>
 <div id="graph" data-live>${plan === undefined ? '' : trusted(referencesHtml(planReport(plan)))}</div>
-<section id="history" data-live><h2>History</h2>${detail.stateProblem === undefined ? '' : problemPanel({ heading: 'The history cannot be read', lines: [detail.stateProblem] })}
+<section id="history" data-live><h2>History</h2>${outsideHistory(detail)}${detail.stateProblem === undefined ? '' : problemPanel({ heading: 'The history cannot be read', lines: [detail.stateProblem] })}
 ${runs.length === 0 ? html`<p class="empty">${checkedAt === undefined ? 'No runs yet.' : 'No run changed anything.'}</p>` : runsTable(address, runs, now)}</section>`;
 
   function planPart(its: WorkspaceDetail, { visitor }: ViewContext): Html {
@@ -79,6 +86,12 @@ ${runs.length === 0 ? html`<p class="empty">${checkedAt === undefined ? 'No runs
       return html`${heldPart(its)}<p class="empty">No changes.</p>`;
     return html`${decide}${planOf(its)}`;
   }
+}
+
+function outsideHistory({ outside, reach }: WorkspaceDetail): Html {
+  if (outside === undefined) return html``;
+  const command = commandFor('voxform history', reach);
+  return html`<p class="where">Runs of the fleet. Those of other machines are in the history of the state, ${isolated(outside)}: <code>${command}</code></p>`;
 }
 
 function unplanned(standing: WorkspaceDetail['standing']): string {
@@ -132,22 +145,25 @@ function todo(plan: PlanDocument | undefined, reach: Reach, workspace: string): 
 }
 
 function orphansPart(
-  { address: workspace, orphans, actions }: WorkspaceDetail,
+  { address: workspace, orphans, actions, outside, reach }: WorkspaceDetail,
   { now, visitor }: ViewContext,
 ): Html {
   if (orphans.length === 0) return html``;
   const canClose = actions.includes('close-orphan') && may(visitor.person, 'close-orphan');
   const item = ({ address, id, reason, since }: Orphan) =>
     html`<li><div>${trusted(addressHtml(address))} <code>${id}</code> <span class="faint">${reason} ${moment(new Date(since), now)}</span> ${canClose ? actionLink(workspace, 'close-orphan', 'Close', id) : ''}</div></li>`;
-  return html`<h2>Orphans (${orphans.length})</h2><p class="faint">Records that are no longer managed and may still be active. Delete them in the dashboard, then close them here.</p><ul class="tasks">${orphans.slice(0, RESOURCES_PER_PAGE).map(item)}</ul>${orphans.length > RESOURCES_PER_PAGE ? html`<p class="faint">and ${orphans.length - RESOURCES_PER_PAGE} more</p>` : ''}`;
+  return html`<h2>Orphans (${orphans.length})</h2><p class="faint">Records that are no longer managed and may still be active. Delete them in the dashboard, then close them${outside === undefined ? ' here.' : `. ${closingOutside(outside, 'ID', reach)}`}</p><ul class="tasks">${orphans.slice(0, RESOURCES_PER_PAGE).map(item)}</ul>${orphans.length > RESOURCES_PER_PAGE ? html`<p class="faint">and ${orphans.length - RESOURCES_PER_PAGE} more</p>` : ''}`;
 }
 
 export function resourcePages({ resources }: Pick<WorkspaceDetail, 'resources'>): number {
   return Math.max(1, Math.ceil(resources.length / RESOURCES_PER_PAGE));
 }
 
-function resourcesPart({ address: workspace, resources, isOld }: WorkspaceDetail, page: number): Html {
-  if (resources.length === 0) return html`<p class="empty">No resources.</p>`;
+function resourcesPart(
+  { address: workspace, resources, isOld, isUnread = false }: WorkspaceDetail,
+  page: number,
+): Html {
+  if (resources.length === 0) return html`<p class="empty">${isUnread ? UNREAD : 'No resources.'}</p>`;
   const counted = [...Map.groupBy(resources, ({ status }) => status)]
     .map(([status, { length }]) => `${length} ${status}`)
     .join(', ');
