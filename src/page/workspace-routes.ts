@@ -1,11 +1,13 @@
 import type { Hono } from 'hono';
 import { UserError } from '../problems/user-error.ts';
+import { closingReasons } from '../state/state-document.ts';
 import type { Access } from './access/access.ts';
 import { may } from './access/person.ts';
 import { pageNumber } from './list-query.ts';
 import { type Follows, formOf, type PageAnswers, type PageContext, type PageEnv } from './page-answers.ts';
 import {
   type ActionName,
+  type ActionRequest,
   closingOutside,
   ORPHAN_GONE,
   type PageSource,
@@ -40,19 +42,22 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
     const { address, action } = path;
     const { person, isNamedByProxy } = c.var.visitor;
     const form = await formOf(c);
-    const text = (field: string) => form.get(field)?.replaceAll('\0', '').slice(0, 255) || undefined;
-    const of = text('of');
+    const text = (field: string) => form.get(field)?.replaceAll('\0', '').trim().slice(0, 255) || undefined;
+    const [of, because] = [text('of'), text('because')];
     if (person === undefined) {
       const to = `${pathOf(address, 'actions', action)}${of === undefined ? '' : `?of=${encodeURIComponent(of)}`}`;
       return answers.signIn(c, to, 401, `Sign in to ${pageActionWords[action].heading.toLowerCase()}.`);
     }
     if (!may(person, action)) return answers.forbidden(c, action, pathOf(address));
     if (!access.isOwnForm(c.var.visitor, form.get('form'))) return answers.badForm(c, pathOf(address));
+    const lack = lackOf({ action, of, because });
+    if (lack !== undefined)
+      return answers.note(c, 400, { heading: 'Not done', text: lack, back: pathOf(address) });
     const by = isNamedByProxy ? `${person.name} (via proxy)` : person.name;
     const back =
       action === 'compare-calls' && of !== undefined ? pathOf(address, 'resources', of) : pathOf(address);
     try {
-      await source.act({ action, address, of, because: text('because'), by });
+      await source.act({ action, address, of, because, by });
       return c.redirect(back, 303);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
@@ -119,6 +124,16 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
     const title = `${pageActionWords[action].heading} · ${address}`;
     return answers.show(c, body, { title, section: 'workspaces', follows });
   }
+}
+
+/** What a form lacks that its page would have required. */
+function lackOf({ action, of, because }: Pick<ActionRequest, 'action' | 'of' | 'because'>) {
+  if (action === 'run' || action === 'resume') return undefined;
+  if (action === 'pause') return because === undefined ? 'Give a reason.' : undefined;
+  if (action === 'close-orphan' && !closingReasons.some((each) => each === because))
+    return 'Choose one of the reasons in the form.';
+  const subjects = { approve: 'plan', reject: 'plan', 'close-orphan': 'orphan', 'compare-calls': 'resource' };
+  return of === undefined ? `The form names no ${subjects[action]}.` : undefined;
 }
 
 function whyNot(action: ActionName, { actions, outside, reach }: WorkspaceDetail, of = 'ID'): string {

@@ -202,6 +202,20 @@ describe('a role', () => {
     expect([status, text]).toEqual([409, expect.stringContaining(why)]);
   });
 
+  it.each([
+    ['pause', { because: ' ' }, 'Give a reason.'],
+    ['close-orphan', { of: '01JORPHAN', because: 'stolen' }, 'Choose one of the reasons in the form.'],
+    ['close-orphan', { because: 'deleted' }, 'The form names no orphan.'],
+    ['approve', {}, 'The form names no plan.'],
+  ] as const)('of an admin does not %s with %j', async (action, sent, why) => {
+    await using page = await runningPage();
+    const headers = { cookie: await page.signIn('admin-token') };
+    const form = await page.formToken(RUN, headers.cookie);
+    const path = pathOf(ADDRESS, 'actions', action);
+    const { status, text } = await page.ask(path, { headers, form: { form, ...sent } });
+    expect([status, text, page.source.acted]).toEqual([400, expect.stringContaining(why), []]);
+  });
+
   it('approves the plan that was shown and no other', async () => {
     await using page = await runningPage();
     const cookie = await page.signIn('approver-token');
