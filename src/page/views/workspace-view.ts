@@ -91,7 +91,7 @@ ${runs.length === 0 ? html`<p class="empty">${checkedAt === undefined ? 'No runs
 function outsideHistory({ outside, reach }: WorkspaceDetail): Html {
   if (outside === undefined) return html``;
   const command = commandFor('voxform history', reach);
-  return html`<p class="where">Runs of the fleet. Those of other machines are in the history of the state, ${isolated(outside)}: <code>${command}</code></p>`;
+  return html`<p class="where">Runs of the fleet. All runs are in the history of the state, ${isolated(outside)}: <code>${command}</code></p>`;
 }
 
 function unplanned(standing: WorkspaceDetail['standing']): string {
