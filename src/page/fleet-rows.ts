@@ -57,17 +57,18 @@ export function lastRun({ last }: Pick<ShownWorkspace, 'last'>): LastSummary {
 }
 
 export function rowOf(shown: ShownWorkspace): WorkspaceRow {
-  const { address, status, since, checkedAt, isOld, mode, problem, paused } = shown;
+  const { address, status, since, checkedAt, isOld, mode, problem, paused, plan } = shown;
   const last = lastRun(shown);
-  const held = status === 'pending' && last.result !== 'refused' ? heldText(shown) : undefined;
-  const summary = [wordsOf(last, status), held].filter((each) => each).join('; ');
+  const isHeld = problem === null && status === 'pending' && last.result !== 'refused';
+  const waits = status !== 'waiting' && plan?.state === 'waiting' && `plan ${plan.id} waits for approval`;
+  const told = problem ?? (paused === null ? wordsOf(last, status) : `paused by ${pauseText(paused)}`);
   return {
     address,
     standing: status,
     since: new Date(since),
     checkedAt: checkedAt === null ? undefined : new Date(checkedAt),
     isOld,
-    summary: problem ?? (paused === null ? summary : `paused by ${pauseText(paused)}`),
+    summary: [told, isHeld && heldText(shown), waits].filter((each) => each).join('; '),
     source: address.split('/')[0] ?? '',
     mode,
   };

@@ -38,6 +38,11 @@ it.each([
     { status: 'paused', paused: { at: since, by: 'root', because: 'holidays' }, last: {} },
     'paused by root: holidays',
   ],
+  [
+    'failed while a plan waited',
+    { status: 'failed', plan: { id: '0123456789ab', state: 'waiting' }, last: { error: 'no answer' } },
+    'no answer; plan 0123456789ab waits for approval',
+  ],
 ])('says why changes are pending: %s', (_, more, summary) => {
   expect(rowOf({ ...workspace, ...more } as never).summary).toBe(summary);
 });
