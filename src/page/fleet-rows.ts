@@ -150,7 +150,7 @@ export function detailOfKeptRun(run: KeptRun, { written, plan: kept }: RunParts 
     summary:
       known.error ??
       known.problems[0] ??
-      known.because ??
+      (known.because && `because: ${known.because}`) ??
       [...doneWords(known.applied), ...countWords(known.counts)].join(', '),
     plan: plan ?? undefined,
     planState: kept?.state ?? 'gone',

@@ -121,9 +121,7 @@ export class FleetSource implements PageSource {
       held: held && `Not applied: ${held}.${rejected === null ? '' : ` ${REJECTED}`}`,
       resources: resourcesOfState(known, plan, shown),
       plan,
-      waiting: open
-        ? { id: open.id, madeAt: 'madeAt' in open ? new Date(open.madeAt) : undefined }
-        : undefined,
+      waiting: open ? { id: open.id, madeAt: new Date(open.madeAt) } : undefined,
       reach: { member: address },
       orphans: known === undefined ? [] : openOrphans(known),
       outside: state.outside?.location,

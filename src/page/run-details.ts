@@ -4,12 +4,12 @@ import { holdMessage, invalidLines, messageOf, planWords } from '../operator/mes
 import { appliedRows } from '../operator/plan-after.ts';
 import type { RunReport } from '../operator/run-report.ts';
 import { requestSummary } from '../operator/run-summary.ts';
-import { appliedActions, counts, doneWords } from '../output/action-words.ts';
+import { appliedActions, counts, countWords, doneWords } from '../output/action-words.ts';
 import { changesOf, waiverText } from '../output/history-text.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import { nameCounts } from '../values/name-counts.ts';
 import type { Fact, RunDetail } from './page-data.ts';
-import { leftIn, requestFacts } from './report-standing.ts';
+import { leftIn, requestFacts, resourcesOf } from './report-standing.ts';
 
 /** Resources of a run that are listed. */
 export const MOST_LISTED = 200;
@@ -40,6 +40,7 @@ export function detailOfReport(report: RunReport, redact: (text: string) => stri
   const done = nameCounts(
     applied.flatMap(({ action, result: its }) => (its.status === 'done' ? action : [])),
   );
+  const standing = countWords(nameCounts(resourcesOf(report).map(({ status }) => status)));
   return {
     id: `${startedAt.toISOString().replace(/[-:.]/g, '')}-${number}`,
     began: startedAt,
@@ -48,7 +49,9 @@ export function detailOfReport(report: RunReport, redact: (text: string) => stri
     command: 'watch',
     who: undefined,
     askedBy: askedBy.join(', ') || undefined,
-    summary: problems[0] ?? (doneWords(done).join(', ') || (plan === undefined ? '' : planWords({ plan }))),
+    summary:
+      problems[0] ??
+      (doneWords(done).join(', ') || (plan && counts(plan.summary, appliedActions)) || standing.join(', ')),
     facts: [
       ['Triggers', triggers.join(', ')],
       ...(commit === undefined ? [] : [['Commit', commit] as const]),
@@ -142,6 +145,6 @@ export function decision(
     command: 'watch',
     who: undefined,
     askedBy: by,
-    summary: because,
+    summary: because && `because: ${because}`,
   };
 }

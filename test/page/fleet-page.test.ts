@@ -168,14 +168,16 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
       expect(text).toContain('once it is resumed');
       expect(text).toMatch(/Plan rejected by<\/dt><dd>[^/]*ann: not on a Friday/);
       expect(text).toContain('The same changes do not ask again; a different plan does.');
-      expect(text).toMatch(/<h2>History[\s\S]*rejected[\s\S]*not on a Friday/);
+      expect(text).toMatch(/<h2>History[\s\S]*rejected[\s\S]*because: not on a Friday; plan /);
       expect(text).not.toContain('actions/reject');
       const again = await get(`${beta}/actions/reject?of=${of}`, cookie);
       expect([again.status, again.text]).toEqual([409, expect.stringContaining('The plan is rejected.')]);
       const approve = `${beta}/actions/approve`;
       expect(text).toContain(`${approve}?of=${of}`);
       const asked = (await get(`${approve}?of=${of}`, cookie)).text;
-      expect(asked).toMatch(/Plan rejected by<\/dt><dd><bdi>ann: not on a Friday/);
+      expect(asked).toMatch(
+        /Plan made<\/dt><dd><time[\s\S]*Plan rejected by<\/dt><dd><bdi>ann: not on a Friday/,
+      );
       const form = FORM.exec(asked)?.[1] ?? '';
       expect((await page.ask(approve, { headers: { cookie }, form: { form, of } })).status).toBe(303);
       expect((await get(beta)).text).toMatch(/Plan approved by<\/dt><dd><bdi>ann@example.com/);

@@ -146,6 +146,7 @@ export interface ShownWorkspace {
   /** The plan that would wait if it was not rejected. */
   readonly rejected: {
     readonly id: string;
+    readonly madeAt: string;
     readonly at: string;
     readonly by: string;
     readonly because: string | null;
@@ -173,7 +174,7 @@ export async function shownWorkspaces(
 ): Promise<readonly ShownWorkspace[]> {
   const rows = await ask(
     `SELECT * FROM (SELECT w.*, ${SHOWN} AS shown, ${SHOWN_SINCE} AS since, extract(epoch FROM now() - checked_at)::float8 AS checked_age, ${IS_OLD} AS is_old,
-  p.id AS plan_id, p.state AS plan_state, p.made_at, p.decided_by, r.id AS rejected, r.decided_at AS rejected_at, r.decided_by AS rejected_by,
+  p.id AS plan_id, p.state AS plan_state, p.made_at, p.decided_by, r.id AS rejected, r.decided_at AS rejected_at, r.decided_by AS rejected_by, r.made_at AS rejected_made_at,
   (SELECT n.summary->>'because' FROM ${S}.runs n WHERE n.address = r.address AND n.plan_id = r.id AND n.result = 'rejected'
     ORDER BY n.id DESC LIMIT 1) AS rejected_because
   FROM ${S}.workspaces w LEFT JOIN ${S}.plans p ON p.address = w.address AND p.state IN ('waiting', 'approved')
@@ -229,6 +230,7 @@ function shownOf(row: DatabaseRow): ShownWorkspace {
         ? null
         : {
             id: rejected,
+            madeAt: String(time('rejected_made_at')),
             at: String(time('rejected_at')),
             by: String(row.rejected_by),
             because: text('rejected_because'),
