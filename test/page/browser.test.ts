@@ -196,6 +196,8 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await holds(own, 'source?.readyState === 1');
     await other[Symbol.asyncDispose]();
     await own.locator('#connection', { hasText: 'No live updates' }).waitFor();
+    const color = (of: string) => own.evaluate(`getComputedStyle(document.querySelector('${of}')).color`);
+    expect(await color('#standing .badge')).toBe(await color('#standing dt'));
     await looksRight(own);
   });
 
@@ -294,6 +296,18 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await banner.waitFor({ state: 'hidden' });
   });
 
+  it('takes the actions away once another tab has signed out', async () => {
+    await using other = await runningPage({ source: new SampleSource({ count: 1 }) });
+    const own = await visit();
+    await signInAs(own, 'admin-token', other.url);
+    await own.goto(`${other.url}${pathOf(ADDRESS)}`);
+    await own.locator('#actions a', { hasText: 'Run now' }).waitFor();
+    await own.context().clearCookies();
+    await own.evaluate("window.dispatchEvent(new Event('focus'))");
+    await own.locator('#who a', { hasText: 'Sign in' }).waitFor();
+    expect(await own.locator('#actions a').count()).toBe(0);
+  });
+
   it('stays as large as it is over many changes', async () => {
     await page.goto(`${running.url}${pathOf(ADDRESS)}`);
     const session = await signedIn.newCDPSession(page);
@@ -319,6 +333,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     other.source.waiting = 'plan-2';
     other.source.revision += 1;
     await own.locator('#connection', { hasText: 'This plan does not wait any more' }).waitFor();
+    expect(await own.locator('.confirm button').isDisabled()).toBe(true);
     await own.goto(`${other.url}${pathOf(ADDRESS)}`);
     await holds(own, 'typeof heard === "number"');
     other.source.rows.shift();

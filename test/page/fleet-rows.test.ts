@@ -2,9 +2,10 @@ import { expect, it } from 'vitest';
 import { factsOf } from '../../src/page/fleet-facts.ts';
 import { rowOf } from '../../src/page/fleet-rows.ts';
 import type { RunDetail, WorkspaceRow } from '../../src/page/page-data.ts';
-import { decision } from '../../src/page/run-details.ts';
-import { pathOf, runsTable } from '../../src/page/views/parts.ts';
-import { richPlan } from '../output/sample-plan.ts';
+import { decision, detailOfReport } from '../../src/page/run-details.ts';
+import { addressText, facts, pathOf, runsTable } from '../../src/page/views/parts.ts';
+import { sampleReport } from '../operator/sample-report.ts';
+import { plan, resource, richPlan } from '../output/sample-plan.ts';
 import { runningPage } from './running-page.ts';
 import { SampleSource } from './sample-source.ts';
 
@@ -64,6 +65,8 @@ it('says that a person decided, not that a person asked for it', () => {
   const paused = decision('paused', { at: new Date(since), by: 'ann' });
   const table = (run: RunDetail) => runsTable('acme:test', [run], new Date(since)).text;
   expect(table(paused)).toContain('data-title="Who"><bdi>ann</bdi>');
+  const rejected = decision('paused', { at: new Date(since), by: 'ann', because: 'no' });
+  expect(table({ ...rejected, plan: 'aca9' })).toContain('because: no; plan aca9<');
   expect(table({ ...paused, result: 'ok' })).toContain('data-title="Who">asked by <bdi>ann</bdi>');
 });
 
@@ -79,6 +82,30 @@ it.each([
   const cookie = await page.signIn('admin-token');
   const path = pathOf(row?.address ?? '', 'actions', 'run');
   expect((await page.ask(path, { headers: { cookie } })).text).toContain(words);
+});
+
+it('isolates an escape from the direction of the name around it', () => {
+  expect(addressText('\u05d0\u202eevil').text).toBe('<bdi>\u05d0</bdi><bdi>\\u202e</bdi><bdi>evil</bdi>');
+});
+
+it('says of a run of a watch without changes how its resources stand', () => {
+  const resources = [resource('Agent/a'), resource('Agent/b', { notices: ['its draft is newer'] })];
+  const { summary } = detailOfReport(sampleReport({ plan: plan(resources) }), (text) => text);
+  expect(summary).toBe('1 unpublished, 1 in sync');
+});
+
+it('shortens digests', () => {
+  const digest = 'abcdef0123456789'.repeat(2);
+  expect(facts([['Plan digest', digest]], new Date(since)).text).toContain('>abcdef012345</span>');
+});
+
+it('leads a reader of a waiting plan to its approval by way of the sign-in', async () => {
+  const source = new SampleSource({ count: 1 });
+  await using page = await runningPage({ source });
+  const path = pathOf(source.rows[0]?.address ?? '');
+  const [, href = ''] = /href="([^"]+)">Sign in to approve</.exec((await page.ask(path)).text) ?? [];
+  const { status, text } = await page.ask(href);
+  expect([status, text]).toEqual([401, expect.stringContaining(`name="to" value="${href}"`)]);
 });
 
 it('says that a run is due', async () => {

@@ -41,6 +41,7 @@ const banner = document.querySelector('#connection');
 let source, heard, retry, reload, failures = 0, loading = false, again = false;
 function lost(text, at = Date.now()) {
   goneAt ??= at;
+  body.classList.add('lost');
   tick();
   banner.textContent = text;
   banner.hidden = false;
@@ -62,7 +63,11 @@ function replace(old, fresh) {
     href === null ? each.textContent === focused.textContent : each.getAttribute('href') === href);
   (same ?? document.querySelector('main')).focus({ preventScroll: true });
 }
+function enable(isPossible) {
+  for (const button of document.querySelectorAll('.confirm button')) button.disabled = !isPossible;
+}
 function current() {
+  body.classList.remove('lost');
   banner.hidden = true;
   goneAt = undefined;
   failures = 0;
@@ -82,7 +87,9 @@ async function refresh() {
     if (answer.status === 401 || answer.status === 404) stop();
     if (answer.status === 401) return lost('You are signed out. Reload the page to sign in.');
     const why = page.querySelector('main > p')?.textContent;
-    if ([403, 404, 409].includes(answer.status) && why)
+    const isRefused = [403, 404, 409].includes(answer.status) && Boolean(why);
+    enable(!isRefused);
+    if (isRefused)
       return lost(why + ' This page shows what it showed before.');
     if (!answer.ok) throw new Error(String(answer.status));
     for (const old of document.querySelectorAll('[data-live]')) {
@@ -135,6 +142,8 @@ function stop() {
 if (body.dataset.events !== undefined) {
   follow();
   document.addEventListener('visibilitychange', () => (document.hidden ? stop() : source ?? follow()));
+  // Another tab may have signed out.
+  addEventListener('focus', refresh);
   addEventListener('pagehide', stop);
   addEventListener('pageshow', (event) => { if (event.persisted) follow(); });
   setInterval(() => {

@@ -1,5 +1,6 @@
 import { addressHtml } from '../../output/html/address-html.ts';
 import { plural } from '../../output/plural.ts';
+import { UNSAFE } from '../../values/unsafe-text.ts';
 import type { Visitor } from '../access/access.ts';
 import type { ActionName, Fact, ListedRun, Standing, WorkspaceRow } from '../page-data.ts';
 import { Html, html, trusted } from './html.ts';
@@ -111,10 +112,12 @@ export function pathOf(address: string, ...rest: readonly string[]): string {
 }
 
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufefc]/;
+/** What divides a path, and characters that are shown as escapes. */
+const DIVIDER = new RegExp(`([/:]|(?:${UNSAFE.source})+)`, 'u');
 
-/** Text from outside, which must not change the direction of what stands around it, nor one part of a path the order of the others. */
+/** Text from outside, which must not change the direction of what stands around it, nor one part of a path, or an escape, the order of the others. */
 export function isolated(text: string): Html {
-  const parts = RIGHT_TO_LEFT.test(text) ? text.split(/([/:])/) : [text];
+  const parts = RIGHT_TO_LEFT.test(text) ? text.split(DIVIDER) : [text];
   return html`${parts.map((part) => (part === '' ? '' : html`<bdi>${part}</bdi>`))}`;
 }
 
@@ -137,7 +140,7 @@ export function actionLink(address: string, action: ActionName, text: string, of
 }
 
 /** Of a commit or a plan: its beginning is enough to tell it from others. */
-const DIGEST = /^([0-9a-f]{12})[0-9a-f]{28,}(-dirty)?$/;
+const DIGEST = /^([0-9a-f]{12})[0-9a-f]{20,}(-dirty)?$/;
 
 /** Characters of a fact that stands beside others. */
 const MOST_IN_COLUMN = 45;
@@ -170,7 +173,7 @@ export function runsTable(workspace: string, runs: readonly ListedRun[], now: Da
 <td data-title="Result">${word(run.result)}</td>
 <td data-title="Command">${run.command}</td>
 <td class="by" data-title="Who">${run.askedBy === undefined || isDecision(run) ? isolated(run.who ?? run.askedBy ?? '') : html`asked by ${isolated(run.askedBy)}`}</td>
-<td class="text" data-title="Changes">${isolated([run.summary, ...(run.plan === undefined ? [] : [`plan ${run.plan}`])].filter((each) => each !== '').join(', '))}</td></tr>`;
+<td class="text" data-title="Changes">${isolated([run.summary, ...(run.plan === undefined ? [] : [`plan ${run.plan}`])].filter((each) => each !== '').join('; '))}</td></tr>`;
   return html`<table class="rows"><thead><tr><th scope="col">Run</th><th scope="col">Result</th><th scope="col">Command</th><th scope="col">Who</th><th scope="col">Changes</th></tr></thead>
 <tbody>${runs.map(row)}</tbody></table>`;
 }

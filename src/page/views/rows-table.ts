@@ -26,7 +26,7 @@ export function rowsTable(
 <td data-title="Since">${moment(since, now)}</td>
 <td data-title="Checked">${checked({ checkedAt, isOld: isOld && standing !== 'stale' }, now)}</td>
 <td class="mode" data-title="Mode">${mode}</td>
-<td class="text" data-title="Summary">${isolated(summary)}</td></tr>`;
+<td class="text" data-title="Summary">${summary === '' ? '' : html`<div class="brief">${isolated(summary)}</div>`}</td></tr>`;
   const body = ({ rows, all }: (typeof lists)[number]) =>
     html`<tbody>${rows.map(row)}${all && html`<tr class="all"><td colspan="6">${all}</td></tr>`}</tbody>`;
   return html`<table class="rows"><thead><tr><th scope="col">Workspace</th><th scope="col">Status</th><th scope="col">Since</th><th scope="col">Checked</th><th scope="col" class="mode">Mode</th><th scope="col">Summary</th></tr></thead>

@@ -40,7 +40,7 @@ export function layout({ title, section, live, body }: View, context: ViewContex
 <a class="brand" href="/">voxform</a> <span class="faint wide">${context.title}</span>
 ${isSingle ? '' : html`<nav aria-label="Main">${entry('/', 'Overview', section === 'overview')}${entry('/workspaces', 'Workspaces', section === 'workspaces')}</nav>`}
 <span class="clock faint">as of <time id="clock" datetime="${iso}">${iso.slice(11, 19)} UTC</time></span>
-${whoIs(context)}
+<div id="who" data-live>${whoIs(context)}</div>
 </div>
 <p id="connection" role="status" hidden></p></header>
 <main id="content" tabindex="-1">${body}</main>

@@ -20,11 +20,14 @@ a{text-decoration-thickness:1px;text-underline-offset:2px}
 .clock{margin-left:auto;font-variant-numeric:tabular-nums}
 .bar form{margin:0}
 body:has(main [name=token]) .bar .button{display:none}
+#who{display:contents}
 .who{max-width:16em;min-width:3em;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 button,.button{display:inline-block;font:inherit;font-size:14px;line-height:1.4;padding:5px 12px;border:1px solid var(--wire);border-radius:6px;background:var(--paper);color:var(--ink);cursor:pointer;text-decoration:none}
 button:hover,.button:hover{border-color:var(--ink)}
+.confirm button:disabled{opacity:.5;border-color:var(--wire);cursor:default}
 .primary{background:var(--ask);border-color:var(--ask);color:var(--paper);font-weight:600}
-#connection{margin:0;padding:8px 16px;text-align:center;background:var(--box);border-top:2px solid var(--change);color:var(--ink);font-weight:600}
+#connection{margin:0;padding:8px 16px;text-align:center;background:var(--change);color:var(--paper);font-weight:600}
+.lost main .badge,.lost main time{color:var(--faint)}
 .head{display:flex;flex-wrap:wrap;gap:8px 16px;align-items:flex-start;margin-bottom:4px}
 .head>div:first-child{flex:1 1 320px;min-width:0}
 .crumbs{font-size:13px;margin:0 0 4px;overflow-wrap:anywhere}
@@ -61,12 +64,14 @@ dt,dd{margin:0;overflow-wrap:anywhere}
 .rows th{font-size:13px;font-weight:600;color:var(--faint);white-space:nowrap}
 .rows tbody tr:hover{background:var(--box)}
 @media (min-width:720px){.rows .name{width:40%}.rows .text{width:60%}.rows td[data-title=Status],.rows td[data-title=Since],.rows td[data-title=Checked]{min-width:7em}.rows .by:not(:empty){min-width:10em}.rows td:not(.name,.text,.by){white-space:nowrap}}
-@media (max-width:719px){.bar-inner{gap:4px 10px}.clock,.who{font-size:13px}.clock{margin-left:0}.who{flex:1 1 0;text-align:right}.bar-inner>.button{margin-left:auto}.facts{gap:4px}.facts div{display:grid;grid-template-columns:84px minmax(0,1fr);gap:8px}.wide,.tiles small{display:none}.tiles a{display:flex;gap:10px;align-items:baseline;padding:8px 12px}.tiles strong{font-size:20px}dd{font-size:14px}.rows thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}.rows tr{display:flex;flex-wrap:wrap;gap:2px 10px;padding:8px 0;border-bottom:1px solid var(--line)}.rows td{padding:0;border:0;min-width:0}.rows td:empty{display:none}.rows td[data-title]:not(.text){font-size:13px}.rows td[data-title]:not(.text,:has(>.badge))::before{content:attr(data-title) " ";color:var(--faint)}.rows td:first-child,.rows .text{flex-basis:100%}.rows td:first-child{font-weight:600}}
+@media (max-width:719px){.bar-inner{gap:4px 10px}.clock,.who{font-size:13px}.clock{margin-left:0}.who{flex:1 1 0;text-align:right}.bar-inner .button{margin-left:auto}.facts{gap:4px}.facts div{display:grid;grid-template-columns:84px minmax(0,1fr);gap:8px}.wide,.tiles small{display:none}.tiles a{display:flex;gap:10px;align-items:baseline;padding:8px 12px}.tiles strong{font-size:20px}dd{font-size:14px}.rows thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}.rows tr{display:flex;flex-wrap:wrap;gap:2px 10px;padding:8px 0;border-bottom:1px solid var(--line)}.rows td{padding:0;border:0;min-width:0}.rows td:empty{display:none}.rows td[data-title]:not(.text){font-size:13px}.rows td[data-title]:not(.text,:has(>.badge))::before{content:attr(data-title) " ";color:var(--faint)}.rows td:first-child,.rows .text{flex-basis:100%}.rows td:first-child{font-weight:600}.rows a,.crumbs a,.pager a,.tasks a:not(.button),dd a{display:inline-block;padding-block:4px}}
 @media (min-width:720px) and (max-width:999px){.rows .name{width:60%}.rows .text{width:40%}.rows td[data-title]{min-width:0}.rows .at{white-space:normal}.rows td:has(>time,>.checked,>a>time){min-width:8.5em}}
 .by bdi{display:-webkit-inline-box;vertical-align:top;-webkit-box-orient:vertical;-webkit-line-clamp:3;overflow:hidden;max-width:24em}
 @media (min-width:720px){.rows .name:has(.resource-link){width:45%}.rows .name:has(.resource-link)~.text{width:55%}}
+.rows .brief{display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:3;overflow:hidden}
 .rows .all td{font-size:13px;font-weight:400}
-@media (min-width:720px){.rows .all td{padding-block:10px}.rows tbody+tbody::before{content:"";display:block;height:12px}}
+@media (min-width:720px){.rows .brief{display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:3;overflow:hidden}
+.rows .all td{padding-block:10px}.rows tbody+tbody::before{content:"";display:block;height:12px}}
 @media (max-width:999px){.rows .mode{display:none}}
 @media (min-width:1000px){.rows .by:not(:empty){min-width:13em}}
 .panel{border:1px solid var(--line);border-radius:8px;padding:12px 14px;margin:12px 0;overflow-wrap:anywhere}

@@ -51,7 +51,7 @@ export function workspaceView(detail: WorkspaceDetail, context: ViewContext, pag
   const asOf = checkedAt === undefined ? '' : html` <small>as of ${moment(checkedAt, now)}</small>`;
   return html`<div class="head"><div>
 ${isSingle ? '' : html`<p class="crumbs"><a href="/workspaces">Workspaces</a></p>`}
-<h1>${addressText(address)}</h1></div>${actionButtons(detail, context)}</div>
+<h1>${addressText(address)}</h1></div><div id="actions" data-live>${actionButtons(detail, context)}</div></div>
 <div id="standing" data-live><p class="standing">${badge(standing)} <span>since ${moment(since, now)}</span></p>
 ${facts(
   [
@@ -75,13 +75,15 @@ ${problems.map(problemPanel)}</div>
 <section id="history" data-live><h2>History</h2>${outsideHistory(detail)}${detail.stateProblem === undefined ? '' : problemPanel({ heading: 'The history cannot be read', lines: [detail.stateProblem] })}
 ${runs.length === 0 ? html`<p class="empty">${checkedAt === undefined ? 'No runs yet.' : 'No run changed anything.'}</p>` : runsTable(address, runs, now)}</section>`;
 
-  function planPart(its: WorkspaceDetail, { visitor }: ViewContext): Html {
+  function planPart(its: WorkspaceDetail, { visitor, missingTokens }: ViewContext): Html {
     if (checkedAt === undefined) return html`<p class="empty">The platform was not read yet.</p>`;
     const { waiting } = its;
     const decide =
-      waiting !== undefined && may(visitor.person, 'approve')
-        ? html`<p class="actions">${actionLink(address, 'approve', 'Approve', waiting.id)}${its.actions.includes('reject') ? actionLink(address, 'reject', 'Reject', waiting.id) : ''}</p>`
-        : '';
+      waiting !== undefined && visitor.person === undefined && missingTokens === undefined
+        ? html`<p class="actions">${actionLink(address, 'approve', 'Sign in to approve', waiting.id)}</p>`
+        : waiting !== undefined && may(visitor.person, 'approve')
+          ? html`<p class="actions">${actionLink(address, 'approve', 'Approve', waiting.id)}${its.actions.includes('reject') ? actionLink(address, 'reject', 'Reject', waiting.id) : ''}</p>`
+          : '';
     if (plan === undefined || leftIn(plan).length === 0)
       return html`${heldPart(its)}<p class="empty">No changes.</p>`;
     return html`${decide}${planOf(its)}`;
