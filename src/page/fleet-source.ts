@@ -244,12 +244,13 @@ function impactOf({ askedAt, askedBy, isRunning, html, problem }: Comparison): S
 }
 
 /** The run that wrote is in the history of the state, too. */
-function isWriteOf({ command, began }: PastRun, { startedAt, seconds, process }: KeptRun): boolean {
+function isWriteOf({ command, began }: PastRun, { startedAt, seconds, process, result }: KeptRun): boolean {
   const at = Date.parse(began);
   return (
     command === 'fleet' &&
-    // What a person decided is none.
+    // What a person decided is none, nor what was only planned.
     process !== '' &&
+    result !== 'planned' &&
     at >= startedAt.getTime() - 1000 &&
     at <= startedAt.getTime() + seconds * 1000 + 1000
   );
