@@ -58,7 +58,7 @@ pre .went{background:var(--went)}
 pre .came{background:var(--came)}
 pre .went del{background:var(--went-word);padding:0}
 pre .came ins{background:var(--came-word);padding:0}
-details.more>summary{cursor:pointer;color:var(--ask);font-size:13px}
+details.more>summary{cursor:pointer;padding:2px 0;color:var(--ask);font-size:13px}
 .good{color:var(--good)}.change{color:var(--change)}.bad{color:var(--bad)}.ask{color:var(--ask)}.odd{color:var(--odd)}
 .picture{border:1px solid var(--line);border-radius:6px;overflow:auto;max-height:80vh}
 .content .picture{max-height:none}
