@@ -16,8 +16,8 @@ export default defineConfig({
     },
     // Files leave nothing behind in their process: they can share what it has loaded, which takes longer than most of them do.
     isolate: false,
-    // Two more than there are cores: half of the time of what is tested is waiting for a process or a pause.
-    maxWorkers: availableParallelism() + 2,
+    // Three more than there are cores: half of the time of what is tested is waiting for a process or a pause.
+    maxWorkers: availableParallelism() + 3,
     sequence: { sequencer: LongFilesFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,

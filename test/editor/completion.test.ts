@@ -360,7 +360,7 @@ describe('what is broken while it is typed', () => {
           addressAt(snapshot, file, offset);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
   });
 });

@@ -68,7 +68,7 @@ describe('whatever the text is', () => {
         expectWellFormed(diagnostics, text);
         expect(resources.length + diagnostics.length).toBeGreaterThan(0);
       }),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
   });
 
@@ -91,7 +91,7 @@ describe('whatever the text is', () => {
         }
         await project.load().catch((error: unknown) => expect(error).toBeInstanceOf(UserError));
       }),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
   });
 
@@ -122,7 +122,7 @@ describe('whatever the text is', () => {
           ]);
         },
       ),
-      { numRuns: 30 },
+      { numRuns: 20 },
     );
   });
 });

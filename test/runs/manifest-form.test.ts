@@ -119,7 +119,7 @@ describe('the text of a manifest', () => {
         expect(written).toBe(textByPackage(each));
         expect(parse(written, yamlOptions).spec).toEqual(unflatten(each.leaves));
       }),
-      { numRuns: 1000 },
+      { numRuns: 600 },
     );
   });
 });

@@ -185,7 +185,7 @@ describe('what can follow on a command line', () => {
         );
         await candidatesFor(read).catch((error: unknown) => expect(String(error)).not.toMatch(/TypeError/));
       }),
-      { numRuns: 200 },
+      { numRuns: 120 },
     );
   });
 });

@@ -32,7 +32,7 @@ it('brings an existing agent in line, whatever it holds and whatever of it is sh
       expect(unlike(adopted, bench, await bench.state())).toEqual([]);
       expect(bench.emulator.world.agents.size).toBe(1);
     }),
-    { numRuns: 25 },
+    { numRuns: 18 },
   );
 });
 
@@ -65,6 +65,6 @@ it('takes over a whole workspace whose state was lost, numbers and users by them
         new Set(loose.length > 0 ? ['noop'] : []),
       );
     }),
-    { numRuns: 15 },
+    { numRuns: 12 },
   );
 });

@@ -83,7 +83,7 @@ describe('a change behind the tool’s back', () => {
         const moved = manifests.find((each) => each.address === address);
         expect(moved && unlike(moved, bench, state)).toEqual([]);
       }),
-      { numRuns: 20 },
+      { numRuns: 15 },
     );
   });
 
@@ -112,7 +112,7 @@ describe('a change behind the tool’s back', () => {
         expect(bench.emulator.world.agents.get(id)).toMatchObject(theirs);
         expect(actionsOf(await bench.plan(desired))).toEqual({ 'Agent/a': 'noop' });
       }),
-      { numRuns: 20 },
+      { numRuns: 15 },
     );
   });
 });

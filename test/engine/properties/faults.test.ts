@@ -322,6 +322,6 @@ it('loses no record and creates nothing twice, whatever goes wrong, and comes to
         expect(bench.writes).toEqual([]);
       },
     ),
-    { numRuns: 20 },
+    { numRuns: 15 },
   );
 });

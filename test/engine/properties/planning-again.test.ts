@@ -55,7 +55,7 @@ it('makes the plan of the same manifests and state that it would make for the fi
         }
       },
     ),
-    { numRuns: 30 },
+    { numRuns: 20 },
   );
 });
 

@@ -48,7 +48,7 @@ describe('editing a text in any style', () => {
           tail,
         );
       }),
-      { numRuns: 120 },
+      { numRuns: 80 },
     );
   });
 
