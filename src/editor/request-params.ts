@@ -17,7 +17,7 @@ export const forInitialize = z.object({
   workspaceFolders: z.array(z.object({ uri: z.string() })).nullish(),
 });
 
-/** What is wrong with the params of a request, in a few words; undefined where nothing is. */
+/** Describes the first invalid parameter of a request; undefined if all are valid. */
 export function paramsProblem(schema: z.ZodType, params: unknown): string | undefined {
   const issue = schema.safeParse(params).error?.issues[0];
   return issue && `${['params', ...issue.path].join('.')} is missing or invalid`;

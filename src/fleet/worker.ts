@@ -31,7 +31,7 @@ export interface WorkerOptions extends MemberRuns {
   onTrouble(error: unknown): void;
 }
 
-/** What a run reported, or why it could not; nothing is told of a run that was stopped. */
+/** The report of a run, or the error that prevented one. A stopped run is not reported. */
 type ToldRun = Pick<MemberRun, 'redact'> & {
   /** Seconds. */
   readonly lateness: number;

@@ -45,7 +45,7 @@ export class DriftRequest {
     const isAsked = triggers.some((trigger) => trigger !== 'interval' && trigger !== 'retry');
     const drift = JSON.stringify(driftIn(facts.drift));
     const isSame = this.#proposed?.resources === resources && this.#proposed.drift === drift;
-    // What is to be written is found by reading all manifests again.
+    // Computing the edits reads all manifests again.
     if (isSame && !isAsked && this.#memory.key !== undefined) return this.#memory;
     this.#proposed = { resources, drift };
     this.#memory = await nextMemory(context, { ...facts, memory: this.#memory, isAsked });

@@ -9,8 +9,8 @@ import type { Plan } from './make-plan.ts';
 
 /**
  * What changed on the platform since the last apply: the plan with everything else left out. Each resource says what an
- * apply would restore; what only the manifests changed counts as nothing to do. A record of another workspace, of which nothing was
- * compared, is a warning. Nothing is told of what a write might do, or of publishing.
+ * apply would restore; what only the manifests changed counts as nothing to do. A record of another workspace is
+ * not compared and becomes a warning. Side effects of writes, and publishing, are left out.
  */
 export function driftOf({ document: planned, observed }: Plan): PlanDocument {
   const { violations: _, ...document } = planned;

@@ -38,7 +38,7 @@ export interface FinishedRun {
     | undefined;
   /** The plan of what is left to do. `undefined` where nothing is, or where nobody knows. */
   readonly left: { readonly digest: string; readonly document: Json } | undefined;
-  /** What is known of a state that is not in the database of the fleet. */
+  /** Summary of a state outside the fleet's database. */
   readonly outside: { readonly digest: string; readonly state: OutsideState } | undefined;
   /** What is to be noted of the request for drift; undefined where that is as before. */
   readonly request: RequestMemory | undefined;

@@ -183,7 +183,7 @@ export async function keptPlan(
   return row && { plan: row.plan as Json, state: String(row.state) };
 }
 
-/** The state of a workspace: the document as written last and the lines of the history in the fleet's database, and what is known of one elsewhere. */
+/** The state of a workspace: the latest document and its history from the fleet's database, or the summary of a state outside it. */
 export async function storedState(
   { ask }: FleetStatements,
   address: string,

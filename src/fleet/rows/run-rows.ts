@@ -38,7 +38,7 @@ export interface RunRow {
   readonly rejected: readonly string[];
   /** Digest of the plan that is kept of what the last run left to do. */
   readonly left: string | undefined;
-  /** The same of what is kept of a state elsewhere. */
+  /** Digest of the summary of a state outside the fleet's database. */
   readonly outside: string | undefined;
   /** What the first state begins with, so that the open plan stays the same. */
   readonly fresh: FreshState | undefined;
@@ -116,7 +116,7 @@ function rowOf(row: DatabaseRow): RunRow {
       row.plan_state !== 'approved'
         ? undefined
         : { id: String(row.plan_id), digest: String(row.digest), by: String(row.decided_by) },
-    // Whoever has both sources knows more than a process with an earlier fleet file.
+    // A process that has both sources can see a conflict that one with an older fleet file cannot.
     refused: text('refused') ?? text('refused_twin'),
     twins: text('twins'),
     openPlan: text('plan_id'),
