@@ -1,12 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openSession, readState } from '../../../../src/state/session.ts';
 import { creating, lockRequest, saved, sessionOptions } from '../../temporary-state.ts';
 import { freshDatabase, storeIn } from './databases.ts';
+import { reachableTemporaryFolder, serverUser } from './postgres-binaries.ts';
 import { freePort, postgresServer } from './postgres-server.ts';
 
 const version = spawnSync('pgbouncer', ['--version'], { encoding: 'utf8' });
@@ -15,7 +15,7 @@ const version = spawnSync('pgbouncer', ['--version'], { encoding: 'utf8' });
 async function pooler(): Promise<number> {
   const server = await postgresServer();
   const port = await freePort();
-  const folder = mkdtempSync(path.join(tmpdir(), 'voxform-pgbouncer-'));
+  const folder = mkdtempSync(path.join(reachableTemporaryFolder(), 'voxform-pgbouncer-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = (name: string) => path.join(folder, name);
   writeFileSync(file('users.txt'), `"postgres" "${server.password}"\n`);
@@ -33,12 +33,12 @@ pool_mode = transaction
 default_pool_size = 2
 `,
   );
-  const isRoot = process.getuid?.() === 0;
-  if (isRoot)
-    for (const each of [folder, file('users.txt'), file('pgbouncer.ini')]) chownSync(each, 65534, 65534);
+  if (serverUser !== undefined)
+    for (const each of [folder, file('users.txt'), file('pgbouncer.ini')])
+      chownSync(each, serverUser.uid, serverUser.gid);
   const child = spawn('pgbouncer', [file('pgbouncer.ini')], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    ...(isRoot && { uid: 65534, gid: 65534 }),
+    ...serverUser,
   });
   onTestFinished(async () => {
     child.kill('SIGKILL');

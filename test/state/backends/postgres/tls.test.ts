@@ -16,8 +16,10 @@ let server: PostgresServer;
 beforeAll(async () => {
   const { cert, key } = selfSigned('localhost');
   writeFileSync(root, cert);
-  writeFileSync(path.join(folder, 'key.pem'), key, { mode: 0o600 });
-  server = await startPostgres(`-F -c ssl=on -c ssl_cert_file=${root} -c ssl_key_file=${folder}/key.pem`);
+  server = await startPostgres('-F -c ssl=on -c ssl_cert_file=../cert.pem -c ssl_key_file=../key.pem', {
+    'cert.pem': cert,
+    'key.pem': key,
+  });
 });
 
 afterAll(async () => {
