@@ -99,8 +99,12 @@ export function folderEnvironment(env: ProcessEnvironment): Record<string, strin
   return { ...gitEnvironment(env), ...Object.fromEntries(callers) };
 }
 
-/** No program but git's own transports is run, nothing from templates, and nothing goes on after it has ended. */
+/**
+ * No program but git's own transports is run, nothing from templates, and nothing goes on after it has ended. Redirects are not followed:
+ * git would send an extra header, and with it a password, to the new server as well.
+ */
 export const ALONE: readonly GitSetting[] = [
+  ['http.followRedirects', 'false'],
   ['protocol.ext.allow', 'never'],
   ['core.hooksPath', '/dev/null'],
   ['core.fsmonitor', 'false'],
@@ -108,6 +112,12 @@ export const ALONE: readonly GitSetting[] = [
   ['maintenance.autoDetach', 'false'],
   ['submodule.recurse', 'false'],
 ];
+
+/** The way out where a server answered with a redirect; undefined for other complaints. */
+export function redirectHint(complaint: string): string | undefined {
+  if (!/returned error: 30[12378]/.test(complaint)) return undefined;
+  return 'The server redirects. Redirects are not followed, to keep credentials safe: use the final address, often the one that ends in .git.';
+}
 
 /** Longest part of what git complains of that is told. */
 const MOST_TOLD = 500;

@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseGitAddress } from '../../src/git/git-address.ts';
 import { UserError } from '../../src/problems/user-error.ts';
+import { GitServer } from '../state/backends/git/git-server.ts';
 import { Remote } from './git-remote.ts';
 
 const never = new AbortController().signal;
@@ -101,19 +100,20 @@ describe('a repository as the source', () => {
     expect(remote.checkouts()).toEqual([commit]);
   });
 
-  it('sends the login of the address as a header, and in no argument', async () => {
+  it('sends the login of the address as a header, and to no server that it is redirected to', async () => {
     using remote = new Remote();
-    const headers: (string | undefined)[] = [];
-    const server = createServer((request, response) => {
-      headers.push(request.headers.authorization);
-      response.writeHead(404).end();
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    const source = remote.source(`http://robot:hunter2@127.0.0.1:${port}/x.git`);
-    await expect(source.fetch(never)).rejects.toThrow('git fetch: ');
-    expect(headers[0]).toBe(`Basic ${Buffer.from('robot:hunter2').toString('base64')}`);
-    server.close();
+    remote.push({ x: 'one' });
+    await using server = await GitServer.start(remote.root);
+    await using other = await GitServer.start(remote.root);
+    const url = server.address('remote.git', 'robot:hunter2');
+    await remote.source(url).fetch(never);
+    const login = `Basic ${Buffer.from('robot:hunter2').toString('base64')}`;
+    expect(new Set(server.authorizations)).toEqual(new Set([login]));
+    remote.push({ x: 'two' });
+    server.redirect = other.address('');
+    const { problem } = await remote.source(url).fetch(never);
+    expect(other.authorizations).toEqual([]);
+    expect(problem).toMatchObject({ hint: expect.stringContaining('final address') });
   });
 
   it('shows no password', async () => {

@@ -1,5 +1,12 @@
 import type { GitAddress } from '../../git/git-address.ts';
-import { ALONE, type GitSetting, gitEnvironment, lastWords, runGit } from '../../git/run-git.ts';
+import {
+  ALONE,
+  type GitSetting,
+  gitEnvironment,
+  lastWords,
+  redirectHint,
+  runGit,
+} from '../../git/run-git.ts';
 import { errorCode } from '../../problems/error-code.ts';
 import { UserError } from '../../problems/user-error.ts';
 
@@ -21,7 +28,8 @@ export interface FetchOptions {
 export async function fetchGit(args: readonly string[], options: FetchOptions): Promise<string> {
   const { env, signal, timeout, redact, address, index, input, encoding } = options;
   signal.throwIfAborted();
-  const failed = (why: string): UserError => new UserError(`git ${verbOf(args)}: ${redact(why)}`);
+  const failed = (why: string, hint?: string): UserError =>
+    new UserError(`git ${verbOf(args)}: ${redact(why)}`, hint === undefined ? {} : { hint });
   const ending = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
   const settings = [...ALONE, ['advice.detachedHead', 'false'] as const, ...credentialsFor(address)];
   try {
@@ -31,7 +39,7 @@ export async function fetchGit(args: readonly string[], options: FetchOptions): 
       ...(input !== undefined && { input: [Buffer.from(input)] }),
     });
     if (code === 0) return out.toString(encoding).trim();
-    throw failed(lastWords(complaint) || `git exited with ${code}`);
+    throw failed(lastWords(complaint) || `git exited with ${code}`, redirectHint(complaint));
   } catch (error) {
     if (ending.aborted) throw failed(signal.aborted ? 'cancelled' : `timed out after ${timeout / 1000} s`);
     throw errorCode(error) === 'ENOENT' ? failed('git is not installed') : error;

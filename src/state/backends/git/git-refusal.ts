@@ -1,4 +1,4 @@
-import { lastWords } from '../../../git/run-git.ts';
+import { lastWords, redirectHint } from '../../../git/run-git.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { Overtaken } from '../remote/remote-place.ts';
 
@@ -43,10 +43,12 @@ export function refusalOf(complaint: string, { remote, isFirst, redact }: Asked)
     });
   }
   const isUnknownHost = isFirst && UNKNOWN_HOST.test(complaint);
-  if (UNUSABLE.test(complaint) || isUnknownHost) {
-    return new UserError(`cannot use the remote ${remote}: ${words}`, {
-      ...(isUnknownHost && { hint: 'Correct the host in the address of the remote, or in state.remote.' }),
-    });
+  const redirected = redirectHint(complaint);
+  if (UNUSABLE.test(complaint) || isUnknownHost || redirected !== undefined) {
+    const hint = isUnknownHost
+      ? 'Correct the host in the address of the remote, or in state.remote.'
+      : redirected;
+    return new UserError(`cannot use the remote ${remote}: ${words}`, hint === undefined ? {} : { hint });
   }
   return new Error(words);
 }

@@ -83,6 +83,21 @@ describe('the remote of a state', () => {
     await use(machine.store());
   });
 
+  it('is sent no credentials where it redirects to another server, and says so at once', async () => {
+    const { folder, server, origin } = await served();
+    await using other = await GitServer.start(folder);
+    server.redirect = other.address('');
+    const header = new Machine({ origin });
+    git(header.root, 'config', `http.${server.address('')}.extraHeader`, HEADER);
+    const address = new Machine({ settings: { remote: server.address('voice.git', LOGIN) } });
+    for (const machine of [header, address]) {
+      const failure = await failureOf(machine.store().lock(lockRequest()));
+      expect(failure).toBeInstanceOf(UserError);
+      expect(failure.hint).toContain('final address');
+    }
+    expect(other.authorizations).toEqual([]);
+  });
+
   it('is reached by the command for ssh that the repository has, and by relative paths', async () => {
     const folder = scratch();
     const bare = newBare(path.join(folder, 'voice.git'));

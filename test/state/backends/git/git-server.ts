@@ -64,7 +64,11 @@ export class GitServer implements AsyncDisposable {
   login: string | undefined;
   /** Asked at each request. */
   fault: ((request: string) => Fault) | undefined;
+  /** Origin of the server that all requests are redirected to. */
+  redirect: string | undefined;
   readonly requests: string[] = [];
+  /** All `Authorization` headers that arrived. */
+  readonly authorizations: string[] = [];
 
   private constructor(server: Server, folder: string) {
     this.#server = server;
@@ -100,8 +104,14 @@ export class GitServer implements AsyncDisposable {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
     const name = `${request.method} ${pathname}${searchParams.size > 0 ? `?${searchParams}` : ''}`;
+    const { authorization } = request.headers;
+    if (authorization !== undefined) this.authorizations.push(authorization);
+    if (this.redirect !== undefined) {
+      response.writeHead(302, { location: new URL(request.url ?? '/', this.redirect).href }).end();
+      return;
+    }
     const login = this.login && `Basic ${Buffer.from(this.login).toString('base64')}`;
-    if (login !== undefined && request.headers.authorization !== login) {
+    if (login !== undefined && authorization !== login) {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
       return;
     }
