@@ -33,6 +33,8 @@ export const emulatorBehaviour = z.strictObject({
       answer: z.enum(['kept', 'sent']).default('kept'),
     })
     .prefault({}),
+  /** Whether agents show when they were created, updated and published. */
+  agentTimes: z.enum(['shown', 'hidden']).default('shown'),
   /** How many seconds `updated_at` of an agent stands after its `published_at` once it was published. */
   updatedAfterPublishing: z.int().min(0).default(0),
   /** Calls that are made when an agent is published, as if days went by. */
@@ -54,6 +56,8 @@ export const emulatorBehaviour = z.strictObject({
   uniqueNumbers: z.boolean().default(false),
   /** Whether lists show a copy of each record in a second workspace, which the key sees too. Agents and users have none. */
   seesOtherWorkspace: z.boolean().default(false),
+  /** Lists show one more record with null in place of its name: of a number, the e-mail address of a user, a knowledge base. */
+  listsNameless: z.boolean().default(false),
   /**
    * Whether the list of users comes in pages or, with a `meta` all the same, as a whole; whether it does so because it ignores the
    * cursor that it gives itself, or refuses every query.

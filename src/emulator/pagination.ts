@@ -129,3 +129,17 @@ export function* seenByKey<T extends { readonly id: string; readonly workspace_i
     yield { ...record, id: first + record.id.slice(2), workspace_id: OTHER_WORKSPACE_ID };
   }
 }
+
+/** The records, and where the platform lists such, a copy of the first one that has nothing in the field that names it. */
+export function* withNameless<T extends { readonly id: string }>(
+  records: Iterable<T>,
+  naming: keyof T & string,
+  { behaviour }: Emulated,
+): Generator<T> {
+  let isShown = !behaviour.listsNameless;
+  for (const record of records) {
+    yield record;
+    if (!isShown) yield { ...record, id: `0N${record.id.slice(2)}`, [naming]: null };
+    isShown = true;
+  }
+}

@@ -10,11 +10,12 @@ export function showAgent(
   shown: readonly ShownConfig[] = shownConfigs,
 ): Record<string, unknown> {
   const { api_key: _, versions: __, knowledge_base_config: ___, ...visible } = agent;
-  const hidden = shownConfigs.filter((config) => !shown.includes(config));
+  const hidden: readonly string[] = [
+    ...shownConfigs.filter((config) => !shown.includes(config)),
+    ...(behaviour.agentTimes === 'hidden' ? ['created_at', 'updated_at', 'published_at'] : []),
+  ];
   return {
-    ...Object.fromEntries(
-      Object.entries(visible).filter(([field]) => !hidden.some((each) => each === field)),
-    ),
+    ...Object.fromEntries(Object.entries(visible).filter(([field]) => !hidden.includes(field))),
     numbers: world.numbersOf(agent.id).map(({ id, number, nickname }) => ({
       id,
       number: showDigits(number, behaviour),
@@ -35,7 +36,7 @@ export function showVersionSummary({ version, published_at }: StoredVersion): Re
   return { version, published_at: microsecondTime(Date.parse(published_at)) };
 }
 
-export function showNumber(number: StoredNumber, behaviour: EmulatorBehaviour): Record<string, unknown> {
+export function showNumber(number: StoredNumber, behaviour: EmulatorBehaviour) {
   return { ...number, number: showDigits(number.number, behaviour) };
 }
 

@@ -82,23 +82,25 @@ const PUBLICATION = 60_000;
 
 function draftStatus(record: ShownRecord): DraftStatus {
   if (isUnpublished(record)) return 'never';
+  // Not a number where the platform shows one of the two times only, or none.
   const ahead = Date.parse(String(record.updated_at)) - Date.parse(String(record.published_at));
   if (ahead > PUBLICATION) return 'edited';
-  return ahead > 0 ? 'unclear' : 'current';
+  return ahead <= 0 ? 'current' : 'unclear';
 }
 
 async function* mentionedByNumbers(client: PlatformClient): AsyncGenerator<Mention> {
-  for await (const { number, inbound_agent_id, outbound_agent_id } of client.numbers.list()) {
+  for await (const { id: numberId, number, inbound_agent_id, outbound_agent_id } of client.numbers.list()) {
+    const which = number ?? numberId;
     for (const id of [inbound_agent_id, outbound_agent_id]) {
-      if (typeof id === 'string') yield { id, clause: `number ${String(number)} is linked to it` };
+      if (typeof id === 'string') yield { id, clause: `number ${which} is linked to it` };
     }
   }
 }
 
 async function* mentionedByUsers(client: PlatformClient): AsyncGenerator<Mention> {
-  for await (const { email, agent_ids } of client.users.list()) {
+  for await (const { id: userId, email, agent_ids } of client.users.list()) {
     for (const id of Array.isArray(agent_ids) ? agent_ids : []) {
-      if (typeof id === 'string') yield { id, clause: `${email} has access to it` };
+      if (typeof id === 'string') yield { id, clause: `${email ?? `user ${userId}`} has access to it` };
     }
   }
 }

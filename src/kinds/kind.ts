@@ -22,8 +22,8 @@ export interface Kind extends KindSchema {
   readonly table: RecordTable;
   /** How records of this kind lead to others; only for a kind that can be listed. */
   readonly routes?: Routes;
-  /** The natural key of a shown record; present exactly where `naturalKey` is. */
-  naturalKeyOf?(record: ShownRecord): string;
+  /** The natural key of a shown record, undefined where it does not show one; present exactly where `naturalKey` is. */
+  naturalKeyOf?(record: ShownRecord): string | undefined;
   /**
    * The newest configuration the platform shows elsewhere, for an adoption whose read hides fields; undefined where there
    * is none. `ahead` says that the record has moved on since.
@@ -66,7 +66,7 @@ export interface Kind extends KindSchema {
 interface Publishing {
   /**
    * How the draft stands to the latest published version, as far as the record itself tells. `unclear` where the record changed so
-   * soon after it was published that publishing itself may be the change.
+   * soon after it was published that publishing itself may be the change, and where it does not show both times.
    */
   draftStatus(record: ShownRecord): DraftStatus;
   /** What a person must do once the first draft was written, a sentence. */
@@ -160,4 +160,4 @@ export interface Lookup {
 
 type Through = <T extends LookupRecord>(records: AsyncIterable<T>) => AsyncIterable<T>;
 
-export type LookupRecord = { readonly id: string; readonly name: string };
+export type LookupRecord = { readonly id: string; readonly name?: string | undefined };

@@ -35,7 +35,7 @@ export const phoneNumber: Kind = {
   },
   naturalKey: ({ number }) =>
     typeof number === 'string' ? { field: 'number', key: digitsOf(number) } : undefined,
-  naturalKeyOf: (record) => digitsOf(record.number),
+  naturalKeyOf: ({ number }) => digitsOf(number ?? '') || undefined,
   table: {
     name: 'numbers',
     description: 'phone numbers',
@@ -58,7 +58,7 @@ export const phoneNumber: Kind = {
       return typeof nickname === 'string' && nickname !== '' ? `${which} (${nickname})` : which;
     },
   },
-  label: ({ nickname, number }) => String(nickname ?? number),
+  label: ({ nickname, number }) => String(nickname ?? number ?? ''),
   create: (client, body) => client.numbers.create(body as NumberRequest),
 
   manualChangeStep({ path, record, after }) {

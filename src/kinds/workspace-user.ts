@@ -27,7 +27,7 @@ export const workspaceUser: Kind = {
   alwaysSent: ['role', 'modules', 'agent_ids'],
   naturalKey: ({ email }) =>
     typeof email === 'string' ? { field: 'email', key: lowerCase(email) } : undefined,
-  naturalKeyOf: (record) => lowerCase(record.email),
+  naturalKeyOf: ({ email }) => lowerCase(email ?? '') || undefined,
   table: {
     name: 'users',
     description: 'users of the workspace',
@@ -42,7 +42,7 @@ export const workspaceUser: Kind = {
     ],
   },
   list: (client) => client.users.list(),
-  label: ({ email }) => String(email).split('@', 1)[0] ?? '',
+  label: ({ email }) => String(email ?? '').split('@', 1)[0] ?? '',
   update: (client, id, body) => client.users.update(id, body as UserRequest),
   manualCreateStep: ({ email }) => `In the dashboard, invite ${String(email)} to the workspace.`,
   unsendable(asObserved) {

@@ -22,13 +22,13 @@ export function knownNames(place: NamePlace): readonly string[] {
 }
 
 /** Passes the records of a list on, and keeps their names for editors once it was read to its end. */
-export async function* keepingNames<T extends { readonly name: string }>(
+export async function* keepingNames<T extends { readonly name?: string | undefined }>(
   records: AsyncIterable<T>,
   { isKept, ...place }: NamePlace & { isKept(name: string): boolean },
 ): AsyncIterable<T> {
   const names: string[] = [];
   for await (const record of records) {
-    names.push(record.name);
+    if (record.name !== undefined) names.push(record.name);
     yield record;
   }
   const file = fileOf(place);

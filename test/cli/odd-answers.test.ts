@@ -4,6 +4,22 @@ import { agentManifest, testWorkspace } from './workspace.ts';
 
 const FILES = { 'manifests/agents.yaml': `${agentManifest('day')}---\n${agentManifest('night')}` };
 
+const NAMED = `apiVersion: voxform/v1
+kind: PhoneNumber
+metadata: { name: line }
+spec: { number: "+4930123456" }
+---
+apiVersion: voxform/v1
+kind: WorkspaceUser
+metadata: { name: jo }
+spec: { email: jo@example.com, role: member }
+---
+apiVersion: voxform/v1
+kind: Agent
+metadata: { name: day }
+spec: { llm_config: { knowledge_base_ids: [{ $ref: KnowledgeBase/FAQ }] } }
+`;
+
 interface Row {
   readonly address: string;
   readonly id: string | null;
@@ -178,6 +194,26 @@ describe('an answer that cannot be believed', () => {
     expect(code).toBe(1);
     expect(stderr.replaceAll(/\s+/g, ' ')).toContain('the response has another record');
     expect(workspace.writes()).toBe(written);
+  });
+
+  it('lists a record without a name: it is kept, matches nothing and stops nothing', async () => {
+    await using workspace = await testWorkspace(
+      { 'manifests/all.yaml': NAMED },
+      { behaviour: { listsNameless: true } },
+    );
+    workspace.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
+    workspace.emulator.dashboard.inviteUser({ email: 'jo@example.com' });
+    expect(await workspace.run('apply', '--auto-approve')).toMatchObject({ code: 0 });
+    const plan = await workspace.run('plan', '--output', 'json');
+    expect(JSON.parse(plan.stdout).summary).toMatchObject({ noop: 3 });
+    for (const type of ['numbers', 'users', 'knowledge-bases']) {
+      const { code, stdout } = await workspace.run('get', type, '--output', 'json');
+      expect({ type, code, count: JSON.parse(stdout).length }).toEqual({ type, code: 0, count: 2 });
+    }
+    const exported = await workspace.run('export', '--out', 'out');
+    expect(exported).toMatchObject({ code: 0 });
+    expect(`${exported.stdout}${exported.stderr}`).toContain('manifests require number');
+    expect(await workspace.run('recover', '--output', 'json')).toMatchObject({ code: 0 });
   });
 
   it.each([

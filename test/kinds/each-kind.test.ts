@@ -126,7 +126,17 @@ describe('agents', () => {
     {
       reason: 'a version without dates says nothing of the gap',
       record: { id: 'A1', version: 3 },
-      standing: 'current',
+      standing: 'unclear',
+    },
+    {
+      reason: 'when it was edited is not shown',
+      record: { id: 'A1', version: 3, published_at: '2030-01-01T00:00:00+00:00', updated_at: null },
+      standing: 'unclear',
+    },
+    {
+      reason: 'when it was published is not shown',
+      record: { ...draft, version: 3 },
+      standing: 'unclear',
     },
   ])('$reason', ({ record, standing }) => {
     expect(agent.publishing?.draftStatus(record)).toBe(standing);

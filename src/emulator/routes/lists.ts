@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type CallFilter, callFilter } from '../../platform/records/call-records.ts';
 import type { EmulatorBehaviour } from '../behaviour.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
-import { pagedById, pageOf, seenByKey } from '../pagination.ts';
+import { pagedById, pageOf, seenByKey, withNameless } from '../pagination.ts';
 import { found, invalid } from '../refusal.ts';
 import { bodyOf, checked, integerText, pageIn, requireWorkspace } from '../request-checks.ts';
 import type { Stored } from '../stored-records.ts';
@@ -22,7 +22,7 @@ export function listRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
     });
   });
   api.get('/knowledge-bases', (c) => {
-    const items = seenByKey(world.knowledgeBases.values(), emulated);
+    const items = withNameless(seenByKey(world.knowledgeBases.values(), emulated), 'name', emulated);
     return c.json(pageIn(c, knowledgeBases, { items, emulated }));
   });
   api.get('/call-histories', (c) => {

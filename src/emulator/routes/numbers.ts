@@ -2,7 +2,7 @@ import type { Hono } from 'hono';
 import { numberRequest } from '../../platform/records/number-records.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { offsetTime } from '../ids-and-clock.ts';
-import { pagedById, seenByKey } from '../pagination.ts';
+import { pagedById, seenByKey, withNameless } from '../pagination.ts';
 import { invalid } from '../refusal.ts';
 import { pageIn, writtenBody } from '../request-checks.ts';
 import type { StoredNumber } from '../stored-records.ts';
@@ -13,9 +13,11 @@ const listing = pagedById('numbers');
 export function numberRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
   const { world } = emulated;
   api.get('/numbers', (c) => {
-    const shown = world.numbers.values().filter(({ id }) => !world.isHidden(id));
-    const { data, meta } = pageIn(c, listing, { items: seenByKey(shown, emulated), emulated });
-    return c.json({ data: data.map((number) => showNumber(number, emulated.behaviour)), meta });
+    const shown = seenByKey(
+      world.numbers.values().filter(({ id }) => !world.isHidden(id)),
+      emulated,
+    ).map((number) => showNumber(number, emulated.behaviour));
+    return c.json(pageIn(c, listing, { items: withNameless(shown, 'number', emulated), emulated }));
   });
   api.post('/numbers', (c) => {
     const { behaviour } = emulated;

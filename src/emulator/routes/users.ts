@@ -2,7 +2,7 @@ import type { Hono } from 'hono';
 import { type UserRequest, userRequest } from '../../platform/records/user-records.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { ordered } from '../normalising.ts';
-import { pagedById, pageOf } from '../pagination.ts';
+import { pagedById, pageOf, withNameless } from '../pagination.ts';
 import { found, invalid } from '../refusal.ts';
 import { pageRequestOf, requireWorkspace, writtenBody } from '../request-checks.ts';
 import type { StoredUser } from '../stored-records.ts';
@@ -18,8 +18,9 @@ export function userRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
     if (behaviour.users === 'refusesQuery' && Object.keys(c.req.query()).length > 0) {
       throw invalid([{ field: 'per_page', message: 'The list of users takes no parameters' }]);
     }
-    const page = pageOf(world.users.values(), listing, {
-      request: isPaged ? pageRequestOf(c) : { per_page: Math.max(1, world.users.size) },
+    const users = [...withNameless(world.users.values(), 'email', emulated)];
+    const page = pageOf(users, listing, {
+      request: isPaged ? pageRequestOf(c) : { per_page: Math.max(1, users.length) },
       behaviour: isPaged ? behaviour : { ...behaviour, pages: { most: null, overlap: 0 } },
     });
     if (behaviour.users !== 'ignoresCursor') return c.json(page);

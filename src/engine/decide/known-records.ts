@@ -109,7 +109,7 @@ export function contendersIn({ state }: Pick<RecordSources, 'state'>): ReadonlyM
 export function namesakesIn({
   observed,
 }: Pick<RecordSources, 'observed'>): (resource: Resource, id: string | undefined) => readonly ShownRecord[] {
-  const indexes = new Map<string, ReadonlyMap<string, readonly ShownRecord[]>>();
+  const indexes = new Map<string, ReadonlyMap<string | undefined, readonly ShownRecord[]>>();
   for (const [name, records] of observed.lists) {
     const keyOf = kindNamed(name).naturalKeyOf;
     if (keyOf !== undefined) indexes.set(name, Map.groupBy(records, keyOf));

@@ -8,7 +8,9 @@ import type { Observed } from './observed.ts';
 
 export function idsByName(records: readonly LookupRecord[]): ReadonlyMap<string, readonly string[]> {
   const byName = [...Map.groupBy(records, ({ name }) => name)];
-  return new Map(byName.map(([name, each]) => [name, each.map(({ id }) => id).sort()]));
+  return new Map(
+    byName.flatMap(([name, each]) => (name === undefined ? [] : [[name, each.map(({ id }) => id).sort()]])),
+  );
 }
 
 /** The id of each name that one record alone has. */

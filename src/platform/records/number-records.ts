@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { about, lazyLooseObject, lazyStrictObject } from '../../values/described.ts';
 import { lazily } from '../../values/lazily.ts';
-import { anyText, anything, timestamp } from './record-fields.ts';
+import { anyText, anything, naming, timestamp } from './record-fields.ts';
 
 export const phoneNumberText = lazily(() =>
   z
@@ -25,7 +25,7 @@ export const numberRequest = lazyStrictObject(() => ({
 export const numberRecord = lazyLooseObject(() => ({
   id: z.string().min(1),
   /** The platform may render it as a JSON number, which loses the plus. */
-  number: z.union([z.string(), z.number().transform(String)]),
+  number: naming(z.union([z.string(), z.number().transform(String)])),
   nickname: anything(),
   inbound_agent_id: anyText(),
   outbound_agent_id: anyText(),

@@ -44,3 +44,8 @@ export const timestamp = lazily(() => z.string().nullish());
 export const anyText = timestamp;
 /** Shown or not, in whatever form. */
 export const anything = lazily(() => z.unknown().optional());
+
+/** The field that names a record in a list. A null is no name: it counts as not shown, so that the record matches nothing. */
+export function naming<T extends z.ZodType>(name: T) {
+  return name.nullish().transform((value) => value ?? undefined);
+}

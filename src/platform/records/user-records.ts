@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { about, lazyLooseObject, lazyStrictObject } from '../../values/described.ts';
-import { anyText, anything } from './record-fields.ts';
+import { anyText, anything, naming } from './record-fields.ts';
 
 export const userRoles = ['owner', 'admin', 'developer', 'member'] as const;
 export const userModules = [
@@ -30,7 +30,7 @@ export const userRequest = lazyStrictObject(() => ({
 export const userRecord = lazyLooseObject(() => ({
   id: z.string().min(1),
   name: anything(),
-  email: z.string(),
+  email: naming(z.string()),
   role: anyText(),
   is_owner: z.boolean().nullish(),
   modules: z.array(z.string()).nullish(),

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { lazyLooseObject } from '../../values/described.ts';
-import { anyText, timestamp } from './record-fields.ts';
+import { anyText, naming, timestamp } from './record-fields.ts';
 
 export const knowledgeBaseRecord = lazyLooseObject(() => ({
   id: z.string().min(1),
-  name: z.string(),
+  name: naming(z.string()),
   created_at: timestamp(),
   updated_at: timestamp(),
   workspace_id: anyText(),

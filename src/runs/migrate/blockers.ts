@@ -36,7 +36,7 @@ export function checkBlockers(
       const { refersTo } = ruleOf(kind, path);
       if (refersTo === undefined) continue;
       for (const id of idsIn(value)) {
-        if (shelves.get(refersTo)?.byId.has(id)) continue;
+        if (shelves.get(refersTo)?.ids.has(id)) continue;
         const way = lookups.has(refersTo)
           ? `map it to a ${refersTo} of ${to} with --map`
           : `replace it with { $ref: ${refersTo}/<name> }, or remove it with a patch for ${to}`;

@@ -40,12 +40,12 @@ const FORM =
   'Expected one line per knowledge base, such as `FAQ: Questions and answers`: its name or id in the source, then in the target.';
 
 export interface LookupIndex {
-  readonly byId: ReadonlyMap<string, string>;
+  readonly ids: ReadonlySet<string>;
   readonly byName: ReadonlyMap<string, readonly string[]>;
 }
 
 export function lookupIndexOf(records: readonly LookupRecord[]): LookupIndex {
-  return { byId: new Map(records.map(({ id, name }) => [id, name])), byName: idsByName(records) };
+  return { ids: new Set(records.map(({ id }) => id)), byName: idsByName(records) };
 }
 
 /** The leaves of a resource that may refer to what is looked up, with what each item of them names. */
@@ -85,7 +85,7 @@ export function patchesFor(
         const name = nameOf(each, lookup);
         const to = name === undefined ? undefined : names.get(name);
         if (to === undefined) return toForms(each);
-        return shelf?.byId.has(to) ? to : toForms(new Reference(lookup.name, to));
+        return shelf?.ids.has(to) ? to : toForms(new Reference(lookup.name, to));
       };
       const before = toForms(value);
       if (!jsonEqual(before, toForms(there.get(path) ?? null))) continue;
@@ -113,7 +113,7 @@ export function oddNames(
       }
   }
   const isThere = (to: string) =>
-    [...shelves.values()].some(({ byId, byName }) => byId.has(to) || byName.has(to));
+    [...shelves.values()].some(({ ids, byName }) => ids.has(to) || byName.has(to));
   const froms = [...names.keys()];
   return {
     unused: froms.filter((from) => !named.has(from)),

@@ -26,6 +26,8 @@ export const behaviours: fc.Arbitrary<BehaviourPatch> = fc.record({
   meta: fc.constantFrom('documented', 'odd'),
   pages: fc.constantFrom({}, { most: 1 }, { most: 2, overlap: 1 }, { most: 1, overlap: 2 }),
   seesOtherWorkspace: fc.boolean(),
+  listsNameless: fc.boolean(),
+  agentTimes: fc.constantFrom('shown', 'hidden'),
 });
 
 const words = fc.constantFrom('a', 'Hello', ' blank before', 'blank after ', 'line\nline\n', 'é', '(secret)');
