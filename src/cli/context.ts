@@ -10,6 +10,8 @@ export interface Context extends RunContext {
   readonly workspaces: readonly string[];
   /** Folder that the command was called in: `-C` leads from there to `cwd`. */
   readonly calledIn: string;
+  /** Environment of settings on the command line, where those of the project must not read all of it; `env` where absent. */
+  readonly typedEnv?: RunContext['env'];
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly terminal: Terminal;

@@ -9,6 +9,7 @@ import { openSession } from '../../src/state/session.ts';
 import { createStore } from '../../src/state/state-place.ts';
 import { putEmbedded } from '../fleet/embedded-folder.ts';
 import { Remote } from '../operator/git-remote.ts';
+import { TerraformServer } from '../state/backends/http/terraform-server.ts';
 import { type Database, freshDatabase } from '../state/backends/postgres/databases.ts';
 import { freePort, postgresServer, startPostgres } from '../state/backends/postgres/postgres-server.ts';
 import { TcpProxy } from '../state/backends/tcp-proxy.ts';
@@ -192,6 +193,49 @@ VALUES ('voices/acme:test', 'voices', 'acme', 'test', 'report', 1000, '${tree}',
     { command: 'state rm', commit },
     { command: 'apply', commit },
   ]);
+});
+
+it('gives no command of a project the secrets of the fleet file', async () => {
+  const pg = await freshDatabase();
+  const heard: string[] = [];
+  await using server = await TerraformServer.start({
+    answer(_, { headers }) {
+      heard.push(Buffer.from(headers.authorization?.replace('Basic ', '') ?? '', 'base64').toString());
+      return undefined;
+    },
+  });
+  const address = JSON.stringify(`${server.url}/state/{workspace}`);
+  const state = (password: string) => `{ backend: http, address: ${address}, password: { ${password} } }`;
+  const key = 'api_key: { $secret: KEY }';
+  const project = (settings: string) => `version: 1
+workspaces: { test: { base_url: "${server.url}", workspace_id: W1, ${settings} } }
+`;
+  await using folder = await temporaryFolder({
+    'fleet.yaml': FLEET,
+    'voices/secret/voxform.yaml': project(`${key}, state: ${state('$secret: FLEET_DATABASE_URL')}`),
+    'voices/env/voxform.yaml': project(`${key}, state: ${state('$env: FLEET_DATABASE_URL')}`),
+    'voices/key/voxform.yaml': project('api_key: { $secret: FLEET_DATABASE_URL }'),
+    'voices/var/voxform.yaml': project(`${key}, vars: { url: { $env: FLEET_DATABASE_URL } }`),
+    'voices/var/manifests/a.yaml': agentManifest('a').replace('"Be kind."', '{ $var: url }'),
+  });
+  const env = { FLEET_DATABASE_URL: pg.url, KEY: 'key' };
+  const fleet = (...args: string[]) => command(['fleet', ...args], { cwd: folder.root, env });
+  expect((await fleet('init')).code).toBe(0);
+  const exec = (name: string, ...words: string[]) => fleet('exec', `voices/${name}:test`, '--', ...words);
+  const move = ['state', 'move', '--from', '{ backend: postgres, url: { $secret: FLEET_DATABASE_URL } }'];
+  const commands = {
+    secret: [['state', 'list'], move, ['history'], ['status']],
+    env: [['state', 'list']],
+    key: [],
+    var: [],
+  };
+  for (const [name, lines] of Object.entries(commands)) {
+    await pg.sql(`INSERT INTO voxform_fleet.workspaces (address, source, project, workspace, mode, interval_ms, version, due_at)
+VALUES ('voices/${name}:test', 'voices', '${name}', 'test', 'report', 1000, 'none', now())`);
+    for (const words of lines) await exec(name, ...words);
+    expect((await exec(name, 'plan')).stderr).toContain('FLEET_DATABASE_URL');
+  }
+  expect(heard.filter((text) => text.includes(pg.url))).toEqual([]);
 });
 
 it('is not served over a server that is too old, and says so', async () => {

@@ -36,6 +36,7 @@ it('tells all that keeps it from being served in the form of the log', async () 
     64,
     expect.stringContaining('VOXFORM_API_KEY would apply'),
   ]);
+  expect(await messages({ PGPASSWORD: 'x' })).toEqual([64, expect.stringContaining('PGPASSWORD would be')]);
 });
 
 it('is served over an embedded database, and controlled by other processes', {

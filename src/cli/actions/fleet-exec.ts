@@ -62,8 +62,8 @@ export async function fleetExec(context: Context, flags: ExecFlags): Promise<num
       workspace: wanted.workspace,
       workspaces: [wanted.workspace],
       reach: { member: address },
-      // A state may be moved within the database of the fleet, and no such command sends anything to a platform.
-      env: name === 'state' ? env : ofProjects,
+      env: ofProjects,
+      typedEnv: env,
     });
   });
 }

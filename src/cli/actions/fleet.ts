@@ -32,9 +32,18 @@ export function fleetFileOf({ cwd, env, redactor }: Context, { file = FLEET_FILE
   return fleet;
 }
 
-/** What projects may know of the environment: not what the fleet itself keeps secret. @throws UserError for what would mean all of them. */
+/**
+ * The environment that projects may read, by any command: without the secrets of the fleet itself.
+ * @throws UserError for a variable that would apply to all of them.
+ */
 export function projectEnvironment(env: Context['env'], { database, sources }: FleetFile): Context['env'] {
   refuseOverrides(env);
+  if (env.PGPASSWORD) {
+    throw misuse(
+      'PGPASSWORD would be sent to every database that a project names as its state. Unset it.',
+      'Put the password into the address of the database in the fleet file: database: { $secret: NAME }.',
+    );
+  }
   const own = [database, ...sources.map((source) => ('git' in source ? source.git : undefined))];
   const names = new Set([
     LISTEN_TOKEN,

@@ -72,11 +72,12 @@ export async function initState(context: Context, { lockTimeout, sql }: InitFlag
 
 interface MovePlace {
   readonly opened: OpenWorkspace;
-  readonly context: Pick<Context, 'cwd' | 'env'>;
+  readonly context: Pick<Context, 'cwd' | 'env' | 'typedEnv'>;
 }
 
 /** The name of a backend, a path, or settings as in the project file. */
-function placeFrom(from: string, { opened, context: { cwd, env } }: MovePlace): StatePlace {
+function placeFrom(from: string, { opened, context }: MovePlace): StatePlace {
+  const { cwd, env, typedEnv = env } = context;
   const { project, workspace } = opened;
   const owner = { workspace: workspace.name, root: project.root };
   const isNamed = isBackend(from);
@@ -84,7 +85,7 @@ function placeFrom(from: string, { opened, context: { cwd, env } }: MovePlace): 
     return placeOf({ backend: 'local', path: path.resolve(cwd, from) }, owner);
   const { documents, problems: inText } = parseDocuments(isNamed ? `{ backend: ${from} }` : from);
   const written = { state: documents[0]?.value ?? null, secrets_dir: workspace.secretsDir ?? null };
-  const { plain, problems } = readSettings(written, { root: project.root, local: undefined, env });
+  const { plain, problems } = readSettings(written, { root: project.root, local: undefined, env: typedEnv });
   const settings = stateSchema().safeParse(plain.state);
   const checked = { schema: stateSchema(), value: plain.state, name: 'state' };
   const issues = settings.error?.issues.flatMap((issue) => problemsOfIssue(issue, checked)) ?? [];
