@@ -33,7 +33,7 @@ export async function membersOf(found: FoundProject, options: MembersOptions): P
       source,
       workspace: name,
       workspaceId: workspaceId || undefined,
-      baseUrl: baseUrl.replace(/\/+$/, '') || undefined,
+      baseUrl: baseUrl || undefined,
       mode,
       interval,
     };

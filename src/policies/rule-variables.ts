@@ -5,7 +5,6 @@ import { plannedChange, plannedResource } from '../engine/plan/plan-schema.ts';
 import { kinds } from '../kinds/index.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { WorkspaceConfig } from '../project/project.ts';
-import { platformOf } from '../state/marks.ts';
 import { INT, joined, STRING, TIMESTAMP, type Type, typeOf } from './cel/types.ts';
 import { type CelValue, Timestamp, UNSET } from './cel/values.ts';
 import type { Rule } from './rule.ts';
@@ -76,9 +75,9 @@ export function valuesFor(
     labels,
     spec: shown(spec),
     workspace: workspace.name,
-    // Empty where it comes from a variable that is not set.
+    // Either is empty if it comes from a variable that is not set.
     workspace_id: workspace.workspaceId || UNSET,
-    base_url: platformOf(workspace.baseUrl) ?? UNSET,
+    base_url: workspace.baseUrl || UNSET,
     ...(planned !== undefined && { resource: withoutFingerprints(planned) }),
     ...(plan !== undefined && { plan: { summary: plan.summary }, now: new Timestamp(plan.now.getTime()) }),
   };

@@ -1,4 +1,5 @@
 import type { Environment } from '../manifests/inputs.ts';
+import { normalizedBaseUrl } from '../platform/base-url.ts';
 
 export interface Overrides {
   readonly workspace: string | undefined;
@@ -11,7 +12,7 @@ export interface Overrides {
 export function overrides(env: Environment): Overrides {
   return {
     workspace: env.VOXFORM_WORKSPACE || undefined,
-    baseUrl: env.VOXFORM_BASE_URL || undefined,
+    baseUrl: normalizedBaseUrl(env.VOXFORM_BASE_URL ?? '') || undefined,
     workspaceId: env.VOXFORM_WORKSPACE_ID || undefined,
     apiKey: env.VOXFORM_API_KEY || undefined,
   };

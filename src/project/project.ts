@@ -39,6 +39,7 @@ export interface ProjectConfig {
 
 export interface WorkspaceConfig {
   readonly name: string;
+  /** Normalized: two workspaces of one platform have the same text. */
   readonly baseUrl: string;
   readonly workspaceId: string;
   readonly apiKey: Secret;

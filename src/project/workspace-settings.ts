@@ -3,6 +3,7 @@ import type { Problem } from '../manifests/finding.ts';
 import { type Environment, Inputs } from '../manifests/inputs.ts';
 import { isForm } from '../manifests/layers.ts';
 import { evaluateForms, type FormsContext } from '../manifests/value-forms.ts';
+import { normalizedBaseUrl } from '../platform/base-url.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { Secret, Unset, type Value } from '../values/value.ts';
 import { type LocalPaths, pathProblem } from './local-paths.ts';
@@ -10,6 +11,7 @@ import type { UnsetSetting } from './project.ts';
 
 /** What of a workspace may be a value form, worked out. */
 export interface WorkspaceSettings {
+  /** Normalized. */
   readonly baseUrl: string;
   readonly workspaceId: string;
   readonly apiKey: Secret;
@@ -126,7 +128,7 @@ export function readSettings(
     return Object.fromEntries(entries);
   };
 
-  const baseUrl = text('base_url');
+  const baseUrl = normalizedBaseUrl(text('base_url'));
   const workspaceId = text('workspace_id');
   const apiKey = key();
   if (isObject(raw.state)) plain.state = state(raw.state as JsonObject, 'state');

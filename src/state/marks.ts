@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../files/replace-file.ts';
+import { normalizedBaseUrl } from '../platform/base-url.ts';
 import type { StateDocument } from './state-document.ts';
 
 const mark = z.object({
@@ -10,8 +11,8 @@ const mark = z.object({
   write: z.string(),
   /** Absolute path of the state that was written; how messages call it where it is not on this machine. */
   path: z.string(),
-  /** Of the platform; absent where it is not known, which counts as the same. */
-  base_url: z.string().optional(),
+  /** Of the platform, in the spelling of now; absent where it is not known, which counts as the same. */
+  base_url: z.string().transform(normalizedBaseUrl).optional(),
 });
 
 /** The last write of a state that this machine has seen, kept apart from the state: it stays when Git puts an older one back. */
@@ -30,7 +31,7 @@ export type Marks = ReturnType<typeof createMarks>;
 interface MarksOptions {
   /** Absolute; made where it is not there. */
   readonly folder: string;
-  /** Of the platform. */
+  /** Of the platform, normalized; empty where it is not set. */
   readonly baseUrl?: string | undefined;
   debug(message: string): void;
 }
@@ -40,7 +41,7 @@ interface MarksOptions {
  * less.
  */
 export function createMarks({ folder, baseUrl, debug }: MarksOptions) {
-  const platform = baseUrl === undefined ? undefined : platformOf(baseUrl);
+  const platform = baseUrl || undefined;
   const fileOf = ({ lineage, workspace_id }: StateDocument): string =>
     path.join(folder, `${partOf(workspace_id)}-${partOf(lineage)}.json`);
   const readFrom = async (file: string): Promise<StateMark | undefined> => {
@@ -77,11 +78,6 @@ export function createMarks({ folder, baseUrl, debug }: MarksOptions) {
       }
     },
   };
-}
-
-/** The address of a platform in one spelling; undefined where it is not set yet. */
-export function platformOf(baseUrl: string): string | undefined {
-  return URL.canParse(baseUrl) ? new URL(baseUrl).href.replace(/\/+$/, '') : undefined;
 }
 
 /** As much of a name as a file needs; what it stands for may hold anything. */

@@ -54,7 +54,12 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     'voices/clients/acme/manifests/a.yaml': agentManifest('a', 'One.'),
     'voices/clients/beta/voxform.yaml': own(projectFile(second)),
     'voices/clients/beta/manifests/b.yaml': agentManifest('b', 'One.'),
-    'voices/clients/twin/voxform.yaml': own(projectFile(second)).replace('test:', 'twin:'),
+    'voices/clients/twin/voxform.yaml': own(
+      projectFile({
+        workspaceId: second.workspaceId,
+        url: `${second.url.replace('127.0.0.1:', '127.1:0')}/./`,
+      }),
+    ).replace('test:', 'twin:'),
     'voices/clients/twin/manifests/c.yaml': agentManifest('c', 'One.'),
   });
   const fleet = async (...args: string[]) => {

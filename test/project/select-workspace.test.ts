@@ -84,6 +84,46 @@ describe('the workspace', () => {
     );
   });
 
+  it.each([
+    { reason: 'as it is', spellings: ['https://x.example/eu'] },
+    {
+      reason: 'case, port, dots, slashes and empty parts',
+      spellings: [
+        'HTTPS://X.Example:443/eu/',
+        'https://x.example:0443/./eu//',
+        'https://x.example/us/../eu',
+        'https://x.example./eu',
+        'https://@x.example/eu?#',
+      ],
+    },
+    { reason: 'encoded characters', spellings: ['https://x.example/%65%75', 'https://%78.example/e%75'] },
+    {
+      reason: 'forms of IPv4',
+      same: 'http://127.0.0.1:4600',
+      spellings: [
+        'http://127.1:04600',
+        'http://0x7f.1:4600/',
+        'http://2130706433:4600',
+        'http://127.0.0.1.:4600',
+        'http://[::ffff:127.0.0.1]:4600',
+      ],
+    },
+    { reason: 'forms of IPv6', same: 'http://[::1]', spellings: ['http://[0:0:0:0:0:0:0:1]:80/'] },
+  ])('has one address in all spellings: $reason', async ({ spellings, same = 'https://x.example/eu' }) => {
+    for (const url of spellings) {
+      const settings = (base: string) => `workspaces: { one: { base_url: ${base}, workspace_id: w } }\n`;
+      const inFile = await select(settings(JSON.stringify(url)));
+      const inVariable = await select(settings('{ $env: BASE }'), { env: { BASE: url } });
+      const overriding = await select(ONE, { env: { VOXFORM_BASE_URL: url } });
+      for (const { baseUrl } of [inFile, inVariable, overriding]) expect([url, baseUrl]).toEqual([url, same]);
+    }
+  });
+
+  it('has another address where a server may tell the difference', async () => {
+    for (const url of ['https://x.example/EU', 'http://x.example/eu', 'https://x.example/e%2Fu/a//b'])
+      expect((await select(ONE, { env: { VOXFORM_BASE_URL: url } })).baseUrl).toBe(url);
+  });
+
   it('needs its key only where requests are sent', async () => {
     expect(await refusal(ONE)).toBe('not refused');
     expect(await refusal(ONE, { requireKey: true })).toContain('Set KEY in the environment or .env');
