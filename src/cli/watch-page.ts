@@ -64,7 +64,7 @@ export function watchPage(context: Context, { address, source, flags, watch }: W
       reconcile: () => watch().trigger('request'),
       redact,
       guesses,
-      page: page.listener,
+      page,
     });
   return {
     metrics,

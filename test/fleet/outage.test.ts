@@ -4,6 +4,7 @@ import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
 import { systemClock } from '../../src/operator/clock.ts';
 import { Guesses } from '../../src/operator/health/guesses.ts';
 import { listen } from '../../src/operator/health/listener.ts';
+import { TrustedProxy } from '../../src/page/access/trusted-proxy.ts';
 import { startPostgres } from '../state/backends/postgres/postgres-server.ts';
 import { step } from '../step.ts';
 import { testFleet } from './test-fleet.ts';
@@ -24,12 +25,15 @@ it('says over HTTP that PostgreSQL is away, and goes on when it is back', { time
   const listener = await listen({
     listen: { host: '127.0.0.1', port: 0 },
     names: [],
+    proxy: new TrustedProxy([]),
+    userHeader: undefined,
     token: undefined,
     isAlive: () => server.isAlive,
     isReady: () => server.isReady,
     status: async () => JSON.parse(JSON.stringify(await fleet.control.status({ limit: 0 }))),
     metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
     redact: String,
+    page: { listener: () => undefined, mayRead: async () => true },
     guesses: new Guesses({ now: () => 0 }),
   });
   onTestFinished(() => listener.close());

@@ -17,6 +17,32 @@ const APPROVE = pathOf(ADDRESS, 'actions', 'approve');
 const everywhere = { listen: { host: '0.0.0.0', port: 0 } };
 const elsewhere = { host: '10.1.2.3' };
 
+/** What proxies add, each alone. */
+const handedOn = [
+  'Forwarded: for=10.9.9.9',
+  'X-Forwarded-For:',
+  'X-Forwarded-Proto: https',
+  'X-Forwarded-Port: 443',
+  'X-Forwarded-User: ann',
+  'X_Forwarded_For: 10.9.9.9',
+  'X-Real-IP: 10.9.9.9',
+  'X-Client-IP: 10.9.9.9',
+  'X-Original-URL: /',
+  'Via: 1.1 proxy',
+];
+
+/** The answer to a request exactly as written; of live updates, their beginning. */
+async function raw({ url }: RunningPage, lines: readonly string[]): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.write([...lines, 'Connection: close', '', ''].join('\r\n'));
+  let text = '';
+  for await (const part of socket) {
+    text += part;
+    if (text.includes('event-stream')) break;
+  }
+  return text;
+}
+
 /** Sends the form of an action as a person's browser would. */
 async function act(page: RunningPage, path: string, token: string, more: Record<string, string> = {}) {
   const cookie = await page.signIn(token);
@@ -42,6 +68,67 @@ describe('reading', () => {
     }
     if (status !== 200) expect((await page.ask('/events', { headers })).status).toBe(status);
   });
+
+  it('is not free for what a proxy on this machine hands on, however little the proxy says', async () => {
+    const userHeader = { name: 'X-Auth-User', role: 'viewer' } as const;
+    const trusted = { userHeader, proxy: new TrustedProxy(['127.0.0.0/8']) };
+    const paths = [
+      '/',
+      '/workspaces',
+      pathOf(ADDRESS),
+      pathOf(ADDRESS, 'runs', 'run-1'),
+      '/events',
+      '/status',
+    ];
+    for (const [options, lines] of [
+      [trusted, [['1.1'], ['1.1', 'X-Auth-User:'], ['1.1', `X-Auth-User: ${'a'.repeat(256)}`], ['1.0']]],
+      [{ userHeader }, [['1.1', 'X-Auth-User: ann']]],
+      [{}, [['1.0'], ...handedOn.map((line) => ['1.1', line])]],
+    ] as const) {
+      await using page = await runningPage(options);
+      const ask = (method: string, path: string, [version, ...more]: readonly string[]) =>
+        raw(page, [`${method} ${path} HTTP/${version}`, 'Host: localhost', ...more]);
+      for (const line of lines) {
+        for (const path of paths) {
+          const answer = await ask('GET', path, line);
+          expect([line, path, answer]).toEqual([line, path, expect.stringMatching(/^HTTP\/1.1 40[13] /)]);
+          expect(answer).not.toMatch(/client-00002|event:/);
+        }
+        expect(await ask('POST', '/reconcile', line)).toMatch(/^HTTP\/1.1 403 /);
+        expect(await ask('GET', '/readyz', line)).toMatch(/^HTTP\/1.1 200 /);
+      }
+      expect(await ask('POST', '/reconcile', ['1.1'])).toMatch(options === trusted ? / 403 / : / 202 /);
+    }
+  });
+
+  it.each([
+    ['no host', '1.0', []],
+    ['two hosts', '1.1', ['localhost', 'evil.example']],
+    ['the same host twice', '1.1', ['localhost', 'localhost']],
+    ['an empty host', '1.1', ['']],
+    ['an impossible address', '1.1', ['127.999.1.1']],
+    ['an impossible port', '1.1', ['localhost:99999']],
+    ['a user in the host', '1.1', ['x@localhost']],
+    ['half an address', '1.1', ['[::1']],
+    ['a path in the host', '1.1', ['localhost/x']],
+  ])('a request with %s is malformed', async (_, version, hosts) => {
+    await using page = await runningPage();
+    const lines = hosts.map((host) => `Host: ${host}`);
+    for (const path of ['/workspaces', '/events', '/status', '/metrics'])
+      expect(await raw(page, [`GET ${path} HTTP/${version}`, ...lines])).toMatch(
+        /^HTTP\/1.1 400 .*"error":/s,
+      );
+    expect(await raw(page, [`POST /reconcile HTTP/${version}`, ...lines])).toMatch(/^HTTP\/1.1 400 /);
+    expect(await raw(page, [`GET /healthz HTTP/${version}`, ...lines])).toMatch(/^HTTP\/1.1 200 /);
+  });
+
+  it.each(['http://evil.example/workspaces', 'http://localhost/workspaces', 'workspaces', '*'])(
+    'a request for %s is malformed',
+    async (target) => {
+      await using page = await runningPage();
+      expect(await raw(page, [`GET ${target} HTTP/1.1`, 'Host: localhost'])).toMatch(/^HTTP\/1.1 400 /);
+    },
+  );
 
   it('the status needs the right to read, probes and figures do not', async () => {
     for (const token of [undefined, 'bearer-t0ken']) {

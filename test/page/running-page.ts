@@ -75,8 +75,7 @@ export async function runningPage(more: Partial<SiteOptions> = {}, token?: strin
     reconcile: () => undefined,
     redact: (text) => text,
     guesses,
-    page: page.listener,
-    mayRead: page.mayRead,
+    page,
   });
   const ask = asking(listener.url);
   return Object.assign(made, {

@@ -224,6 +224,9 @@ it('limits wrong bearer tokens like those of the sign-in', async () => {
   expect(statuses).toEqual([...Array(10).fill(403), 429]);
   expect((await ask('/sign-in', { form: { token: TOKEN } })).status).toBe(429);
   expect((await ask('/healthz')).status).toBe(200);
+  const handedOn = { 'x-forwarded-for': '10.9.9.9' };
+  const direct = (await ask('/status')).status;
+  expect([direct, (await ask('/status', { headers: handedOn })).status]).toEqual([200, 403]);
   watch.signal('SIGTERM');
   await watch.ended;
 });

@@ -105,6 +105,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
   await using _page = closing(page);
   const listener =
     address &&
+    page &&
     (await listen({
       ...address,
       token: listenToken(context),
@@ -112,8 +113,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
       isReady: () => server?.isReady ?? false,
       status: async () => snakeCased(await control.status({ limit: 0 })),
       guesses,
-      page: page?.listener,
-      mayRead: page?.mayRead,
+      page,
       metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
       redact: (text) => redactor.redact(text),
     }));

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
-import { isIP } from 'node:net';
+import type { IncomingMessage } from 'node:http';
+import { isIP, type Socket } from 'node:net';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { isLoopback } from '../../values/loopback.ts';
 
@@ -26,10 +26,47 @@ export interface Listening {
   readonly listen: ListenAddress;
   /** Names, in lower case, that the listener is reached by beside its own. */
   readonly names: readonly string[];
+  /** Proxies that are believed. */
+  readonly proxy: { includes(address: string | undefined): boolean };
+  /** The header in which these proxies name a person. */
+  readonly userHeader: { readonly name: string } | undefined;
+}
+
+/** The parts of a request that tell where it comes from. */
+export interface Received extends Pick<IncomingMessage, 'headers' | 'httpVersion'> {
+  readonly socket: Pick<Socket, 'remoteAddress'>;
 }
 
 export interface Admission extends Listening {
   readonly token: string | undefined;
+}
+
+/** Headers that proxies add. */
+const FORWARDING = /^(forwarded|via$|cdn-loop$|max-forwards$|x-(forwarded|original|envoy|scheme))|-ip$/;
+
+/**
+ * True for a request from this machine that no proxy handed on. Many proxies add no header but speak HTTP/1.0, which browsers do not.
+ */
+export function isLocal(
+  { headers, httpVersion, socket }: Received,
+  { listen, proxy, userHeader }: Listening,
+): boolean {
+  const from = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+  const isOfProxy = (name: string): boolean =>
+    FORWARDING.test(name.replaceAll('_', '-')) || name === userHeader?.name.toLowerCase();
+  const isHandedOn =
+    httpVersion !== '1.1' || proxy.includes(socket.remoteAddress) || Object.keys(headers).some(isOfProxy);
+  return !isHandedOn && [listen.host, from, headers.host ?? ''].every(isLoopback);
+}
+
+const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d+)?$/i;
+
+/** Why nobody can tell for whom a request is; undefined for a request with one valid `Host` and a path. */
+export function malformation({ headersDistinct, url = '' }: IncomingMessage): string | undefined {
+  const [host = '', ...others] = headersDistinct.host ?? [];
+  if (others.length > 0) return 'the request has several Host headers';
+  if (!HOST.test(host) || !URL.canParse(`http://${host}`)) return 'the Host header is missing or malformed';
+  return url.startsWith('/') ? undefined : 'the target of the request is not a path';
 }
 
 export const WRONG_TOKEN = 'the bearer token is missing or wrong';
@@ -39,26 +76,30 @@ export const WRONG_TOKEN = 'the bearer token is missing or wrong';
  * under a name of its own that leads here nor by a form it sends. A page cannot make an address of numbers lead here.
  */
 export function refusal(
-  headers: IncomingHttpHeaders,
-  { listen, names, token }: Admission,
+  request: Received,
+  options: Admission,
   { writes }: { readonly writes: boolean },
 ): string | undefined {
-  const isLocal = isLoopback(listen.host);
-  if (!isKnownHost(headers.host, { listen, names })) return 'unknown host name: allow it with --listen-host';
+  const { headers } = request;
+  const { token } = options;
+  if (!isKnownHost(headers.host, options)) return 'unknown host name: allow it with --listen-host';
   const isFromPage = headers.origin !== undefined || headers.referer !== undefined;
   if (writes && (isFromPage || (headers['sec-fetch-site'] ?? 'none') !== 'none')) {
     return 'a browser page cannot start a run';
   }
   if (token === undefined) {
-    return isLocal || !writes
+    return !writes || isLocal(request, options)
       ? undefined
-      : 'authentication required on this address: set VOXFORM_WATCH_TOKEN and send it as a bearer token';
+      : 'authentication required through a proxy or on this address: set VOXFORM_WATCH_TOKEN and send it as a bearer token';
   }
   return isSame(headers.authorization ?? '', `Bearer ${token}`) ? undefined : WRONG_TOKEN;
 }
 
 /** False for a name that somebody else made lead here. */
-export function isKnownHost(header: string | undefined, { listen, names }: Listening): boolean {
+export function isKnownHost(
+  header: string | undefined,
+  { listen, names }: Pick<Listening, 'listen' | 'names'>,
+): boolean {
   const host = hostOf(header);
   const isNamed = isLoopback(host) || host === listen.host.toLowerCase() || names.includes(host);
   return isNamed || (!isLoopback(listen.host) && isIP(host) !== 0);

@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { UserError } from '../../problems/user-error.ts';
 import type { Json } from '../../values/json.ts';
 import { messageOf } from '../messages.ts';
-import { type Admission, refusal, WRONG_TOKEN } from './admission.ts';
+import { type Admission, malformation, refusal, WRONG_TOKEN } from './admission.ts';
 import { type Guesses, networkOf } from './guesses.ts';
 
 interface ListenerOptions extends Admission {
@@ -21,18 +21,18 @@ interface ListenerOptions extends Admission {
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
   /** Asks for a run; not to be had where absent. */
   reconcile?(): void;
-  /** Whether somebody without the bearer token may read the status; whoever reaches the address where absent. */
-  readonly mayRead?: ((request: IncomingMessage) => Promise<boolean>) | undefined;
   /** Strikes out secrets. */
   redact(text: string): string;
-  /** Proxies, which connect for many. */
-  readonly proxy?: { includes(address: string | undefined): boolean } | undefined;
   /** Counts wrong bearer tokens. */
   readonly guesses: Guesses;
   /** Milliseconds that status and metrics may take. */
   readonly longest?: number | undefined;
-  /** Answers for every other path; a 404 does where absent. */
-  readonly page?: RequestListener | undefined;
+  readonly page: {
+    /** Answers for every other path. */
+    readonly listener: RequestListener;
+    /** Whether the sender may read the page, and so the status. */
+    mayRead(request: IncomingMessage): Promise<boolean>;
+  };
 }
 
 /** Milliseconds: less than what asks for them waits, as a database that they are in may not answer. */
@@ -94,7 +94,8 @@ export function notFound({ reconciles }: { readonly reconciles: boolean }): stri
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const { host, port } = options.listen;
   const server = createServer(limits, (request, response) => {
-    if (options.page !== undefined && !isOwn(pathOf(request))) return options.page(request, response);
+    const isPage = !isOwn(pathOf(request)) && malformation(request) === undefined;
+    if (isPage) return options.page.listener(request, response);
     // What is sent with a request is of no interest, but must not pile up.
     request.resume();
     void answer(request, options)
@@ -118,7 +119,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
 function limitEach(server: Server, { proxy }: ListenerOptions): void {
   const counts = new Map<string, number>();
   server.on('connection', (socket) => {
-    if (proxy?.includes(socket.remoteAddress)) return;
+    if (proxy.includes(socket.remoteAddress)) return;
     const from = networkOf(socket.remoteAddress);
     const count = counts.get(from) ?? 0;
     if (count >= MOST_EACH) {
@@ -136,6 +137,8 @@ function limitEach(server: Server, { proxy }: ListenerOptions): void {
 
 async function answer(request: IncomingMessage, options: ListenerOptions): Promise<HttpAnswer> {
   const path = pathOf(request);
+  const malformed = Object.hasOwn(probes, path) ? undefined : malformation(request);
+  if (malformed !== undefined) return { status: 400, body: { error: malformed } };
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   const route = Object.hasOwn(probes, path)
     ? probes[path]
@@ -156,11 +159,9 @@ async function answer(request: IncomingMessage, options: ListenerOptions): Promi
   if (!isRead) return { status: 405, body: { error: 'use GET' }, allow: 'GET, HEAD' };
   if (Object.hasOwn(probes, path)) return route(options);
   const refused = refusing(request, options, { writes: false });
-  const isProven = refused === undefined && options.token !== undefined;
-  const isOpen = path !== '/status' || options.mayRead === undefined || isProven;
   return inTime(options.longest, async () => {
-    if (isOpen) return refused ?? route(options);
-    return (await options.mayRead?.(request)) ? route(options) : (refused ?? unread);
+    if (path !== '/status' || hasBearer(request, options)) return refused ?? route(options);
+    return (await options.page.mayRead(request)) ? route(options) : (refused ?? unread);
   });
 }
 
@@ -178,17 +179,23 @@ function isOwn(path: string): boolean {
   return path === '/reconcile' || Object.hasOwn(probes, path) || Object.hasOwn(pages, path);
 }
 
+/** A proxy may send credentials of its own, such as Basic. */
+function hasBearer({ headers }: IncomingMessage, { token }: ListenerOptions): boolean {
+  return token !== undefined && /^bearer /i.test(headers.authorization ?? '');
+}
+
 function refusing(
-  { headers, socket }: IncomingMessage,
+  request: IncomingMessage,
   options: ListenerOptions,
   what: { readonly writes: boolean },
 ): HttpAnswer | undefined {
-  const { guesses, token } = options;
-  const isGuess = token !== undefined && headers.authorization !== undefined;
-  const retryAfter = isGuess ? guesses.wait(socket.remoteAddress) : 0;
+  const { guesses } = options;
+  const { remoteAddress } = request.socket;
+  const isGuess = hasBearer(request, options);
+  const retryAfter = isGuess ? guesses.wait(remoteAddress) : 0;
   if (retryAfter > 0) return { status: 429, body: { error: 'too many wrong tokens' }, retryAfter };
-  const why = refusal(headers, options, what);
-  if (why === WRONG_TOKEN && isGuess) guesses.wrong(socket.remoteAddress);
+  const why = refusal(request, options, what);
+  if (why === WRONG_TOKEN && isGuess) guesses.wrong(remoteAddress);
   return why === undefined ? undefined : { status: 403, body: { error: why } };
 }
 

@@ -1,18 +1,15 @@
 import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { isKnownHost, isSame, type Listening } from '../../operator/health/admission.ts';
+import { isKnownHost, isLocal, isSame, type Listening } from '../../operator/health/admission.ts';
 import type { Guesses } from '../../operator/health/guesses.ts';
-import { isLoopback } from '../../values/loopback.ts';
 import type { Tokens } from './access-tokens.ts';
 import type { Person, Role } from './person.ts';
 import { newSessionId, type Sessions } from './sessions.ts';
-import type { TrustedProxy } from './trusted-proxy.ts';
 
 export interface AccessOptions extends Listening {
   readonly tokens: Tokens;
   readonly sessions: Sessions;
   readonly guesses: Guesses;
-  readonly proxy: TrustedProxy;
   /** The header in which a trusted proxy names a person, and what that person may do. */
   readonly userHeader: { readonly name: string; readonly role: Role } | undefined;
 }
@@ -81,7 +78,7 @@ export class Access {
     }
     const person = id === undefined ? undefined : await sessions.person(id);
     const formToken = id === undefined || person === undefined ? undefined : formTokenOf(id, 'form');
-    const mayRead = person !== undefined || this.#isLocal(request);
+    const mayRead = person !== undefined || isLocal(request, this.#options);
     return { ...base, person, mayRead, formToken, newSession: undefined, isNamedByProxy: false };
   }
 
@@ -123,25 +120,11 @@ export class Access {
     return /^[\w-]{43}$/.test(id) ? id : undefined;
   }
 
-  /** Several of them are one with commas, as Node and proxies join them. */
-  #userHeader({ headers, socket }: IncomingMessage): string | undefined {
+  /** Several of them are one with commas, as proxies join them. */
+  #userHeader({ headersDistinct, socket }: IncomingMessage): string | undefined {
     const { proxy, userHeader } = this.#options;
     if (userHeader === undefined || !proxy.includes(socket.remoteAddress)) return undefined;
-    return headers[userHeader.name.toLowerCase()]?.toString();
-  }
-
-  /** From this machine, and handed on by nobody. */
-  #isLocal({ headers, socket }: IncomingMessage): boolean {
-    const isForwarded = ['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'via', 'x-real-ip'].some(
-      (name) => headers[name] !== undefined,
-    );
-    const from = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
-    return (
-      isLoopback(this.#options.listen.host) &&
-      isLoopback(from) &&
-      isLoopback(headers.host ?? '') &&
-      !isForwarded
-    );
+    return headersDistinct[userHeader.name.toLowerCase()]?.join(', ');
   }
 }
 

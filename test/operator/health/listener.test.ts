@@ -1,14 +1,25 @@
-import { request } from 'node:http';
+import { request, type ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { parseListen, refusal } from '../../../src/operator/health/admission.ts';
+import { parseListen, type Received, refusal } from '../../../src/operator/health/admission.ts';
 import { Guesses } from '../../../src/operator/health/guesses.ts';
 import { listen } from '../../../src/operator/health/listener.ts';
+import { TrustedProxy } from '../../../src/page/access/trusted-proxy.ts';
 import { UserError } from '../../../src/problems/user-error.ts';
 import { isLoopback } from '../../../src/values/loopback.ts';
 
 const local = { host: '127.0.0.1', port: 0 };
 const open = { host: '0.0.0.0', port: 0 };
 const bearer = { authorization: 'Bearer t0ken' };
+const unproxied = { names: ['voxform.example'], proxy: new TrustedProxy([]), userHeader: undefined };
+const page = {
+  listener: (_: unknown, response: ServerResponse) => response.writeHead(404).end(),
+  mayRead: async () => true,
+};
+const sent = (headers: Received['headers'], httpVersion = '1.1'): Received => ({
+  headers,
+  httpVersion,
+  socket: { remoteAddress: '127.0.0.1' },
+});
 
 describe('who may ask for a run', () => {
   it.each([
@@ -18,6 +29,7 @@ describe('who may ask for a run', () => {
     ['a name that was made to lead here', local, undefined, { host: 'evil.example:9464' }, false],
     ['no name at all', local, undefined, {}, false],
     ['a name that only begins like this machine', local, undefined, { host: '127.evil.example' }, false],
+    ['a proxy on this machine', local, undefined, { host: 'localhost', via: '1.1 proxy' }, false],
     ['a form of a page', local, undefined, { host: 'localhost', origin: 'https://evil.example' }, false],
     [
       'a page without an origin',
@@ -42,7 +54,7 @@ describe('who may ask for a run', () => {
     ['others, by a name that nobody allowed', open, 't0ken', { host: 'evil.example', ...bearer }, false],
     ['others, by number', open, 't0ken', { host: '10.1.2.3:9464', ...bearer }, true],
   ] as const)('%s', (_, address, token, headers, isLetIn) => {
-    const why = refusal(headers, { listen: address, names: ['voxform.example'], token }, { writes: true });
+    const why = refusal(sent(headers), { ...unproxied, listen: address, token }, { writes: true });
     expect([why === undefined, why]).toEqual([isLetIn, isLetIn ? undefined : expect.any(String)]);
   });
 
@@ -57,7 +69,7 @@ describe('who may ask for a run', () => {
     ['without the token that is set, on loopback', local, 't0ken', { host: 'localhost' }, false],
     ['with the token', open, 't0ken', { host: '10.1.2.3', ...bearer }, true],
   ] as const)('reads %s', (_, listen, token, headers, isLetIn) => {
-    const why = refusal(headers, { listen, names: ['voxform.example'], token }, { writes: false });
+    const why = refusal(sent(headers), { ...unproxied, listen, token }, { writes: false });
     expect(why === undefined).toBe(isLetIn);
   });
 });
@@ -95,7 +107,8 @@ describe('the listener', () => {
     let ready = false;
     const listener = await listen({
       listen: local,
-      names: [],
+      ...unproxied,
+      page,
       token: undefined,
       isReady: () => ready,
       status: () => ({ error: 'hunter2' }),
@@ -146,7 +159,8 @@ describe('the listener', () => {
     const silent = new Promise<never>(() => undefined);
     const listener = await listen({
       listen: local,
-      names: [],
+      ...unproxied,
+      page,
       token: undefined,
       isReady: () => true,
       status: () => silent,
