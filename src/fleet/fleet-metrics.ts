@@ -19,7 +19,7 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
   ]);
   const behind = gauge(
     'voxform_fleet_lateness_seconds',
-    'How late the next run of the fleet is; 0 if none is.',
+    'How late the oldest run that has not begun is, queued or not; 0 if none is.',
   );
   const oldest = gauge(
     'voxform_fleet_oldest_check_seconds',

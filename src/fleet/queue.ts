@@ -4,7 +4,7 @@ import { isAlready } from '../state/backends/postgres/problems.ts';
 import { isObject } from '../values/json.ts';
 import type { FleetDatabase, FleetStatements } from './database/fleet-database.ts';
 import { QUEUE_SCHEMA } from './database/fleet-tables.ts';
-import { queueVersion } from './database/queue-tables.ts';
+import { QUEUE, queueVersion } from './database/queue-tables.ts';
 
 /** A run that somebody is to do. */
 interface RunJob {
@@ -34,7 +34,6 @@ interface QueueTiming {
   readonly expiry: number;
 }
 
-const QUEUE = 'runs';
 const URGENT = 10;
 /** Processes that may die over one job before its workspace waits for its next turn. */
 const MOST_DEATHS = 10;

@@ -65,6 +65,29 @@ describe.each(Object.entries(newDatabases))(
       expect(text).toMatch(/^voxform_fleet_oldest_check_seconds 72\d\d/m);
     });
 
+    it('counts as late what is due, also while it waits in the queue, until its run begins', async () => {
+      const database = await newDatabase();
+      await setUpTables(database);
+      await discover(database, contentsOf([memberNamed('a'), memberNamed('b')]));
+      await database.ask(
+        `UPDATE voxform_fleet.workspaces SET due_at = now() - CASE project WHEN 'b' THEN 2 ELSE 1 END * interval '1 hour'`,
+      );
+      const minutes = async () => Math.round((await fleetFigures(database)).lateness / 60);
+      expect(await minutes()).toBe(120);
+      const queue = await openQueue(database);
+      await scheduleDue(database, queue, ['voices']);
+      expect(await minutes()).toBe(120);
+      await queue.take(1, []);
+      expect(await minutes()).toBe(60);
+      await step('what is paused is not late', async () => {
+        await database.ask(`UPDATE voxform_fleet.workspaces SET paused_at = now()`);
+        expect(await minutes()).toBe(0);
+        await database.ask(`UPDATE voxform_fleet.workspaces SET paused_at = NULL`);
+      });
+      await queue.take(1, []);
+      expect(await minutes()).toBe(0);
+    });
+
     it('runs what changed first, then what is due for longest, and can leave out a base URL', async () => {
       const database = await newDatabase();
       const queue = await openQueue(database);

@@ -1,7 +1,12 @@
 import { getConstructionPlans, getMigrationPlans } from 'pg-boss';
 import { UserError } from '../../problems/user-error.ts';
-import type { FleetDatabase } from './fleet-database.ts';
-import { grants, QUEUE_SCHEMA } from './fleet-tables.ts';
+import type { FleetDatabase, FleetStatements } from './fleet-database.ts';
+import { FLEET_SCHEMA, grants, QUEUE_SCHEMA } from './fleet-tables.ts';
+
+/** The name of the queue in pg-boss. */
+export const QUEUE = 'runs';
+/** Condition of a job that no process runs. */
+const WAITS = `name = '${QUEUE}' AND state < 'active'`;
 
 /** What somebody does who has more rights than `role`. @param version of the tables that are there; 0 without any. */
 export function queueScript(role: string, version: number): string {
@@ -36,4 +41,16 @@ export async function queueVersion({ ask, location }: FleetDatabase): Promise<nu
     `the schema ${QUEUE_SCHEMA} of ${location} has version ${row?.version}; this voxform knows ${ownVersion()}`,
     { hint: 'Upgrade voxform.' },
   );
+}
+
+/** Seconds for which the oldest job in the queue has waited since its run was due; 0 where none waits. */
+export async function queuedLateness({ ask }: FleetStatements): Promise<number> {
+  const [found] = await ask(`SELECT to_regclass('${QUEUE_SCHEMA}.job') IS NOT NULL AS has_job`);
+  // No process has served the fleet yet.
+  if (found?.has_job !== true) return 0;
+  const [row] =
+    await ask(`SELECT extract(epoch FROM now() - min((j.data->>'due')::timestamptz))::float8 AS lateness
+FROM ${QUEUE_SCHEMA}.job j JOIN ${FLEET_SCHEMA}.workspaces w ON w.address = j.singleton_key
+WHERE ${WAITS} AND w.paused_at IS NULL AND w.vanished_at IS NULL`);
+  return Math.max(0, Number(row?.lateness ?? 0));
 }

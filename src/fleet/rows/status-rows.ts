@@ -2,6 +2,7 @@ import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
 import type { Json } from '../../values/json.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+import { queuedLateness } from '../database/queue-tables.ts';
 import type { BrokenProject } from '../member.ts';
 import { type ShownStatus, shownStatuses } from '../shown-status.ts';
 import { REMOVED } from './member-rows.ts';
@@ -44,7 +45,7 @@ const STAYS = 'FILTER (WHERE vanished_at IS NULL)';
 export interface FleetFigures {
   readonly at: string;
   readonly counts: Readonly<Record<ShownStatus, number>>;
-  /** Of the workspace that waits longest for its turn; 0 where none does. */
+  /** Of the workspace that waits longest for its run to begin, in the queue or before it; 0 where none does. */
   readonly lateness: number;
   /** Of the oldest check of a workspace that is not paused and has not vanished, where one was never checked since it is known; null without any. */
   readonly oldestCheckAge: number | null;
@@ -80,8 +81,9 @@ export interface FleetFigures {
   }[];
 }
 
-export async function fleetFigures({ ask }: FleetStatements): Promise<FleetFigures> {
-  const [row = {}] = await ask(`SELECT now() AS at, w.*,
+export async function fleetFigures(statements: FleetStatements): Promise<FleetFigures> {
+  const queued = await queuedLateness(statements);
+  const [row = {}] = await statements.ask(`SELECT now() AS at, w.*,
   (SELECT json_object_agg(shown, number) FROM (SELECT ${SHOWN} AS shown, count(*)::integer AS number FROM ${S}.workspaces GROUP BY 1) c) AS counts,
   (SELECT json_object_agg(status, number) FROM (SELECT CASE WHEN digest::json->>'problem' IS NULL
     THEN coalesce(digest::json->'kept'->>'is', 'none') ELSE 'failing' END AS status, count(*)::integer AS number
@@ -103,7 +105,7 @@ export async function fleetFigures({ ask }: FleetStatements): Promise<FleetFigur
   return {
     at: (row.at as Date).toISOString(),
     counts: { ...counts, ...(row.counts as object | null) } as FleetFigures['counts'],
-    lateness: Number(row.lateness),
+    lateness: Math.max(queued, Number(row.lateness)),
     oldestCheckAge: row.oldest === null ? null : Number(row.oldest),
     neverChecked: Number(row.unchecked),
     orphans: Number(row.orphans),
