@@ -8,6 +8,7 @@ export { takeoverCases } from './fleet-takeover.ts';
 export { fleetCases } from './fleets.ts';
 export { guardCases } from './guards.ts';
 export { ignoredUpdateCases } from './ignored-updates.ts';
+export { intentCases } from './intents.ts';
 export { interruptCases } from './interrupts.ts';
 export { lateAndGatewayCases } from './late-and-gateways.ts';
 export { leftoverCases } from './leftovers.ts';

@@ -14,8 +14,8 @@ import type { WorkspaceCheck } from './workspace-check.ts';
 export interface PlatformClient extends AsyncDisposable {
   /** Which workspaces the records belong to that were read. */
   readonly workspaceCheck: WorkspaceCheck;
-  /** How many requests may run at once, by the answers so far. */
-  readonly atOnce: number;
+  /** How many requests may run at once, by the answers so far. A method, so that a copy of the client does not keep an old number. */
+  atOnce(): number;
   readonly agents: {
     get(id: string): Promise<AgentRecord>;
     create(body: AgentRequest): Promise<AgentRecord>;

@@ -52,9 +52,7 @@ export function createClient(options: ClientOptions): PlatformClient {
   const workspace = () => `/api/v1/workspaces/${segment(workspaceId)}`;
   return {
     workspaceCheck,
-    get atOnce() {
-      return transport.atOnce;
-    },
+    atOnce: () => transport.atOnce(),
     agents: {
       ...collection('agents', agentRecord),
       versions: (id) => list(versionSummary(), `${agent(id)}/versions`, ({ version }) => version),
@@ -80,9 +78,7 @@ export function createClient(options: ClientOptions): PlatformClient {
         workspaceId,
         memory,
         transport: {
-          get atOnce() {
-            return transport.atOnce;
-          },
+          atOnce: () => transport.atOnce(),
           send: (request) => transport.send(request.method === 'GET' ? request : { ...request, heldBackBy }),
           close: () => transport.close(),
         },

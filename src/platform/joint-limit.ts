@@ -20,6 +20,11 @@ export class JointLimit {
     this.#hand();
   }
 
+  /** Places that one platform may have. */
+  get mostOfOne(): number {
+    return this.#isMixed ? Math.max(1, Math.floor(this.#most / 2)) : this.#most;
+  }
+
   /**
    * A place for a request, to be given back with `release` exactly once.
    * @param key of the platform.
@@ -74,8 +79,7 @@ export class JointLimit {
   }
 
   #isFree(key: string): boolean {
-    const most = this.#isMixed ? Math.max(1, Math.floor(this.#most / 2)) : this.#most;
-    return this.#inFlight < this.#most && (this.#held.get(key) ?? 0) < most;
+    return this.#inFlight < this.#most && (this.#held.get(key) ?? 0) < this.mostOfOne;
   }
 
   #grant(key: string): void {

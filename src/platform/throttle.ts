@@ -68,9 +68,10 @@ export class Throttle {
     options.signal.addEventListener('abort', () => this.#rejectAll(new Error('aborted')), { once: true });
   }
 
-  /** How many turns there may be at once, as of now. */
+  /** How many turns there may be at once, as of now: no more than may start within a second. */
   get atOnce(): number {
-    return this.#options.limit.now;
+    const { limit, requestsPerSecond } = this.#options;
+    return Math.min(limit.now, Math.ceil(requestsPerSecond ?? limit.now));
   }
 
   /** Bursts of 429 since the last success: how far the backoff has grown. */

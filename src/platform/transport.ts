@@ -171,9 +171,9 @@ export class Transport {
     }
   }
 
-  /** How many requests may run at once, by the answers so far. */
-  get atOnce(): number {
-    return this.#throttle.atOnce;
+  /** How many requests may run at once: by the answers so far, the rate, and the limit that clients share. */
+  atOnce(): number {
+    return Math.min(this.#throttle.atOnce, this.#options.shared?.mostOfOne ?? Number.POSITIVE_INFINITY);
   }
 
   /** Ends the connections; requests under way and later ones fail as aborted. */

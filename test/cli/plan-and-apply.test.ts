@@ -105,6 +105,32 @@ describe('apply', () => {
   });
 });
 
+it('apply records fewer creates ahead once the platform takes fewer', async () => {
+  const agents = Array.from({ length: 48 }, (_, index) => agentManifest(`agent-${index}`)).join('---\n');
+  const pending: number[] = [];
+  let refusals = 24;
+  await using workspace = await testWorkspace(
+    { 'manifests/a.yaml': agents },
+    {
+      onRequest: async ({ method }) => {
+        if (method !== 'POST') return undefined;
+        if (refusals-- > 0) return { status: 429 };
+        const journal = await readFile(
+          path.join(workspace.folder.root, '.voxform/test.state.json.journal'),
+          'utf8',
+        );
+        const count = (type: string): number => journal.split(`"type":"${type}"`).length - 1;
+        pending.push(count('creating') - count('saved'));
+        return undefined;
+      },
+    },
+  );
+  expect((await workspace.run('apply', '--auto-approve')).code).toBe(0);
+  expect(pending).toHaveLength(48);
+  expect(Math.max(...pending)).toBe(16);
+  expect(Math.max(...pending.slice(24))).toBeLessThan(12);
+});
+
 describe('a saved plan', () => {
   it('is private, is applied as it is, and only once', async () => {
     await using workspace = await testWorkspace(FILES);

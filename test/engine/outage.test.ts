@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { verifyWorkspace } from '../../src/kinds/verify-workspace.ts';
+import { JointLimit } from '../../src/platform/joint-limit.ts';
 import { PlatformError } from '../../src/platform/platform-error.ts';
 import { failureOf } from '../state/temporary-state.ts';
 import { type ApplyOptions, Bench, outcomes } from './bench.ts';
@@ -169,15 +170,21 @@ describe('lost creates in a row', () => {
 describe('what waits for its turn to be sent when the run halts', () => {
   /** One request at a time goes out: the next one only once what became of the last is settled. */
   function slowly(w: Bench) {
-    let release = (): void => undefined;
+    let turns = 0;
+    let go: (() => void) | undefined;
     const client = w.connect({
-      requestsPerSecond: 1,
-      wait: () =>
-        new Promise<void>((resolve) => {
-          release = resolve;
-        }),
+      requestsPerSecond: 2,
+      wait: async () => {
+        if (turns === 0) await new Promise<void>((resolve) => (go = resolve));
+        else turns--;
+      },
     });
-    return { client, next: () => release() };
+    const next = (): void => {
+      if (go === undefined) turns++;
+      go?.();
+      go = undefined;
+    };
+    return { client, next };
   }
 
   it.each([
@@ -240,12 +247,26 @@ describe('what waits for its turn to be sent when the run halts', () => {
   });
 });
 
+const mixed = new JointLimit(6);
+mixed.isMixed = true;
+
 it.each([
-  { concurrency: 'auto', sent: 16 },
-  { concurrency: 4, sent: 4 },
+  { limit: 'none', options: { concurrency: 'auto' }, sent: 16 },
+  { limit: 'concurrency', options: { concurrency: 4 }, sent: 4 },
+  {
+    limit: 'the concurrency of all runs',
+    options: { concurrency: 'auto', shared: new JointLimit(2) },
+    sent: 2,
+  },
+  {
+    limit: 'its half, with other platforms',
+    options: { concurrency: 'auto', shared: mixed },
+    sent: 3,
+  },
+  { limit: 'the rate', options: { concurrency: 'auto', requestsPerSecond: 2 }, sent: 2 },
 ] as const)(
-  'only $sent creates are unknown while none is answered, concurrency $concurrency',
-  async ({ concurrency, sent }) => {
+  'only $sent creates are unknown while none is answered, limit: $limit',
+  async ({ options, sent }) => {
     const all = Promise.withResolvers<void>();
     const answer = Promise.withResolvers<void>();
     let posts = 0;
@@ -260,7 +281,7 @@ it.each([
         },
       },
     );
-    const applied = w.apply(agents(80), { client: w.connect({ concurrency }) });
+    const applied = w.apply(agents(80), { client: w.connect(options) });
     await all.promise;
     expect([posts, (await w.state()).pending.size]).toEqual([sent, sent]);
     answer.resolve();

@@ -3,7 +3,7 @@ import { ReadCounter, type ReadProgress } from '../../src/engine/observe/read-co
 
 it('takes no more reads to be in flight than are sent at once', async () => {
   const told: ReadProgress[] = [];
-  const client = { atOnce: 2 };
+  const client = { atOnce: () => 2 };
   const counter = new ReadCounter((progress) => told.push(progress), client);
   counter.expect(4);
   const reads = Array.from({ length: 4 }, () => Promise.withResolvers<void>());

@@ -21,7 +21,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
     nodes.map(({ address, depends_on }) => ({ address, dependsOn: depends_on })),
     {
       // More intents than requests that may be sent would only be more unknown creates after a crash.
-      concurrency: () => input.observing.client.atOnce,
+      concurrency: () => input.observing.client.atOnce(),
       run: (address, handedOver) => run.write(address, handedOver),
       halted: () => run.stopped,
     },

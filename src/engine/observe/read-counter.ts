@@ -61,7 +61,7 @@ export class ReadCounter {
     this.#tell?.({
       done: this.#done,
       total: this.#total,
-      inFlight: Math.min(this.#inFlight, this.#client?.atOnce ?? this.#inFlight),
+      inFlight: Math.min(this.#inFlight, this.#client?.atOnce() ?? this.#inFlight),
       growing: this.#lists > 0,
     });
   }
