@@ -67,6 +67,20 @@ export const emulatorBehaviour = z.strictObject({
   invoiceLimit: z.enum(['taken', 'refused']).default('taken'),
   /** Where the filters of calls are read, cursor and size included: in the body, in the query instead, or nowhere. */
   callFilters: z.enum(['body', 'query', 'ignored']).default('body'),
+  /** Status that refuses a GET with a body, as gateways do that do not expect one. */
+  refusesGetBody: z
+    .union([z.literal(400), z.literal(403), z.literal(411), z.literal(501)])
+    .nullable()
+    .default(null),
+  /** How the range of calls is read. */
+  callDates: z
+    .strictObject({
+      /** Whether an offset in `date_from` counts. */
+      from: z.enum(['moment', 'offsetIgnored']).default('moment'),
+      /** Whether a `date_to` without a time is the end of that day or its beginning. */
+      to: z.enum(['endOfDay', 'midnight']).default('endOfDay'),
+    })
+    .prefault({}),
   /** How lists come in pages; lists that come as a whole come so all the same. */
   pages: z
     .strictObject({
@@ -76,6 +90,8 @@ export const emulatorBehaviour = z.strictObject({
       overlap: z.int().min(0).default(0),
     })
     .prefault({}),
+  /** Whether a cursor is the key of the record before it, or a number of records. */
+  cursors: z.enum(['key', 'position']).default('key'),
   /** `odd`: sizes are text, previous cursors are of no use, and after a page that is not full there is no word of another. */
   meta: z.enum(['documented', 'odd']).default('documented'),
   /** Name of the previous cursor; `documented` is `previous_cursor` for the version list, `prev_cursor` for the others. */

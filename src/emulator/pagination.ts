@@ -10,7 +10,7 @@ export interface PageRequest {
   readonly cursor?: string | undefined;
 }
 
-/** A list that is read in pages. Cursors name a key rather than a position: records that come or go shift nothing. */
+/** A list that is read in pages. Cursors that name a key are not shifted by records that come or go; positions are. */
 export interface PagedList<T> {
   readonly name: string;
   readonly key: (item: T) => string | number;
@@ -31,11 +31,12 @@ export interface ListPage<T> {
 }
 
 interface PageCursor {
-  readonly side: 'before' | 'after';
+  /** `at` a position, where a page begins, or before or after a key. */
+  readonly side: 'before' | 'after' | 'at' | 'upTo';
   readonly key: string | number;
 }
 
-type PageBehaviour = Pick<EmulatorBehaviour, 'previousCursorSpelling' | 'meta' | 'pages'>;
+type PageBehaviour = Pick<EmulatorBehaviour, 'previousCursorSpelling' | 'meta' | 'pages' | 'cursors'>;
 
 /** One page of the items. Throws a 422 for a cursor that this list cannot have given. */
 export function pageOf<T>(
@@ -48,11 +49,24 @@ export function pageOf<T>(
   const size = Math.min(request.per_page ?? DEFAULT_PER_PAGE, most ?? Number.POSITIVE_INFINITY);
   const cursor = request.cursor === undefined ? undefined : parseCursor(request.cursor, listing);
   const { start, end } = bounds(sorted, listing, { cursor, size });
-  const data = sorted.slice(cursor?.side === 'after' ? Math.max(0, start - overlap) : start, end);
+  const isForth = cursor?.side === 'after' || cursor?.side === 'at';
+  const data = sorted.slice(isForth ? Math.max(0, start - overlap) : start, end);
   const [first] = data;
   const last = data.at(-1);
-  const next = last !== undefined && end < sorted.length ? cursorText(listing, 'after', last) : null;
-  const previous = first !== undefined && start > 0 ? cursorText(listing, 'before', first) : null;
+  const cursorAt = (side: PageCursor['side'], key: PageCursor['key']) => cursorText(listing, { side, key });
+  const isPosition = behaviour.cursors === 'position';
+  const next =
+    last === undefined || end >= sorted.length
+      ? null
+      : isPosition
+        ? cursorAt('at', end)
+        : cursorAt('after', listing.key(last));
+  const previous =
+    first === undefined || start <= 0
+      ? null
+      : isPosition
+        ? cursorAt('upTo', start)
+        : cursorAt('before', listing.key(first));
   if (behaviour.meta === 'odd') {
     return {
       data,
@@ -76,6 +90,9 @@ function bounds<T>(
   { cursor, size }: { cursor: PageCursor | undefined; size: number },
 ): { start: number; end: number } {
   if (cursor === undefined) return { start: 0, end: size };
+  const position = Number(cursor.key);
+  if (cursor.side === 'at') return { start: position, end: position + size };
+  if (cursor.side === 'upTo') return { start: Math.max(0, position - size), end: position };
   const beyond = cursor.side === 'after' ? 1 : 0;
   const found = sorted.findIndex((item) => compareKeys(listing, listing.key(item), cursor.key) >= beyond);
   const index = found === -1 ? sorted.length : found;
@@ -99,16 +116,18 @@ function previousCursor<T>(
   return name === 'versions' ? { previous_cursor: cursor } : { prev_cursor: cursor };
 }
 
-function cursorText<T>({ name, key }: PagedList<T>, side: PageCursor['side'], item: T): string {
-  return Buffer.from(JSON.stringify([name, side, key(item)])).toString('base64url');
+function cursorText({ name }: PagedList<never>, { side, key }: PageCursor): string {
+  return Buffer.from(JSON.stringify([name, side, key])).toString('base64url');
 }
+
+const SIDES: ReadonlySet<unknown> = new Set<PageCursor['side']>(['before', 'after', 'at', 'upTo']);
 
 function parseCursor<T>(text: string, { name }: PagedList<T>): PageCursor {
   const parts = parsedJson(Buffer.from(text, 'base64url').toString());
   if (Array.isArray(parts) && parts.length === 3 && parts[0] === name) {
     const [, side, key] = parts as unknown[];
-    if ((side === 'before' || side === 'after') && (typeof key === 'string' || typeof key === 'number')) {
-      return { side, key };
+    if (SIDES.has(side) && (typeof key === 'string' || typeof key === 'number')) {
+      return { side: side as PageCursor['side'], key };
     }
   }
   throw invalid([{ field: 'cursor', message: 'The cursor is unknown' }]);

@@ -32,7 +32,7 @@ async function firstOf<T>(list: () => AsyncIterable<T>): Promise<T | undefined |
     return undefined;
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;
-    if (error.saysMissing || error.status === 403) return error;
+    if (error.saysMissing || error.saysForbidden) return error;
     throw error.withNote('nothing was written');
   }
 }

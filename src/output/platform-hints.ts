@@ -7,6 +7,8 @@ export function platformHint(error: PlatformError, baseUrl: string | undefined):
     case 'status':
       return statusHint(error);
     case 'gateway':
+      if (error.status === 403)
+        return `check the workspace's ${where}; if it is right, a gateway or firewall in front of the platform refuses this request: ask its operators to allow it`;
       return `check the workspace's ${where}; if it is right, a gateway in front of the platform is failing: try again later`;
     case 'network':
       if (error.facts.nobodyAt !== undefined)

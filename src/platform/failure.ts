@@ -12,7 +12,7 @@ import {
   type RequestOutcome,
 } from './platform-error.ts';
 import { ProxyFailure, type ProxySettings } from './proxy.ts';
-import { isClosedLocalPort, isGatewayNotFound, type Method } from './retry.ts';
+import { isClosedLocalPort, isOfGateway, type Method } from './retry.ts';
 
 /** The request that failed, and what is known of all tries at it. */
 export interface FailedCall {
@@ -109,7 +109,7 @@ function answered(call: FailedCall, result: AttemptResult & { type: 'answer' }):
   }
   const { code, detail, field } = readErrorBody(result.body, call.redact);
   const notes = [requestWords(requestId), afterTries(call)];
-  if (isGatewayNotFound(result)) {
+  if (isOfGateway(result)) {
     const quoted = detail === undefined ? '' : `: ${detail}`;
     const said = `${status} from a gateway or another server, not the platform${quoted}${inBrackets(notes)}`;
     return errorOf(call, 'gateway', { facts: { status, detail, requestId }, said });

@@ -92,6 +92,9 @@ function byId({ id }: { readonly id: string | number }): string | number {
   return id;
 }
 
+/** How servers refuse a GET with a body that they do not expect. */
+const REFUSES_BODY: ReadonlySet<number> = new Set([400, 403, 405, 411, 413, 415, 501]);
+
 type CallRange = Omit<CallFilter, 'per_page' | 'cursor'>;
 
 interface Parsing {
@@ -168,29 +171,40 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
       );
     },
     /**
-     * The filters travel in the body. A page that names its own cursor as the next one shows that nobody reads it: from then on they
-     * travel in the query as well, which the document leaves open.
+     * The filters travel in the body. A page that names its own cursor as the next one shows that nobody reads it: then the list is
+     * read again with them in the query as well, which the document leaves open. It has to begin anew, because a cursor may be a
+     * position in the list without filters. A body that is refused is left out.
      */
     calls: (filter: CallRange) => {
-      let isBodyRead = true;
+      let carriers: 'body' | 'both' | 'query' = 'body';
       const read = async (cursor: string | undefined) => {
-        const body = { ...filter, per_page: PER_PAGE, cursor };
-        const query = isBodyRead
-          ? {}
-          : Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
-        const asked: RequestLine = {
-          method: 'GET',
-          path: `/api/v1/call-histories${queryText(query as Query)}`,
-        };
+        const given = { ...filter, per_page: PER_PAGE, cursor };
+        const query = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+        const path = `/api/v1/call-histories${carriers === 'body' ? '' : queryText(query as Query)}`;
+        const asked: RequestLine = { method: 'GET', path };
+        const body = carriers === 'query' ? undefined : given;
         return readPage(callRecord(), asked, { odd, answer: await transport.send({ ...asked, body }) });
       };
+      const first = async () => {
+        try {
+          return await read(undefined);
+        } catch (error) {
+          const status = error instanceof PlatformError ? error.status : undefined;
+          if (status === undefined || !REFUSES_BODY.has(status)) throw error;
+          carriers = 'query';
+          // Refused all the same, the body was not the reason.
+          return await read(undefined).catch((again) => {
+            throw again instanceof PlatformError && again.status === status ? error : again;
+          });
+        }
+      };
       const next = async (cursor: string | undefined) => {
+        if (cursor === undefined) return first();
         const page = await read(cursor);
-        if (!isBodyRead || cursor === undefined || page.next !== cursor) return page;
-        isBodyRead = false;
-        const again = await read(cursor);
-        if (again.next === cursor) throw ignoredCursor(again);
-        return again;
+        if (page.next !== cursor) return page;
+        if (carriers !== 'body') throw ignoredCursor(page);
+        carriers = 'both';
+        return { ...(await read(undefined)), beginsAnew: true };
       };
       return own(pages(next, byId, passingList), workspaceCheck);
     },

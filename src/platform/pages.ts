@@ -8,6 +8,8 @@ export interface RecordPage<T> {
   readonly next: string | undefined;
   /** Path of the request that gave it, for messages. */
   readonly path: string;
+  /** True where the list had to be begun anew, so that cursors of its first reading may come again. */
+  readonly beginsAnew?: boolean;
 }
 
 interface ListBounds {
@@ -62,6 +64,7 @@ export async function* pages<T>(
       if ((page.items.length > 0 || page.next === cursor) && shown === before) return;
       before = shown;
     }
+    if (page.beginsAnew === true) cursors.clear();
     // Before the records: a page that comes again would give them twice.
     if (page.next !== undefined && !cursors.add(page.next))
       throw neverEnding(
@@ -83,6 +86,10 @@ class Latest<T> {
 
   constructor(most: number) {
     this.#most = most;
+  }
+
+  clear(): void {
+    this.#seen.clear();
   }
 
   /** False where it is remembered already. */

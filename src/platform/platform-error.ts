@@ -56,12 +56,17 @@ export class PlatformError extends Error {
   get saysMissing(): boolean {
     return this.reason === 'status' && (this.status === 404 || this.status === 410);
   }
+
+  /** True where the platform itself says that the key may not do this. */
+  get saysForbidden(): boolean {
+    return this.reason === 'status' && this.status === 403;
+  }
 }
 
 export type PlatformErrorReason =
   /** An answer with a status other than 2xx. */
   | 'status'
-  /** A 404 or 410 of another server than the platform: a gateway, a load balancer, a web site. */
+  /** A 403, 404 or 410 of another server than the platform: a gateway, a load balancer, a web site. */
   | 'gateway'
   /** No connection, or the connection broke. */
   | 'network'

@@ -36,11 +36,11 @@ export function isRefusal(status: number): boolean {
 }
 
 /**
- * Whether a server before the platform says that it has no such path: a gateway while the platform is started anew, or a
- * proxy. The platform's own errors are JSON or empty.
+ * Whether a server before the platform says that it has no such path (a gateway while the platform is started anew, or a proxy) or
+ * lets nobody through. The platform's own errors are JSON or empty.
  */
-export function isGatewayNotFound(result: AttemptResult): boolean {
-  if (result.type !== 'answer' || (result.status !== 404 && result.status !== 410)) return false;
+export function isOfGateway(result: AttemptResult): boolean {
+  if (result.type !== 'answer' || ![403, 404, 410].includes(result.status)) return false;
   const text = result.body
     .toString('utf8')
     .replace(/^\ufeff/, '')
@@ -61,7 +61,10 @@ export function isRetried(method: Method, result: AttemptResult, tries: number):
   if (result.type === 'answer' && result.status === 429) return tries < MOST_TRIES_THROTTLED;
   if (tries >= MOST_TRIES) return false;
   if (result.type === 'answer') {
-    return method !== 'POST' && (isRefusal(result.status) || isGatewayNotFound(result));
+    const { status } = result;
+    // 501: the server does not know how to carry this out. 403: the rule that refuses it stays.
+    if (status === 501 || status === 403) return false;
+    return method !== 'POST' && (isRefusal(status) || isOfGateway(result));
   }
   if (result.reason === 'aborted' || result.reason === 'too-large' || isLasting(result.error)) return false;
   return method !== 'POST' || !result.sent;

@@ -11,9 +11,12 @@ const listing = (order: PagedList<number>['order']): PagedList<number> => ({
   order,
 });
 
-function walk(items: readonly number[], shape: PagedList<number>, perPage: number) {
+function walk(
+  items: readonly number[],
+  { shape, perPage, cursors }: { shape: PagedList<number>; perPage: number; cursors: 'key' | 'position' },
+) {
   const read = (cursor: string | undefined) =>
-    pageOf(items, shape, { request: { per_page: perPage, cursor }, behaviour });
+    pageOf(items, shape, { request: { per_page: perPage, cursor }, behaviour: { ...behaviour, cursors } });
   const forth = [read(undefined)];
   while (typeof forth.at(-1)?.meta.next_cursor === 'string') {
     // A cursor that leads nowhere must fail the test, not hang it.
@@ -32,21 +35,30 @@ const behaviour = {
   previousCursorSpelling: 'prev_cursor',
   meta: 'documented',
   pages: { most: null, overlap: 0 },
+  cursors: 'key',
 } as const;
 
 describe('pageOf', () => {
   const anyList = fc.uniqueArray(fc.integer(), { maxLength: 40 });
   const anyOrder = fc.constantFrom('ascending' as const, 'descending' as const);
 
+  const anyCursors = fc.constantFrom('key' as const, 'position' as const);
+
   it('shows every item once going forth, and the same pages going back', () => {
     fc.assert(
-      fc.property(anyList, anyOrder, fc.integer({ min: 1, max: 15 }), (items, order, perPage) => {
-        const { forth, back } = walk(items, listing(order), perPage);
-        const sorted = [...items].sort((a, b) => (order === 'ascending' ? a - b : b - a));
-        expect(forth.flatMap(({ data }) => data)).toEqual(sorted);
-        expect(back.map(({ data }) => data)).toEqual(forth.map(({ data }) => data));
-        expect(forth).toHaveLength(Math.max(1, Math.ceil(items.length / perPage)));
-      }),
+      fc.property(
+        anyList,
+        anyOrder,
+        fc.integer({ min: 1, max: 15 }),
+        anyCursors,
+        (items, order, perPage, cursors) => {
+          const { forth, back } = walk(items, { shape: listing(order), perPage, cursors });
+          const sorted = [...items].sort((a, b) => (order === 'ascending' ? a - b : b - a));
+          expect(forth.flatMap(({ data }) => data)).toEqual(sorted);
+          expect(back.map(({ data }) => data)).toEqual(forth.map(({ data }) => data));
+          expect(forth).toHaveLength(Math.max(1, Math.ceil(items.length / perPage)));
+        },
+      ),
     );
   });
 

@@ -272,6 +272,14 @@ describe('a failure', () => {
     ]);
   });
 
+  it('of a gateway that refuses one request leaves the others alone', async () => {
+    const w = await withUsers();
+    const fault = { status: 403, body: '<h1>Blocked</h1>' };
+    w.emulator.faults.add({ match: post('/api/v1/agents'), fault });
+    const result = outcomes(await w.apply([agent('a'), agent('b')], { concurrency: 1 }));
+    expect(result).toEqual({ 'Agent/a': expect.stringMatching(/gateway/), 'Agent/b': 'done' });
+  });
+
   it('of a key that is wrong from the start is told before anything is written', async () => {
     const w = await Bench.open();
     await w.apply([agent('a')]);

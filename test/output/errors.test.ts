@@ -40,6 +40,7 @@ hint:  Go to the folder of the project, or make a new one: voxform init. The
   it.each([
     { error: platformError('status', { status: 401 }), hint: /API key was rejected/ },
     { error: platformError('status', { status: 403 }), hint: /lacks permission/ },
+    { error: platformError('gateway', { status: 403 }), hint: /firewall in front of the platform refuses/ },
     { error: platformError('status', { status: 404 }), hint: /base_url and workspace_id/ },
     { error: platformError('status', { status: 410 }), hint: /base_url and workspace_id/ },
     {

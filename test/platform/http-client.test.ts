@@ -117,6 +117,52 @@ describe('a list', () => {
     ]);
   });
 
+  it('of calls begins anew without a cursor when the filters move to the query', async () => {
+    const ignored = { data: [{ id: '01A' }], meta: { next_cursor: '20' } };
+    const { client, seen } = await clientFor(
+      ...[ignored, ignored],
+      { data: [{ id: '01A' }, { id: '01B' }], meta: { next_cursor: '20' } },
+      { data: [{ id: '01C' }], meta: { next_cursor: null } },
+    );
+    const calls = await collect(client.calls.list({ date_from: '2030-01-01', date_to: null }));
+    expect(calls.map(({ id }) => id)).toEqual(['01A', '01B', '01C']);
+    expect(seen.slice(2).map(({ url }) => url)).toEqual([
+      '/api/v1/call-histories?date_from=2030-01-01&per_page=100',
+      '/api/v1/call-histories?date_from=2030-01-01&per_page=100&cursor=20',
+    ]);
+  });
+
+  it.each([
+    { reason: 'a JSON error', status: 400, type: 'application/json', body: '{"message":"no"}' },
+    { reason: 'the page of a gateway', status: 403, type: 'text/html', body: '<h1>no</h1>' },
+    { reason: 'no words', status: 411, type: 'text/plain', body: '' },
+    { reason: 'what others retry', status: 501, type: 'text/html', body: '<h1>no</h1>' },
+  ])('of calls tries the query once where its body is refused with $reason', async (refusal) => {
+    let isQueryTaken = true;
+    const { url, seen } = await listenHttp((request, response) => {
+      const isTaken = isQueryTaken && request.headers['content-length'] === undefined;
+      const { status, type, body } = isTaken
+        ? {
+            status: 200,
+            type: 'application/json',
+            body: '{"data":[{"id":"01A"}],"meta":{"next_cursor":null}}',
+          }
+        : refusal;
+      response.writeHead(status, { 'content-type': type }).end(body);
+    });
+    const { transport } = openTransport({ baseUrl: url });
+    const client = createClient({ transport, workspaceId: 'ws 1' });
+    expect(await collect(client.calls.list({ date_from: '2030-01-01' }))).toMatchObject([{ id: '01A' }]);
+    expect(lines(seen)).toEqual([
+      'GET /api/v1/call-histories {"date_from":"2030-01-01","per_page":100}',
+      'GET /api/v1/call-histories?date_from=2030-01-01&per_page=100',
+    ]);
+    isQueryTaken = false;
+    const failure = await failureFrom(collect(client.calls.list({})));
+    expect(failure).toMatchObject({ status: refusal.status, facts: { path: '/api/v1/call-histories' } });
+    expect(seen).toHaveLength(4);
+  });
+
   it('of invoices goes on after the last one until nothing comes', async () => {
     const { client, seen } = await clientFor(
       { data: [{ id: 'in_1' }, { id: 'in_2' }] },

@@ -116,6 +116,14 @@ describe('an answer that may pass', () => {
     expect(error).toMatchObject({ reason: 'gateway', status: 404, outcome: 'not-done', saysMissing: false });
   });
 
+  it('takes a 403 that is a page for one of a gateway, which no repetition changes', async () => {
+    nock(BASE_URL).get(PATH).reply(403, '<h1>Forbidden</h1>', { 'content-type': 'text/html' });
+    const { transport } = openTransport();
+    const error = await failureFrom(transport.send(GET));
+    expect(error).toMatchObject({ reason: 'gateway', status: 403, saysForbidden: false });
+    expect(error.message).not.toContain('API key');
+  });
+
   it.each([
     { body: '', type: 'text/html', reason: 'an empty answer' },
     { body: ' \n', type: 'text/plain', reason: 'a blank answer' },

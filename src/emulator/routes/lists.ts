@@ -4,7 +4,7 @@ import { type CallFilter, callFilter } from '../../platform/records/call-records
 import type { EmulatorBehaviour } from '../behaviour.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { pagedById, pageOf, seenByKey, withNameless } from '../pagination.ts';
-import { found, invalid } from '../refusal.ts';
+import { found, invalid, Refusal } from '../refusal.ts';
 import { bodyOf, checked, integerText, pageIn, requireWorkspace } from '../request-checks.ts';
 import type { Stored } from '../stored-records.ts';
 
@@ -27,8 +27,12 @@ export function listRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
   });
   api.get('/call-histories', (c) => {
     const { behaviour } = emulated;
+    if (behaviour.refusesGetBody !== null && c.env.body.kind !== 'none') {
+      throw new Refusal(behaviour.refusesGetBody, 'A GET must not have a body');
+    }
     const request = callFilterOf(c, behaviour);
-    const within = world.records.calls.values().filter((call) => isWithin(call, request));
+    const isWithin = rangeOf(request, behaviour);
+    const within = world.records.calls.values().filter(isWithin);
     return c.json(pageOf(seenByKey(within, emulated), calls, { request, behaviour }));
   });
   api.get('/call-histories/:id', (c) =>
@@ -58,12 +62,16 @@ function callFilterOf(c: Context<EmulatorEnv>, { callFilters }: EmulatorBehaviou
   return checked(callFilter(), { ...query, ...(per_page !== undefined && { per_page: Number(per_page) }) });
 }
 
-/** Both bounds count as within; a `date_to` without a time means that whole day. */
-function isWithin(call: Stored<'calls'>, { date_from, date_to }: CallFilter): boolean {
-  const start = Date.parse(call.start_time);
-  if (date_from && start < Date.parse(date_from)) return false;
-  if (!date_to) return true;
-  return /[T ]\d/.test(date_to) ? start <= Date.parse(date_to) : start < Date.parse(date_to) + DAY;
+/** Whether a call lies within. Both bounds do. */
+function rangeOf(
+  { date_from, date_to }: CallFilter,
+  { callDates }: EmulatorBehaviour,
+): (call: Stored<'calls'>) => boolean {
+  const first = callDates.from === 'moment' ? date_from : date_from?.replace(/[+-]\d\d:?\d\d$/, 'Z');
+  const isWholeDay = callDates.to === 'endOfDay' && !/[T ]\d/.test(date_to ?? '');
+  const from = first ? Date.parse(first) : Number.NEGATIVE_INFINITY;
+  const to = date_to ? Date.parse(date_to) + (isWholeDay ? DAY - 1 : 0) : Number.POSITIVE_INFINITY;
+  return ({ start_time }) => !(Date.parse(start_time) < from || Date.parse(start_time) > to);
 }
 
 const invoiceQuery = z.object({

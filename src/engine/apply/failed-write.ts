@@ -50,7 +50,7 @@ export function haltReason(
   if (cause instanceof LostLock) return 'another run or a forced unlock took the state lock';
   if (isUnstored || session.broken) return 'the state could not be written';
   if (error instanceof ForeignRecord) return 'the API key belongs to another workspace';
-  if (error instanceof PlatformError && (error.status === 401 || error.status === 403)) {
+  if (error instanceof PlatformError && (error.status === 401 || error.saysForbidden)) {
     return 'the platform refuses the API key';
   }
   if (error instanceof PlatformError && error.reason === 'aborted') return 'the run was interrupted';

@@ -25,7 +25,7 @@ export async function readList<T>(
       }
     });
   } catch (error) {
-    if (error instanceof PlatformError && (error.saysMissing || error.status === 403)) {
+    if (error instanceof PlatformError && (error.saysMissing || error.saysForbidden)) {
       throw new UserError(`${error.message}: cannot read workspace ${workspaceId}`, {
         hint: error.saysMissing
           ? 'Check base_url (without /api/v1), workspace_id and api_key.'

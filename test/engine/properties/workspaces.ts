@@ -24,11 +24,32 @@ export const behaviours: fc.Arbitrary<BehaviourPatch> = fc.record({
   compresses: fc.constantFrom(null, null, null, null, null, null, 'gzip', 'deflate', 'br', 'zstd'),
   users: fc.constantFrom('paged', 'whole', 'ignoresCursor', 'refusesQuery'),
   meta: fc.constantFrom('documented', 'odd'),
+  cursors: fc.constantFrom('key', 'position'),
   pages: fc.constantFrom({}, { most: 1 }, { most: 2, overlap: 1 }, { most: 1, overlap: 2 }),
   seesOtherWorkspace: fc.boolean(),
   listsNameless: fc.boolean(),
   agentTimes: fc.constantFrom('shown', 'hidden'),
 });
+
+/** Those of the list of calls. */
+export const callBehaviours: fc.Arbitrary<BehaviourPatch> = fc
+  .record({
+    // Where the cursor is ignored, one page can be read.
+    callFilters: fc.constantFrom('body', 'query'),
+    cursors: fc.constantFrom('key', 'position'),
+    callDates: fc.record({
+      from: fc.constantFrom('moment', 'offsetIgnored'),
+      to: fc.constantFrom('endOfDay', 'midnight'),
+    }),
+    meta: fc.constantFrom('documented', 'odd'),
+    pages: fc.constantFrom({}, { most: 7 }, { most: 3, overlap: 2 }),
+    seesOtherWorkspace: fc.boolean(),
+  })
+  .chain((rest) =>
+    fc
+      .constantFrom(null, 400, 403, 411, 501)
+      .map((refusesGetBody) => (rest.callFilters === 'body' ? rest : { ...rest, refusesGetBody })),
+  );
 
 const words = fc.constantFrom('a', 'Hello', ' blank before', 'blank after ', 'line\nline\n', 'é', '(secret)');
 const texts = fc.oneof(words, fc.constant(''));

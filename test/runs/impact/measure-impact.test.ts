@@ -12,6 +12,7 @@ import '../../property-seed.ts';
 import { impactSections } from '../../../src/output/html/impact-html.ts';
 import { impactText } from '../../../src/output/impact-text.ts';
 import { Bench } from '../../engine/bench.ts';
+import { callBehaviours } from '../../engine/properties/workspaces.ts';
 import { plainStyle } from '../../output/sample-styles.ts';
 import { schemaProblems } from '../../schema-problems.ts';
 import { naiveQuantile, type SomeCall, START, someCalls } from './calls.ts';
@@ -113,8 +114,8 @@ function naive({ published, calls }: History) {
 describe('the impact of versions', () => {
   it('agrees with a count by hand', async () => {
     await fc.assert(
-      fc.asyncProperty(histories, async (history) => {
-        await using made = await platform(history);
+      fc.asyncProperty(histories, callBehaviours, async (history, behaviour) => {
+        await using made = await platform(history, behaviour);
         const document = await made.measure();
         const expected = naive(history);
         expect(schemaProblems('impact', document)).toEqual([]);
@@ -209,6 +210,8 @@ describe('the impact of versions', () => {
 
   it.each([
     { reason: 'filters in the query', behaviour: { callFilters: 'query' } },
+    { reason: 'cursors that are positions', behaviour: { callFilters: 'query', cursors: 'position' } },
+    { reason: 'bodies that are refused', behaviour: { callFilters: 'query', refusesGetBody: 501 } },
     { reason: 'small pages that repeat records', behaviour: { pages: { most: 7, overlap: 2 } } },
     { reason: 'an odd meta', behaviour: { meta: 'odd' } },
     { reason: 'calls of another workspace', behaviour: { seesOtherWorkspace: true } },
