@@ -1,4 +1,5 @@
 import type { PlatformClient } from '../platform/client.ts';
+import { asFilter } from '../platform/date-range.ts';
 import { PER_PAGE } from '../platform/pages.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 import { type AgentRequest, agentRequest } from '../platform/records/agent-records.ts';
@@ -107,13 +108,10 @@ async function* mentionedByUsers(client: PlatformClient): AsyncGenerator<Mention
 
 /** Without `since` only as many calls as a page holds: there may be millions. */
 async function* mentionedByCalls(client: PlatformClient, since: Date | undefined): AsyncGenerator<Mention> {
-  const day = since?.toISOString().slice(0, 10);
   let count = 0;
-  for await (const { agent_id, start_time } of client.calls.list(
-    day === undefined ? {} : { date_from: day },
-  )) {
+  for await (const { agent_id, start_time } of client.calls.list(asFilter({ from: since?.toISOString() }))) {
     if (typeof agent_id === 'string')
       yield { id: agent_id, clause: `it had a call at ${String(start_time)}` };
-    if (day === undefined && ++count === PER_PAGE) return;
+    if (since === undefined && ++count === PER_PAGE) return;
   }
 }

@@ -12,17 +12,17 @@ export function isReversed(from: string, to: string): boolean {
 }
 
 /**
- * The range as the document has it: `date_to` is a date. Where the two would fall on one day, `date_from` is a date too, because the
- * platform may take a date for its first moment.
+ * What to ask the platform for. `date_to` is a date, as the document has it, and the day after the last one, because the platform may take
+ * a date for its first moment. `date_from` is a full time of UTC, which leaves no zone to be guessed. So the answer may hold
+ * calls of the day after, and has to be cut.
  */
 export function asFilter({ from, to }: DateRange): {
   readonly date_from?: string;
   readonly date_to?: string;
 } {
-  const last = to === undefined ? undefined : dayOf(to);
   return {
-    ...(from !== undefined && { date_from: dayOf(from) === last ? dayOf(from) : from }),
-    ...(last !== undefined && { date_to: last }),
+    ...(from !== undefined && { date_from: new Date(momentOf(from)).toISOString() }),
+    ...(to !== undefined && { date_to: new Date(momentOf(dayOf(to)) + DAY).toISOString().slice(0, 10) }),
   };
 }
 

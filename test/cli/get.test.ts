@@ -102,7 +102,8 @@ describe('get', () => {
       // Ignored, the cursor is too: then there is one page.
       const count = callFilters === 'ignored' ? 10 : 70;
       for (let index = 0; index < count; index++) {
-        const time = new Date(Date.UTC(2026, 0, 1, 22 + index)).toISOString();
+        const hours = index < 2 ? index : 24 + index;
+        const time = new Date(Date.UTC(2026, 0, 1, 22 + hours)).toISOString();
         workspace.emulator.dashboard.recordCall({
           agent_id: 'x',
           start_time: time,

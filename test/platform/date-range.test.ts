@@ -15,18 +15,15 @@ describe('a range of dates', () => {
 
   it.each([
     [{}, {}, 'open'],
-    [{ from: '2026-01-01T12:00Z' }, { date_from: '2026-01-01T12:00Z' }, 'a moment alone'],
-    [{ to: '2026-01-02T12:00Z' }, { date_to: '2026-01-02' }, 'the end is a date'],
+    [{ from: '2026-01-01T14:00+02:00' }, { date_from: '2026-01-01T12:00:00.000Z' }, 'a moment in UTC'],
+    [{ from: '2026-01-01' }, { date_from: '2026-01-01T00:00:00.000Z' }, 'the first moment of a day'],
     [
-      { from: '2026-01-01T12:00Z', to: '2026-01-01' },
-      { date_from: '2026-01-01', date_to: '2026-01-01' },
-      'one day, as a server may take a date for its first moment',
+      { to: '2026-01-02T12:00Z' },
+      { date_to: '2026-01-03' },
+      'the day after, as it may mean its first moment',
     ],
-    [
-      { from: '2026-01-01T12:00Z', to: '2026-01-03T01:00+02:00' },
-      { date_from: '2026-01-01T12:00Z', date_to: '2026-01-02' },
-      'the day of UTC',
-    ],
+    [{ to: '2026-12-31' }, { date_to: '2027-01-01' }, 'the day after a year'],
+    [{ to: '2026-01-03T01:00+02:00' }, { date_to: '2026-01-03' }, 'the day after the day of UTC'],
   ] as const)('%j is asked for as %j (%s)', (range, filter, _reason) => {
     expect(asFilter(range)).toEqual(filter);
   });

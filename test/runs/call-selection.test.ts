@@ -1,0 +1,54 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import '../property-seed.ts';
+import { isReversed } from '../../src/platform/date-range.ts';
+import { selectedCalls } from '../../src/runs/call-selection.ts';
+import { Bench } from '../engine/bench.ts';
+import { callBehaviours } from '../engine/properties/workspaces.ts';
+import { collect } from '../platform/collect.ts';
+
+const HOUR = 3_600_000;
+const START = Date.UTC(2026, 0, 30);
+
+const hours = fc.integer({ min: 0, max: 96 });
+/** A moment as a person writes it, and its hours after the start. */
+const moments = fc.tuple(hours, fc.constantFrom(0, 5, -9)).map(([hour, offset]) => {
+  const local = new Date(START + (hour + offset) * HOUR).toISOString().slice(0, 16);
+  const zone = offset === 0 ? 'Z' : `${offset < 0 ? '-' : '+'}0${Math.abs(offset)}:00`;
+  return { text: local + zone, first: hour, last: hour };
+});
+const days = fc.integer({ min: 0, max: 4 }).map((day) => ({
+  text: new Date(START + day * 24 * HOUR).toISOString().slice(0, 10),
+  first: day * 24,
+  last: day * 24 + 23,
+}));
+const bound = fc.option(fc.oneof(moments, days), { nil: undefined });
+const ranges = fc
+  .tuple(bound, bound)
+  .filter(([from, to]) => from === undefined || to === undefined || !isReversed(from.text, to.text));
+
+describe('the calls of a range', () => {
+  it('are read to the last one, once each, however the platform reads filters and cursors', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        callBehaviours,
+        fc.array(hours, { maxLength: 45 }),
+        ranges,
+        async (behaviour, starts, [from, to]) => {
+          await using bench = await Bench.start(behaviour);
+          for (const hour of starts) {
+            const time = new Date(START + hour * HOUR).toISOString();
+            const times = { start_time: time, end_time: time, created_at: time };
+            bench.emulator.dashboard.recordCall({ agent_id: 'x', session_id: String(hour), ...times });
+          }
+          const shown = await collect(selectedCalls(bench.client, { from: from?.text, to: to?.text }));
+          const expected = starts.filter((hour) => hour >= (from?.first ?? 0) && hour <= (to?.last ?? 96));
+          expect(shown.map(({ session_id }) => Number(session_id)).sort((a, b) => a - b)).toEqual(
+            expected.sort((a, b) => a - b),
+          );
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+});
