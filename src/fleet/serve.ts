@@ -33,7 +33,7 @@ interface FleetTiming {
   readonly beat: number;
   /** Without a sign of life after which others take the jobs of a process, which by then has ended its runs. */
   readonly heartbeat: number;
-  /** For which a process waits at its start for a source that is known from before. */
+  /** For which a process waits at its start for all sources before it runs the workspaces of those that it has. */
   readonly patience: number;
 }
 
@@ -112,7 +112,7 @@ export class FleetServer {
     const looks = await this.#looks.first();
     await this.#beat();
     for (const look of looks) this.#begin(this.#find(look));
-    this.#cancels.add(clock.after(patience, () => this.#looks.waitForNewOnes()));
+    this.#cancels.add(clock.after(patience, () => this.#looks.waitNoLonger()));
     this.#every(tick, () => this.#tick(), 'work');
     this.#every(beat, () => this.#beat(), 'beat');
     this.#every(KEEP, () => this.#keep());

@@ -40,8 +40,6 @@ export class SourceLooks {
   /** Fetched, or could not be: what is stored of them is by the fleet file of this process. */
   readonly #settled = new Set<string>();
   readonly #claims = new Set<ClaimedSource>();
-  /** First claims. */
-  #first: readonly ClaimedSource[] = [];
   /** Those that another process took over. */
   #overtaken: readonly ClaimedSource[] = [];
   /** What the log has of sources and their projects. */
@@ -58,14 +56,14 @@ export class SourceLooks {
   /** Enters what the fleet file says, and claims all sources. */
   async first(): Promise<readonly SourceLook[]> {
     const { database, sources, rules } = this.#options;
-    this.#first = await enterSources(database, sources.all);
+    const claims = await enterSources(database, sources.all);
     await enterRules(database, this.#names, rules);
-    return this.#looksAt(this.#first);
+    return this.#looksAt(claims);
   }
 
-  /** Waits no longer for sources that were fetched before this process began. */
-  waitForNewOnes(): void {
-    this.#stopAwaiting(this.#first.flatMap(({ name, isKnown }) => (isKnown ? [name] : [])));
+  /** Stops waiting for sources: one that hangs must not hold up the workspaces of all others. */
+  waitNoLonger(): void {
+    this.#stopAwaiting(this.#names);
   }
 
   /** Claims those that it is time for. */

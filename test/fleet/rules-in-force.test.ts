@@ -99,7 +99,7 @@ it('runs nothing before it has looked at every source: two may hold one workspac
   await fleet.folder.write('fleet.yaml', TWO_SOURCES);
   const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: '1' });
   await fleet.server({
-    timing: { tick: 20, beat: 200, heartbeat: 30_000, patience: 0 },
+    timing: { tick: 20, beat: 200, heartbeat: 30_000 },
     sources: {
       ...sources,
       async discover(source, signal) {
@@ -114,10 +114,13 @@ it('runs nothing before it has looked at every source: two may hold one workspac
   for (const { requests } of fleet.emulators.values()) expect(requests).toEqual([]);
 });
 
-it('does not wait for ever for a source that is known from before', async () => {
+it.each([
+  { reason: 'is known from before', isKnown: true },
+  { reason: 'was never fetched', isKnown: false },
+])('does not wait forever for a source that hangs and $reason', async ({ isKnown }) => {
   const fleet = await testFleet({ projects: ['acme', 'beta'] });
   await fleet.folder.write('fleet.yaml', TWO_SOURCES);
-  await applyAndStop(fleet, 2);
+  if (isKnown) await applyAndStop(fleet, 2);
   const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: '1' });
   const before = fleet.told.length;
   await fleet.server({

@@ -16,6 +16,7 @@ import type { SourceContents, Sources } from '../../src/fleet/member.ts';
 import { openSources } from '../../src/fleet/sources/open-sources.ts';
 import { Redactor } from '../../src/values/redactor.ts';
 import { Remote } from '../operator/git-remote.ts';
+import { GitServer } from '../state/backends/git/git-server.ts';
 import { step } from '../step.ts';
 
 const never = new AbortController().signal;
@@ -259,6 +260,72 @@ describe('a repository of projects', () => {
     await expect(sources.discover('voices', never)).rejects.toThrow(/^git fetch: .*remote\.git/);
     renameSync(`${remote.bare}.away`, remote.bare);
     expect(addresses(await sources.discover('voices', never))).toEqual(['voices/clients/acme:test']);
+  });
+
+  it('ends a fetch when nobody waits for it any more, and not before', async () => {
+    using remote = new Remote();
+    remote.push({ 'clients/acme/voxform.yaml': projectText('acme') });
+    await using server = await GitServer.start(remote.root);
+    const url = server.address('remote.git');
+    const sources = fleet(remote.watched, `{ git: "${url}", projects: ["clients/*"] }`);
+    const hold = () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      server.held = promise;
+      return resolve;
+    };
+    const [first, second] = [new AbortController(), new AbortController()];
+    const outcomeOf = (looking: Promise<SourceContents>) => looking.then(addresses, () => 'ended');
+
+    const release = hold();
+    const ended = outcomeOf(sources.discover('voices', first.signal));
+    const other = outcomeOf(sources.discover('voices', never));
+    await expect.poll(() => server.requests.length).toBe(1);
+    first.abort('over');
+    expect(await ended).toBe('ended');
+    release();
+    expect(await other).toEqual(['voices/clients/acme:test']);
+    expect(server.abandoned).toBe(0);
+
+    const releaseAll = hold();
+    const count = server.requests.length;
+    const alone = outcomeOf(sources.discover('voices', second.signal));
+    await expect.poll(() => server.requests.length).toBe(count + 1);
+    second.abort('over');
+    expect(await alone).toBe('ended');
+    await expect.poll(() => server.abandoned).toBe(1);
+    const next = outcomeOf(sources.discover('voices', never));
+    releaseAll();
+    expect(await next).toEqual(['voices/clients/acme:test']);
+  });
+
+  it('leaves no file where a checkout fails or is ended', async () => {
+    using remote = new Remote();
+    const blob = remote.blob(projectText('acme'));
+    const files = Array.from({ length: 5000 }, (_, index) => `100644 blob ${blob}\tx${index}`);
+    const large = remote.tree([`100644 blob ${blob}\tvoxform.yaml`, ...files]);
+    const hostile = remote.tree([`100644 blob ${blob}\tvoxform.yaml`, `100644 blob ${blob}\t.git`]);
+    const clients = remote.tree([`040000 tree ${hostile}\thostile`, `040000 tree ${large}\tlarge`]);
+    remote.commit(remote.tree([`040000 tree ${clients}\tclients`]));
+    const sources = gitFleet(remote);
+    const { projects } = await sources.discover('voices', never);
+    const wanted = (name: string) => {
+      const found = projects.find(({ project }) => project === `clients/${name}`);
+      if (found === undefined) throw new Error(`${name} was not found`);
+      return { ...found, source: 'voices' };
+    };
+    const git = path.join(remote.watched, '.voxform/git');
+    const entries = () => readdirSync(git, { recursive: true, encoding: 'utf8' });
+    await expect(sources.checkout(wanted('hostile'), never)).rejects.toThrow(/invalid path/);
+    const stop = new AbortController();
+    const ended = sources.checkout(wanted('large'), stop.signal).catch(String);
+    await expect
+      .poll(() => entries().some((name) => /index[^/]*\.lock$/.test(name)), { interval: 1 })
+      .toBe(true);
+    stop.abort('over');
+    expect(await ended).toContain('cancelled');
+    expect(entries().filter((name) => /index|partial/.test(name) && !name.includes('repository'))).toEqual(
+      [],
+    );
   });
 
   it('keeps the secrets of a project to itself', async () => {

@@ -48,6 +48,26 @@ export class Remote implements Disposable {
     return readFileSync(path.join(this.bare, 'refs/heads/main'), 'utf8').trim();
   }
 
+  /** The id of a tree with such entries, as `git ls-tree` prints them. */
+  tree(entries: readonly string[]): string {
+    return this.#write(['mktree'], entries.map((each) => `${each}\n`).join(''));
+  }
+
+  blob(content: string | Uint8Array): string {
+    return this.#write(['hash-object', '-w', '--stdin'], content);
+  }
+
+  /** Puts main on a commit of a tree, whatever the work tree has. */
+  commit(tree: string): string {
+    const id = this.git('commit-tree', '-m', 'x', tree);
+    this.git('update-ref', 'refs/heads/main', id);
+    return id;
+  }
+
+  #write(args: readonly string[], input: string | Uint8Array): string {
+    return execFileSync('git', ['--git-dir', this.bare, ...args], { input, encoding: 'utf8' }).trim();
+  }
+
   /** Symbolic links for the next push, by name. */
   link(targets: Readonly<Record<string, string>>): void {
     for (const [name, target] of Object.entries(targets)) symlinkSync(target, path.join(this.#work, name));

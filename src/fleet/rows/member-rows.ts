@@ -16,8 +16,6 @@ export interface ClaimedSource {
   readonly seq: string;
   /** When it was claimed, by the clock of the database. */
   readonly at: string;
-  /** True where it was fetched before. */
-  readonly isKnown: boolean;
 }
 
 /** Milliseconds without a sign of life after which another process fetches. */
@@ -30,10 +28,10 @@ export const REMOVED = "next_fetch = 'infinity'";
 const NEWCOMER_PACE = 25;
 
 const S = FLEET_SCHEMA;
-const CLAIM = 'name, seq::text, now()::text AS at, fetched_at IS NOT NULL AS known';
+const CLAIM = 'name, seq::text, now()::text AS at';
 
-function claimOf({ name, seq, at, known }: DatabaseRow): ClaimedSource {
-  return { name: String(name), seq: String(seq), at: String(at), isKnown: known === true };
+function claimOf({ name, seq, at }: DatabaseRow): ClaimedSource {
+  return { name: String(name), seq: String(seq), at: String(at) };
 }
 
 /** Enters the sources of the fleet file, and claims them all: a process begins with what its own file makes of them. */

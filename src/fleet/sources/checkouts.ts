@@ -25,16 +25,20 @@ export class Checkouts {
     );
   }
 
-  /** Makes the folder of the version that `fill` gives: whole under its name, or not at all. */
+  /**
+   * Makes the folder of the version that `fill` returns: whole under its name, or not at all.
+   * @param fill puts the files into the first folder. The second one is for its temporary files, and is removed afterwards.
+   */
   async make<T extends { readonly version: string }>(
-    fill: (folder: string) => Promise<T>,
+    fill: (folder: string, scratch: string) => Promise<T>,
   ): Promise<T & { readonly folder: string }> {
     const partial = path.join(this.#home, `partial-${randomUUID()}`);
-    await mkdir(partial, { recursive: true, mode: 0o700 });
+    const files = path.join(partial, 'files');
+    await mkdir(files, { recursive: true, mode: 0o700 });
     try {
-      const made = await fill(partial);
+      const made = await fill(files, partial);
       const folder = path.join(this.#home, made.version);
-      await rename(partial, folder).catch((error: unknown) => {
+      await rename(files, folder).catch((error: unknown) => {
         // Another process was first.
         if (!['ENOTEMPTY', 'EEXIST', 'EPERM'].includes(errorCode(error) ?? '')) throw error;
       });

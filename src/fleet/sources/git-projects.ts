@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { GitAddress } from '../../git/git-address.ts';
+import { JoinedWork } from '../../git/joined-work.ts';
 import { type FetchOptions, fetchGit } from '../../operator/git/fetch-git.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILES } from '../../project/find-project.ts';
@@ -39,8 +39,10 @@ export class GitProjects implements SourceReader {
   readonly #options: GitProjectsOptions;
   readonly #checkouts: Checkouts;
   #newest: FoundProjects | undefined;
-  #prepared: Promise<void> | undefined;
-  #fetching: Promise<void> | undefined;
+  #isPrepared = false;
+  readonly #preparing = new JoinedWork((signal) => this.#begin(signal));
+  /** One fetch for all who want it at the same time. */
+  readonly #fetching = new JoinedWork((signal) => this.#fetch(`+${this.#options.ref}:${FETCHED}`, signal));
   /** Texts of project files, by the ids of their blobs. */
   #texts = new Map<string, string>();
 
@@ -51,7 +53,7 @@ export class GitProjects implements SourceReader {
   }
 
   async newest(signal: AbortSignal): Promise<FoundProjects> {
-    await this.#fetchRef(signal);
+    await this.#fetching.join(signal);
     const commit = await this.#objectAt(`${FETCHED}^{commit}`, signal);
     if (commit === undefined) throw new UserError(`${this.shown} has no commit`);
     if (this.#newest?.commit !== commit) {
@@ -66,13 +68,9 @@ export class GitProjects implements SourceReader {
     const found = await this.#obtain(project, wanted, signal);
     const known = await this.#checkouts.find(found.version);
     if (known !== undefined) return { ...found, folder: known };
-    return this.#checkouts.make(async (folder) => {
-      const index = path.join(this.#options.home, `index-${randomUUID()}`);
-      await this.#git(['--work-tree', folder, 'read-tree', '-u', '--reset', found.version], {
-        signal,
-        index,
-      });
-      await rm(index, { force: true });
+    return this.#checkouts.make(async (folder, scratch) => {
+      const args = ['--work-tree', folder, 'read-tree', '-u', '--reset', found.version];
+      await this.#git(args, { signal, index: path.join(scratch, 'index') });
       return found;
     });
   }
@@ -108,7 +106,7 @@ export class GitProjects implements SourceReader {
     const note = (error: unknown): void => {
       problem = error;
     };
-    await this.#fetchRef(signal).catch(note);
+    await this.#fetching.join(signal).catch(note);
     if (await isThere()) return wanted;
     if (commit !== undefined) await this.#fetch(commit, signal).catch(note);
     if (commit !== undefined && (await isThere())) return wanted;
@@ -120,26 +118,14 @@ export class GitProjects implements SourceReader {
     throw problem ?? new UserError(`${this.shown} has no folder ${project} any more`);
   }
 
-  /** One fetch for all who want it at the same time. */
-  #fetchRef(signal: AbortSignal): Promise<void> {
-    this.#fetching ??= this.#fetch(`+${this.#options.ref}:${FETCHED}`, signal).finally(() => {
-      this.#fetching = undefined;
-    });
-    return this.#fetching;
-  }
-
   async #fetch(what: string, signal: AbortSignal): Promise<void> {
     await this.#prepare(signal);
     const options = ['--no-tags', '--depth=1', '--no-write-fetch-head', '--no-auto-gc'];
     await this.#git(['fetch', ...options, '--', this.#options.address.url, what], { signal });
   }
 
-  #prepare(signal: AbortSignal): Promise<void> {
-    this.#prepared ??= this.#begin(signal).catch((error: unknown) => {
-      this.#prepared = undefined;
-      throw error;
-    });
-    return this.#prepared;
+  async #prepare(signal: AbortSignal): Promise<void> {
+    if (!this.#isPrepared) await this.#preparing.join(signal);
   }
 
   /** Begins a repository, or finds the one that is there as it is. */
@@ -148,6 +134,7 @@ export class GitProjects implements SourceReader {
     const { address, env, redact } = this.#options;
     const options = { address, env, redact, signal, timeout: TIMEOUT };
     await fetchGit(['init', '--quiet', '--bare', '--template=', '--', this.#repository], options);
+    this.#isPrepared = true;
   }
 
   async #projectsAt(commit: string, signal: AbortSignal): Promise<FoundProject[]> {

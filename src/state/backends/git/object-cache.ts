@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { lstat, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { JoinedWork } from '../../../git/joined-work.ts';
 import { type GitResult, lastWords, runGit } from '../../../git/run-git.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import type { GitRemote } from './git-remote.ts';
@@ -25,7 +26,8 @@ export class ObjectCache {
   readonly #remote: GitRemote;
   readonly #format: ObjectFormat;
   readonly #base: string | undefined;
-  #folder: Promise<string> | undefined;
+  readonly #opening = new JoinedWork((signal) => this.#open(signal));
+  #folder: string | undefined;
 
   /** @param base absolute path of the folder for caches; a temporary one where absent. */
   constructor(remote: GitRemote, format: ObjectFormat, base: string | undefined) {
@@ -39,20 +41,17 @@ export class ObjectCache {
   }
 
   async git(args: readonly string[], signal: AbortSignal, input?: readonly Uint8Array[]): Promise<GitResult> {
-    this.#folder ??= this.#open(signal);
-    const folder = await this.#folder.catch((error: unknown) => {
-      this.#folder = undefined;
-      throw error;
-    });
+    this.#folder ??= await this.#opening.join(signal);
+    const folder = this.#folder;
     const { env, cwd } = this.#remote;
     return runGit(['--git-dir', folder, ...args], { env, cwd, input, signal });
   }
 
   /** Begins anew, without any object. */
   async renew(): Promise<void> {
-    const folder = await this.#folder?.catch(() => undefined);
-    if (folder !== undefined) await discard(folder);
+    const folder = this.#folder;
     this.#folder = undefined;
+    if (folder !== undefined) await discard(folder);
   }
 
   async #open(signal: AbortSignal): Promise<string> {

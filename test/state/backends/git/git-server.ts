@@ -66,6 +66,10 @@ export class GitServer implements AsyncDisposable {
   fault: ((request: string) => Fault) | undefined;
   /** Origin of the server that all requests are redirected to. */
   redirect: string | undefined;
+  /** No request is answered before it is resolved. */
+  held: Promise<void> | undefined;
+  /** Requests that were given up before their answer. */
+  abandoned = 0;
   readonly requests: string[] = [];
   /** All `Authorization` headers that arrived. */
   readonly authorizations: string[] = [];
@@ -120,6 +124,10 @@ export class GitServer implements AsyncDisposable {
       return;
     }
     this.requests.push(name);
+    response.once('close', () => {
+      if (!response.writableEnded) this.abandoned++;
+    });
+    await this.held;
     const fault = this.fault?.(name);
     if (fault === 'cut') {
       request.socket.destroy();

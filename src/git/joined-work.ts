@@ -1,0 +1,53 @@
+interface Running<T> {
+  readonly result: Promise<T>;
+  readonly stop: AbortController;
+  waiting: number;
+}
+
+/** Work that several callers wait for while it is under way. It is stopped only when none of them waits any more. */
+export class JoinedWork<T> {
+  readonly #work: (signal: AbortSignal) => Promise<T>;
+  #running: Running<T> | undefined;
+
+  constructor(work: (signal: AbortSignal) => Promise<T>) {
+    this.#work = work;
+  }
+
+  /**
+   * Waits for the work under way, or begins it.
+   * @throws the reason of the signal, while others still wait; otherwise what the work throws.
+   */
+  async join(signal: AbortSignal): Promise<T> {
+    signal.throwIfAborted();
+    this.#running ??= this.#begin();
+    const running = this.#running;
+    running.waiting++;
+    const left = Promise.withResolvers<never>();
+    const leave = (): void => {
+      running.waiting--;
+      if (running.waiting > 0) left.reject(signal.reason);
+      else {
+        this.#forget(running);
+        running.stop.abort(signal.reason);
+      }
+    };
+    signal.addEventListener('abort', leave, { once: true });
+    try {
+      return await Promise.race([running.result, left.promise]);
+    } finally {
+      signal.removeEventListener('abort', leave);
+    }
+  }
+
+  #begin(): Running<T> {
+    const stop = new AbortController();
+    const running = { result: this.#work(stop.signal), stop, waiting: 0 };
+    running.result.catch(() => undefined).finally(() => this.#forget(running));
+    return running;
+  }
+
+  /** The next caller begins anew. */
+  #forget(running: Running<T>): void {
+    if (this.#running === running) this.#running = undefined;
+  }
+}
