@@ -62,7 +62,7 @@ const source = z
       })
       .meta({
         description:
-          'Folder with one file per secret, with {source} and {project}: the secrets_dir of projects that name none, and the only folder that theirs may be in.',
+          'Folder with one file per secret, with {source} and {project} (.root for the root of the source): the secrets_dir of projects that name none, and the only folder that theirs may be in.',
         examples: ['/run/secrets/{project}'],
       })
       .optional(),

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { realPathOf } from '../files/input-files.ts';
 import { Secret, Unset, type Value } from '../values/value.ts';
-import { isInside, readTextFile, reasonOf } from './read-file.ts';
+import { isInside, readTextFile, realPath, reasonOf } from './read-file.ts';
 
 /** What an export puts where a person must put a secret. It is never taken for one. */
 export const EXPORT_PLACEHOLDER = 'voxform-export-placeholder';
@@ -14,6 +14,8 @@ interface InputSources {
   readonly env: Environment;
   /** Absolute path. */
   readonly secretsDir: string | undefined;
+  /** True where a file of that folder may be no link that leads out of it. */
+  readonly secretsStay?: boolean | undefined;
   readonly vars: Readonly<Record<string, Value>>;
   /** True where a secret or variable that is not set is an error, rather than a stand-in for any text. */
   readonly mustBeSet: boolean;
@@ -83,11 +85,15 @@ export class Inputs {
   }
 
   #findSecret(name: string): Result<Secret> {
-    const { env, secretsDir, mustBeSet } = this.sources;
+    const { env, secretsDir, secretsStay, mustBeSet } = this.sources;
     const fromEnvironment = env[name];
     if (fromEnvironment !== undefined && fromEnvironment !== '') return secretOf(name, fromEnvironment);
     if (secretsDir !== undefined) {
-      const read = readTextFile(path.join(secretsDir, name));
+      const read = readTextFile(path.join(secretsDir, name), secretsStay ? realPath(secretsDir) : undefined);
+      if ('problem' in read && read.problem.code === 'outside-project') {
+        const message = `the secret ${name} is a symbolic link that leads out of secrets_dir`;
+        return { code: 'outside-folder', message };
+      }
       if ('text' in read && withoutFinalNewline(read.text) !== '') {
         return secretOf(name, withoutFinalNewline(read.text));
       }

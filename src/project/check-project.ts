@@ -13,7 +13,7 @@ import {
 } from '../state/state-place.ts';
 import { distinct, isObject, type Json, type JsonObject } from '../values/json.ts';
 import { readCertificates } from './certificates.ts';
-import { type LocalPaths, pathProblem } from './local-paths.ts';
+import { areSecretsOwn, type LocalPaths, pathProblem } from './local-paths.ts';
 import { notifyEvents } from './notify-schema.ts';
 import type { Guards, Limits, ProjectConfig, WorkspaceConfig } from './project.ts';
 import { type ProjectDocument, projectSchema, projectSchemaFor } from './project-schema.ts';
@@ -199,7 +199,7 @@ function projectFrom(document: ProjectDocument, settings: Settings, context: Pro
   }
   return {
     root,
-    ...(local !== undefined && { localRoot: local.root }),
+    ...(local !== undefined && { localRoot: local.root, secretsStay: areSecretsOwn(local) }),
     file,
     manifests: withoutOwnFiles(manifests ?? defaultManifests, Object.values(workspaces), context),
     defaultWorkspace: Object.hasOwn(workspaces, default_workspace ?? '') ? default_workspace : undefined,

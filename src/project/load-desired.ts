@@ -100,8 +100,9 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
 
 /** What value forms read, each file and secret once. */
 export function inputsFor({ project, workspace, env, mode }: InputOptions): Inputs {
+  const { root, secretsStay } = project;
   const { secretsDir, vars } = workspace;
-  return new Inputs({ root: project.root, env, secretsDir, vars, mustBeSet: mode !== 'offline' });
+  return new Inputs({ root, env, secretsDir, secretsStay, vars, mustBeSet: mode !== 'offline' });
 }
 
 type InputOptions = Pick<LoadDesiredOptions, 'project' | 'workspace' | 'env' | 'mode'>;

@@ -16,12 +16,19 @@ export interface LocalPaths {
   readonly allowedWith?: string | undefined;
   /** Where a relative `secrets_dir` begins, and whether that is the one of workspaces that name none; the root where absent. */
   readonly secrets?: { readonly folder: string; readonly isDefault: boolean } | undefined;
+  /** Why a workspace may not read its secrets from a folder that passed `pathProblem`; undefined where it may. */
+  secretsProblem?(folder: string): string | undefined;
   /** True where files beside the project do not last, so that no state may be kept in one. */
   readonly isFleeting?: boolean | undefined;
   /** The state of a workspace whose project file says nothing of it; a local one where absent. */
   stateOf?(workspace: string): StatePlace;
   /** Why a workspace may not keep its state at that place; undefined where it may. */
   stateProblem?(workspace: string, place: StatePlace): string | undefined;
+}
+
+/** True where the files of secrets are in the project itself, whose links may not lead to those of others. */
+export function areSecretsOwn({ secrets }: LocalPaths): boolean {
+  return secrets !== undefined && !secrets.isDefault;
 }
 
 /** Folder of the checkouts, below the root. */
@@ -44,8 +51,9 @@ export function pathProblem(
   };
   if (isBelow(path.join(root, CHECKOUTS)))
     return `${setting} leads into a checkout (${shown}), which the next commit replaces`;
-  if ([root, path.join(root, '.voxform'), ...allowed].some(isBelow)) return undefined;
   const base = setting === 'secrets_dir' ? (secrets?.folder ?? root) : root;
+  const own = base === root ? [root, path.join(root, '.voxform')] : [base];
+  if ([...own, ...allowed].some(isBelow)) return undefined;
   return `${setting} leads to ${shown}, outside ${base}; ${allowedWith}`;
 }
 
@@ -53,7 +61,7 @@ export function pathProblem(
 const MOST_LINKS = 40;
 
 /** A path without symbolic links, also in front of a tail that does not exist yet; undefined where links never end. */
-function leadsTo(file: string, links = MOST_LINKS): string | undefined {
+export function leadsTo(file: string, links = MOST_LINKS): string | undefined {
   const real = attempt(() => realPathOf(file));
   const parent = path.dirname(file);
   if (real !== undefined || parent === file) return real ?? file;

@@ -17,6 +17,8 @@ export interface ProjectConfig {
   readonly root: string;
   /** Absolute path of the folder for state and secrets, where it is not the root. */
   readonly localRoot?: string;
+  /** True where a file of `secrets_dir` may be no link that leads out of it. */
+  readonly secretsStay?: boolean | undefined;
   /** Relative to the root; undefined where the environment alone makes the project. */
   readonly file: string | undefined;
   readonly manifests: readonly string[];

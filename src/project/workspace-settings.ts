@@ -6,7 +6,7 @@ import { evaluateForms, type FormsContext } from '../manifests/value-forms.ts';
 import { normalizedBaseUrl } from '../platform/base-url.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { Secret, Unset, type Value } from '../values/value.ts';
-import { type LocalPaths, pathProblem } from './local-paths.ts';
+import { areSecretsOwn, type LocalPaths, pathProblem } from './local-paths.ts';
 import type { UnsetSetting } from './project.ts';
 
 /** What of a workspace may be a value form, worked out. */
@@ -51,11 +51,13 @@ export function readSettings(
   const base = local?.secrets?.folder ?? local?.root ?? root;
   const usual = local?.secrets?.isDefault ? base : undefined;
   const folder = typeof raw.secrets_dir === 'string' ? path.resolve(base, raw.secrets_dir) : usual;
-  const misplaced = folder && local && pathProblem('secrets_dir', folder, local);
+  const misplaced =
+    folder && local && (pathProblem('secrets_dir', folder, local) ?? local.secretsProblem?.(folder));
   if (misplaced !== undefined)
     problems.push({ code: 'outside-folder', message: misplaced, path: ['secrets_dir'], at: 'value' });
   const secretsDir = misplaced === undefined ? folder : undefined;
-  const inputs = new Inputs({ root, env, secretsDir, vars: {}, mustBeSet: false });
+  const secretsStay = local && areSecretsOwn(local);
+  const inputs = new Inputs({ root, env, secretsDir, secretsStay, vars: {}, mustBeSet: false });
   const context: FormsContext = { inputs, folderOf: () => root, refKinds: undefined, mayUseVars: false };
   const plain: Record<string, unknown> = { ...raw };
   const unset: UnsetSetting[] = [];

@@ -1,6 +1,5 @@
 import type { ComparedDrafts } from '../engine/observe/plan-publications.ts';
 import { kinds, lookups } from '../kinds/index.ts';
-import { Inputs } from '../manifests/inputs.ts';
 import { isSecretName } from '../manifests/value-forms.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import { mostAtOnce } from '../platform/concurrency-limit.ts';
@@ -15,7 +14,7 @@ import { UserError } from '../problems/user-error.ts';
 import { PROJECT_FILES } from '../project/find-project.ts';
 import { InvalidManifests } from '../project/invalid-manifests.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
-import { type LoadListener, loadDesired } from '../project/load-desired.ts';
+import { inputsFor, type LoadListener, loadDesired } from '../project/load-desired.ts';
 import { loadProject } from '../project/load-project.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import { declarationsOnce, type ReadDeclarations } from '../project/read-declarations.ts';
@@ -108,13 +107,8 @@ export class OpenWorkspace extends StateAccess {
 
   /** The secret of that name as it is now. Throws `UserError` where it is not set. */
   secretNamed(): (name: string) => Secret {
-    const inputs = new Inputs({
-      root: this.project.root,
-      env: this.#context.env,
-      secretsDir: this.workspace.secretsDir,
-      vars: {},
-      mustBeSet: true,
-    });
+    const { project, workspace } = this;
+    const inputs = inputsFor({ project, workspace, env: this.#context.env, mode: 'live' });
     return (name) => {
       if (!isSecretName(name)) {
         throw new UserError(`${JSON.stringify(name)} is not a valid name of a secret`, {

@@ -331,22 +331,53 @@ describe('a repository of projects', () => {
   it('keeps the secrets of a project to itself', async () => {
     using remote = new Remote();
     const secrets = path.join(remote.root, 'secrets');
-    const other = path.join(secrets, 'clients/other');
+    const withDir = (folder: string) =>
+      projectText('x').replace('api_key', `secrets_dir: ${JSON.stringify(folder)}, api_key`);
     remote.push({
       'clients/acme/voxform.yaml': projectText('acme'),
-      'clients/thief/voxform.yaml': projectText('thief').replace('api_key', `secrets_dir: ${other}, api_key`),
+      'clients/own/voxform.yaml': withDir('production'),
+      'clients/thief/voxform.yaml': withDir(path.join(secrets, 'clients/acme')),
+      'clients/link/voxform.yaml': withDir('link'),
+      'clients/voxform.yaml': withDir('acme'),
+      'voxform.yaml': withDir('../clients/acme'),
     });
-    const sources = gitFleet(remote, `, secrets: "${secrets}/{project}"`);
-    const { projects } = await sources.discover('voices', never);
-    expect(projects.map(({ problem }) => problem)).toEqual([
-      undefined,
-      expect.stringMatching(
-        /secrets_dir leads to .*other, outside .*thief; set secrets of the source voices in the fleet file/,
-      ),
-    ]);
-    expect(sources.local('voices', 'clients/acme').secrets).toEqual({
-      folder: path.join(secrets, 'clients/acme'),
-      isDefault: true,
+    mkdirSync(path.join(secrets, 'clients/acme'), { recursive: true });
+    mkdirSync(path.join(secrets, 'clients/link'), { recursive: true });
+    symlinkSync('../acme', path.join(secrets, 'clients/link/link'));
+    const problemsOf = async (sources: Sources, source: string) =>
+      Object.fromEntries(
+        (await sources.discover(source, never)).projects.map(({ project, problem = '' }) => [
+          project,
+          /outside|is for the secrets of [^;]*/.exec(problem)?.[0] ?? problem,
+        ]),
+      );
+    const git = `git: ${remote.bare}, secrets: "${secrets}/{project}"`;
+    const sources = fleet(
+      remote.watched,
+      `{ ${git}, projects: ["clients", "clients/*"] }\n  root: { ${git} }\n  bare: { git: ${remote.bare}, projects: ["clients/own"] }`,
+    );
+    expect(await problemsOf(sources, 'voices')).toEqual({
+      clients: 'is for the secrets of voices/clients/acme',
+      'clients/acme': '',
+      'clients/link': 'outside',
+      'clients/own': '',
+      'clients/thief': 'outside',
+    });
+    expect(await problemsOf(sources, 'root')).toEqual({ '.': 'outside' });
+    expect(await problemsOf(sources, 'bare')).toEqual({
+      'clients/own': expect.stringContaining('set secrets of the source bare'),
+    });
+    const folderOf = (source: string, project: string) => sources.local(source, project).secrets?.folder;
+    expect(folderOf('voices', 'clients/acme')).toBe(path.join(secrets, 'clients/acme'));
+    expect(folderOf('root', '.')).toBe(path.join(secrets, '.root'));
+
+    const twice = fleet(
+      remote.watched,
+      `{ ${git}, projects: ["clients/*"] }\n  other: { git: ${remote.bare}, ref: other, secrets: "${secrets}/{project}", projects: ["*/acme"] }`,
+    );
+    expect(await problemsOf(twice, 'voices')).toMatchObject({
+      'clients/acme': 'is for the secrets of other/clients/acme',
+      'clients/own': '',
     });
   });
 });
@@ -359,6 +390,29 @@ describe('a folder of projects', () => {
     mkdirSync(path.dirname(file), { recursive: true });
     writeFileSync(file, text);
   };
+
+  it('keeps the secrets in the folder of a project to that project', async () => {
+    using remote = new Remote();
+    const withDir = (name: string, folder = 'secrets') =>
+      write(remote, name, projectText('x').replace('api_key', `secrets_dir: ${folder}, api_key`));
+    withDir('voxform.yaml', 'clients/acme/secrets');
+    withDir('clients/acme/voxform.yaml');
+    withDir('clients/thief/voxform.yaml');
+    for (const name of ['clients/acme', 'clients/thief']) write(remote, `${name}/manifests/none.txt`, '');
+    write(remote, 'clients/acme/secrets/KEY', 'key-of-acme');
+    mkdirSync(path.join(remote.watched, 'voices/clients/thief/secrets'));
+    symlinkSync('../../acme/secrets/KEY', path.join(remote.watched, 'voices/clients/thief/secrets/KEY'));
+    const apart = folderFleet(remote);
+    expect((await apart.discover('voices', never)).projects.map(({ problem }) => problem)).toEqual([
+      undefined,
+      expect.stringContaining('KEY is a symbolic link that leads out of secrets_dir'),
+    ]);
+    const inOne = fleet(remote.watched, '{ path: voices, projects: [".", "clients/acme"] }');
+    expect((await inOne.discover('voices', never)).projects.map(({ problem }) => problem)).toEqual([
+      expect.stringContaining('is in the folder of voices/clients/acme, which can read it'),
+      expect.stringContaining('is in the folder of voices, which can read it; set secrets of voices'),
+    ]);
+  });
 
   it('has a version that changes with its files alone, and copies that nobody writes to', async () => {
     using remote = new Remote();

@@ -17,6 +17,7 @@ import { FolderProjects } from './folder-projects.ts';
 import { GitProjects } from './git-projects.ts';
 import { mayHoldOthers, projectsInside, projectsTaken, sameProject } from './overlaps.ts';
 import { unmatchedPatterns } from './project-patterns.ts';
+import { foreignSecrets, secretsFolder } from './secret-folders.ts';
 import type { FoundProject, SourceReader } from './source-reader.ts';
 
 interface SourcesOptions {
@@ -171,15 +172,21 @@ function localPaths(
   { fleet, home }: Pick<SourcesOptions, 'fleet' | 'home'>,
 ): LocalPaths {
   const { name: source } = settings;
-  const secrets = settings.secrets?.replaceAll('{source}', source).replaceAll('{project}', project);
+  const secrets = secretsFolder(settings, project);
   const stateOf = (workspace: string) => fleetStatePlace(fleet, { source, project, workspace });
+  const allowedWith = `set secrets of the source ${source} in the fleet file`;
+  const isGit = 'git' in settings;
   const common = {
-    allowed: secrets === undefined ? [] : [secrets],
-    allowedWith: `set secrets of the source ${source} in the fleet file`,
+    allowed: [],
+    allowedWith,
     stateOf,
     stateProblem: (workspace: string, place: StatePlace) => foreignStateProblem(place, stateOf(workspace)),
+    secretsProblem: (folder: string) =>
+      isGit && secrets === undefined
+        ? `the project has no folder for secrets; ${allowedWith}`
+        : foreignSecrets(folder, { settings, project, all: fleet.sources }),
   };
-  if ('git' in settings) {
+  if (isGit) {
     return {
       ...common,
       root: path.join(home, '.voxform', 'fleet', 'projects', source, project),

@@ -95,6 +95,11 @@ export function sameProject(
 function folderIn(settings: SourceSettings, project: string, other: SourceSettings): string | undefined {
   if ('git' in settings || 'git' in other) return placeOf(settings) === placeOf(other) ? project : undefined;
   const [root, folder] = [realPath(other.path), realPath(path.join(settings.path, project))];
+  return projectAt(root, folder);
+}
+
+/** What a source calls a folder inside its own; both are real paths. */
+export function projectAt(root: string, folder: string): string | undefined {
   if (!isInside(folder, root)) return undefined;
   return path.relative(root, folder).replaceAll(path.sep, '/') || '.';
 }

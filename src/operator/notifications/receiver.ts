@@ -1,5 +1,5 @@
-import { Inputs } from '../../manifests/inputs.ts';
 import { UserError } from '../../problems/user-error.ts';
+import { inputsFor } from '../../project/load-desired.ts';
 import type { Findable, NotifyEvent } from '../../project/notify-schema.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import type { RunContext } from '../../runs/run-context.ts';
@@ -30,8 +30,7 @@ export function receiversOf(
   { env, redactor }: Pick<RunContext, 'env' | 'redactor'>,
 ): Receivers {
   const { project, workspace } = opened;
-  const { root } = project;
-  const inputs = new Inputs({ root, env, secretsDir: workspace.secretsDir, vars: {}, mustBeSet: true });
+  const inputs = inputsFor({ project, workspace, env, mode: 'live' });
   const problems: string[] = [];
   const find = (form: Findable): Secret | undefined => {
     const found = inputs.named(form);

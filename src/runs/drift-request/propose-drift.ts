@@ -4,11 +4,11 @@ import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { HostClient } from '../../hosting/host-client.ts';
 import type { HostKind } from '../../hosting/host-kind.ts';
 import { hostKinds } from '../../hosting/index.ts';
-import { Inputs } from '../../manifests/inputs.ts';
 import { realPath } from '../../manifests/read-file.ts';
 import { closing } from '../../problems/closing.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { Reach } from '../../problems/workspace-command.ts';
+import { inputsFor } from '../../project/load-desired.ts';
 import { Secret } from '../../values/value.ts';
 import {
   type Acceptance,
@@ -139,8 +139,7 @@ export async function carryOutProposal(
 
 function tokenOf({ project, workspace }: OpenWorkspace, kind: HostKind, env: RunContext['env']): Secret {
   const form = project.pullRequests.token ?? { $secret: kind.token };
-  const { secretsDir } = workspace;
-  const inputs = new Inputs({ root: project.root, env, secretsDir, vars: {}, mustBeSet: false });
+  const inputs = inputsFor({ project, workspace, env, mode: 'offline' });
   const found = inputs.named(form);
   if (!('value' in found)) throw new UserError(found.message);
   const { value } = found;
