@@ -1,7 +1,6 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { Fault, ReceivedRequest } from '../../src/emulator/faults.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import {
@@ -10,11 +9,10 @@ import {
   fleetDatabaseAt,
 } from '../../src/fleet/database/fleet-database.ts';
 import type { FleetFigures, ShownWorkspace } from '../../src/fleet/rows/status-rows.ts';
+import { ELSEWHERE } from './machines.ts';
 import { projectFile } from './manifests.ts';
 import { type Ended, type Running, startProcess } from './processes.ts';
 import { SECRETS } from './secrets.ts';
-
-const ELSEWHERE = pathToFileURL(path.join(import.meta.dirname, 'elsewhere.ts')).href;
 
 const { VOXFORM_API_KEY: PLATFORM_KEY = '', ...secrets } = SECRETS;
 

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import path from 'node:path';
 import type { Case } from './cases.ts';
 import { converges, refused, succeeded, unwrapped } from './expectations.ts';
 import { type Bench, Lab } from './lab.ts';
+import { ELSEWHERE } from './machines.ts';
 import { agent, documents } from './manifests.ts';
 import { settleUnknowns } from './person.ts';
 import type { Running } from './processes.ts';
@@ -23,6 +25,12 @@ export const lockCases: readonly Case[] = [
     run: goneContainer,
   },
   { group: GROUP, name: 'a holder that was stopped and wakes up writes no more', short: true, run: wakesUp },
+  {
+    group: GROUP,
+    name: 'a holder that was stopped right before it sends sends nothing',
+    short: true,
+    run: wakes,
+  },
   { group: GROUP, name: 'unlock needs the right id, and stops who held it', run: unlocks },
 ];
 
@@ -144,6 +152,32 @@ async function wakesUp(bench: Bench): Promise<void> {
     /Stopped early: another run or a forced unlock took the state lock/,
   );
   assert.match(unwrapped(stopped.stdout + stopped.stderr), /voxform import Agent\/a 01\w+/);
+  assert.equal(lab.writes(), writes, 'it went on writing without its lock');
+  await lab.check('after it woke up');
+  await settleUnknowns(lab, { random: new Random('locks'), leaves: 0, dies: 0 });
+  await converges(lab);
+}
+
+/** Its intent is stored, its lock checked, and only the first byte is missing. */
+async function wakes(bench: Bench, random: Random): Promise<void> {
+  await using lab = await Lab.open(bench, { manifests: documents(agent('a'), agent('b'), agent('c')) });
+  lab.write('clock', '0');
+  const clock = path.join(lab.root, 'clock');
+  const holder = lab.start([...APPLY, '--concurrency', '3'], {
+    node: ['--import', `${ELSEWHERE}?clock=${clock}&freeze=${random.int(1, 3)}`],
+  });
+  await holder.frozen();
+  const file = `${lab.statePath}.lock`;
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), process: {} }));
+  age(file);
+  lab.write('clock', '61');
+  succeeded(await lab.run(...APPLY), /silent for \d+ s/);
+  await lab.settled();
+  const writes = lab.writes();
+  holder.child.kill('SIGCONT');
+  const stopped = await lab.ended(holder);
+  assert.equal(stopped.code, 1);
+  assert.match(unwrapped(stopped.stdout + stopped.stderr), /this run lost the lock/);
   assert.equal(lab.writes(), writes, 'it went on writing without its lock');
   await lab.check('after it woke up');
   await settleUnknowns(lab, { random: new Random('locks'), leaves: 0, dies: 0 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { unwrapped } from './expectations.ts';
@@ -8,7 +8,8 @@ import type { Ended, Running } from './processes.ts';
 import type { Random } from './random.ts';
 import type { PlaceKind, SharedPlace } from './shared-places.ts';
 
-const ELSEWHERE = pathToFileURL(path.join(import.meta.dirname, 'elsewhere.ts')).href;
+/** To be given to node's `--import`: see there. */
+export const ELSEWHERE = pathToFileURL(path.join(import.meta.dirname, 'elsewhere.ts')).href;
 const APPLY = ['apply', '--auto-approve'];
 
 /** Seconds after which every backend takes over the lock of a silent holder, whatever is wrong with its clock. */
@@ -29,14 +30,17 @@ export class Machines implements AsyncDisposable {
   readonly names: readonly string[];
   readonly #skews: ReadonlyMap<string, number>;
   readonly #running = new Map<string, Running>();
-  /** Seconds that have passed without anybody waiting. */
+  /** Seconds that have passed without anybody waiting, for all machines. */
   #passed = 0;
+  readonly #clock: string;
 
   private constructor(lab: Lab, place: SharedPlace, skews: ReadonlyMap<string, number>) {
     this.lab = lab;
     this.place = place;
     this.names = [...skews.keys()];
     this.#skews = skews;
+    this.#clock = path.join(lab.root, 'clock');
+    writeFileSync(this.#clock, '0');
   }
 
   static async open(bench: Bench, { kind, random, count, manifests }: MachinesOptions): Promise<Machines> {
@@ -66,11 +70,19 @@ export class Machines implements AsyncDisposable {
   }
 
   apply(name: string, ...flags: readonly string[]): Running {
-    const ahead = this.#passed + (this.#skews.get(name) ?? 0);
+    return this.applyOn({ name, freeze: 0 }, ...flags);
+  }
+
+  /** @param freeze the write to the platform before which the process stops itself; 0 for none. */
+  applyOn(
+    { name, freeze }: { readonly name: string; readonly freeze: number },
+    ...flags: readonly string[]
+  ): Running {
+    const ahead = this.#skews.get(name) ?? 0;
     const run = this.lab.start([...APPLY, ...flags], {
       cwd: this.folderOf(name),
       env: { HOME: path.join(this.lab.root, name, 'home') },
-      node: ['--import', `${ELSEWHERE}?host=${name}&ahead=${ahead}`],
+      node: ['--import', `${ELSEWHERE}?host=${name}&ahead=${ahead}&clock=${this.#clock}&freeze=${freeze}`],
     });
     this.#running.set(name, run);
     const gone = (): void => {
@@ -103,6 +115,7 @@ export class Machines implements AsyncDisposable {
   /** Lets so much time pass that a dead holder loses its lock. */
   async passTime(): Promise<void> {
     this.#passed += PATIENCE;
+    writeFileSync(this.#clock, String(this.#passed));
     await this.place.pass?.(PATIENCE);
   }
 

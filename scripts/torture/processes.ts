@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Ended {
   readonly code: number | null;
@@ -12,6 +14,8 @@ export interface Running {
   readonly ended: Promise<Ended>;
   /** Resolves when this has been written to stderr; rejects when the process ends without it. */
   said(text: string): Promise<void>;
+  /** Resolves when it has stopped itself; rejects when it ends without that. */
+  frozen(): Promise<void>;
   /** What it has written so far. */
   text(): string;
 }
@@ -89,5 +93,20 @@ export function startProcess([file, ...args]: readonly [string, ...string[]], st
       ended.then(() => reject(new Error(`it ended without saying "${text}":\n${stderr}`)), reject);
       listener();
     });
-  return { child, ended, said, text: () => stdout + stderr };
+  const frozen = async (): Promise<void> => {
+    while (child.exitCode === null && child.signalCode === null) {
+      if (isStopped(id)) return;
+      await delay(10);
+    }
+    throw new Error(`it ended without stopping itself:\n${stdout}${stderr}`);
+  };
+  return { child, ended, said, frozen, text: () => stdout + stderr };
+}
+
+function isStopped(id: number | undefined): boolean {
+  try {
+    return /^\d+ \(.*\) [Tt] /s.test(readFileSync(`/proc/${id}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
 }

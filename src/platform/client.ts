@@ -42,9 +42,17 @@ export interface PlatformClient extends AsyncDisposable {
   /** The records below `/api/v1/<name>`. */
   collection<T extends IdentifiedRecord>(name: string, record: Schema<T>): RecordCollection<T>;
   /** The same platform over the same connections. Once the signal aborts, no write is sent that has not been sent yet. */
-  writingUntil(signal: AbortSignal): PlatformClient;
+  writingUntil(signal: AbortSignal, permission: WritePermission): PlatformClient;
   /** Closes the connections; requests still under way fail. */
   close(): Promise<void>;
+}
+
+/** The right to write to the platform, which may end at any time. */
+export interface WritePermission {
+  /** Asked right before the first byte of each write is sent. False where `renew` has to be called first. */
+  readonly mayWrite: boolean;
+  /** Rejects where nothing may be written any more. */
+  renew(): Promise<void>;
 }
 
 /** Gives the schema of a record, which is made when it is first needed. */

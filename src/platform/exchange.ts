@@ -1,11 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { AttemptResult } from './attempt-result.ts';
+import type { WritePermission } from './client.ts';
 
 interface ExchangeLimits {
   /** For everything: connecting, sending, the answer's headers and its body. */
   readonly timeoutMilliseconds: number;
   readonly maxBodyBytes: number;
+  /** Of a write that needs one. */
+  readonly permission?: Pick<WritePermission, 'mayWrite'> | undefined;
 }
 
 /** No more is read of an answer that is not a success. */
@@ -18,6 +21,7 @@ export const REFUSAL_BYTES = 64 * 1024;
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly result: Promise<AttemptResult>;
   readonly #maxBodyBytes: number;
+  readonly #permission: ExchangeLimits['permission'];
   readonly #timer: NodeJS.Timeout;
   readonly #resolve: (result: AttemptResult) => void;
   readonly #chunks: Buffer[] = [];
@@ -36,6 +40,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.result = promise;
     this.#resolve = resolve;
     this.#maxBodyBytes = limits.maxBodyBytes;
+    this.#permission = limits.permission;
     // After a pause of the whole process its timers come before its sockets, which may have the answer.
     const expire = (): unknown => setImmediate(() => this.#fail('timeout', undefined));
     this.#timer = setTimeout(expire, limits.timeoutMilliseconds);
@@ -46,8 +51,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // Given up while it waited for a connection, or about to be written a second time: what we know would no longer hold.
-    if (this.#settled || this.#sent) {
+    // Given up or forbidden while it waited for a connection, or about to be written a second time: what we know would no longer hold.
+    if (this.#settled || this.#sent || this.#permission?.mayWrite === false) {
       controller.abort(new Error('given up'));
       this.#fail('network', undefined);
       return;

@@ -64,9 +64,9 @@ export function aborted(call: FailedCall): PlatformError {
   return errorOf(call, 'aborted', { said: 'stopped' });
 }
 
-/** The error for a request that was aborted before the platform carried it out. */
-export function heldBack(call: FailedCall): PlatformError {
-  return errorOf(call, 'held-back', { said: 'not sent' });
+/** The error for a request that was not sent. */
+export function heldBack(call: FailedCall, why?: unknown): PlatformError {
+  return errorOf(call, 'held-back', { said: 'not sent', cause: why instanceof Error ? why : undefined });
 }
 
 type RequestOf = Pick<FailedCall, 'method' | 'path' | 'outcome'>;

@@ -73,13 +73,14 @@ export function createClient(options: ClientOptions): PlatformClient {
     invoices: { list: () => requests.invoices(`${workspace()}/billing/history`) },
     apiKeys: { list: () => list(apiKeyRecord(), '/api/v1/api-keys', byId) },
     collection,
-    writingUntil: (heldBackBy) =>
+    writingUntil: (heldBackBy, permission) =>
       createClient({
         workspaceId,
         memory,
         transport: {
           atOnce: () => transport.atOnce(),
-          send: (request) => transport.send(request.method === 'GET' ? request : { ...request, heldBackBy }),
+          send: (request) =>
+            transport.send(request.method === 'GET' ? request : { ...request, heldBackBy, permission }),
           close: () => transport.close(),
         },
       }),

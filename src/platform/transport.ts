@@ -6,6 +6,7 @@ import { Redactor } from '../values/redactor.ts';
 import { VERSION } from '../version.ts';
 import type { AttemptResult } from './attempt-result.ts';
 import { limitFor } from './choose-limit.ts';
+import type { WritePermission } from './client.ts';
 import { mostAtOnce } from './concurrency-limit.ts';
 import { bearer, parseBaseUrl } from './connection.ts';
 import { Connections } from './connections.ts';
@@ -39,6 +40,8 @@ export interface TransportRequest {
   readonly body?: unknown;
   /** Once it aborts, the request is not sent any more, unless an earlier try at it may have been carried out. */
   readonly heldBackBy?: AbortSignal | undefined;
+  /** Needed right before the first byte is sent. */
+  readonly permission?: WritePermission | undefined;
   /** Of the last answer, empty where there was none. Where it is given, the answer has its digest, and no body if that is the same. */
   readonly lastDigest?: string | undefined;
 }
@@ -55,6 +58,7 @@ interface OpenCall {
   readonly method: Method;
   readonly path: string;
   readonly body: Buffer | undefined;
+  readonly permission: WritePermission | undefined;
   readonly pool: Dispatcher;
 }
 
@@ -138,6 +142,7 @@ export class Transport {
       method: request.method,
       path: request.path,
       body: request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body)),
+      permission: request.permission,
       pool: await this.#connections.for(request.method),
     };
     let outcome: RequestOutcome = 'not-done';
@@ -145,11 +150,11 @@ export class Transport {
     for (let tries = 1; ; tries++) {
       const failed = (): FailedCall => this.#failed(call, outcome, tries);
       const before = (): FailedCall => this.#failed(call, outcome, tries - 1);
-      const turn = await this.#turns.take(
-        before,
-        tries > 1,
-        outcome === 'lost' ? undefined : request.heldBackBy,
-      );
+      const turn = await this.#turns.take(before, {
+        again: tries > 1,
+        heldBackBy: outcome === 'lost' ? undefined : request.heldBackBy,
+        permission: request.permission,
+      });
       const result = await this.#attempt(call, tries, turn);
       if (mayHaveTakenEffect(call.method, result)) outcome = 'lost';
       this.#hasAnswered ||= result.type === 'answer';
@@ -199,7 +204,7 @@ export class Transport {
 
   async #attempt(call: OpenCall, attempt: number, turn: Turn): Promise<AttemptResult> {
     const startedAt = this.#now();
-    const exchange = new Exchange(this.#limits);
+    const exchange = new Exchange({ ...this.#limits, permission: call.permission });
     const free = this.#underWay.indexOf(undefined);
     const place = free === -1 ? this.#underWay.length : free;
     this.#underWay[place] = exchange;

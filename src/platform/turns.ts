@@ -1,6 +1,14 @@
+import type { WritePermission } from './client.ts';
 import { aborted, type FailedCall, heldBack, tooLongAPause } from './failure.ts';
 import { PauseTooLong, type Throttle, type Turn } from './throttle.ts';
 import type { TransportOptions } from './transport-options.ts';
+
+interface WantedTurn {
+  readonly heldBackBy: AbortSignal | undefined;
+  readonly permission: WritePermission | undefined;
+  /** True for a request that was sent before. */
+  readonly again: boolean;
+}
 
 interface TurnsOptions extends Pick<TransportOptions, 'baseUrl' | 'shared'> {
   readonly throttle: Throttle;
@@ -16,8 +24,9 @@ export class Turns {
   }
 
   /** @throws PlatformError where the request is not sent any more. */
-  async take(failed: () => FailedCall, again: boolean, heldBackBy: AbortSignal | undefined): Promise<Turn> {
+  async take(failed: () => FailedCall, wanted: WantedTurn): Promise<Turn> {
     const { throttle, shared, baseUrl, stop } = this.#options;
+    const { again, heldBackBy, permission } = wanted;
     if (stop.aborted) throw aborted(failed());
     if (heldBackBy?.aborted) throw heldBack(failed());
     try {
@@ -25,9 +34,20 @@ export class Turns {
       try {
         heldBackBy?.throwIfAborted();
         await shared?.take(baseUrl, heldBackBy === undefined ? [stop] : [stop, heldBackBy]);
-        return turn;
       } catch (error) {
         throttle.release();
+        throw error;
+      }
+      try {
+        if (permission?.mayWrite === false) {
+          await permission.renew().catch((error: unknown) => {
+            throw heldBack(failed(), error);
+          });
+        }
+        heldBackBy?.throwIfAborted();
+        return turn;
+      } catch (error) {
+        this.release();
         throw error;
       }
     } catch (error) {

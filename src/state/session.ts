@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { UserError } from '../problems/user-error.ts';
+import { admitOlder, checkWorkspace, olderIn } from './admit-state.ts';
 import { emptyDocument, type FoldedState, fold } from './fold.ts';
 import type { JournalEvent } from './journal-lines.ts';
-import type { LockHolder } from './lock-info.ts';
+import type { LockHolder, LockInfo } from './lock-info.ts';
 import { changeOf, deadRunOf, endingAfter } from './run-ending.ts';
 import type { RunEnding, RunResources } from './run-history.ts';
 import type { FreshState, State } from './state.ts';
 import type { StateDocument } from './state-document.ts';
-import { olderState } from './state-errors.ts';
-import type { LockRequest, StateLease, StateStore, StoredState } from './store.ts';
+import type { LockRequest, StateLease, StateStore } from './store.ts';
 
 export interface SessionOptions {
   readonly lock: LockRequest;
@@ -93,6 +93,7 @@ export class StateSession {
   #sequence = 0;
   #changed = false;
   #failure: { readonly error: unknown } | undefined;
+  #renewal: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
   #outcome: RunEnding = { result: 'done' };
   /** What was recorded, as far as a person would call it a change. */
@@ -122,6 +123,19 @@ export class StateSession {
   /** True once an append or a commit failed: from then on nothing more may be written to the platform. */
   get broken(): boolean {
     return this.#failure !== undefined;
+  }
+
+  /** Asked right before each request that writes to the platform. False where the lock must be renewed first, or the session is broken. */
+  get mayWrite(): boolean {
+    return this.#failure === undefined && this.#lease.isRecent;
+  }
+
+  /** Renews the lock, once for all who ask meanwhile. When it rejects, nothing more may be written to the platform. */
+  renew(): Promise<void> {
+    this.#renewal ??= this.#renew().finally(() => {
+      this.#renewal = undefined;
+    });
+    return this.#renewal;
   }
 
   /**
@@ -168,6 +182,19 @@ export class StateSession {
     return this.#closed;
   }
 
+  async #renew(): Promise<void> {
+    try {
+      for (let renewals = 0; !this.mayWrite; renewals++) {
+        if (this.#failure !== undefined) throw this.#failure.error;
+        if (renewals === MOST_RENEWALS) throw slowLock(this.#lease.info);
+        await this.#lease.renew();
+      }
+    } catch (error) {
+      this.#failure ??= { error };
+      throw error;
+    }
+  }
+
   async #append(event: JournalEvent): Promise<string> {
     // Lineage and salt must be on disk before anything refers to them; a session that records nothing writes nothing.
     if (this.#options.isNew) {
@@ -207,6 +234,9 @@ export class StateSession {
   }
 }
 
+/** A store that cannot renew a lock in half of the time after which others take it over is too slow to write with. */
+const MOST_RENEWALS = 3;
+
 /** The document of one more write. */
 function documentOf(state: FoldedState, serial: number, version: string): StateDocument {
   return state.toDocument({ serial, voxform_version: version, write: randomUUID() });
@@ -224,29 +254,10 @@ function mistakeIn(event: JournalEvent, state: State): string | undefined {
     : undefined;
 }
 
-function olderIn({ document, newer }: StoredState, location: string): UserError | undefined {
-  return document && newer && olderState(location, document, newer);
-}
-
-/** @throws UserError where the state is older than the last one known, and nobody allowed that. */
-export function admitOlder(stored: StoredState, location: string, allow: SessionOptions['allowOlder']): void {
-  const older = olderIn(stored, location);
-  if (older === undefined) return;
-  if (allow === undefined) throw older;
-  allow(older.message);
-}
-
-/** @throws UserError where the state is that of another workspace. */
-export function checkWorkspace(
-  { document }: StoredState,
-  workspaceId: string,
-  { location, setting }: Pick<StateStore, 'location' | 'setting'>,
-): void {
-  if (document === undefined || document.workspace_id === workspaceId) return;
-  throw new UserError(
-    `the state ${location} belongs to workspace ${document.workspace_id}, but ${workspaceId} is configured`,
-    { hint: `Correct workspace_id, or give this workspace its own \`${setting}\` in voxform.yaml.` },
-  );
+function slowLock({ id }: LockInfo): UserError {
+  return new UserError(`renewing the lock ${id} of the state takes too long to write safely`, {
+    hint: 'Nothing more was sent. Check the connection to the store of the state, then plan again.',
+  });
 }
 
 /** Does work in a session and closes it whatever comes of it. Why the work failed is in the history. */

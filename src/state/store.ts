@@ -69,6 +69,13 @@ export interface StoredState {
 /** The right to change the state, until `release`. */
 export interface StateLease {
   readonly info: LockInfo;
+  /** True while the lock was renewed at most half of the time ago after which others take it over. */
+  readonly isRecent: boolean;
+  /**
+   * Renews the lock, which the holder also does regularly by itself.
+   * @throws LostLock where it is no longer ours.
+   */
+  renew(): Promise<void>;
   read(): Promise<StoredState>;
   /** Resolves when the entry would survive a loss of power. Calls may overlap; entries keep the order of the calls. */
   append(entry: JournalEntry): Promise<void>;

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { createRemoteStore } from '../../src/state/backends/remote/remote-store.ts';
 import { memoryPlace, Shelf } from '../state/backends/memory-backend.ts';
 import { Bench, manifest } from './bench.ts';
@@ -47,6 +47,41 @@ it('sends nothing more once an outcome could not be stored', async () => {
   expect(w.writes).toHaveLength(2);
   expect(halted).toContain('took the state lock');
   expect([...results.values()].filter(({ status }) => status === 'done')).toEqual([]);
+});
+
+it('sends nothing whose intent was stored before another run took over, and notes that it was not sent', async () => {
+  const [w, shelf] = await benchOn(5);
+  // The run freezes while its requests wait for their turns.
+  const wait = vi.fn(async () => {
+    w.time += 600_000;
+    shelf.held = { ...shelf.held, revision: 'of somebody else', lock: undefined };
+  });
+  const client = w.connect({ requestsPerSecond: 1, wait });
+  const { results, halted } = await w
+    .apply(agentsNamed(4), { concurrency: 4, client })
+    .catch(() => ({ results: new Map(), halted: '' }));
+  expect(wait).toHaveBeenCalled();
+  expect(w.writes.length).toBeLessThan(2);
+  expect(halted).toContain('took the state lock');
+  const pending = Buffer.from(shelf.held.journal).toString();
+  const unsent = pending.split('"creating"').length - 1 - w.writes.length;
+  expect(unsent).toBeGreaterThan(0);
+  expect([...results.values()].filter(({ status }) => status === 'done')).toHaveLength(w.writes.length);
+  const folder = join(dirname(w.statePath), '.voxform', 'rescue');
+  const [name = ''] = await readdir(folder);
+  expect((await readFile(join(folder, name), 'utf8')).split('"not-done"')).toHaveLength(unsent + 1);
+});
+
+it('renews a lock that grew old, and then sends what waited', async () => {
+  const [w, shelf] = await benchOn(5);
+  const wait = async () => {
+    w.time += 350_000;
+  };
+  const client = w.connect({ requestsPerSecond: 1, wait });
+  await w.apply(agentsNamed(3), { concurrency: 3, client });
+  expect(w.writes).toHaveLength(3);
+  expect((await w.state()).resources.size).toBe(3);
+  expect(shelf.held.lock).toBeUndefined();
 });
 
 it('keeps no secret with the ids that could not be stored', async () => {

@@ -48,6 +48,29 @@ describe('over a socket', () => {
     });
   });
 
+  it('a write is not sent while it has no permission, which may end while it connects', async () => {
+    const { url, seen } = await listenHttp((_request, response) => response.end('{}'));
+    const { transport } = openTransport({ baseUrl: url });
+    let renewals = 0;
+    const asked = [true, false, false];
+    const permission = {
+      get mayWrite() {
+        return asked.shift() ?? true;
+      },
+      async renew() {
+        renewals += 1;
+      },
+    };
+    await transport.send({ ...POST, permission });
+    expect([renewals, seen.length]).toEqual([1, 1]);
+    const lost = { mayWrite: false, renew: () => Promise.reject(new Error('lost')) };
+    expect(await failureFrom(transport.send({ ...PUT, permission: lost }))).toMatchObject({
+      reason: 'held-back',
+      outcome: 'not-done',
+    });
+    expect(seen).toHaveLength(1);
+  });
+
   it('no more requests run at once than allowed, and as many as allowed', async () => {
     const held: (() => void)[] = [];
     let most = 0;

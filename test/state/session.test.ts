@@ -171,6 +171,8 @@ describe('a state session', () => {
     const appended: unknown[] = [];
     const lease: StateLease = {
       info: { id: 'x', operation: '', who: '', host: '', pid: 1, since: '', voxform_version: '' },
+      isRecent: true,
+      renew: () => Promise.resolve(),
       read: () => Promise.resolve({ document: undefined, journal: [] }),
       append: (entry) => Promise.resolve(void appended.push(entry)),
       commit: (document, expected) => Promise.resolve(void appended.push([document.serial, expected])),

@@ -68,7 +68,7 @@ export class ApplyRun {
       [...plan.observed.lists].map(([kind, records]) => [kind, new Set(records.map(({ id }) => id))]),
     );
     this.#recheck = createRecheck(observing, { maxAgeMilliseconds: TRUSTED_MILLISECONDS, now });
-    this.#client = observing.client.writingUntil(AbortSignal.any([stop, this.#ended.signal]));
+    this.#client = observing.client.writingUntil(AbortSignal.any([stop, this.#ended.signal]), session);
     this.#lostCreates = lostCreates;
     this.#beganLate = this.#isStale();
   }

@@ -26,7 +26,7 @@ import { MissingReference, type ResourceWrite, UnexpectedAnswer, UnrecordedInten
 export async function write(facts: ResourceWrite): Promise<string | null> {
   const { planned } = facts;
   if (planned.previous_address !== undefined) {
-    await recordFirst(facts, { type: 'renamed', from: planned.previous_address, to: planned.address });
+    await recordOrStop(facts, { type: 'renamed', from: planned.previous_address, to: planned.address });
   }
   switch (planned.action) {
     case 'create':
@@ -37,7 +37,7 @@ export async function write(facts: ResourceWrite): Promise<string | null> {
     case 'adopt':
       return adopt(facts);
     case 'forget':
-      await recordFirst(facts, {
+      await recordOrStop(facts, {
         type: 'forgotten',
         address: planned.address,
         orphan: orphaned(facts, { id: planned.id ?? '', reason: 'forgotten' }),
@@ -79,7 +79,7 @@ async function create(facts: ResourceWrite): Promise<string> {
     ...(naturalKey !== undefined && { natural_key: naturalKey }),
     ...(replaces !== undefined && { replaces }),
   };
-  await recordFirst(facts, { type: 'creating', address: planned.address, pending });
+  await recordOrStop(facts, { type: 'creating', address: planned.address, pending });
   const record = await answered(facts, () => kind.create?.(client, body)).catch(async (error: unknown) => {
     const isConflict = error instanceof PlatformError && error.status === 409;
     const made = isConflict ? await madeBefore(facts, naturalKey, leaves) : undefined;
@@ -123,7 +123,7 @@ async function update(facts: ResourceWrite): Promise<string> {
   if (lacking !== undefined) throw new UserError(lacking);
   if (kind.update === undefined) throw new Error(`${planned.address} cannot be updated`);
 
-  await recordFirst(facts, { type: 'updating', address: planned.address, paths: changed });
+  await recordOrStop(facts, { type: 'updating', address: planned.address, paths: changed });
   const record = await answered(facts, () => kind.update?.(client, seen.record.id, body));
   if (record.id !== seen.record.id) {
     const problem = `it has the id ${JSON.stringify(record.id)}, but ${seen.record.id} was updated`;
@@ -155,7 +155,7 @@ async function update(facts: ResourceWrite): Promise<string> {
 async function adopt(facts: ResourceWrite): Promise<string> {
   const { planned, settled } = facts;
   if (settled === undefined) throw changedSince(planned.address);
-  await recordFirst(facts, {
+  await recordOrStop(facts, {
     type: 'saved',
     address: planned.address,
     entry: settled,
@@ -165,7 +165,7 @@ async function adopt(facts: ResourceWrite): Promise<string> {
 }
 
 /** @throws UnrecordedIntent where the state takes nothing more. */
-async function recordFirst({ session }: ResourceWrite, event: JournalEvent): Promise<void> {
+async function recordOrStop({ session }: ResourceWrite, event: JournalEvent): Promise<void> {
   await session.record(event).catch((cause: unknown) => {
     throw session.broken ? new UnrecordedIntent('not recorded', { cause }) : cause;
   });
@@ -173,16 +173,16 @@ async function recordFirst({ session }: ResourceWrite, event: JournalEvent): Pro
 
 /** Sends the one request, and puts down at once when it certainly did not happen. */
 async function answered(
-  { session, planned }: ResourceWrite,
+  facts: ResourceWrite,
   request: () => Promise<ShownRecord> | undefined,
 ): Promise<ShownRecord> {
   try {
     const answer = request();
-    if (answer === undefined) throw new Error(`${planned.address} cannot be written`);
+    if (answer === undefined) throw new Error(`${facts.planned.address} cannot be written`);
     return await answer;
   } catch (error) {
     if (error instanceof PlatformError && error.outcome === 'not-done') {
-      await session.record({ type: 'not-done', address: planned.address });
+      await recordOrStop(facts, { type: 'not-done', address: facts.planned.address });
     }
     throw error;
   }

@@ -64,7 +64,7 @@ export class UnsavedRecord extends UserError {
   }
 }
 
-/** The intent of a write could not be stored, so no request was sent. */
+/** The state takes nothing more, and the platform carried out no request. */
 export class UnrecordedIntent extends Error {
   override readonly name = 'UnrecordedIntent';
 }

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { nodeFiles } from '../../files/files.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { type LockSettings, lockHolder, releaseLock, takeLock } from '../../state/backends/local/lock.ts';
-import { lockTiming, startHeartbeat } from '../../state/backends/local/lock-heartbeat.ts';
+import { Heartbeat } from '../../state/backends/local/lock-heartbeat.ts';
 import type { LockHolder } from '../../state/lock-info.ts';
 import { VERSION } from '../../version.ts';
 
@@ -48,10 +48,10 @@ export async function lockForProcess(path: string, use: DatabaseUse): Promise<Pr
     now: () => new Date(),
   };
   const { id } = await takenBy(settings, use);
-  const endHeartbeat = startHeartbeat(nodeFiles, path, { id, beat: lockTiming.beat });
+  const heartbeat = new Heartbeat(nodeFiles, path, { id, now: settings.now });
   return {
     async release() {
-      await endHeartbeat();
+      await heartbeat.end();
       await releaseLock(settings, id);
     },
   };

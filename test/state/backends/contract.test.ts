@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { UserError } from '../../../src/problems/user-error.ts';
 import type { StateBackend } from '../../../src/state/backends/backend.ts';
 import { backends } from '../../../src/state/backends/index.ts';
@@ -24,7 +24,9 @@ function entry(sequence: number): JournalEntry {
 describe.each(all)('the backend %s', (name, backend) => {
   let root: string;
   let settings: object;
+  let clock: number;
   beforeEach(async () => {
+    clock = Date.parse('2030-01-01T00:00:00Z');
     root = await mkdtemp(join(tmpdir(), 'voxform-backend-'));
     onTestFinished(() => rm(root, { recursive: true, force: true }));
     settings = await settingsOf(name, root);
@@ -38,7 +40,7 @@ describe.each(all)('the backend %s', (name, backend) => {
       user: 'ann',
       pid: process.pid,
       version: '0.0.0',
-      now: () => new Date('2030-01-01T00:00:00Z'),
+      now: () => new Date(clock),
     });
   }
 
@@ -138,6 +140,33 @@ describe.each(all)('the backend %s', (name, backend) => {
     await store().unlock(other.info.id);
     expect(await failureOf(other.commit({ ...empty, serial: 1 }, 0))).toBeInstanceOf(LostLock);
   });
+
+  it.each(['the wall clock', 'the monotonic clock'])(
+    'tells by %s when its lock must be renewed, and renews it while it is ours',
+    async (which) => {
+      // Half of the longest time after which any backend takes a lock over.
+      const pass = (milliseconds: number): void => {
+        if (which === 'the wall clock') clock += milliseconds;
+        else vi.spyOn(performance, 'now').mockReturnValue(performance.now() + milliseconds);
+      };
+      onTestFinished(() => void vi.restoreAllMocks());
+      const lease = await begun();
+      await lease.renew();
+      expect(lease.isRecent).toBe(true);
+      pass(360_001);
+      expect(lease.isRecent).toBe(false);
+      await lease.renew();
+      expect(lease.isRecent).toBe(true);
+      pass(360_001);
+      await store().unlock(lease.info.id);
+      const next = await store().lock(lockRequest());
+      expect(await failureOf(lease.renew())).toBeInstanceOf(LostLock);
+      expect(lease.isRecent).toBe(false);
+      await next.renew();
+      await next.release();
+      await lease.release();
+    },
+  );
 
   it('says where it went once it was moved, and may come back', async () => {
     const lease = await begun();

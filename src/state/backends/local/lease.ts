@@ -14,7 +14,7 @@ import { onFiles } from './file-problem.ts';
 import { addToHistory } from './history-file.ts';
 import { JournalWriter } from './journal-writer.ts';
 import { isHeld, type LockSettings, releaseLock } from './lock.ts';
-import { lockTiming, removeLeftovers, startHeartbeat } from './lock-heartbeat.ts';
+import { Heartbeat, removeLeftovers } from './lock-heartbeat.ts';
 import { journalPathOf, readStored, readWithNewer, unknownTo } from './read-stored.ts';
 
 interface LocalLeaseParts {
@@ -32,7 +32,7 @@ interface LocalLeaseParts {
 export class LocalLease implements StateLease {
   readonly info: LockInfo;
   readonly #parts: LocalLeaseParts;
-  readonly #endHeartbeat: () => Promise<void>;
+  readonly #heartbeat: Heartbeat;
   #writer: JournalWriter | undefined;
   /** Settles when the files are fit for what comes next: leftovers cleared away, a commit done. */
   #ready: Promise<void> | undefined;
@@ -42,8 +42,21 @@ export class LocalLease implements StateLease {
     this.#parts = parts;
     this.info = parts.info;
     const { files, lock, info } = parts;
-    const { beat } = lock.lockTiming ?? lockTiming;
-    this.#endHeartbeat = startHeartbeat(files, lock.path, { id: info.id, beat });
+    this.#heartbeat = new Heartbeat(files, lock.path, {
+      id: info.id,
+      now: () => lock.now(),
+      timing: lock.lockTiming,
+    });
+  }
+
+  get isRecent(): boolean {
+    return this.#heartbeat.isRecent;
+  }
+
+  async renew(): Promise<void> {
+    this.#assertOpen();
+    const { location } = this.#parts;
+    if (!(await onFiles('lock', location, () => this.#heartbeat.renew()))) throw new LostLock(location);
   }
 
   async read(): Promise<StoredState> {
@@ -132,7 +145,7 @@ export class LocalLease implements StateLease {
       if (commit === undefined) await this.#writer?.close();
       else await onFiles('write', location, () => this.#commit(commit.document, commit.expectedSerial));
     } finally {
-      await this.#endHeartbeat();
+      await this.#heartbeat.end();
       const isOurs = await this.#isHeld().catch(() => false);
       if (isOurs && !request.isStep)
         await addToHistory(files, path, endingLine(this.info, lock.now(), { outcome, redact }));

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
-import { type Files, unlinkIfThere } from '../../../files/files.ts';
+import { type Files, unlinkIfThere, whereMissing } from '../../../files/files.ts';
 import { isAlive, processFacts } from '../../../files/process-facts.ts';
 import { writeBeside } from '../../../files/replace-file.ts';
 import { errorCode } from '../../../problems/error-code.ts';
+import { LockAge } from '../../lock-age.ts';
 import { readIfThere } from './file-problem.ts';
 import { type HeldLock, lockBytes, parseLock, readLock, temporaryName } from './lock-file.ts';
 
@@ -21,37 +22,83 @@ export interface LockTiming {
 
 export const lockTiming: LockTiming = { beat: 5_000, silence: 60_000 };
 
-/** Gives signs of life until the function that it returns is called. They do not keep the process alive. */
-export function startHeartbeat(
-  files: Files,
-  path: string,
-  { id, beat }: { readonly id: string; readonly beat: number },
-): () => Promise<void> {
-  let beating: Promise<void> | undefined;
-  const timer = setInterval(() => {
-    // A failed one shows in the age of the lock, and the next append finds out whether the lock is still ours.
-    beating ??= giveSign(files, path, id)
-      .catch(() => undefined)
-      .finally(() => {
-        beating = undefined;
-      });
-  }, beat);
-  timer.unref();
-  return async () => {
-    clearInterval(timer);
-    await beating;
-  };
+interface Beating {
+  /** Of the lock. */
+  readonly id: string;
+  readonly timing?: LockTiming | undefined;
+  now(): Date;
+}
+
+/** Renews a lock regularly until it ends. This does not keep the process alive. */
+export class Heartbeat {
+  readonly #files: Files;
+  readonly #path: string;
+  readonly #id: string;
+  readonly #age: LockAge;
+  readonly #timer: NodeJS.Timeout;
+  #beating: Promise<boolean> | undefined;
+
+  constructor(files: Files, path: string, { id, now, timing = lockTiming }: Beating) {
+    this.#files = files;
+    this.#path = path;
+    this.#id = id;
+    this.#age = new LockAge(now, timing.silence);
+    // A failure shows in the age of the lock, and the next append finds out whether the lock is still ours.
+    this.#timer = setInterval(() => void this.renew().catch(() => undefined), timing.beat);
+    this.#timer.unref();
+  }
+
+  get isRecent(): boolean {
+    return this.#age.isRecent;
+  }
+
+  /**
+   * False where the lock is no longer ours, or another run is about to take it over. That run makes its claim first and then looks for a
+   * sign of life, so that one of the two sees the other.
+   */
+  renew(): Promise<boolean> {
+    this.#beating ??= this.#renew().finally(() => {
+      this.#beating = undefined;
+    });
+    return this.#beating;
+  }
+
+  async end(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#beating?.catch(() => undefined);
+  }
+
+  async #renew(): Promise<boolean> {
+    const began = this.#age.moment();
+    if (!(await giveSign(this.#files, this.#path, this.#id))) return false;
+    const claim = claimName(this.#path, this.#id);
+    if ((await this.#files.stat(claim).catch(whereMissing)) !== undefined) return false;
+    this.#age.renewedAt(began);
+    return true;
+  }
 }
 
 /**
  * Writes the last byte of the lock once more: the content is whole at every moment. A lock is replaced by another file, never
  * overwritten, so this cannot reach the lock of the next holder.
+ * @returns false where the lock is another one, or there is none.
  */
-async function giveSign(files: Files, path: string, id: string): Promise<void> {
-  await using handle = await files.open(path, 'r+');
-  const bytes = await handle.readFile();
-  if (parseLock(bytes)?.id !== id) return;
-  await handle.write(bytes, bytes.length - 1, 1, bytes.length - 1);
+async function giveSign(files: Files, path: string, id: string): Promise<boolean> {
+  try {
+    await using handle = await files.open(path, 'r+');
+    const bytes = await handle.readFile();
+    if (parseLock(bytes)?.id !== id) return false;
+    await handle.write(bytes, bytes.length - 1, 1, bytes.length - 1);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+/** The file that gives its writer the sole right to end the lock with this id. */
+export function claimName(path: string, id: string): string {
+  return `${path}.claim-${id}`;
 }
 
 export interface Judging {
@@ -142,7 +189,7 @@ async function timeAt(files: Files, path: string, own: HeldLock): Promise<number
 }
 
 /** Opens the file first, which makes the client of a network file system ask its server. */
-async function stampOf(files: Files, path: string): Promise<number> {
+export async function stampOf(files: Files, path: string): Promise<number> {
   await using handle = await files.open(path, 'r');
   return (await handle.stat()).mtimeMs;
 }

@@ -16,7 +16,7 @@ import {
 } from '../../lock-info.ts';
 import type { LockRequest } from '../../store.ts';
 import { createWhole, type HeldLock, readLock, replaceWhole } from './lock-file.ts';
-import { type Judging, judge, secondsOf, silenceOf } from './lock-heartbeat.ts';
+import { claimName, type Judging, judge, secondsOf, silenceOf, stampOf } from './lock-heartbeat.ts';
 
 /*
  * The lock is a file that appears whole under its name, or not at all. Who wants to end the lock X of someone else first
@@ -48,7 +48,8 @@ export async function takeLock(settings: LockSettings, request: LockRequest): Pr
     const { death, silence } = await judge(settings, { file: settings.path, holder, own }, (milliseconds) =>
       pause(milliseconds, request.signal),
     );
-    if (death !== undefined && (await takeOver(settings, holder, own))) {
+    const stamp = silence?.stamp;
+    if (death !== undefined && (await takeOver(settings, { dead: holder, stamp, own }))) {
       request.notice(`acquired the lock of ${settings.location} from ${death}: ${describedHolder(holder)}`);
       return infoOf(own);
     }
@@ -104,7 +105,7 @@ export async function breakLock(settings: LockSettings, id: string): Promise<Loc
   const claims = await claim(settings, { file: settings.path, dead: holder, own });
   if (claims === undefined) {
     throw new UserError(`another process is removing the lock ${holder.id}`, {
-      hint: `Try again. If this persists, that process is dead: rm ${shellWord(claimName(settings, holder.id))}`,
+      hint: `Try again. If this persists, that process is dead: rm ${shellWord(claimName(settings.path, holder.id))}`,
     });
   }
   try {
@@ -115,13 +116,22 @@ export async function breakLock(settings: LockSettings, id: string): Promise<Loc
   return { ...infoOf(holder), silentSeconds };
 }
 
-async function takeOver(settings: LockSettings, dead: HeldLock, own: HeldLock): Promise<boolean> {
+interface Takeover {
+  readonly dead: HeldLock;
+  /** When the lock file was last written, as the holder was judged by; undefined where its process is dead. */
+  readonly stamp: number | undefined;
+  readonly own: HeldLock;
+}
+
+async function takeOver(settings: LockSettings, { dead, stamp, own }: Takeover): Promise<boolean> {
   const claims = await claim(settings, { file: settings.path, dead, own });
   if (claims === undefined) return false;
   // A process that was stopped on the way here for so long that its claim was ended comes too late.
   const last = claims.at(-1) ?? settings.path;
   if ((await readLock(settings.files, last))?.id !== own.id) return false;
   try {
+    // A holder that woke up meanwhile keeps its lock.
+    if (stamp !== undefined && (await stampOf(settings.files, settings.path)) !== stamp) return false;
     await replaceWhole(settings.files, settings.path, own);
   } finally {
     await dropClaims(settings.files, claims);
@@ -134,7 +144,7 @@ async function claim(
   settings: LockSettings,
   { file, dead, own }: { file: string; dead: HeldLock; own: HeldLock },
 ): Promise<string[] | undefined> {
-  const name = claimName(settings, dead.id);
+  const name = claimName(settings.path, dead.id);
   let claims: string[] = [];
   if (!(await createWhole(settings.files, name, own))) {
     const claimant = await readLock(settings.files, name);
@@ -149,10 +159,6 @@ async function claim(
   if ((await readLock(settings.files, file))?.id === dead.id) return claims;
   await dropClaims(settings.files, claims);
   return undefined;
-}
-
-function claimName(settings: LockSettings, id: string): string {
-  return `${settings.path}.claim-${id}`;
 }
 
 async function dropClaims(files: Files, claims: readonly string[]): Promise<void> {

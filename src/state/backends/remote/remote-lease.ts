@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { type JournalEntry, journalLine } from '../../journal-lines.ts';
+import { LockAge } from '../../lock-age.ts';
 import type { LockInfo } from '../../lock-info.ts';
 import { writeQuarantine, writeRescue } from '../../rescue.ts';
 import { type DeadRun, endingLine } from '../../run-history.ts';
@@ -11,7 +12,7 @@ import { LostLock, type MovedMark } from '../../state-errors.ts';
 import type { Ending, LockRequest, StateLease, StoredState } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
 import { serialIn, storedIn, textOfDocument, textOfMark, withNewer } from './remote-content.ts';
-import type { Locked } from './remote-lock.ts';
+import { type Locked, millisecondsUntilTakeover } from './remote-lock.ts';
 import {
   Overtaken,
   type RemoteChange,
@@ -44,6 +45,7 @@ export class RemoteLease implements StateLease {
   readonly #unsaved: JournalEntry[] = [];
   #released: Promise<void> | undefined;
   readonly #heart: NodeJS.Timeout;
+  readonly #age: LockAge;
 
   constructor(place: RemotePlace, user: StoreUser, request: LockRequest, { lock, held }: Locked) {
     const { heard: _, ...info } = lock;
@@ -53,8 +55,18 @@ export class RemoteLease implements StateLease {
     this.#user = user;
     this.#request = request;
     this.#held = held;
+    this.#age = new LockAge(() => user.now(), millisecondsUntilTakeover(info, place.timing));
     this.#heart = setInterval(() => this.#beat(), place.timing.beat);
     this.#heart.unref();
+  }
+
+  get isRecent(): boolean {
+    return this.#age.isRecent;
+  }
+
+  renew(): Promise<void> {
+    this.#assertOpen();
+    return this.#write('alive', () => ({}));
   }
 
   async read(): Promise<StoredState> {
@@ -167,7 +179,8 @@ export class RemoteLease implements StateLease {
     const done = this.#writes.then(async () => {
       if (this.#failure !== undefined) throw this.#failure.error;
       const given = content();
-      const lock = { ...this.#lock, heard: this.#user.now().toISOString() };
+      const began = this.#age.moment();
+      const lock = { ...this.#lock, heard: new Date(began.wall).toISOString() };
       const change: RemoteChange = {
         write: randomUUID(),
         summary: `${this.info.operation}: ${what}`,
@@ -177,6 +190,7 @@ export class RemoteLease implements StateLease {
       try {
         this.#held = await writeSurely(this.#place, change, this.#held, { stop: this.#request.signal });
         this.#lock = lock;
+        this.#age.renewedAt(began);
       } catch (error) {
         const lost =
           error instanceof Overtaken ? new LostLock(this.#place.location) : problemWith(this.#place, error);

@@ -13,7 +13,13 @@ import {
 import { beginningLine, unlockLine } from '../../run-history.ts';
 import type { LockRequest } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
-import { Overtaken, type RemoteContent, type RemoteLock, type RemotePlace } from './remote-place.ts';
+import {
+  Overtaken,
+  type RemoteContent,
+  type RemoteLock,
+  type RemotePlace,
+  type RemoteTiming,
+} from './remote-place.ts';
 import { persistently, writeSurely } from './write-surely.ts';
 
 /*
@@ -143,13 +149,15 @@ export function livingHolder(held: RemoteContent, place: RemotePlace): LockHolde
 }
 
 function isSilent(holder: LockHolder, place: RemotePlace): boolean {
-  return (holder.silentSeconds ?? 0) >= patienceWith(holder, place);
+  return (holder.silentSeconds ?? 0) * 1000 >= millisecondsUntilTakeover(holder, place.timing);
 }
 
-/** Seconds. */
-function patienceWith({ operation }: LockHolder, { timing }: RemotePlace): number {
-  const { patience, patienceWithFleet = patience } = timing;
-  return (operation === 'fleet' ? patienceWithFleet : patience) / 1000;
+/** For how long this holder may be silent. */
+export function millisecondsUntilTakeover(
+  { operation }: Pick<LockInfo, 'operation'>,
+  { patience, patienceWithFleet = patience }: RemoteTiming,
+): number {
+  return operation === 'fleet' ? patienceWithFleet : patience;
 }
 
 function newLock(user: StoreUser, operation: string): RemoteLock {
@@ -182,7 +190,7 @@ const unknownHolder: Omit<LockInfo, 'id'> = {
 /** A sentence on when a silent holder loses its lock; empty where its silence cannot be told. */
 function untilTakenOver(holder: LockHolder, place: RemotePlace): string {
   if (holder.silentSeconds === undefined) return '';
-  const patience = patienceWith(holder, place);
+  const patience = millisecondsUntilTakeover(holder, place.timing) / 1000;
   const left = Math.ceil(patience - holder.silentSeconds);
   const shown = patience < 120 ? `${patience} s` : `${patience / 60} min`;
   return ` It is taken over by itself once its holder is silent for ${shown}, in ${left} s at the earliest.`;

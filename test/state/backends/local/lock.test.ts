@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { nodeFiles } from '../../../../src/files/files.ts';
 import { shellWord } from '../../../../src/problems/shell-word.ts';
+import { LostLock } from '../../../../src/state/state-errors.ts';
 import type { LockRequest } from '../../../../src/state/store.ts';
 import { failureOf, lockRequest, saved, statePath, storeAt } from '../../temporary-state.ts';
 
@@ -95,6 +96,26 @@ describe('the lock', () => {
     });
     await expect(storeAt(path).lock(request)).rejects.toThrow('interrupted before the state was locked');
     await lease.release();
+  });
+
+  it('is not renewed once another run claims it, and not taken over once it was renewed', async () => {
+    const path = await statePath();
+    const lease = await storeAt(path, { lockTiming }).lock(lockRequest());
+    await lease.renew();
+    await copyFile(`${path}.lock`, `${path}.lock.claim-${lease.info.id}`);
+    expect(await failureOf(lease.renew())).toBeInstanceOf(LostLock);
+    await lease.release();
+    // Its holder wakes up when it was judged already: right after it has been claimed.
+    const sleeping = await storeAt(path, { lockTiming: { beat: 1e6, silence: 60_000 } }).lock(lockRequest());
+    await silentFor(path, 61);
+    const link: typeof nodeFiles.link = async (from, to) => {
+      await nodeFiles.link(from, to);
+      await utimes(`${path}.lock`, new Date(), new Date());
+    };
+    const next = storeAt(path, { lockTiming, isAlive: () => true, files: { ...nodeFiles, link } });
+    expect((await failureOf(next.lock(lockRequest()))).message).toContain(sleeping.info.id);
+    await sleeping.renew();
+    await sleeping.release();
   });
 
   it('is needed by nobody who only reads', async () => {
