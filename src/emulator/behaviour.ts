@@ -40,6 +40,10 @@ export const emulatorBehaviour = z.strictObject({
   /** Calls that are made when an agent is published, as if days went by. */
   calls: madeCalls.nullable().default(null),
   agentCreateStatus: z.union([z.literal(200), z.literal(201)]).default(201),
+  /** How config fields that are not set are shown, the key of the provider aside. */
+  unsetFields: z.enum(['leftOut', 'null']).default('leftOut'),
+  /** Shows the numbers in config objects and of webhooks as text. */
+  numbersAsText: z.boolean().default(false),
   /** Shows phone numbers as JSON numbers, which loses the plus and leading zeros. */
   numericNumbers: z.boolean().default(false),
   normalise: z

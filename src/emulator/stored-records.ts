@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { agentConfigs } from '../platform/records/agent-records.ts';
 import { phoneNumberText } from '../platform/records/number-records.ts';
-import { userModules } from '../platform/records/user-records.ts';
 import { webhookRequest } from '../platform/records/webhook-records.ts';
 import { keyMarker } from './key-marker.ts';
 
@@ -89,7 +88,8 @@ const collections = {
     /** Others than those that can be set are shown all the same. */
     role: z.string().min(1).nullable(),
     is_owner: z.boolean(),
-    modules: z.array(z.enum(userModules)),
+    /** As with roles. */
+    modules: z.array(z.string()),
     agent_ids: z.array(id),
   }),
   invoices: z.strictObject({

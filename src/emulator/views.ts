@@ -1,6 +1,7 @@
+import { agentConfigs } from '../platform/records/agent-records.ts';
 import { type EmulatorBehaviour, type ShownConfig, shownConfigs } from './behaviour.ts';
 import { microsecondTime } from './ids-and-clock.ts';
-import type { StoredAgent, StoredNumber, StoredVersion } from './stored-records.ts';
+import type { Stored, StoredAgent, StoredNumber, StoredVersion } from './stored-records.ts';
 import type { World } from './world.ts';
 
 /** The shown form of an agent, with only the given config objects. */
@@ -10,18 +11,44 @@ export function showAgent(
   shown: readonly ShownConfig[] = shownConfigs,
 ): Record<string, unknown> {
   const { api_key: _, versions: __, knowledge_base_config: ___, ...visible } = agent;
+  const configs = shownConfigs.map((config) => [config, showConfig(config, agent[config], behaviour)]);
   const hidden: readonly string[] = [
     ...shownConfigs.filter((config) => !shown.includes(config)),
     ...(behaviour.agentTimes === 'hidden' ? ['created_at', 'updated_at', 'published_at'] : []),
   ];
   return {
-    ...Object.fromEntries(Object.entries(visible).filter(([field]) => !hidden.includes(field))),
+    ...Object.fromEntries(
+      [...Object.entries(visible), ...configs].filter(([field]) => !hidden.includes(String(field))),
+    ),
     numbers: world.numbersOf(agent.id).map(({ id, number, nickname }) => ({
       id,
       number: showDigits(number, behaviour),
       nickname,
     })),
   };
+}
+
+function showConfig(
+  name: ShownConfig,
+  config: StoredAgent[ShownConfig],
+  { unsetFields, numbersAsText }: EmulatorBehaviour,
+): Record<string, unknown> {
+  const fields = Object.keys(agentConfigs()[name].shape).filter((field) => field !== 'api_key');
+  const unset = unsetFields === 'null' ? fields.map((field) => [field, null]) : [];
+  const shown = { ...Object.fromEntries(unset), ...config };
+  return numbersAsText ? withNumbersAsText(shown) : shown;
+}
+
+function withNumbersAsText(record: object): Record<string, unknown> {
+  const shown = Object.entries(record).map(([field, value]) => [
+    field,
+    typeof value === 'number' ? String(value) : value,
+  ]);
+  return Object.fromEntries(shown);
+}
+
+export function showWebhook(webhook: Stored<'webhooks'>, { numbersAsText }: EmulatorBehaviour): object {
+  return numbersAsText ? withNumbersAsText(webhook) : webhook;
 }
 
 export function showVersion(

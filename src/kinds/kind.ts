@@ -39,19 +39,14 @@ export interface Kind extends KindSchema {
   create?(client: PlatformClient, body: JsonObject): Promise<ShownRecord>;
   /** Must send exactly one PUT. Absent where the platform has none. */
   update?(client: PlatformClient, id: string, body: JsonObject): Promise<ShownRecord>;
-  /** Top-level fields that every update carries, desired or else as observed. */
-  readonly alwaysSent?: readonly string[];
+  /** Top-level fields that every update carries, desired or else as observed, and whether the API refuses an update without them. */
+  readonly alwaysSent?: Readonly<Record<string, 'required' | 'optional'>>;
   /** What people call a shown record, as far as it says: the name of its manifest is made of it. */
   label(record: ShownRecord): string;
   /** What a person must do in the dashboard for a record that no endpoint creates. */
   manualCreateStep?(spec: JsonObject): string;
   /** What a person must do in the dashboard so that `path` becomes `after`. */
   manualChangeStep?(change: ManualChange): string;
-  /**
-   * Why no update can be sent with these values, which the manifest leaves to the platform and every update carries: a sentence,
-   * or undefined.
-   */
-  unsendable?(asObserved: { readonly [field: string]: unknown }): string | undefined;
   /** For a kind whose records may own the workspace. Changes that touch owners are guarded. */
   readonly ownership?: Ownership;
   /**

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type UserRequest, userRequest, userRoles } from '../platform/records/user-records.ts';
+import { type UserRequest, userRequest } from '../platform/records/user-records.ts';
 import { about, lazyStrictObject } from '../values/described.ts';
 import type { Kind } from './kind.ts';
 import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
@@ -24,7 +24,7 @@ export const workspaceUser: Kind = {
     modules: { set: true },
     agent_ids: { set: true, refersTo: 'Agent' },
   },
-  alwaysSent: ['role', 'modules', 'agent_ids'],
+  alwaysSent: { role: 'required', modules: 'optional', agent_ids: 'optional' },
   naturalKey: ({ email }) =>
     typeof email === 'string' ? { field: 'email', key: lowerCase(email) } : undefined,
   naturalKeyOf: ({ email }) => lowerCase(email ?? '') || undefined,
@@ -45,15 +45,6 @@ export const workspaceUser: Kind = {
   label: ({ email }) => String(email ?? '').split('@', 1)[0] ?? '',
   update: (client, id, body) => client.users.update(id, body as UserRequest),
   manualCreateStep: ({ email }) => `In the dashboard, invite ${String(email)} to the workspace.`,
-  unsendable(asObserved) {
-    if (!Object.hasOwn(asObserved, 'role') || userRoles.some((each) => each === asObserved.role))
-      return undefined;
-    const which =
-      (asObserved.role ?? null) === null
-        ? 'the user has no role'
-        : `the API does not accept the user's role ${JSON.stringify(asObserved.role)}`;
-    return `${which} and every update must send one: set spec.role to ${userRoles.join(', ')}`;
-  },
   ownership: {
     field: 'role',
     isOwner: (record, role) =>

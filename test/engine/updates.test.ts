@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { actionsIn, at, Bench, manifest, outcomes } from './bench.ts';
-import { agent, number, ref, secret, user } from './resources.ts';
+import { agent, number, ref, secret, user, webhook } from './resources.ts';
 
 const everything = ['call_config', 'llm_config', 'prompt_config', 'stt_config', 'tts_config'] as const;
 
@@ -29,6 +29,26 @@ describe('an update of a config object', () => {
     }
     expect(ends[0]).toEqual({ model: 'n', temperature: 0.1, max_tokens: 77 });
     expect(ends[1]).toEqual(ends[0]);
+  });
+
+  it.each([
+    { reason: 'shows what is not set as null', behaviour: { unsetFields: 'null' } },
+    { reason: 'shows numbers as text', behaviour: { numbersAsText: true } },
+  ] as const)('is taken by a platform that $reason', async ({ behaviour }) => {
+    const w = await Bench.open({ ...behaviour, put: 'replace', shows: { read: [...everything] } });
+    const spec = (model: string) => ({ llm_config: { model, temperature: 0.45 } });
+    const { id } = await w.client.agents.create({
+      name: 'a',
+      ...spec('m'),
+      tts_config: { speed_alpha: 1.5 },
+    });
+    w.emulator.dashboard.edit('agents', id, { llm_config: { max_tokens: 77 } });
+    const desired = [agent('a', spec('n'), { id }), webhook('hook', { retries: 2 })];
+    const { changes } = at(await w.plan(desired), 'Agent/a');
+    expect(changes.map(({ path }) => path)).toEqual(['llm_config.model']);
+    expect(outcomes(await w.apply(desired))).toEqual({ 'Agent/a': 'done', 'Webhook/hook': 'done' });
+    expect(lastBody(w)).toEqual({ llm_config: { ...spec('n').llm_config, max_tokens: 77 } });
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 
   it('sends the objects that changed, and no others', async () => {

@@ -22,7 +22,7 @@ describe('an update of a user', () => {
     const plan = await w.plan(desired);
     expect(at(plan, 'WorkspaceUser/ann')).toMatchObject({
       action: 'blocked',
-      reason: expect.stringContaining('role "billing"'),
+      reason: expect.stringContaining('set spec.role'),
     });
     w.requests();
     await w.apply(desired);
@@ -30,6 +30,22 @@ describe('an update of a user', () => {
     const withRole = [agent('a'), agent('b'), user('ann', { modules: ['analytics'], role: 'admin' })];
     await w.apply(withRole);
     expect(stored(w, id)).toMatchObject({ role: 'admin', modules: ['analytics'] });
+  });
+
+  it('is blocked where the modules that it would send back cannot be sent', async () => {
+    const { w, id } = await withAgents();
+    w.emulator.dashboard.edit('users', id, { modules: ['agents', 'billing'] });
+    const desired = (spec: object) => [agent('a'), agent('b'), user('ann', { role: 'admin', ...spec })];
+    const plan = await w.plan(desired({}));
+    expect(at(plan, 'WorkspaceUser/ann')).toMatchObject({
+      action: 'blocked',
+      reason: expect.stringContaining('set spec.modules'),
+    });
+    w.requests();
+    await w.apply(desired({}));
+    expect(w.writes).toEqual([]);
+    await w.apply(desired({ modules: ['agents'] }));
+    expect(stored(w, id)).toMatchObject({ role: 'admin', modules: ['agents'] });
   });
 
   it('leaves out ids of agents that are missing where the manifest does not name any, and says so', async () => {

@@ -75,14 +75,6 @@ describe('users', () => {
     expect(sameValue(user.fields.email ?? {}, a, b)).toBe(same);
   });
 
-  it('need a role in every update', () => {
-    expect(user.unsendable?.({ role: undefined })).toContain('has no role');
-    expect(user.unsendable?.({ role: null })).toContain('spec.role');
-    expect(user.unsendable?.({ role: 'billing' })).toContain('does not accept the user\'s role "billing"');
-    expect(user.unsendable?.({ role: 'member' })).toBeUndefined();
-    expect(user.unsendable?.({ modules: [] }), 'the manifest gives the role').toBeUndefined();
-  });
-
   it.each<{ record: Omit<ShownRecord, 'id'>; role?: string; owner: boolean }>([
     { record: { role: 'owner', is_owner: false }, owner: true },
     { record: { role: 'admin', is_owner: true }, owner: true },

@@ -5,6 +5,7 @@ import { offsetTime } from '../ids-and-clock.ts';
 import { found, notFound } from '../refusal.ts';
 import { writtenBody } from '../request-checks.ts';
 import type { Stored } from '../stored-records.ts';
+import { showWebhook } from '../views.ts';
 
 export function webhookRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
   const { world } = emulated;
@@ -22,11 +23,11 @@ export function webhookRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void 
     };
     world.webhooks.set(webhook.id, webhook);
     world.showLater(webhook.id, behaviour.showsNewAfterReads);
-    return c.json({ data: webhook }, 201);
+    return c.json({ data: showWebhook(webhook, behaviour) }, 201);
   });
   api.get('/webhooks/:id', (c) => {
     const webhook = found(world.webhooks.get(c.req.param('id')), 'Webhook');
     if (world.isHidden(webhook.id)) throw notFound('Webhook');
-    return c.json({ data: webhook });
+    return c.json({ data: showWebhook(webhook, emulated.behaviour) });
   });
 }

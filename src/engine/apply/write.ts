@@ -8,10 +8,11 @@ import type { PendingCreate } from '../../state/state-document.ts';
 import type { Json } from '../../values/json.ts';
 import { type Leaves, rootOf } from '../../values/path.ts';
 import { fromForms, type Value, withReferences } from '../../values/value.ts';
-import { createBody, fieldsAsObserved, leftToOthers, sentAtCreate, updateBody } from '../decide/body.ts';
+import { createBody, sentAtCreate, updateBody } from '../decide/body.ts';
 import { isComplete } from '../decide/compare.ts';
 import { digestOf } from '../decide/digest.ts';
 import type { Observation } from '../decide/observed.ts';
+import { leftToOthers, resentFields, standIn } from '../decide/resent.ts';
 import { shownBy, unlikeSent } from '../decide/write-response.ts';
 import { readAfterUpdate } from './after-update.ts';
 import { displacedBy, orphaned, saveRecord } from './save-record.ts';
@@ -110,17 +111,16 @@ async function update(facts: ResourceWrite): Promise<string> {
     kind,
     leaves,
     record: seen.record,
-    published: seen.published === undefined || seen.published.ahead ? undefined : seen.published.record,
+    published: standIn(seen.published),
     entry,
     changed,
     ignoreDrift: planned.ignore_drift ?? [],
     leftOut: planned.left_out,
   };
+  const { problems } = resentFields(updating);
+  if (problems.length > 0) throw new UserError(problems.join('; '));
   const body = updateBody(updating);
   const others = leftToOthers(updating);
-  const asObserved = fieldsAsObserved(kind, updating).map((field) => [field, seen.record[field]] as const);
-  const lacking = kind.unsendable?.(Object.fromEntries(asObserved));
-  if (lacking !== undefined) throw new UserError(lacking);
   if (kind.update === undefined) throw new Error(`${planned.address} cannot be updated`);
 
   await recordOrStop(facts, { type: 'updating', address: planned.address, paths: changed });

@@ -2,11 +2,10 @@ import type { PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
 import { idKey, namedId } from '../../manifests/resource.ts';
 import type { NextStep } from '../../problems/next-step.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
-import { rootOf, valueAt } from '../../values/path.ts';
+import { rootOf } from '../../values/path.ts';
 import type { Action } from '../plan/plan-actions.ts';
 import type { PlannedChange, PlannedResource, Remark } from '../plan/plan-document.ts';
 import { type Binding, isAdopting } from './bind.ts';
-import { fieldsAsObserved } from './body.ts';
 import { creationStep, type Decision, type Facts, formsOf, plannedAs, waiting, without } from './decision.ts';
 import { differencesOf } from './differences.ts';
 import { digestOf } from './digest.ts';
@@ -14,6 +13,7 @@ import { ruleOf } from './field-rules.ts';
 import { AHEAD_WARNING, releaseWarnings, type UpdateFacts, updateWarnings } from './may-erase.ts';
 import { omittedIdsOf } from './omitted-ids.ts';
 import { publicationNotices, publishSteps } from './publication.ts';
+import { resentFields, standIn } from './resent.ts';
 import { stateEntryOf } from './state-entry.ts';
 import { manualSteps, referentsClause, unclearWarnings, updateReason } from './wording.ts';
 import { keptWarnings } from './write-response.ts';
@@ -153,15 +153,17 @@ function orphanWarning(id: string | null): string {
 }
 
 function updated(outcome: ComparedFacts): Decision {
-  const { facts, record, differences, adopting, found, manual } = outcome;
+  const { facts, record, published, differences, adopting, found, manual } = outcome;
   const { binding, kind, leaves } = facts;
   const id = idOf(outcome);
   const changed = differences.changes.filter((change) => !change.manual).map((change) => change.path);
   const sending = { leaves, record, changed, ignoreDrift: binding.resource.ignoreDrift };
-  const asObserved = fieldsAsObserved(kind, sending).map((field) => [field, valueAt(record, field)] as const);
-  const lacking = record === undefined ? undefined : kind.unsendable?.(Object.fromEntries(asObserved));
-  if (lacking !== undefined) {
-    return without(facts, 'blocked', { id, reason: lacking, changes: differences.changes });
+  const problems =
+    record === undefined
+      ? []
+      : resentFields({ ...sending, kind, record, published: standIn(published) }).problems;
+  if (problems.length > 0) {
+    return without(facts, 'blocked', { id, reason: problems.join('; '), changes: differences.changes });
   }
   const steps = [...manualSteps(facts, manual, record), ...publishSteps(kind, record)];
   const leftOut = omittedIdsOf(kind, sending, facts.records);

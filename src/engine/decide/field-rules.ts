@@ -49,6 +49,16 @@ export function fieldsOf(kind: KindSchema, root: string): LeafPath[] {
   return Object.keys(configObject(kind, root)?.shape ?? {}).map((key) => `${root}.${key}`);
 }
 
+/** The schema of a top-level field or of a field of a config object, as requests take it; undefined where requests have none. */
+export function fieldSchema(kind: KindSchema, path: LeafPath): z.ZodType | undefined {
+  const root = rootOf(path);
+  const shape: Readonly<Record<string, unknown>> =
+    path === root ? kind.spec.shape : (configObject(kind, root)?.shape ?? {});
+  const key = path === root ? root : path.slice(root.length + 1);
+  const schema = Object.hasOwn(shape, key) ? shape[key] : undefined;
+  return schema instanceof z.ZodType ? schema : undefined;
+}
+
 function configObject(kind: KindSchema, root: string): z.ZodObject | undefined {
   const schema = kind.spec.shape[root];
   const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema;

@@ -5,6 +5,7 @@ import type { Facts } from './decision.ts';
 import type { Differences } from './differences.ts';
 import { fieldsOf, ruleOf, shownAt } from './field-rules.ts';
 import { resendMessage } from './resend-message.ts';
+import { standIn } from './resent.ts';
 
 export const AHEAD_WARNING =
   'Hidden fields were compared with the latest published version; the draft is newer, so they may differ.';
@@ -28,10 +29,9 @@ export function updateWarnings(
   const messages = releaseWarnings(facts.kind, record, differences);
   if (adopting && published?.ahead) messages.push(AHEAD_WARNING);
   const warnings = messages.map((message): Remark => ({ message }));
-  const standIn = published?.ahead === false ? published.record : undefined;
   const released = new Set(differences.released);
   for (const root of roots) {
-    const base = { [root]: record?.[root] ?? standIn?.[root] };
+    const base = { [root]: record?.[root] ?? standIn(published)?.[root] };
     const unseen = fieldsOf(facts.kind, root).filter(
       (path) =>
         !facts.leaves.has(path) && !released.has(path) && shownAt(facts.kind, base, path) === undefined,

@@ -1,8 +1,8 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import { idKey, namedId } from '../../manifests/resource.ts';
 import { type LeafPath, valueAt } from '../../values/path.ts';
-import { type Deliverable, fieldsAsObserved } from './body.ts';
 import type { KnownRecords } from './known-records.ts';
+import { type Deliverable, fieldsAsObserved } from './resent.ts';
 
 interface OmittedIds {
   /** By field: ids that an update does not send again. */

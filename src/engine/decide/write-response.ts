@@ -65,7 +65,7 @@ export function isAboutKept({ next = [] }: Remark, paths: ReadonlySet<LeafPath>)
 
 const LONGEST = 60;
 
-function brief(value: Json): string {
+export function brief(value: Json): string {
   const text = JSON.stringify(value);
   return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
 }

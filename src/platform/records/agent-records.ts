@@ -9,10 +9,12 @@ import {
   decimal,
   flag,
   integer,
+  numberFields,
   presumably,
   text,
   timestamp,
   url,
+  withNumbers,
 } from './record-fields.ts';
 
 /** The parts of an agent's configuration. */
@@ -127,7 +129,13 @@ export const agentRequest = lazily(() =>
     .partial(),
 );
 
-const configObject = lazily(() => z.record(z.string(), z.unknown()).nullish());
+const configObject = (config: z.ZodObject) => {
+  const numbers = numberFields(config);
+  return z
+    .record(z.string(), z.unknown())
+    .nullish()
+    .transform((shown) => shown && withNumbers(shown, numbers));
+};
 
 export const agentRecord = lazyLooseObject(() => ({
   id: z.string().min(1),
@@ -135,11 +143,11 @@ export const agentRecord = lazyLooseObject(() => ({
   status: anyText(),
   version: z.number().nullish(),
   numbers: z.array(z.unknown()).nullish(),
-  call_config: configObject(),
-  llm_config: configObject(),
-  prompt_config: configObject(),
-  stt_config: configObject(),
-  tts_config: configObject(),
+  call_config: configObject(agentConfigs().call_config),
+  llm_config: configObject(agentConfigs().llm_config),
+  prompt_config: configObject(agentConfigs().prompt_config),
+  stt_config: configObject(agentConfigs().stt_config),
+  tts_config: configObject(agentConfigs().tts_config),
   workspace_id: anyText(),
   created_at: timestamp(),
   updated_at: timestamp(),

@@ -49,3 +49,27 @@ export const anything = lazily(() => z.unknown().optional());
 export function naming<T extends z.ZodType>(name: T) {
   return name.nullish().transform((value) => value ?? undefined);
 }
+
+/** The fields of a request that hold numbers. */
+export function numberFields({ shape }: z.ZodObject): readonly string[] {
+  return Object.keys(shape).filter((key) => z.safeParse(shape[key] ?? z.never(), 1).success);
+}
+
+const NUMBER_IN_TEXT = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
+
+/** A number that the platform may render as text, as a number; anything else as it is. */
+function asNumber(shown: unknown): unknown {
+  return typeof shown === 'string' && NUMBER_IN_TEXT.test(shown) ? Number(shown) : shown;
+}
+
+/** Shown or not, in whatever form; a number in text as a number. */
+export const anyNumber = lazily(() => z.unknown().optional().transform(asNumber));
+
+/** The shown values with `asNumber` applied to some of the fields. */
+export function withNumbers(
+  shown: Readonly<Record<string, unknown>>,
+  fields: readonly string[],
+): Record<string, unknown> {
+  const changed = fields.filter((field) => asNumber(shown[field]) !== shown[field]);
+  return { ...shown, ...Object.fromEntries(changed.map((field) => [field, asNumber(shown[field])])) };
+}

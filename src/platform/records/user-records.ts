@@ -33,8 +33,8 @@ export const userRecord = lazyLooseObject(() => ({
   email: naming(z.string()),
   role: anyText(),
   is_owner: z.boolean().nullish(),
-  modules: z.array(z.string()).nullish(),
-  agent_ids: z.array(z.string()).nullish(),
+  modules: anything(),
+  agent_ids: anything(),
 }));
 
 export type UserRequest = z.infer<ReturnType<typeof userRequest>>;

@@ -1,6 +1,16 @@
 import { z } from 'zod';
 import { about, lazyLooseObject, lazyStrictObject } from '../../values/described.ts';
-import { anyText, anything, anyValue, flag, presumably, text, timestamp, url } from './record-fields.ts';
+import {
+  anyNumber,
+  anyText,
+  anything,
+  anyValue,
+  flag,
+  presumably,
+  text,
+  timestamp,
+  url,
+} from './record-fields.ts';
 
 /** Loose: whether the envelope may hold other keys is not documented. */
 const webhookPayload = () =>
@@ -36,8 +46,8 @@ export const webhookRecord = lazyLooseObject(() => ({
   payload: anything(),
   check_https: anything(),
   logging_enabled: anything(),
-  retries: anything(),
-  timeout: anything(),
+  retries: anyNumber(),
+  timeout: anyNumber(),
   workspace_id: anyText(),
   created_at: timestamp(),
   updated_at: timestamp(),

@@ -10,7 +10,13 @@ import { unlike } from './platform-truth.ts';
 export interface Workspace {
   readonly manifests: readonly Manifest[];
   readonly knowledgeBases: readonly string[];
-  readonly invited: readonly { readonly email: string; readonly role?: (typeof userRoles)[number] }[];
+  readonly invited: readonly Invited[];
+}
+
+interface Invited {
+  readonly email: string;
+  readonly role?: (typeof userRoles)[number];
+  readonly modules: readonly string[];
 }
 
 /** Everything that the API document leaves open, in any combination. */
@@ -18,6 +24,8 @@ export const behaviours: fc.Arbitrary<BehaviourPatch> = fc.record({
   shows: fc.record({ read: fc.subarray([...shownConfigs]), update: fc.subarray([...shownConfigs]) }),
   put: fc.constantFrom('merge', 'replace'),
   updatedAfterPublishing: fc.constantFrom(0, 1, 90),
+  unsetFields: fc.constantFrom('leftOut', 'null'),
+  numbersAsText: fc.boolean(),
   numericNumbers: fc.boolean(),
   normalise: fc.record({ trim: fc.boolean(), reorderSets: fc.boolean(), defaults: fc.boolean() }),
   uniqueNumbers: fc.boolean(),
@@ -159,6 +167,8 @@ const users = fc.array(
   fc.record({
     spec: userSpecs,
     invited: fc.constantFrom('no', 'without a role', ...userRoles),
+    // The second is a module that no request may name.
+    modules: fc.subarray(['analytics', 'billing']),
   }),
   { maxLength: 2 },
 );
@@ -194,11 +204,11 @@ export const workspaces: fc.Arbitrary<Workspace> = fc
         ),
       ],
       knowledgeBases: parts.hasKnowledgeBases ? KNOWLEDGE_BASES.slice(0, 2) : [],
-      invited: parts.users.flatMap(({ invited }, index) =>
-        invited === 'no'
-          ? []
-          : [{ email: emailOf(index).toLowerCase(), ...(invited !== 'without a role' && { role: invited }) }],
-      ),
+      invited: parts.users.flatMap(({ invited, modules }, index) => {
+        if (invited === 'no') return [];
+        const email = emailOf(index).toLowerCase();
+        return [{ email, modules, ...(invited !== 'without a role' && { role: invited }) }];
+      }),
     };
   });
 
@@ -281,7 +291,10 @@ function withoutDangling(spec: JsonObject, has: (address: string) => boolean): J
 /** Does in the dashboard what was done there beforehand. */
 export function prepare({ emulator }: Bench, { knowledgeBases, invited }: Workspace): void {
   for (const name of knowledgeBases) emulator.dashboard.addKnowledgeBase({ name });
-  for (const invitation of invited) emulator.dashboard.inviteUser(invitation);
+  for (const { modules, ...invitation } of invited) {
+    const { id } = emulator.dashboard.inviteUser(invitation);
+    emulator.dashboard.edit('users', id, { modules });
+  }
 }
 
 /** Whether a manifest names a knowledge base that nobody added. */

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type BodyFacts, createBody, sentAtCreate, updateBody } from '../../../src/engine/decide/body.ts';
 import { leavesOf } from '../../../src/engine/decide/field-rules.ts';
+import { resentFields } from '../../../src/engine/decide/resent.ts';
 import type { Kind } from '../../../src/kinds/kind.ts';
 import { isObject, type Json, type JsonObject } from '../../../src/values/json.ts';
 import { Secret, type Value } from '../../../src/values/value.ts';
@@ -16,8 +17,8 @@ interface Case extends Partial<Omit<BodyFacts, 'kind' | 'leaves' | 'record'>> {
   readonly record?: object;
 }
 
-function body(kind: Kind, { spec, record = {}, ...rest }: Case): JsonObject {
-  return updateBody({
+function factsOf(kind: Kind, { spec, record = {}, ...rest }: Case): BodyFacts {
+  return {
     kind,
     leaves: leavesOf(kind, spec),
     record: { id: 'R1', ...record },
@@ -26,7 +27,11 @@ function body(kind: Kind, { spec, record = {}, ...rest }: Case): JsonObject {
     changed: [],
     ignoreDrift: [],
     ...rest,
-  });
+  };
+}
+
+function body(kind: Kind, facts: Case): JsonObject {
+  return updateBody(factsOf(kind, facts));
 }
 
 describe('the body of an update', () => {
@@ -146,6 +151,28 @@ describe('the body of an update', () => {
       sent: { tts_config: { voice_id: 'v' } },
     },
     {
+      reason: 'no null and no empty text where the request takes none, nor a null of an unknown field',
+      spec: { llm_config: { model: 'm' } },
+      record: { llm_config: { model: 'old', deployment: null, endpoint: '', region: '', later: null } },
+      changed: ['llm_config.model'],
+      sent: { llm_config: { model: 'm', region: '' } },
+    },
+    {
+      reason: 'no null of what others may move where the request takes none',
+      spec: { llm_config: { model: 'm', region: 'eu' } },
+      record: { llm_config: { model: 'old', region: null } },
+      changed: ['llm_config.model'],
+      ignoreDrift: ['llm_config.region'],
+      sent: { llm_config: { model: 'm' } },
+    },
+    {
+      reason: 'nulls that the request takes',
+      spec: { tts_config: { voice_id: 'v' } },
+      record: { tts_config: { voice_id: 'old', emotion: null, speed: null } },
+      changed: ['tts_config.voice_id'],
+      sent: { tts_config: { voice_id: 'v', emotion: null } },
+    },
+    {
       reason: 'keys that JavaScript treats in a special way',
       spec: { llm_config: { model: 'm' } },
       record: { llm_config: JSON.parse('{ "__proto__": { "a": 1 }, "constructor": 2 }') },
@@ -191,9 +218,14 @@ describe('the body of an update', () => {
   });
 
   it('ends the same whether the platform merges or replaces', () => {
-    const config = fc.dictionary(
-      fc.constantFrom('provider', 'model', 'region', 'temperature', 'tools'),
-      fc.oneof(fc.string(), fc.integer(), fc.constant(null), fc.array(fc.string(), { maxLength: 2 })),
+    const config = fc.record(
+      {
+        provider: fc.string(),
+        region: fc.string(),
+        temperature: fc.integer(),
+        tools: fc.array(fc.string(), { maxLength: 2 }),
+      },
+      { requiredKeys: [] },
     );
     fc.assert(
       fc.property(config, config, (desired, shown) => {
@@ -205,6 +237,66 @@ describe('the body of an update', () => {
         expect(llm_config).toMatchObject(desired);
       }),
     );
+  });
+});
+
+describe('what an update cannot send back as it is shown', () => {
+  it.each<Case & { reason: string; kind: Kind; asks: readonly string[] }>([
+    {
+      reason: 'a config field of a type that the request does not take',
+      kind: agentKind,
+      spec: { llm_config: { model: 'm' } },
+      record: { llm_config: { temperature: 'warm', region: 7, knowledge_base_ids: [1], max_tokens: 9 } },
+      changed: ['llm_config.model'],
+      asks: ['llm_config.temperature', 'llm_config.region', 'llm_config.knowledge_base_ids'],
+    },
+    {
+      reason: 'not what the manifest sets, nor what is in an object that is not sent',
+      kind: agentKind,
+      spec: { llm_config: { temperature: 1 } },
+      record: { llm_config: { temperature: 'warm' }, tts_config: { speed: 1 } },
+      changed: ['llm_config.temperature'],
+      asks: [],
+    },
+    {
+      reason: 'what others may move',
+      kind: agentKind,
+      spec: { tts_config: { speed: 'fast', voice_id: 'v' } },
+      record: { tts_config: { speed: { x: 2 } } },
+      changed: ['tts_config.voice_id'],
+      ignoreDrift: ['tts_config.speed'],
+      asks: ['tts_config.speed'],
+    },
+    {
+      reason: 'a role that is missing, and modules that cannot be set',
+      kind: userKind,
+      spec: { email: 'ada@example.com', agent_ids: [] },
+      record: { role: null, modules: ['agents', 'billing'], agent_ids: ['A1'] },
+      changed: ['agent_ids'],
+      asks: ['role', 'modules'],
+    },
+    {
+      reason: 'a role that cannot be set, and lists of an odd form',
+      kind: userKind,
+      spec: { email: 'ada@example.com', agent_ids: [] },
+      record: { role: 'billing', modules: { 0: 'agents' } },
+      changed: ['agent_ids'],
+      asks: ['role', 'modules'],
+    },
+    {
+      reason: 'nothing where lists are not shown',
+      kind: userKind,
+      spec: { email: 'ada@example.com', role: 'admin' },
+      record: { role: 'member', modules: null },
+      changed: ['role'],
+      asks: [],
+    },
+  ])('is named, and asked for in the manifest: $reason', ({ reason, kind, asks, ...facts }) => {
+    const { problems } = resentFields(factsOf(kind, facts));
+    expect(
+      problems.map((problem) => problem.replace(/.*set spec\./, '')),
+      reason,
+    ).toEqual(asks);
   });
 });
 

@@ -1,0 +1,107 @@
+import type { z } from 'zod';
+import type { Kind, PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
+import { isObject, type Json } from '../../values/json.ts';
+import { isUnder, type LeafPath, type Leaves, rootOf } from '../../values/path.ts';
+import { isTainted } from '../../values/value.ts';
+import { fieldSchema, isConfigObject, ruleOf, shownAt } from './field-rules.ts';
+import { brief } from './write-response.ts';
+
+export interface Deliverable {
+  readonly leaves: Leaves;
+  /** The fields that the plan found to differ. */
+  readonly changed: readonly LeafPath[];
+  readonly ignoreDrift: readonly LeafPath[];
+}
+
+/** An update, with what the platform shows of its record. */
+export interface Resending extends Deliverable {
+  readonly kind: Kind;
+  readonly record: ShownRecord;
+  /** Stands in for config objects that the record hides; only while adopting, and only when the draft is not ahead of it. */
+  readonly published: ShownRecord | undefined;
+}
+
+/** The published version that may stand in for what a record hides. */
+export function standIn(published: PublishedRecord | undefined): ShownRecord | undefined {
+  return published?.ahead === false ? published.record : undefined;
+}
+
+interface ResentFields {
+  readonly values: ReadonlyMap<LeafPath, Json>;
+  /** For each field that no request may hold as it is shown, a clause that says so and asks for it in the manifest. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * The fields that an update sends as the platform shows them, in a form that the platform takes: a null or an empty text that the
+ * request does not allow is left out, because the record has nothing there that could be lost.
+ */
+export function resentFields(facts: Resending): ResentFields {
+  const { kind, leaves } = facts;
+  const values = new Map<LeafPath, Json>();
+  const problems: string[] = [];
+  for (const [path, value] of shownFields(facts)) {
+    const schema = fieldSchema(kind, path);
+    if (schema === undefined ? value !== null : takes(schema, value)) values.set(path, value as Json);
+    else if ((value ?? '') !== '') {
+      const which = isTainted(leaves.get(path) ?? null) ? '' : ` ${brief(value as Json)}`;
+      problems.push(
+        `the API does not accept the shown ${path}${which}, which the update resends: set spec.${path}`,
+      );
+    } else if (kind.alwaysSent?.[path] === 'required')
+      problems.push(`the platform shows no ${path}, and every update must send one: set spec.${path}`);
+  }
+  return { values, problems };
+}
+
+function takes(schema: z.ZodType, value: unknown): boolean {
+  return value !== undefined && schema.safeParse(value).success;
+}
+
+function* shownFields(facts: Resending): Generator<readonly [LeafPath, unknown]> {
+  const { kind, leaves, record, published } = facts;
+  const free = leftToOthers(facts);
+  for (const root of sentRoots(facts)) {
+    if (!isConfigObject(kind, root)) continue;
+    const base = record[root] ?? published?.[root];
+    for (const [key, value] of Object.entries(isObject(base) ? base : {})) {
+      const path = `${root}.${key}`;
+      // Anything shown of a write-only field may be a mask, and sending that back would overwrite the real value.
+      if (!leaves.has(path) && !ruleOf(kind, path).writeOnly) yield [path, value];
+    }
+    for (const path of free) {
+      const value = [record, published]
+        .map((each) => shownAt(kind, each, path))
+        .find((each) => each !== undefined);
+      if (isUnder(path, root) && value !== undefined) yield [path, value];
+    }
+  }
+  for (const field of fieldsAsObserved(kind, facts)) yield [field, record[field]];
+}
+
+/** The top-level fields of an update because something in them changes. */
+export function sentRoots({ kind, changed }: Pick<Resending, 'kind' | 'changed'>): readonly string[] {
+  return [...new Set(changed.filter((path) => isWritable(kind, path)).map(rootOf))].sort();
+}
+
+/** The fields that every update carries and that this one sends as the platform shows them. */
+export function fieldsAsObserved(
+  kind: Kind,
+  { record, ...facts }: Deliverable & { readonly record: ShownRecord | undefined },
+): readonly LeafPath[] {
+  const free = leftToOthers(facts);
+  return Object.keys(kind.alwaysSent ?? {}).filter(
+    (field) => !facts.leaves.has(field) || (free.has(field) && record?.[field] !== undefined),
+  );
+}
+
+/** The leaves that go out as others have set them: those that they may move and that the manifest did not change. */
+export function leftToOthers({ leaves, changed, ignoreDrift }: Deliverable): ReadonlySet<LeafPath> {
+  const isFree = (path: LeafPath): boolean => ignoreDrift.some((prefix) => isUnder(path, prefix));
+  return new Set([...leaves.keys()].filter((path) => isFree(path) && !changed.includes(path)));
+}
+
+export function isWritable(kind: Kind, path: LeafPath): boolean {
+  const rule = ruleOf(kind, path);
+  return !rule.immutable && !rule.manual;
+}
