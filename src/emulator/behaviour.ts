@@ -71,6 +71,8 @@ export const emulatorBehaviour = z.strictObject({
   invoiceLimit: z.enum(['taken', 'refused']).default('taken'),
   /** Where the filters of calls are read, cursor and size included: in the body, in the query instead, or nowhere. */
   callFilters: z.enum(['body', 'query', 'ignored']).default('body'),
+  /** How `cost` and `e2e_latency` of calls are shown: as numbers, as text, or as text with a unit. */
+  callFigures: z.enum(['number', 'text', 'withUnit']).default('number'),
   /** Status that refuses a GET with a body, as gateways do that do not expect one. */
   refusesGetBody: z
     .union([z.literal(400), z.literal(403), z.literal(411), z.literal(501)])

@@ -67,6 +67,17 @@ export function showNumber(number: StoredNumber, behaviour: EmulatorBehaviour) {
   return { ...number, number: showDigits(number.number, behaviour) };
 }
 
+export function showCall(call: Stored<'calls'>, { callFigures }: EmulatorBehaviour): Record<string, unknown> {
+  if (callFigures === 'number') return call;
+  const isBare = callFigures === 'text';
+  const { cost, e2e_latency: latency } = call;
+  return {
+    ...call,
+    cost: isBare ? cost.toFixed(2) : `${cost} EUR`,
+    e2e_latency: isBare ? String(latency) : `${latency} ms`,
+  };
+}
+
 function showDigits(number: string, { numericNumbers }: EmulatorBehaviour): string | number {
   return numericNumbers ? Number(digitsOf(number)) : number;
 }

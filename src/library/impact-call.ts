@@ -24,9 +24,12 @@ export function impact(
   return calling(project, options, async ({ context, opened }) => {
     const { id, versions } = versionedRecord(address, await stateToRead(context, opened));
     const { workspace } = opened;
-    const { since, compare, onProgress } = options;
+    const { since, direction, channel, compare, onProgress } = options;
     const measured = await opened.withClient(options, (client) =>
-      measureImpact({ address, id, versions, client, workspace, since, compare, onProgress }),
+      measureImpact({
+        ...{ address, id, versions, client, workspace, onProgress },
+        ...{ since, direction, channel, compare },
+      }),
     );
     return measured.document;
   });

@@ -1,7 +1,7 @@
 import type { ImpactDocument } from '../runs/impact/impact-document.ts';
 import { measures, shareFields } from '../runs/impact/tally.ts';
 import { escapeControls } from './escape-controls.ts';
-import { comparedRows, comparisonOf, quantilesText, shareText, valuesOf } from './impact-words.ts';
+import { comparedRows, comparisonOf, quantilesText, rangeText, shareText, valuesOf } from './impact-words.ts';
 import { timeText } from './records/record-values.ts';
 import { bullets, paragraphs, type Style } from './style.ts';
 import { type Column, renderTable } from './table.ts';
@@ -10,9 +10,9 @@ const NUMBER = { align: 'right', whole: true } as const;
 
 /** What the versions did to the calls, for a person to read. */
 export function impactText(impact: ImpactDocument, style: Style): string {
-  const { address, id, since, versions, notes } = impact;
+  const { address, id, versions, notes } = impact;
   const compared = comparisonOf(impact);
-  const from = since === null ? '' : `, calls since ${since}`;
+  const range = rangeText(impact);
   const table = (columns: readonly Column[], rows: readonly (readonly string[])[]) =>
     renderTable(columns, rows, style).trimEnd();
   const figures = table(
@@ -48,7 +48,10 @@ export function impactText(impact: ImpactDocument, style: Style): string {
     return `${style.bold(field)}\n${table([{ title: 'VERSION', ...NUMBER }, ...columns], rows)}`;
   });
   return paragraphs([
-    style.prose(`${id}${from}`, { lead: `${style.bold(escapeControls(address))}  `, format: style.dim }),
+    style.prose(range === '' ? id : `${id}, calls${range}`, {
+      lead: `${style.bold(escapeControls(address))}  `,
+      format: style.dim,
+    }),
     figures,
     ...shares,
     `${style.bold('median, 95th percentile')}\n${quantiles}`,

@@ -40,17 +40,24 @@ interface ComparedRow {
 }
 
 /** The comparison, or why there is none to show. */
-export function comparisonOf({ since, versions, compared }: ImpactDocument): Compared | string {
-  const range = since === null ? '' : ` since ${since}`;
+export function comparisonOf(impact: ImpactDocument): Compared | string {
+  const { since, versions, compared } = impact;
   if (compared === null && since === null) return 'Only one published version: there is nothing to compare.';
-  if (compared === null) return `Only one version was in use${range}: there is nothing to compare.`;
+  if (compared === null) return `Only one version was in use since ${since}: there is nothing to compare.`;
   const empty = versions.filter(
     ({ version, calls }) => calls === 0 && (version === compared.from || version === compared.to),
   );
   if (empty.length === 0) return compared;
   const numbers = empty.map(({ version }) => version).join(' and ');
   const none = empty.length === 1 ? `Version ${numbers} has no calls` : `Versions ${numbers} have no calls`;
-  return `${none}${range}: there is nothing to compare.`;
+  return `${none}${rangeText(impact)}: there is nothing to compare.`;
+}
+
+/** ` since 2026-01-31 with direction inbound`, which follows `calls`; empty where all calls count. */
+export function rangeText({ since, direction, channel }: ImpactDocument): string {
+  const range = since === null ? '' : ` since ${since}`;
+  const filters = [direction && `direction ${direction}`, channel && `channel ${channel}`].filter(Boolean);
+  return filters.length === 0 ? range : `${range} with ${filters.join(' and ')}`;
 }
 
 const TOO_FEW = 'too few calls to tell';

@@ -85,6 +85,13 @@ function meets(call: CallRow, { field, operator, value }: CallCondition): boolea
   return operators[operator](orderOf(String(shown), value));
 }
 
+/** The number that a JSON number or a text such as `0.42` stands for. */
+export function decimalOf(shown: unknown): number | undefined {
+  if (typeof shown === 'number') return shown;
+  const isDecimal = typeof shown === 'string' && /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(shown.trim());
+  return isDecimal ? Number(shown) : undefined;
+}
+
 /** Below, above or 0, as numbers, durations or times where both are such, and as texts otherwise. */
 function orderOf(a: string, b: string): number {
   const [left, right] = [measureOf(a), measureOf(b)];
@@ -96,6 +103,7 @@ function measureOf(text: string): number | undefined {
   const [, hours, minutes, seconds] = /^(\d+):(\d\d):(\d\d)$/.exec(text) ?? [];
   if (seconds !== undefined) return Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
   // A phone number too: the platform may render it without its plus.
-  if (/^[+-]?\d+(\.\d+)?$/.test(text)) return Number(text);
+  const decimal = decimalOf(text);
+  if (decimal !== undefined) return decimal;
   return /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)) ? Date.parse(text) : undefined;
 }

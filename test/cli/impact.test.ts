@@ -69,6 +69,65 @@ describe('voxform impact', () => {
     ).toBe(0);
   });
 
+  it('reads decimals in text, and fails where a condition rests on values that are no numbers', async () => {
+    await using workspace = await twoVersions();
+    const figures = async (...flags: string[]) => {
+      const { stdout, stderr, code } = await workspace.run(
+        'impact',
+        'Agent/day',
+        '--output',
+        'json',
+        ...flags,
+      );
+      return { document: JSON.parse(stdout) as ImpactDocument, stderr, code };
+    };
+    const numbers = await figures();
+    workspace.emulator.setBehaviour({ callFigures: 'text' });
+    const texts = await figures('--fail-if', 'cost>-9');
+    expect(texts).toMatchObject({ document: numbers.document, code: 2 });
+    workspace.emulator.setBehaviour({ callFigures: 'withUnit' });
+    const odd = await figures('--fail-if', 'cost>-9');
+    expect(odd.code).toBe(1);
+    expect(odd.stderr.replace(/\s+/g, ' ')).toMatch(
+      /cannot be checked: cost of \d+ of \d+ calls of version 1/,
+    );
+    const [{ calls, cost, unreadable } = {}] = odd.document.versions;
+    expect({ cost, unreadable }).toEqual({
+      cost: { median: null, p95: null },
+      unreadable: { duration: 0, e2e_latency: calls, cost: calls },
+    });
+    expect(odd.document.notes.join(' ')).toContain('Values of cost that are no numbers');
+    expect((await figures('--fail-if', 'duration>+90')).code, 'of a field that can be read').toBe(0);
+    expect((await figures('--fail-if', 'cost>-9', '--fail-if', 'duration<-20')).code).toBe(2);
+    workspace.emulator.setBehaviour({ callFigures: 'number' });
+    const { calls: stored } = workspace.emulator.world.records;
+    for (const [id, call] of stored) stored.set(id, { ...call, cost: null } as never);
+    const none = await figures('--fail-if', 'cost>-9');
+    expect([none.code, none.stderr.replace(/\s+/g, ' ')]).toEqual([
+      0,
+      expect.stringContaining('no call of version 1 shows cost'),
+    ]);
+  });
+
+  it('counts the calls of a direction and a channel alone', async () => {
+    await using workspace = await twoVersions();
+    const [agent_id = ''] = workspace.emulator.world.agents.keys();
+    const late = { start_time: '2026-01-21T00:00:00Z', agent_id };
+    for (const channel_type of ['sms', 'sms', 'voice'])
+      workspace.emulator.dashboard.recordCall({ ...late, channel_type, direction: 'outbound' });
+    workspace.emulator.dashboard.recordCall({ ...late, channel_type: 'sms' });
+    const counted = async (...flags: string[]) => {
+      const { stdout } = await workspace.run('impact', 'Agent/day', '--output', 'json', ...flags);
+      return (JSON.parse(stdout) as ImpactDocument).versions.map(({ calls }) => calls);
+    };
+    expect(await counted('--direction', 'outbound')).toEqual([0, 3]);
+    expect(await counted('--channel', 'sms')).toEqual([0, 3]);
+    expect(await counted('--direction', 'outbound', '--channel', 'sms')).toEqual([0, 2]);
+    const text = (await workspace.run('impact', 'Agent/day', '--channel', 'sms')).stdout;
+    expect(text).toContain('Version 1 has no calls with channel sms: there is nothing to compare.');
+    expect((await workspace.run('impact', 'Agent/day', '--direction', 'out')).code).toBe(64);
+  });
+
   it('says which version has no calls in the range', async () => {
     await using workspace = await twoVersions();
     const late = ['impact', 'Agent/day', '--since', '2026-01-12', '--compare', '1..2'];

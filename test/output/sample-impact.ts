@@ -22,6 +22,7 @@ export function sampleImpact(text = 'escalated'): Impact {
     document: {
       ...{ format_version: 1, voxform_version: text, workspace: text, workspace_id: text },
       ...{ address: `Agent/${text}`, id: text, since: text, notes: [text] },
+      ...{ direction: text, channel: text },
       versions: sides.map(({ version, tally: calls }) =>
         versionFigures({ version, published_at, until: null, from: 0 }, calls),
       ),

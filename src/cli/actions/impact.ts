@@ -4,7 +4,7 @@ import { comparisonOf } from '../../output/impact-words.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';
-import { type FailCondition, failCondition, isMet, shareIn } from '../../runs/impact/conditions.ts';
+import { type FailCondition, failCondition, gapsOf, isMet, shareIn } from '../../runs/impact/conditions.ts';
 import type { Compared, ImpactDocument } from '../../runs/impact/impact-document.ts';
 import { type Impact, measureImpact } from '../../runs/impact/measure-impact.ts';
 import type { ShareField } from '../../runs/impact/tally.ts';
@@ -18,13 +18,15 @@ import { progressFor } from './plan-report.ts';
 interface ImpactFlags extends PlatformFlags {
   readonly address: string;
   readonly since?: string;
+  readonly direction?: string;
+  readonly channel?: string;
   readonly compare?: readonly [number, number];
   readonly failIf?: readonly string[];
   readonly output: 'text' | 'json' | 'html';
 }
 
 export async function impact(context: Context, options: ImpactFlags): Promise<number> {
-  const { address, since, compare, output, failIf = [] } = options;
+  const { address, since, direction, channel, compare, output, failIf = [] } = options;
   const conditions = failIf.map(conditionOf);
   const opened = await openWorkspace(context, { requireKey: true });
   // So that the project's secrets are known, and struck out of what the platform says.
@@ -36,7 +38,8 @@ export async function impact(context: Context, options: ImpactFlags): Promise<nu
   const progress = progressFor(context);
   const measured = await opened.withClient(options, (client) =>
     measureImpact({
-      ...{ address, id, versions, client, workspace, since, compare },
+      ...{ address, id, versions, client, workspace },
+      ...{ since, direction, channel, compare },
       onOutside: (count) =>
         log.warn(`The platform ignored the date range: ${count} earlier calls are left out.`),
       onProgress: (calls) => progress.read({ done: calls, total: calls, inFlight: 0, growing: true }),
@@ -68,10 +71,26 @@ function codeFor({ log }: Context, document: ImpactDocument, conditions: readonl
     if (conditions.length > 0) log.warn(`--fail-if is not checked. ${compared}`);
     return ExitCode.ok;
   }
+  const unchecked = conditions.filter((condition) => warnOfGaps(condition, document, log));
   for (const condition of conditions) warnOfUnknown(condition, compared, log);
   const met = conditions.filter((condition) => isMet(condition, compared));
   for (const { text } of met) log.warn(`--fail-if ${text} is met`);
-  return met.length > 0 ? ExitCode.changes : ExitCode.ok;
+  if (met.length > 0) return ExitCode.changes;
+  return unchecked.length > 0 ? ExitCode.error : ExitCode.ok;
+}
+
+/** True where the condition cannot be checked, because too many values cannot be read. */
+function warnOfGaps(condition: FailCondition, document: ImpactDocument, log: Context['log']): boolean {
+  const gaps = gapsOf(condition, document);
+  const { text, field } = condition;
+  for (const { version, calls, unreadable, decides } of gaps) {
+    log.warn(
+      unreadable === 0
+        ? `--fail-if ${text}: no call of version ${version} shows ${field}`
+        : `--fail-if ${text}${decides ? ' cannot be checked' : ''}: ${field} of ${unreadable} of ${calls} calls of version ${version} is no number`,
+    );
+  }
+  return gaps.some(({ decides }) => decides);
 }
 
 /** A misspelt value would pass for ever. */

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { attempt } from '../../problems/attempt.ts';
 import {
   address,
@@ -75,6 +75,13 @@ export const restoringCommands = {
           'Versions to compare, e.g. 3..5 (default: the two newest)',
           versionPair,
         )
+        .addOption(
+          new Option('--direction <direction>', 'Only calls with this direction').choices([
+            'inbound',
+            'outbound',
+          ]),
+        )
+        .option('--channel <channel>', 'Only calls with this channel_type, e.g. sms')
         .option(
           '--fail-if <condition>',
           'Exit with 2 when the interval of a difference lies beyond a limit, e.g. "session_outcome=escalated>+5%" (repeatable)',

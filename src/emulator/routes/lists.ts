@@ -7,6 +7,7 @@ import { pagedById, pageOf, seenByKey, withNameless } from '../pagination.ts';
 import { found, invalid, Refusal } from '../refusal.ts';
 import { bodyOf, checked, integerText, pageIn, requireWorkspace } from '../request-checks.ts';
 import type { Stored } from '../stored-records.ts';
+import { showCall } from '../views.ts';
 
 const apiKeys = pagedById('api-keys');
 const knowledgeBases = pagedById('knowledge-bases');
@@ -33,10 +34,13 @@ export function listRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
     const request = callFilterOf(c, behaviour);
     const isWithin = rangeOf(request, behaviour);
     const within = world.records.calls.values().filter(isWithin);
-    return c.json(pageOf(seenByKey(within, emulated), calls, { request, behaviour }));
+    const { data, meta } = pageOf(seenByKey(within, emulated), calls, { request, behaviour });
+    return c.json({ data: data.map((call) => showCall(call, behaviour)), meta });
   });
   api.get('/call-histories/:id', (c) =>
-    c.json({ data: found(world.records.calls.get(c.req.param('id')), 'Call history') }),
+    c.json({
+      data: showCall(found(world.records.calls.get(c.req.param('id')), 'Call history'), emulated.behaviour),
+    }),
   );
   // Newest first. Pages hang on the id of an invoice rather than on a cursor.
   api.get('/workspaces/:workspace/billing/history', (c) => {

@@ -1,7 +1,14 @@
 import type { ImpactDocument } from '../../runs/impact/impact-document.ts';
 import type { Impact } from '../../runs/impact/measure-impact.ts';
 import { measures, shareFields } from '../../runs/impact/tally.ts';
-import { comparedRows, comparisonOf, quantilesText, shareText, valuesOf } from '../impact-words.ts';
+import {
+  comparedRows,
+  comparisonOf,
+  quantilesText,
+  rangeText,
+  shareText,
+  valuesOf,
+} from '../impact-words.ts';
 import { escapeMarkup } from '../markup.ts';
 import { htmlPage, recordsHtml, timeHtml } from './page.ts';
 import { sharePlot } from './share-plot.ts';
@@ -11,12 +18,9 @@ const MOST_COLUMNS = 5;
 
 /** What the versions did to the calls, with a plot of each share over time, as a page of its own. */
 export function impactHtml(impact: Impact, made: Date): string {
-  const { address, id, since, voxform_version } = impact.document;
-  const where = [
-    escapeMarkup(id),
-    since === null ? '' : `calls since ${escapeMarkup(since)}`,
-    timeHtml(made),
-  ];
+  const { address, id, voxform_version } = impact.document;
+  const range = rangeText(impact.document);
+  const where = [escapeMarkup(id), range === '' ? '' : `calls${escapeMarkup(range)}`, timeHtml(made)];
   const body = [
     `<header><h1>voxform impact: ${escapeMarkup(address)}</h1>`,
     `<p class="where">${where.filter(Boolean).join(' · ')}</p></header><main>`,

@@ -27,9 +27,10 @@ export const callRecord = lazyLooseObject(() => ({
   start_time: timestamp(),
   end_time: timestamp(),
   /** `HH:MM:SS` */
-  duration: anyText(),
+  duration: anything(),
   channel_type: anyText(),
-  cost: z.number().nullish(),
+  /** A decimal, which may come as text. */
+  cost: anything(),
   session_id: anyText(),
   end_reason: anyText(),
   session_status: anyText(),
@@ -37,7 +38,7 @@ export const callRecord = lazyLooseObject(() => ({
   to: anyText(),
   direction: anyText(),
   session_outcome: anyText(),
-  e2e_latency: z.number().nullish(),
+  e2e_latency: anything(),
   agent_id: anyText(),
   workspace_id: anyText(),
   created_at: timestamp(),

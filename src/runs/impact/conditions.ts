@@ -1,6 +1,6 @@
 import { didYouMean } from '../../problems/suggest.ts';
-import type { Compared, Difference } from './impact-document.ts';
-import { measures, type ShareField, shareFields } from './tally.ts';
+import type { Compared, Difference, ImpactDocument } from './impact-document.ts';
+import { type Measure, measures, type ShareField, shareFields } from './tally.ts';
 
 /** A change that is not acceptable, e.g. `session_outcome=escalated>+5%`. */
 export interface FailCondition {
@@ -40,6 +40,29 @@ export function isMet({ field, value, operator, limit }: FailCondition, compared
   const { low, high } = found ?? {};
   if (low == null || high == null) return false;
   return operator === '>' ? low > limit : high < limit;
+}
+
+/** What keeps the median of a condition from being known: per version compared, calls without a readable value. */
+interface Gap {
+  readonly version: number;
+  readonly calls: number;
+  readonly unreadable: number;
+  /** True where the values that cannot be read decide what the median is. */
+  readonly decides: boolean;
+}
+
+/** Gaps in the data of a condition on a median; none of a share. */
+export function gapsOf({ field, value }: FailCondition, { versions, compared }: ImpactDocument): Gap[] {
+  if (value !== undefined || compared === null) return [];
+  const measure = field as Measure;
+  return versions.flatMap((each) => {
+    const { version, calls, unreadable, [measure]: figures } = each;
+    if (version !== compared.from && version !== compared.to) return [];
+    const count = unreadable[measure];
+    if (count === 0 && figures.median !== null) return [];
+    const decides = count > 0 && (figures.median === null || count * 2 >= calls);
+    return [{ version, calls, unreadable: count, decides }];
+  });
 }
 
 /** Undefined where no call of the two versions has the value. */

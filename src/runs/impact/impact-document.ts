@@ -30,7 +30,7 @@ const share = z.strictObject({
 const quantiles = z
   .strictObject({ median: z.number().nullable(), p95: z.number().nullable() })
   .describe(
-    'Null if no call shows the field. `duration` is in seconds; the units of `e2e_latency` and `cost` are not documented.',
+    'Null if no call shows the field as a number. `duration` is in seconds; the units of `e2e_latency` and `cost` are not documented.',
   );
 
 const version = described('A published version and its calls.', {
@@ -40,6 +40,7 @@ const version = described('A published version and its calls.', {
   calls: z.int().describe('Calls that began while it was the latest version.'),
   shares: ofFields(z.record(z.string(), share)).describe('By value; `(not shown)` counts calls without one.'),
   ...ofMeasures(quantiles),
+  unreadable: described('Calls that show a value which is no number.', ofMeasures(z.int())),
 });
 
 const verdict = z
@@ -61,6 +62,8 @@ export const impactDocument = described('What the published versions of an agent
   address: z.string(),
   id: z.string(),
   since: z.string().nullable().describe('Earlier calls are not counted; null for all calls.'),
+  direction: z.string().nullable().describe('Only calls with this direction are counted.'),
+  channel: z.string().nullable().describe('Only calls with this `channel_type` are counted.'),
   versions: z.array(version).describe('Oldest first.'),
   compared: z
     .strictObject({

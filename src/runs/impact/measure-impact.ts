@@ -23,6 +23,10 @@ import {
 export interface ImpactSelection {
   /** A date or a moment: calls that began before do not count. */
   readonly since?: string | undefined;
+  /** Only calls with this direction count. */
+  readonly direction?: string | undefined;
+  /** Only calls with this `channel_type` count. */
+  readonly channel?: string | undefined;
   /** The versions to compare; the two newest where absent. */
   readonly compare?: readonly [from: number, to: number] | undefined;
 }
@@ -51,7 +55,8 @@ export interface Impact {
  * @throws UserError where nothing was published, or a version to compare is not there.
  */
 export async function measureImpact(measuring: Measuring): Promise<Impact> {
-  const { address, id, versions: kind, client, workspace, since, compare, onOutside, onProgress } = measuring;
+  const { address, id, versions: kind, client, workspace, onOutside, onProgress } = measuring;
+  const { since, compare, direction, channel } = measuring;
   if (since !== undefined && Number.isNaN(momentOf(since))) throw new UserError(`${since} is not a date`);
   const published = new PublishedVersions(await shownVersions(measuring));
   const [first] = published.all;
@@ -68,7 +73,10 @@ export async function measureImpact(measuring: Measuring): Promise<Impact> {
   const [before, after] = sidesOf(shown, compare, address);
   const overTime = new SharesOverTime(values);
   let [read, near, withoutStart] = [0, 0, 0];
-  const where = [{ field: kind.inCalls, operator: '=' as const, value: id }];
+  const wanted = { [kind.inCalls]: id, direction, channel_type: channel };
+  const where = Object.entries(wanted).flatMap(([field, value]) =>
+    value === undefined ? [] : [{ field, operator: '=' as const, value }],
+  );
   for await (const call of selectedCalls(client, {
     from,
     where,
@@ -97,6 +105,8 @@ export async function measureImpact(measuring: Measuring): Promise<Impact> {
     address,
     id,
     since: since ?? null,
+    direction: direction ?? null,
+    channel: channel ?? null,
     versions: shown.map((version) =>
       versionFigures(version, tallies.get(version.version) ?? new VersionTally(values)),
     ),
@@ -160,6 +170,7 @@ export function versionFigures(
     calls,
     shares: Object.fromEntries(shares),
     ...Object.fromEntries(quantiles),
+    unreadable: tally.unreadable,
   } as ImpactVersion;
 }
 
@@ -178,6 +189,10 @@ function notesOf({ published, tallies, near, withoutStart }: NoteFacts): string[
       ? []
       : [`Values of ${measure} are rounded to ${Math.min(...digits)} significant digits.`];
   });
+  const unreadable = measures.flatMap((measure) => {
+    const calls = all.reduce((sum, tally) => sum + tally.unreadable[measure], 0);
+    return calls === 0 ? [] : [`Values of ${measure} that are no numbers are left out: ${calls}.`];
+  });
   const others = shareFields.filter((field) => all.some(({ shares }) => shares.of(field).has(OTHERS)));
   return [
     'The platform does not show which version a call used: each call counts for the version that was the latest when it began.',
@@ -191,6 +206,7 @@ function notesOf({ published, tallies, near, withoutStart }: NoteFacts): string[
       (field) =>
         `${field} has more than ${MOST_VALUES} values: those that came later are counted together as ${OTHERS}.`,
     ),
+    ...unreadable,
     ...coarse,
     'The units of e2e_latency and of cost are not documented.',
   ];

@@ -1,3 +1,4 @@
+import { decimalOf } from '../call-selection.ts';
 import { ValueCounts } from './value-counts.ts';
 
 /** Fields of a call whose values are counted. */
@@ -78,6 +79,9 @@ export class VersionTally {
     cost: new ValueCounts(),
   };
 
+  /** Calls that show a value which is no number. */
+  readonly unreadable: Record<Measure, number> = { duration: 0, e2e_latency: 0, cost: 0 };
+
   constructor(values: CountedValues) {
     this.shares = new Shares(values);
   }
@@ -85,8 +89,11 @@ export class VersionTally {
   add(call: Call): void {
     this.shares.add(call);
     for (const measure of measures) {
-      const value = measure === 'duration' ? secondsOf(call.duration) : call[measure];
-      if (typeof value === 'number' && Number.isFinite(value)) this.measured[measure].add(value);
+      const shown = call[measure] ?? undefined;
+      if (shown === undefined) continue;
+      const value = measure === 'duration' ? secondsOf(shown) : decimalOf(shown);
+      if (value !== undefined && Number.isFinite(value)) this.measured[measure].add(value);
+      else this.unreadable[measure] += 1;
     }
   }
 }

@@ -44,6 +44,7 @@ export const callBehaviours: fc.Arbitrary<BehaviourPatch> = fc
   .record({
     // Where the cursor is ignored, one page can be read.
     callFilters: fc.constantFrom('body', 'query'),
+    callFigures: fc.constantFrom('number', 'text'),
     cursors: fc.constantFrom('key', 'position'),
     callDates: fc.record({
       from: fc.constantFrom('moment', 'offsetIgnored'),
