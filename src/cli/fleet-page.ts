@@ -1,5 +1,5 @@
 import type { FleetControl } from '../fleet/control.ts';
-import type { FleetDatabase } from '../fleet/database/fleet-database.ts';
+import { type FleetDatabase, FleetStarting } from '../fleet/database/fleet-database.ts';
 import type { FleetFile } from '../fleet/fleet-file.ts';
 import { addSession, formKey, personOfSession, removeSession } from '../fleet/rows/session-rows.ts';
 import { personOfToken } from '../fleet/rows/token-rows.ts';
@@ -55,7 +55,10 @@ export function fleetPage(
     }),
     now,
     redact: (text) => redactor.redact(text),
-    onError: (error) => log.entry('error', messageOf(error), { event: 'page-failed' }),
+    onError(error) {
+      const level = error instanceof FleetStarting ? 'info' : 'error';
+      log.entry(level, messageOf(error), { event: 'page-failed' });
+    },
     every: LOOK,
   });
 }

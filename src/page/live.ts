@@ -92,7 +92,8 @@ export class LiveUpdates {
     const known = this.#looks.get(address ?? '');
     if (known !== undefined) return known.version;
     const version = this.#options.version(address);
-    version.catch(() => undefined);
+    // The next request must not be told of a failure that is over.
+    version.catch(() => this.#looks.delete(address ?? ''));
     this.#looks.set(address ?? '', { until: now + this.#options.every * 0.9, version });
     return version;
   }

@@ -24,6 +24,11 @@ const FORM_TYPE = /^application\/x-www-form-urlencoded *(;|$)/i;
 
 const assets = { 'style.css': [siteStyle, 'text/css'], 'page.js': [pageScript, 'text/javascript'] } as const;
 
+/** For those who may not even read the address of a database. */
+const UNCHECKED = new UserError('voxform cannot check who you are at the moment', {
+  hint: 'Try again in a minute.',
+});
+
 export interface Page {
   readonly listener: ReturnType<typeof getRequestListener>;
   mayRead(request: IncomingMessage): Promise<boolean>;
@@ -47,6 +52,7 @@ export function createPage(options: SiteOptions): Page {
 
   app.use(async (c, next) => {
     for (const [name, value] of Object.entries(pageHeaders)) c.header(name, value);
+    c.set('visitor', access.withoutSession(c.env.incoming));
     const why = access.refusal(c.env.incoming);
     if (why !== undefined) return c.text(`${why}\n`, 403);
     const allow = methodsOf(c) ?? c.req.method;
@@ -136,14 +142,21 @@ export function createPage(options: SiteOptions): Page {
   app.onError((error, c) => {
     // A form that its sender broke off is no mistake of ours.
     if (!c.env.incoming.readableAborted) options.onError(error);
-    if (error instanceof UserError && c.var.visitor?.mayRead) return answers.failed(c, 503, error);
+    if (error instanceof UserError) return answers.failed(c, 503, c.var.visitor.mayRead ? error : UNCHECKED);
     return c.text('internal error; see the log\n', 500);
   });
 
   return {
     listener: getRequestListener((request, env) => app.fetch(request, env), { overrideGlobalObjects: false }),
-    mayRead: async (request) =>
-      access.refusal(request) === undefined && (await access.visitor(request)).mayRead,
+    async mayRead(request) {
+      if (access.refusal(request) !== undefined) return false;
+      if (access.withoutSession(request).mayRead) return true;
+      const visitor = await access.visitor(request).catch((error: unknown) => {
+        options.onError(error);
+        throw UNCHECKED;
+      });
+      return visitor.mayRead;
+    },
     close: () => live.close(),
   };
 }

@@ -1,11 +1,15 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { expect, it } from 'vitest';
+import pg from 'pg';
+import { expect, it, onTestFinished } from 'vitest';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { pathOf } from '../../src/page/views/parts.ts';
 import { start, temporaryFolder } from '../cli/voxform-process.ts';
 import { agentManifest, projectFile } from '../cli/workspace.ts';
 import { putEmbedded } from '../fleet/embedded-folder.ts';
+import { startPostgres } from '../state/backends/postgres/postgres-server.ts';
 import { step } from '../step.ts';
 import { command } from '../trust/in-process.ts';
 import { asking } from './running-page.ts';
@@ -115,4 +119,76 @@ workspaces: { "*": { mode: approve, interval: 1h } }
   });
   serving.child.kill('SIGTERM');
   expect(await serving.ended).toMatchObject({ code: 0 });
+});
+
+it('says that its database is not ready, or away, and tells strangers no more than that', {
+  timeout: 120_000,
+}, async () => {
+  await using postgres = await startPostgres();
+  const database = postgres.url('postgres');
+  const setUp = new pg.Client(database);
+  await setUp.connect();
+  await setUp.query("SELECT pg_advisory_lock(hashtext('voxform'), hashtext('voxform_fleet'))");
+  await using folder = await temporaryFolder({
+    'fleet.yaml': `version: 1
+database: { $secret: FLEET_DATABASE_URL }
+sources: { voices: { path: ., projects: ["voices/*"] } }
+`,
+  });
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  taken.close();
+  const options = { cwd: folder.root, env: { FLEET_DATABASE_URL: database } };
+  const serving = start(['fleet', 'serve', '--listen', `127.0.0.1:${port}`], options);
+  onTestFinished(() => void serving.child.kill('SIGKILL'));
+  const ask = asking(`http://127.0.0.1:${port}`);
+  const paths = ['/', '/workspaces', pathOf(ADDRESS), '/status', '/metrics'];
+
+  await step('the tables are not there yet', async () => {
+    const isListening = () => ask('/healthz').then(({ status }) => status, String);
+    await expect.poll(isListening, { timeout: 60_000 }).toBe(200);
+    for (const path of paths) {
+      const { status, text } = await ask(path);
+      expect([path, status, text]).toEqual([path, 503, expect.stringContaining('starting')]);
+      expect(text).not.toMatch(/does not exist|bug/);
+    }
+    await setUp.end();
+    await expect.poll(async () => (await ask('/readyz')).status, { timeout: 60_000 }).toBe(200);
+    for (const path of paths)
+      expect([path, (await ask(path)).status]).toEqual([path, path === pathOf(ADDRESS) ? 404 : 200]);
+  });
+  await step('the database is away', async () => {
+    const added = await command(['fleet', 'token', 'add', 'ann', '--role', 'viewer'], options);
+    const signedIn = await ask('/sign-in', { form: { token: added.stdout.trim() } });
+    const cookie = signedIn.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+    const handedOn = { 'x-forwarded-for': '10.9.9.9' };
+    const seen = async (headers: Record<string, string>) =>
+      Promise.all(paths.slice(0, 4).map(async (path) => await ask(path, { headers })));
+    expect((await seen({ ...handedOn, cookie })).map(({ status }) => status)).toEqual([200, 200, 404, 200]);
+    await postgres.stop();
+    const where = `127.0.0.1:${postgres.port}`;
+    for (const headers of [{}, { cookie }]) {
+      for (const { status, text } of await seen(headers))
+        expect([status, text]).toEqual([503, expect.stringContaining(where)]);
+    }
+    const planted = cookie.replace(/=.*/, `=${'A'.repeat(43)}`);
+    const strangers = [
+      ...(await seen({ ...handedOn, cookie })),
+      ...(await seen({ ...handedOn, cookie: planted })),
+    ];
+    strangers.push(await ask('/sign-in', { headers: handedOn, form: { token: 'guess' } }));
+    for (const { status, text } of strangers) {
+      expect([status, text]).toEqual([503, expect.stringContaining('cannot check')]);
+      expect(text).not.toContain(where);
+    }
+    await postgres.start();
+    const isBack = async () => (await ask('/', { headers: { ...handedOn, cookie } })).status;
+    await expect.poll(isBack, { timeout: 30_000 }).toBe(200);
+  });
+  serving.child.kill('SIGTERM');
+  const { code, stderr } = await serving.ended;
+  expect(code).toBe(0);
+  expect(stderr).toContain('starting: ');
+  expect(stderr).not.toMatch(/does not exist|as a bug/);
 });

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { fleetControl } from '../../fleet/control.ts';
 import { listenForControl } from '../../fleet/control-socket.ts';
+import { whileStarting } from '../../fleet/database/fleet-database.ts';
 import { createFleetMetrics } from '../../fleet/fleet-metrics.ts';
 import { FleetNotifications } from '../../fleet/notifications.ts';
 import { controlSocket, openFleetDatabase } from '../../fleet/open-fleet.ts';
@@ -48,7 +49,9 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
   const sources = openSources({ fleet, home: cwd, env: ofProjects, redactor });
   const database = await openFleetDatabase(fleet, cwd, 'serve');
   await using _database = closing(database);
-  const metrics = createFleetMetrics(VERSION, () => fleetFigures(database));
+  let server: FleetServer | undefined;
+  const readable = whileStarting(database, () => server !== undefined);
+  const metrics = createFleetMetrics(VERSION, () => fleetFigures(readable));
   const notifications = new FleetNotifications({
     database,
     deliveries: new Deliveries({ clock: systemClock, random: Math.random }),
@@ -91,17 +94,18 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
       notifications.finished(workspace, { report, log: own, redact });
     },
   };
-  let server: FleetServer | undefined;
   const guesses = new Guesses({ now: () => performance.now() });
-  const control = fleetControl(database);
+  const control = fleetControl(readable);
   const comparisons = new FleetComparisons({
     ...options,
+    database: readable,
     control,
     longest: fleet.timeout,
     onTrouble: (error) => log.entry('error', messageOf(error), { event: 'page-failed' }),
   });
   await using _comparisons = closing(comparisons);
-  const page = address && fleetPage(context, { address, fleet, database, control, comparisons, guesses });
+  const page =
+    address && fleetPage(context, { address, fleet, database: readable, control, comparisons, guesses });
   await using _page = closing(page);
   const listener =
     address &&

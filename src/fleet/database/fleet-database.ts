@@ -6,7 +6,7 @@ import {
   databaseAt,
   type Statements,
 } from '../../state/backends/postgres/database.ts';
-import { problemOf } from '../../state/backends/postgres/problems.ts';
+import { isMissing, problemOf } from '../../state/backends/postgres/problems.ts';
 import { Secret } from '../../values/value.ts';
 import { keepStatesIn } from '../fleet-state.ts';
 import { EmbeddedDatabase } from './embedded-database.ts';
@@ -70,6 +70,29 @@ export async function embeddedFleetDatabase(
       await database.close();
     },
   });
+}
+
+/** The tables of a fleet are not set up yet. */
+export class FleetStarting extends UserError {}
+
+/** The same database, for readers who may come before its tables are set up. */
+export function whileStarting(database: FleetDatabase, isSetUp: () => boolean): FleetDatabase {
+  const told = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      if (isSetUp() || !(error instanceof UserError && isMissing(error.cause))) throw error;
+      throw new FleetStarting('starting: the tables of the fleet are not ready yet', {
+        hint: 'Try again in a few seconds.',
+        cause: error,
+      });
+    }
+  };
+  return {
+    ...database,
+    ask: (text, ...values) => told(database.ask(text, ...values)),
+    atomically: (work) => told(database.atomically(work)),
+  };
 }
 
 type DatabaseFacts = Omit<FleetDatabase, keyof FleetStatements | 'atomically'>;

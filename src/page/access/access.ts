@@ -55,31 +55,37 @@ export class Access {
     return from === headers.host?.toLowerCase() ? undefined : 'a form of another site';
   }
 
-  async visitor(request: IncomingMessage): Promise<Visitor> {
-    const { sessions, userHeader } = this.#options;
+  /** The visitor as the request alone tells, without the session, which may be in a database. */
+  withoutSession(request: IncomingMessage): Visitor {
+    const { proxy, userHeader } = this.#options;
     const { headers, socket } = request;
-    const isProxied = this.#options.proxy.includes(socket.remoteAddress);
-    const base = {
+    const isProxied = proxy.includes(socket.remoteAddress);
+    const given = this.#userHeader(request) ?? '';
+    const name = given.length > MOST_NAME ? '' : Buffer.from(given, 'latin1').toString().trim();
+    const isNamedByProxy = userHeader !== undefined && name !== '';
+    return {
+      person: isNamedByProxy ? { name, role: userHeader.role } : undefined,
+      mayRead: isNamedByProxy || isLocal(request, this.#options),
+      formToken: undefined,
+      newSession: undefined,
+      isNamedByProxy,
       address: isProxied ? lastOf(headers['x-forwarded-for']) : socket.remoteAddress,
       isSecure: isProxied && lastOf(headers['x-forwarded-proto']) === 'https',
     };
-    const name = this.#userHeader(request);
+  }
+
+  async visitor(request: IncomingMessage): Promise<Visitor> {
+    const { sessions } = this.#options;
+    const visitor = this.withoutSession(request);
     const id = this.sessionId(request);
-    if (userHeader !== undefined && name !== undefined && name !== '' && name.length <= MOST_NAME) {
+    if (visitor.isNamedByProxy) {
       const newSession = id === undefined ? newSessionId() : undefined;
-      return {
-        ...base,
-        person: { name: Buffer.from(name, 'latin1').toString(), role: userHeader.role },
-        mayRead: true,
-        formToken: formTokenOf(await sessions.formKey(), `${id ?? newSession} ${name}`),
-        newSession,
-        isNamedByProxy: true,
-      };
+      const signed = `${id ?? newSession} ${visitor.person?.name}`;
+      return { ...visitor, newSession, formToken: formTokenOf(await sessions.formKey(), signed) };
     }
     const person = id === undefined ? undefined : await sessions.person(id);
-    const formToken = id === undefined || person === undefined ? undefined : formTokenOf(id, 'form');
-    const mayRead = person !== undefined || isLocal(request, this.#options);
-    return { ...base, person, mayRead, formToken, newSession: undefined, isNamedByProxy: false };
+    if (id === undefined || person === undefined) return visitor;
+    return { ...visitor, person, mayRead: true, formToken: formTokenOf(id, 'form') };
   }
 
   /** Signs in: the person with a new session, or how long to wait, or nothing where the token is wrong. */
