@@ -7,12 +7,12 @@ import type { Reach } from '../problems/workspace-command.ts';
 import { statusOf } from '../runs/resource-status.ts';
 import type { Fact, ResourceRow, ShownProblem, Standing } from './page-data.ts';
 
-/** How a run leaves its workspace. */
-export function standingAfter(report: RunReport): Standing {
+/** How a run leaves its workspace; undefined if it tells nothing, as it found the lock held or was ended. */
+export function standingAfter(report: RunReport): Standing | undefined {
   const { result, drift, invalid, plan, request } = report;
-  if (result === 'failed' || result === 'busy' || result === 'interrupted') return 'failed';
+  if (result === 'failed') return 'failed';
   if (invalid !== undefined) return 'invalid';
-  if (plan === undefined) return 'never-run';
+  if (plan === undefined || result === 'busy' || result === 'interrupted') return undefined;
   const left = leftIn(planAfter(report));
   // Drift that waits to be accepted is in no plan.
   const isOpen = (address: string): boolean =>

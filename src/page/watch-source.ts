@@ -50,7 +50,8 @@ export class WatchSource implements PageSource, RunObserver {
   readonly #state: KeptStateParts;
   #lastRead: RunReport | undefined;
   #labels: readonly string[] = [];
-  #standing: { readonly word: Standing; readonly since: Date } | undefined;
+  /** By the last run that told it. */
+  #standing: { readonly word: Standing; readonly since: Date; readonly told: RunReport } | undefined;
   readonly #comparisons: CallComparisons;
   #version = 0;
 
@@ -76,7 +77,10 @@ export class WatchSource implements PageSource, RunObserver {
     this.#labels = report.labels ?? this.#labels;
     if (report.plan !== undefined) this.#lastRead = report;
     const word = standingAfter(report);
-    if (this.#standing?.word !== word) this.#standing = { word, since: report.startedAt };
+    if (word !== undefined) {
+      const since = this.#standing?.word === word ? this.#standing.since : report.startedAt;
+      this.#standing = { word, since, told: report };
+    }
     this.#keep(detailOfReport(report, (text) => this.#options.redact(text)));
   }
 
@@ -240,7 +244,7 @@ export class WatchSource implements PageSource, RunObserver {
   #row(): WorkspaceRow {
     const { watch, source, mode } = this.#options;
     const { last, paused } = watch().status;
-    const known = this.#standing ?? { word: 'never-run', since: undefined };
+    const known = this.#standing ?? { word: 'never-run', since: undefined, told: last };
     const { word, since } = paused === undefined ? known : ({ word: 'paused', since: paused.at } as const);
     const isOld = this.#isOld();
     const isStale = isOld && word !== 'failed' && word !== 'invalid' && word !== 'paused';
@@ -251,7 +255,7 @@ export class WatchSource implements PageSource, RunObserver {
       checkedAt: this.#lastRead?.startedAt,
       isOld,
       summary: this.#options.redact(
-        paused === undefined ? summaryOf(last) : `paused by ${pauseText(paused)}`,
+        paused === undefined ? summaryOf(known.told) : `paused by ${pauseText(paused)}`,
       ),
       source,
       mode,

@@ -1,4 +1,7 @@
+import { hostname } from 'node:os';
+import path from 'node:path';
 import { expect, it } from 'vitest';
+import { createLocalStore } from '../../src/state/backends/local/local-store.ts';
 import { API_KEY, agentManifest, projectFile, testWorkspace, webhookManifest } from '../cli/workspace.ts';
 import { RunningWatch } from '../operator/running-watch.ts';
 import { asking } from './running-page.ts';
@@ -159,6 +162,43 @@ it('says why a run cannot be shown while the state cannot be read', async () => 
   await workspace.folder.write('.voxform/test.state.json', 'nonsense');
   const { status, text } = await ask('/workspaces/test/runs/none');
   expect([status, text]).toEqual([503, expect.stringContaining('test.state.json')]);
+  watch.signal('SIGTERM');
+  expect(await watch.ended).toMatchObject({ code: 0 });
+});
+
+it('keeps the status of a workspace while another run holds the lock', async () => {
+  await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('answering') });
+  const flags = ['--mode', 'apply', '--auto-approve', '--lock-timeout', '0', '--interval', '1h'];
+  const watch = new RunningWatch(['--listen', '127.0.0.1:0', ...flags], {
+    cwd: workspace.folder.root,
+    env: { VOXFORM_API_KEY: API_KEY },
+  });
+  const ask = asking(await watch.url());
+  await watch.until('run');
+  const status = async () => {
+    const { text } = await ask('/workspaces/test');
+    return /class="standing"><span[^>]*>([^<]+)<.*?datetime="([^"]+)"/s.exec(text)?.slice(1);
+  };
+  const before = await status();
+  expect(before).toEqual(['in sync', expect.any(String)]);
+  const store = createLocalStore({
+    path: path.join(workspace.folder.root, '.voxform/test.state.json'),
+    host: hostname(),
+    user: 'someone',
+    pid: process.pid,
+    version: '1.0.0',
+    now: () => new Date(),
+  });
+  const nothing = () => undefined;
+  const lease = await store.lock({ operation: 'apply', timeoutSeconds: 0, notice: nothing, warn: nothing });
+  await workspace.folder.write('manifests/a.yaml', agentManifest('answering', 'Be brief.'));
+  watch.signal('SIGHUP');
+  await watch.until('busy');
+  const isTold = async () => (await ask('/workspaces/test')).text.includes('Another run holds the lock');
+  await expect.poll(isTold, { timeout: 20_000 }).toBe(true);
+  expect(await status()).toEqual(before);
+  expect((await ask('/workspaces?status=failed')).text).toContain('0 of 1 workspace');
+  await lease.release();
   watch.signal('SIGTERM');
   expect(await watch.ended).toMatchObject({ code: 0 });
 });
