@@ -11,6 +11,7 @@ import { NOTHING } from '../operator/reconciler.ts';
 import { correctedIn, type RunReport } from '../operator/run-report.ts';
 import { requestSummary } from '../operator/run-summary.ts';
 import { pendingActions } from '../output/action-words.ts';
+import { recordedMessage } from '../platform/platform-error.ts';
 import type { Json, JsonObject } from '../values/json.ts';
 import { nameCounts } from '../values/name-counts.ts';
 import type { ClaimedJob } from './queue.ts';
@@ -36,7 +37,8 @@ interface Ended {
 }
 
 /** What a run leaves: how the workspace stands, and when it is its turn again. */
-export function outcomeOf({ report, version, outside, redact }: MemberRun, ended: Ended): FinishedRun {
+export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended: Ended): FinishedRun {
+  const report = recorded(run.report);
   const { job, row, now, process, timeout } = ended;
   const { hold, applied, plan, startedAt, seconds } = report;
   const result = timeout === undefined ? report.result : 'failed';
@@ -83,6 +85,17 @@ export function outcomeOf({ report, version, outside, redact }: MemberRun, ended
         ? { startedAt, seconds, result: isNewPlan ? 'planned' : result, why, process, applied: told }
         : undefined,
   };
+}
+
+/** Without texts of the platform's answers, which may repeat values. */
+function recorded(report: RunReport): RunReport {
+  const applied = report.applied.map((each) => {
+    const { result } = each;
+    return result.status === 'failed' && result.recorded !== undefined
+      ? { ...each, result: { ...result, error: result.recorded } }
+      : each;
+  });
+  return { ...report, applied };
 }
 
 /** True where a run has nothing new to tell of the request for drift. */
@@ -192,7 +205,7 @@ function summaryOf(report: RunReport, { after, redact, timeout, now, rejected }:
     ...(rejected !== undefined && { rejected }),
     ...(report.request !== undefined && { pull_request: requestSummary(report.request) }),
     problems: problems.slice(0, MOST_NAMED).map(redact),
-    error: error === undefined ? null : redact(messageOf(error, reach)),
+    error: error === undefined ? null : redact(messageOf(error, reach, recordedMessage(error))),
     ...(labels !== undefined && { labels: labels.map(redact) }),
     ...(plan !== undefined && {
       records: plan.resources.filter(({ id }) => id !== null).length,

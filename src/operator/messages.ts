@@ -23,8 +23,7 @@ import type {
 import { StateLocked } from './state-locked.ts';
 
 /** An error in one line, with what helps. */
-export function messageOf(error: unknown, reach?: Reach): string {
-  const message = errorMessage(error);
+export function messageOf(error: unknown, reach?: Reach, message = errorMessage(error)): string {
   const help = error instanceof UserError ? helpText(error, reach) : undefined;
   return escapeControls(message) + (help === undefined ? '' : escapeControls(` (${help})`));
 }

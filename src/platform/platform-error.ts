@@ -1,3 +1,5 @@
+import { errorMessage } from '../problems/error-code.ts';
+
 /**
  * What is known of a request that did not succeed. `not-done`: the platform certainly did not carry it out (it was never
  * sent, or was answered with a refusal). `lost`: it may have been carried out; nobody knows.
@@ -27,6 +29,17 @@ export interface ExchangeFacts {
   readonly atProxy?: boolean | undefined;
 }
 
+/** The path of a field, and no value in its place. */
+const FIELD = /^[a-z_]\w*(\.\w+)*$/i;
+
+/** The message of an error for a history: without the text of an answer, also where another error quotes it. */
+export function recordedMessage(error: unknown): string {
+  if (error instanceof PlatformError) return error.recorded;
+  const message = errorMessage(error);
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof PlatformError ? message.replace(cause.message, () => cause.recorded) : message;
+}
+
 /** A request to the platform that did not succeed. Branch on `status`, `outcome` and `reason`, never on the message. */
 export class PlatformError extends Error {
   override readonly name = 'PlatformError';
@@ -42,6 +55,20 @@ export class PlatformError extends Error {
   /** The same error, saying one thing more at its end. */
   withNote(note: string): PlatformError {
     return new PlatformError(this.reason, this.facts, `${this.message}; ${note}`, this.cause);
+  }
+
+  /** The message for what is kept: without the text of the answer, which may repeat values of the request. */
+  get recorded(): string {
+    const { method, path, status, code, detail, field, requestId, outcome } = this.facts;
+    if (detail === undefined && this.reason !== 'malformed') return this.message;
+    const notes = [
+      this.reason === 'status' ? undefined : this.reason,
+      code && `code ${code}`,
+      field !== undefined && FIELD.test(field) ? `field ${field}` : undefined,
+      requestId && `request id ${requestId}`,
+    ].filter((note) => note !== undefined);
+    const said = notes.length === 0 ? status : `${status} (${notes.join(', ')})`;
+    return `${method} ${path}: ${said}${outcome === 'lost' ? '; it may have succeeded' : ''}`;
   }
 
   get status(): number | undefined {

@@ -67,7 +67,11 @@ function endingOf(
       const paths = action === 'create' || action === 'forget' ? [] : changes.map(({ path }) => path);
       const common = { address, action, paths, result: each.status };
       if (each.status === 'done') return { ...common, id: each.id };
-      return { ...common, id, error: each.status === 'failed' ? each.error : each.because };
+      return {
+        ...common,
+        id,
+        error: each.status === 'failed' ? (each.recorded ?? each.error) : each.because,
+      };
     }),
     ...(guards.length > 0 && { lifted: guards.map(({ guard }) => guard) }),
     ...waiversIn(violations),
@@ -96,10 +100,11 @@ function waiversIn(violations: readonly Violation[]): Pick<RunEnding, 'waived'> 
 /** Strikes secrets out of what an error says while it is whole: later its lines are broken and its characters escaped. */
 function redactedResult(result: ResourceResult, { redact }: Redactor): ResourceResult {
   if (result.status !== 'failed') return result;
-  const { error, hint, advice = hint ?? '' } = result;
+  const { error, recorded, hint, advice = hint ?? '' } = result;
   return {
     ...result,
     error: redact(error),
+    ...(recorded !== undefined && { recorded: redact(recorded) }),
     ...(hint !== undefined && {
       hint: redact(hint),
       advice: [advice]

@@ -1,4 +1,4 @@
-import { errorMessage } from '../problems/error-code.ts';
+import { recordedMessage } from '../platform/platform-error.ts';
 import { UserError } from '../problems/user-error.ts';
 import { fold } from './fold.ts';
 import type { JournalEvent } from './journal-lines.ts';
@@ -16,7 +16,7 @@ export function endingAfter(
     : changed || !(error instanceof UserError)
       ? 'failed'
       : 'refused';
-  return { result, error: errorMessage(error) };
+  return { result, error: recordedMessage(error) };
 }
 
 /** What a person would call a change, for the history; the event is not in the state yet. */

@@ -82,7 +82,7 @@ it('tells of every run that locked the state what it did and how it ended', asyn
   expect(await runsIn(w, '--since', '2999-01-01')).toEqual([]);
 });
 
-it('tells of failures, guards and interrupts, and names no secret', async () => {
+it('tells of failures, guards and interrupts, and has no value that an answer repeats', async () => {
   const interrupts = new Interrupts(() => undefined);
   let isLast = false;
   await using w = await testWorkspace(FILES, {
@@ -90,8 +90,12 @@ it('tells of failures, guards and interrupts, and names no secret', async () => 
       if (method === 'POST' && isLast) interrupts.raise('SIGINT');
     },
   });
-  const detail = `nobody may use ${API_KEY}`;
-  w.emulator.faults.add({ match: { method: 'POST' }, fault: { status: 422, body: { detail } } });
+  const message = `nobody may say Be kind. with ${API_KEY}`;
+  const body = { errors: [{ path: 'prompt_config.prompt', code: 'not_allowed', message }] };
+  w.emulator.faults.add({ match: { method: 'POST' }, fault: { status: 422, body } });
+  const refused = await w.run('apply', '--auto-approve');
+  expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('nobody may say Be kind.')]);
+  w.emulator.faults.add({ match: { method: 'GET' }, fault: { status: 400, body } });
   expect((await w.run('apply', '--auto-approve')).code).toBe(1);
   const names = Array.from({ length: 12 }, (_, index) => `a${index}`);
   for (const name of names) await w.folder.write(`manifests/${name}.yaml`, agentManifest(name));
@@ -105,7 +109,7 @@ it('tells of failures, guards and interrupts, and names no secret', async () => 
   const surroundings = { cwd: w.folder.root, env: { VOXFORM_API_KEY: API_KEY }, interrupts };
   expect((await command(['apply', '--auto-approve'], surroundings)).code).toBe(130);
 
-  const [interrupted, lifted, guarded, , failed] = await runsIn(w);
+  const [interrupted, lifted, guarded, , unread, failed] = await runsIn(w);
   expect(interrupted).toMatchObject({ result: 'interrupted', resources: [{ address: 'Agent/evening' }] });
   expect(lifted).toMatchObject({
     result: 'done',
@@ -119,8 +123,12 @@ it('tells of failures, guards and interrupts, and names no secret', async () => 
   });
   expect(failed?.result).toBe('failed');
   const [wrong] = failed?.resources?.filter(({ result }) => result === 'failed') ?? [];
-  expect(wrong?.error).toContain('nobody may use');
-  expect(JSON.stringify(await runsIn(w))).not.toContain(API_KEY);
+  for (const error of [wrong?.error, unread?.error]) {
+    expect(error).toMatch(/4\d\d .*not_allowed.*prompt_config\.prompt/);
+  }
+  expect(readFileSync(path.join(w.folder.root, HISTORY), 'utf8')).not.toMatch(
+    /nobody may|Be kind|test-workspace/,
+  );
 });
 
 it('tells of what watch applied', async () => {

@@ -133,7 +133,7 @@ it('does not ask again for a plan that was rejected, and shows what it leaves', 
 it('gives a paused workspace no turn, and keeps failures and their pause over restarts', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: rules('apply') });
   const emulator = fleet.emulators.get('acme');
-  emulator?.faults.add({ match: {}, times: 100, fault: { status: 403, body: { detail: 'no' } } });
+  emulator?.faults.add({ match: {}, times: 100, fault: { status: 403, body: { detail: 'One.' } } });
   const server = await fleet.server();
   await fleet.until(async () => (await shown(fleet))?.failures === 1);
   const failed = await shown(fleet);
@@ -151,6 +151,20 @@ it('gives a paused workspace no turn, and keeps failures and their pause over re
   await step('resumed, it runs at once', async () => {
     await fleet.control.resume([ADDRESS], 'ann');
     await fleet.until(async () => (await shown(fleet))?.failures === 2);
+  });
+  await step('keeps no value that an answer repeats', async () => {
+    emulator?.faults.clear();
+    const body = { code: 'taken', message: 'nobody may say One.' };
+    emulator?.faults.add({ match: { method: 'POST' }, fault: { status: 422, body } });
+    await fleet.control.run([ADDRESS], 'ann');
+    await fleet.until(async () => (await shown(fleet))?.failures === 3);
+    const tables = ['runs', 'workspaces', 'history'];
+    const kept = await Promise.all(
+      tables.map((table) => fleet.database.ask(`SELECT * FROM voxform_fleet.${table}`)),
+    );
+    const text = JSON.stringify(kept);
+    expect(text).toContain('422 (code taken)');
+    expect(text).not.toMatch(/nobody may|One\./);
   });
   await expect(fleet.control.run(['voices/acne:test'], 'ann')).rejects.toThrow(
     'did you mean "voices/acme:test"?',

@@ -17,6 +17,8 @@ export type ResourceResult =
 export interface Failure {
   readonly status: 'failed';
   readonly error: string;
+  /** The error as a history keeps it, where that is another text. */
+  readonly recorded?: string;
   readonly hint?: string | undefined;
   /** The hint, its commands as data. */
   readonly advice?: Advice | undefined;

@@ -1,5 +1,5 @@
 import type { Address } from '../../manifests/resource.ts';
-import { PlatformError } from '../../platform/platform-error.ts';
+import { PlatformError, recordedMessage } from '../../platform/platform-error.ts';
 import { ForeignRecord } from '../../platform/workspace-check.ts';
 import { errorMessage } from '../../problems/error-code.ts';
 import { UserError } from '../../problems/user-error.ts';
@@ -65,11 +65,13 @@ export function failureOf(error: unknown, { action, address }: PlannedResource):
       ...(error.hint !== undefined && { hint: error.hint, advice: error.advice }),
       ...(error.next.length > 0 && { next: error.next }),
     };
+  const recorded = recordedMessage(error);
+  const failure = { error: message, ...(recorded !== message && { recorded }) };
   if (error instanceof PlatformError && error.outcome === 'lost' && creates.has(action)) {
     return {
-      error: message,
+      ...failure,
       hint: `${address} may or may not have been created. It stays unknown and is never resent automatically. Run plan to resolve it.`,
     };
   }
-  return { error: message };
+  return failure;
 }
