@@ -1,5 +1,8 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { attempt } from '../problems/attempt.ts';
+import { errorCode } from '../problems/error-code.ts';
+import { UserError } from '../problems/user-error.ts';
 
 export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
 
@@ -26,7 +29,7 @@ const MOST_KEPT = 10_000;
 
 /**
  * Runs git in a session of its own: it meets neither the keys that a person presses nor a terminal to ask at.
- * @throws what spawning it threw, and the signal's reason.
+ * @throws UserError where the folder does not exist. Otherwise what spawning it threw, such as ENOENT without git, and the signal's reason.
  */
 export async function runGit(
   args: readonly string[],
@@ -51,6 +54,11 @@ export async function runGit(
     const [status] = (await once(child, 'close')) as [number | null];
     signal.throwIfAborted();
     return { code: status ?? 1, out: Buffer.concat(out), complaint };
+  } catch (error) {
+    // Spawning tells this in the same way as a program that is not installed.
+    if (errorCode(error) === 'ENOENT' && cwd !== undefined && !existsSync(cwd))
+      throw new UserError(`git cannot run in ${cwd}: the folder does not exist`);
+    throw error;
   } finally {
     signal.removeEventListener('abort', kill);
   }

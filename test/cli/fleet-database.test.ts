@@ -195,6 +195,47 @@ VALUES ('voices/acme:test', 'voices', 'acme', 'test', 'report', 1000, '${tree}',
   ]);
 });
 
+it('keeps states in the repository that projects come from, also on a machine without their folders', async () => {
+  const pg = await freshDatabase();
+  await using emulator = await startEmulator({ seed: 1 });
+  await using other = await startEmulator({ seed: 2, workspaceId: '01JEMV1AT0RW0RKSPACE000002' });
+  using remote = new Remote();
+  const project = (at: typeof emulator) =>
+    `${projectFile(at).replace('VOXFORM_API_KEY', 'KEY')}state: { backend: git }\n`;
+  remote.push({
+    'acme/voxform.yaml': project(emulator),
+    'acme/manifests/a.yaml': agentManifest('a'),
+    'beta/voxform.yaml': project(other),
+    'beta/manifests/a.yaml': agentManifest('a'),
+  });
+  await using folder = await temporaryFolder({ 'none.txt': '' });
+  const git = JSON.stringify(path.relative(folder.root, remote.bare));
+  await folder.write('fleet.yaml', FLEET.replace('path: voices', `git: ${git}`));
+  const env = { KEY: 'key', FLEET_DATABASE_URL: pg.url, PATH: String(process.env.PATH) };
+  const fleet = (...args: string[]) => command(['fleet', ...args], { cwd: folder.root, env });
+  expect((await fleet('init')).code).toBe(0);
+  for (const name of ['acme', 'beta'])
+    await pg.sql(`INSERT INTO voxform_fleet.workspaces (address, source, project, workspace, mode, interval_ms, version, due_at)
+VALUES ('voices/${name}:test', 'voices', '${name}', 'test', 'report', 1000, '${remote.git('rev-parse', `main:${name}`)}', now())`);
+  const exec = (name: string, ...words: string[]) => fleet('exec', `voices/${name}:test`, '--', ...words);
+  expect(await exec('acme', 'apply', '--auto-approve')).toMatchObject({ code: 0 });
+  expect(remote.git('for-each-ref', '--format=%(refname)')).toContain('refs/voxform/test');
+  expect((await exec('acme', 'state', 'list')).stdout).toContain('Agent/a');
+  const beta = await exec('beta', 'plan');
+  expect([beta.code, said(beta.stderr)]).toEqual([1, expect.stringContaining('state.ref')]);
+  const nowhere = {
+    root: path.join(folder.root, 'nowhere'),
+    host: 'h',
+    user: 'u',
+    pid: 1,
+    version: '0',
+    env,
+    now: () => new Date(),
+  };
+  const place = { backend: 'git', remote: 'origin', ref: 'refs/voxform/test', root: nowhere.root } as const;
+  await expect(createStore(place, nowhere).read()).rejects.toThrow('nowhere: the folder does not exist');
+});
+
 it('gives no command of a project the secrets of the fleet file', async () => {
   const pg = await freshDatabase();
   const heard: string[] = [];

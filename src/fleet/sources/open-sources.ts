@@ -165,6 +165,12 @@ function addressText({ git, name }: GitSourceSettings): string {
   });
 }
 
+/** With the password, if it has one. Paths begin at the folder of the fleet file. */
+function sourceAddress(settings: GitSourceSettings, folder: string): string {
+  const text = addressText(settings);
+  return text.includes('://') ? text : parseGitAddress(text, { cwd: folder, option: 'git' }).url;
+}
+
 /** What a project may have beside its files: one never sees the secrets of another. */
 function localPaths(
   settings: SourceSettings,
@@ -190,7 +196,7 @@ function localPaths(
     return {
       ...common,
       root: path.join(home, '.voxform', 'fleet', 'projects', source, project),
-      source: addressText(settings),
+      source: sourceAddress(settings, fleet.folder),
       isFleeting: true,
       ...(secrets !== undefined && { secrets: { folder: secrets, isDefault: true } }),
     };

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { parseGitAddress } from '../../../git/git-address.ts';
 import {
   ALONE,
@@ -55,15 +57,16 @@ export async function findRemote(
   signal: AbortSignal,
 ): Promise<GitRemote> {
   const own = folderEnvironment(env);
+  const root = place.source === undefined ? place.root : existingFolder(place.root);
   const list = ['config', '--list', '-z', '--includes'];
   const [inside, outside, top] = await Promise.all([
-    runGit(['-C', place.root, ...list], { env: own, signal }),
-    runGit(list, { env: { ...gitEnvironment(env), GIT_DIR: '/nonexistent' }, cwd: place.root, signal }),
-    runGit(['-C', place.root, 'rev-parse', '--show-toplevel'], { env: own, signal }),
+    runGit(list, { env: own, cwd: root, signal }),
+    runGit(list, { env: { ...gitEnvironment(env), GIT_DIR: '/nonexistent' }, cwd: root, signal }),
+    runGit(['rev-parse', '--show-toplevel'], { env: own, cwd: root, signal }),
   ]);
   if (inside.code !== 0) throw new UserError(`git config: ${lastWords(inside.complaint)}`);
   const all = settingsIn(inside.out);
-  const cwd = top.code === 0 ? top.out.toString().replace(/\r?\n$/, '') : place.root;
+  const cwd = top.code === 0 ? top.out.toString().replace(/\r?\n$/, '') : root;
   const { name, address, settings } = addressed(place, { all, cwd, complaint: lastWords(top.complaint) });
   const reaching = without(all, settingsIn(outside.out)).filter(([key]) => REACHING.test(key));
   const hasSsh = env.GIT_SSH_COMMAND || env.GIT_SSH || all.some(([key]) => key === 'core.sshcommand');
@@ -77,6 +80,12 @@ export async function findRemote(
       ...(!hasSsh && { GIT_SSH_COMMAND: 'ssh -o BatchMode=yes' }),
     },
   };
+}
+
+/** The folder itself, or the nearest one around it: a fetched project need not have one of its own on this machine. */
+function existingFolder(folder: string): string {
+  const around = path.dirname(folder);
+  return existsSync(folder) || around === folder ? folder : existingFolder(around);
 }
 
 interface Repository {
