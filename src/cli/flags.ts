@@ -86,7 +86,8 @@ function withRecreating(command: Command): Command {
 export function withGuards(command: Command): Command {
   return command
     .option('--allow-large-change', 'Exceed guards.max_changed_percent')
-    .option('--allow-owner-change', 'Allow changing the roles of workspace owners');
+    .option('--allow-owner-change', 'Allow changing the roles of workspace owners')
+    .option('--allow-older-commit', 'Apply manifests older than those applied last');
 }
 
 /** The flags of commands that ask before they do so, once. */

@@ -189,6 +189,7 @@ export function helpText(
 export const guardFlags = {
   large_change: '--allow-large-change',
   owner_change: '--allow-owner-change',
+  older_commit: '--allow-older-commit',
 } satisfies Record<Guard, string>;
 
 export function guardText({ guard, message }: { readonly guard: Guard; readonly message: string }): string {

@@ -8,7 +8,7 @@ const address = z.string().describe('Address of the resource.');
 const instruction = z.string().describe('The instruction, one sentence.');
 
 /** What stops an apply until a person allows it. */
-export const guards = ['large_change', 'owner_change'] as const;
+export const guards = ['large_change', 'owner_change', 'older_commit'] as const;
 
 export type Guard = (typeof guards)[number];
 

@@ -5,11 +5,13 @@ import type { PlanResult } from '../engine/engine.ts';
 import { approvalDigest } from '../engine/plan/approval-digest.ts';
 import type { PlanDocument, Violation } from '../engine/plan/plan-document.ts';
 import { verifyWorkspace } from '../kinds/verify-workspace.ts';
+import type { Guard } from '../problems/next-step.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { RunEnding } from '../state/run-history.ts';
 import type { StateSession } from '../state/session.ts';
 import type { Redactor } from '../values/redactor.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
+import { changesIn } from './planning.ts';
 import type { RunContext } from './run-context.ts';
 import type { GuardOptions } from './run-options.ts';
 
@@ -30,6 +32,7 @@ export async function applyPlan(
   { interrupts, now, redactor }: Pick<RunContext, 'interrupts' | 'now' | 'redactor'>,
   { opened, session, planned, onError, lostCreates, onEvent }: ApplyPlanInput,
 ): Promise<ApplyReport> {
+  await recordCommit(opened, session, planned.plan.document);
   const report = await apply({
     ...planned,
     session,
@@ -50,6 +53,18 @@ export async function applyPlan(
   session.note(endingOf({ ...report, results }, planned.plan.document));
   const { stateError } = report;
   return { ...report, results, ...(stateError !== undefined && { stateError: redactor.redact(stateError) }) };
+}
+
+/** Records the commit of the manifests, so that an apply of older ones is noticed. */
+async function recordCommit(
+  opened: OpenWorkspace,
+  session: StateSession,
+  document: PlanDocument,
+): Promise<void> {
+  const commit = (await opened.commit())?.replace(/-dirty$/, '');
+  if (commit === undefined || commit === session.state.appliedCommit || changesIn(document) === 0) return;
+  // Not awaited: it is stored with the first intent. If that fails, the session refuses every later write.
+  session.record({ type: 'applying', commit }).catch(() => undefined);
 }
 
 /** What the history says of it. Guards that stopped the plan were lifted, or it would not have been applied. */
@@ -117,9 +132,13 @@ function redactedResult(result: ResourceResult, { redact }: Redactor): ResourceR
 /** The guards that no option lifts. */
 export function trippedIn(
   guards: PlanDocument['guards'],
-  { allowLargeChange = false, allowOwnerChange = false }: GuardOptions,
+  { allowLargeChange = false, allowOwnerChange = false, allowOlderCommit = false }: GuardOptions,
 ): PlanDocument['guards'] {
-  const isLifted = { large_change: allowLargeChange, owner_change: allowOwnerChange } as const;
+  const isLifted = {
+    large_change: allowLargeChange,
+    owner_change: allowOwnerChange,
+    older_commit: allowOlderCommit,
+  } satisfies Record<Guard, boolean>;
   return guards.filter(({ guard }) => !isLifted[guard]);
 }
 

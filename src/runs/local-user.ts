@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 import { userFolder } from '../files/user-folder.ts';
-import { folderEnvironment, type ProcessEnvironment, runGit } from '../git/run-git.ts';
+import { folderEnvironment, type GitResult, type ProcessEnvironment, runGit } from '../git/run-git.ts';
 import { attempt } from '../problems/attempt.ts';
 import type { CiJob } from '../state/lock-info.ts';
 import { createMarks, type Marks } from '../state/marks.ts';
@@ -69,15 +69,24 @@ export function userName(env: RunContext['env']): string {
 /** Milliseconds: a run waits for the answer with the lock taken. */
 const PATIENCE = 5_000;
 
-/** The commit of the manifests, with `-dirty` where files differ from it that Git tracks; undefined where they are in no repository. */
-export async function commitOf(root: string, env: ProcessEnvironment): Promise<string | undefined> {
+/** Runs git, and gives undefined if git cannot be run. */
+export type RepositoryGit = (...args: string[]) => Promise<GitResult | undefined>;
+
+/** Git in the repository of a folder, which it must not change; undefined if the folder is in none. */
+export function gitIn(root: string, env: ProcessEnvironment): RepositoryGit | undefined {
   if (!isInRepository(root)) return undefined;
-  const call = { env: folderEnvironment(env), signal: AbortSignal.timeout(PATIENCE) };
-  const git = (...args: string[]) =>
-    runGit(['--no-optional-locks', '-C', root, ...args], call).catch(() => undefined);
+  return (...args) =>
+    runGit(['--no-optional-locks', '-C', root, ...args], {
+      env: folderEnvironment(env),
+      signal: AbortSignal.timeout(PATIENCE),
+    }).catch(() => undefined);
+}
+
+/** The commit of the manifests, with `-dirty` where files differ from it that Git tracks; undefined where they are in no repository. */
+export async function commitOf(git: RepositoryGit | undefined): Promise<string | undefined> {
   const [commit, diff] = await Promise.all([
-    git('rev-parse', '--verify', '--quiet', 'HEAD'),
-    git('diff', '--quiet', 'HEAD', '--', '.', ':(exclude).voxform'),
+    git?.('rev-parse', '--verify', '--quiet', 'HEAD'),
+    git?.('diff', '--quiet', 'HEAD', '--', '.', ':(exclude).voxform'),
   ]);
   return commit?.code === 0
     ? `${commit.out.toString().trim()}${diff?.code === 1 ? '-dirty' : ''}`

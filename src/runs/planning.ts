@@ -8,6 +8,7 @@ import type { PlatformClient } from '../platform/client.ts';
 import type { LockInfo } from '../state/lock-info.ts';
 import type { State } from '../state/state.ts';
 import { VERSION } from '../version.ts';
+import { olderCommit } from './older-commit.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
 import type { RunContext, RunLog } from './run-context.ts';
 import type { PlanningOptions, PlatformOptions } from './run-options.ts';
@@ -164,11 +165,30 @@ export async function planWorkspace(planning: Planning): Promise<PlanResult> {
     publications: options.publications ? 'all' : options.routes ? 'changes' : undefined,
     comparedDrafts: opened.comparedDrafts,
   });
-  const { olderState: message } = opened;
-  if (message === undefined) return planned;
+  return withStateWarnings(planned, planning);
+}
+
+/** The plan with a warning of an older state, and with a warning or a guard if the manifests may be older than those applied last. */
+async function withStateWarnings(
+  planned: PlanResult,
+  { opened, state }: PlanSurroundings,
+): Promise<PlanResult> {
   const { plan } = planned;
-  const warnings = [{ address: null, message }, ...plan.document.warnings];
-  return { ...planned, plan: { ...plan, document: { ...plan.document, warnings } } };
+  const { document } = plan;
+  const commit = changesIn(document) > 0 ? await olderCommit(opened, state) : undefined;
+  const messages = [opened.olderState, commit?.isCertain === false ? commit.message : undefined];
+  const warnings = messages
+    .filter((each) => each !== undefined)
+    .map((message) => ({ address: null, message }));
+  const guards: PlanDocument['guards'] =
+    commit?.isCertain === true ? [{ guard: 'older_commit', message: commit.message }] : [];
+  if (warnings.length + guards.length === 0) return planned;
+  const told = {
+    ...document,
+    warnings: [...warnings, ...document.warnings],
+    guards: [...document.guards, ...guards],
+  };
+  return { ...planned, plan: { ...plan, document: told } };
 }
 
 /** The number of resources that an apply would write. */

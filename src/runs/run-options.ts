@@ -51,4 +51,6 @@ export interface LockOptions {
 export interface GuardOptions {
   readonly allowLargeChange?: boolean;
   readonly allowOwnerChange?: boolean;
+  /** Apply manifests that are older than those of the last apply. */
+  readonly allowOlderCommit?: boolean;
 }

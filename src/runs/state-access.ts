@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { proxyFor, secretsOf } from '../platform/proxy.ts';
-import type { UserError } from '../problems/user-error.ts';
+import { UserError } from '../problems/user-error.ts';
 import type { Reach } from '../problems/workspace-command.ts';
 import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
-import type { Network } from '../state/backends/backend.ts';
+import type { Network, StoreUser } from '../state/backends/backend.ts';
 import { newSalt } from '../state/fingerprint.ts';
 import type { LockHolder } from '../state/lock-info.ts';
 import { rescuesOf } from '../state/rescue.ts';
 import { inSession, readState, type SessionOptions, type StateSession } from '../state/session.ts';
 import type { FreshState, State } from '../state/state.ts';
-import { createStore } from '../state/state-place.ts';
-import type { LockRequest, StateStore } from '../state/store.ts';
+import { backendOf, createStore, placeOf, type StatePlace, searchAt } from '../state/state-place.ts';
+import type { LockRequest, StateElsewhere, StateStore } from '../state/store.ts';
 import { Secret } from '../values/value.ts';
 import { VERSION } from '../version.ts';
-import { ciJob, commitOf, marksOf, userName } from './local-user.ts';
+import { ciJob, commitOf, gitIn, marksOf, type RepositoryGit, userName } from './local-user.ts';
 import { refuseSecondState } from './refuse-second-state.ts';
 import { takeInWaiting } from './rescues.ts';
 import type { RunContext } from './run-context.ts';
@@ -66,12 +66,16 @@ export class StateAccess {
 
   /** A store of this workspace, its own or another one. */
   storeAt(state: WorkspaceConfig['state']): StateStore {
+    return createStore(state, this.#storeUser(state));
+  }
+
+  #storeUser(state: WorkspaceConfig['state']): StoreUser {
     const { env, now, failPoint, redactor, cacheFolder, log, parseState: parse } = this.#context;
     for (const each of Object.values(state)) {
       if (each instanceof Secret && each.isSet && each.reveal().length >= SHORTEST_REDACTED)
         redactor.add(each.reveal());
     }
-    return createStore(state, {
+    return {
       root: this.#root,
       host: hostname(),
       user: userName(env),
@@ -88,7 +92,7 @@ export class StateAccess {
       warn: (message) => log.warn(message),
       marks: marksOf(this.#context, this.workspace.baseUrl),
       redact: redactor.redact,
-    });
+    };
   }
 
   /** How an address is reached. Throws `UserError` where the environment names a proxy that is none. */
@@ -149,7 +153,7 @@ export class StateAccess {
   /** Throws where a state of this workspace lies under another name, so that none may be begun. */
   refuseSecond(): Promise<void> {
     const { project, workspace, reach } = this;
-    const { location, elsewhere } = this.store;
+    const { location } = this.store;
     const marks = marksOf(this.#context, this.workspace.baseUrl);
     const { cwd } = this.#context;
     return refuseSecondState({
@@ -159,8 +163,40 @@ export class StateAccess {
       reach,
       marks,
       cwd,
-      elsewhere,
+      elsewhere: (workspaceId) => this.#elsewhere(workspaceId),
     });
+  }
+
+  /** A state of the workspace beside the configured one, or where it may have been before the settings changed. */
+  async #elsewhere(workspaceId: string): Promise<StateElsewhere | undefined> {
+    const beside = await this.store.elsewhere?.(workspaceId);
+    if (beside !== undefined) return beside;
+    for (const place of await this.#otherPlaces()) {
+      try {
+        const found = await searchAt(place, this.#storeUser(place))?.(workspaceId);
+        if (found !== undefined) return found;
+      } catch (error) {
+        if (!(error instanceof UserError)) throw error;
+        const shown = backendOf(place).locationOf(place, this.#root);
+        this.#context.log.warn(
+          `cannot check whether a state of this workspace is near ${shown}: ${error.message}`,
+        );
+      }
+    }
+    return undefined;
+  }
+
+  /** Shared stores that are known without settings: the repository of the manifests, and the database of a fleet. */
+  async #otherPlaces(): Promise<StatePlace[]> {
+    const { local } = this.#context;
+    const { name: workspace, state } = this.workspace;
+    const source = local?.source;
+    const hasOrigin = source !== undefined || (await this.git?.('remote', 'get-url', 'origin'))?.code === 0;
+    const places = [
+      local?.stateOf?.(workspace),
+      hasOrigin ? placeOf({ backend: 'git' }, { workspace, root: this.#root, source }) : undefined,
+    ];
+    return places.filter((each) => each !== undefined).filter(({ backend }) => backend !== state.backend);
   }
 
   /** Does work that changes the state, under its lock. What an earlier run could not store is recorded before. */
@@ -201,8 +237,13 @@ export class StateAccess {
 
   /** Begins to find out which commit the manifests are, so that it is known when a run begins. */
   commit(known = this.#context.commit): Promise<string | undefined> {
-    this.#commit ??= known === undefined ? commitOf(this.#root, this.#context.env) : Promise.resolve(known);
+    this.#commit ??= known === undefined ? commitOf(this.git) : Promise.resolve(known);
     return this.#commit;
+  }
+
+  /** Git in the repository of the manifests; undefined if they are in none, or if voxform fetched them. */
+  get git(): RepositoryGit | undefined {
+    return this.#context.commit === undefined ? gitIn(this.#root, this.#context.env) : undefined;
   }
 }
 

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { type GitCall, gitEnvironment, runGit } from '../git/run-git.ts';
 import { UserError } from '../problems/user-error.ts';
 import { commandFor } from '../problems/workspace-command.ts';
+import type { StateSession } from '../state/session.ts';
 import { backendOf } from '../state/state-place.ts';
 import { isLoopback } from '../values/loopback.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
@@ -17,7 +19,7 @@ export async function checkStateInCi(
   { env, log }: Pick<RunContext, 'env' | 'log'>,
   { project, workspace, reach }: OpenWorkspace,
 ): Promise<void> {
-  if (env.CI === undefined || env.CI === '' || env.CI === 'false') return;
+  if (!isInCi(env)) return;
   const backend = backendOf(workspace.state);
   const file = backend.fileOf(workspace.state);
   if (file === undefined) return;
@@ -50,4 +52,37 @@ async function trackingOf(
     () => undefined,
   );
   return result?.code === 0 ? 'tracked' : result?.code === 1 ? 'untracked' : undefined;
+}
+
+interface FirstState {
+  readonly opened: OpenWorkspace;
+  readonly session: StateSession;
+  readonly document: PlanDocument;
+  /** True if a person is asked about the plan. */
+  readonly isAsked: boolean;
+}
+
+/**
+ * A state that is not found may also be in a store that the settings no longer name: what it holds would be created a second time.
+ * @throws UserError if nobody is there to notice that a plan begins from nothing.
+ */
+export function refuseFirstState(
+  { env }: Pick<RunContext, 'env'>,
+  { opened, session, document, isAsked }: FirstState,
+): void {
+  const { workspace, store, reach } = opened;
+  const creates = document.summary.create;
+  if (!session.isFirst || creates === 0 || (isAsked && !isInCi(env))) return;
+  // A platform on this machine is one to try things with.
+  if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
+  throw new UserError(
+    `no state at ${store.location} yet, and this apply would create ${creates} ${creates === 1 ? 'record' : 'records'}`,
+    {
+      hint: `If this workspace had a state before, restore or move it. To start with an empty one: ${commandFor('voxform state init', reach)}`,
+    },
+  );
+}
+
+function isInCi({ CI }: RunContext['env']): boolean {
+  return CI !== undefined && CI !== '' && CI !== 'false';
 }

@@ -25,6 +25,7 @@ export class FoldedState implements State {
   readonly salt: string;
   readonly workspaceId: string;
   #serial: number;
+  #appliedCommit: string | undefined;
   readonly #resources: Map<string, ResourceEntry>;
   readonly #pending: Map<string, PendingCreate>;
   readonly #orphans: Map<string, Orphan>;
@@ -36,6 +37,7 @@ export class FoldedState implements State {
     this.salt = document.salt;
     this.workspaceId = document.workspace_id;
     this.#serial = document.serial;
+    this.#appliedCommit = document.applied_commit;
     this.#resources = new Map(Object.entries(document.resources));
     this.#pending = new Map(Object.entries(document.pending));
     this.#orphans = new Map(document.orphans.map((orphan) => [idKey(orphan.kind, orphan.id), orphan]));
@@ -43,6 +45,10 @@ export class FoldedState implements State {
 
   get serial(): number {
     return this.#serial;
+  }
+
+  get appliedCommit(): string | undefined {
+    return this.#appliedCommit;
   }
 
   get resources(): ReadonlyMap<string, ResourceEntry> {
@@ -92,6 +98,9 @@ export class FoldedState implements State {
       case 'renamed':
         this.#rename(event.from, event.to, at);
         return;
+      case 'applying':
+        this.#appliedCommit = event.commit;
+        return;
       case 'resolved':
         this.#pending.delete(event.address);
         this.#open.delete(event.address);
@@ -108,6 +117,7 @@ export class FoldedState implements State {
       lineage: this.lineage,
       serial: write.serial,
       workspace_id: this.workspaceId,
+      ...(this.#appliedCommit !== undefined && { applied_commit: this.#appliedCommit }),
       salt: this.salt,
       resources: Object.fromEntries(this.#resources),
       pending: Object.fromEntries(this.#pending),

@@ -136,6 +136,8 @@ const journalEvent = lazily(() =>
     /** Nothing is left to do about an orphan. */
     z.strictObject({ type: z.literal('closed'), orphan: orphan() }),
     z.strictObject({ type: z.literal('renamed'), from: z.string(), to: z.string() }),
+    /** An apply of the manifests at this commit begins to write. */
+    z.strictObject({ type: z.literal('applying'), commit: z.string() }),
     /** A person found out that a pending create did not happen. */
     z.strictObject({ type: z.literal('resolved'), address: z.string() }),
   ]),

@@ -115,6 +115,11 @@ export class StateSession {
     return this.#state;
   }
 
+  /** True if there was no state when the session began. */
+  get isFirst(): boolean {
+    return this.#options.isNew;
+  }
+
   /** True once something was recorded. */
   get changed(): boolean {
     return this.#changed;

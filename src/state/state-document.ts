@@ -83,6 +83,10 @@ export const stateDocument = lazily(() =>
     lineage: z.string().min(1).describe('Unique to this state and its successors.'),
     serial: z.int().min(0).describe('Rises with each write of this document.'),
     workspace_id: z.string().min(1),
+    applied_commit: z
+      .string()
+      .optional()
+      .describe('Commit of the manifests of the last apply; absent if they were in no Git repository.'),
     salt: z.string().min(1).describe('Key of the fingerprints of secret values.'),
     resources: z.record(z.string(), resourceEntry()).describe('By address.'),
     pending: z.record(z.string(), z.lazy(pendingCreate)).describe('By address.'),

@@ -61,3 +61,9 @@ export function isSameState(a: StatePlace, b: StatePlace): boolean {
 export function createStore(place: StatePlace, user: StoreUser): StateStore {
   return backendOf(place).open(place, user);
 }
+
+/** Finds a state of a workspace in the store that a place names, whatever its name there; undefined if the store cannot be searched. */
+export function searchAt(place: StatePlace, user: StoreUser): StateStore['elsewhere'] {
+  // Without a name of its own, none of the states there is passed over.
+  return createStore({ ...place, [backendOf(place).placeSetting]: '' } as StatePlace, user).elsewhere;
+}

@@ -7,6 +7,8 @@ export interface State {
   readonly serial: number;
   readonly salt: string;
   readonly workspaceId: string;
+  /** Commit of the manifests of the last apply, if it was in a Git repository. */
+  readonly appliedCommit?: string | undefined;
   readonly resources: ReadonlyMap<string, ResourceEntry>;
   readonly pending: ReadonlyMap<string, PendingCreate>;
   readonly orphans: readonly Orphan[];

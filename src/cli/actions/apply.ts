@@ -18,7 +18,7 @@ import {
   withManifests,
 } from '../../runs/planning.ts';
 import type { GuardOptions } from '../../runs/run-options.ts';
-import { checkStateInCi } from '../../runs/state-in-ci.ts';
+import { checkStateInCi, refuseFirstState } from '../../runs/state-in-ci.ts';
 import { type SessionWanted, withSession } from '../../runs/with-session.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Context } from '../context.ts';
@@ -112,7 +112,9 @@ async function approveAndApply(
   await show(context, { ...document, guards: trippedIn(document.guards, options) }, { ...options, reach });
   refuseDenied(document);
   if (changesIn(document) > 0) {
-    refuseTrippedGuards(document, options);
+    const isAsked = !options.autoApprove && context.terminal.canAsk;
+    refuseTrippedGuards(document, { ...options, allowOlderCommit: options.allowOlderCommit || isAsked });
+    refuseFirstState(context, { opened, session, document, isAsked });
     const approved = options.autoApprove || (await confirm(context, document));
     if (!approved) return cancelled(context, { what: 'apply', session });
   }

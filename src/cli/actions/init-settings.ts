@@ -79,8 +79,9 @@ jobs:
     if: github.event_name == 'pull_request'
     runs-on: ubuntu-latest
     steps:
-      # Keeps the token of the job: git reads the state with it.
+      # Keeps the token of the job: git reads the state with it. The whole history tells whether a commit is older than the last apply.
       - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
+        with: { fetch-depth: 0 }
       - uses: actions/setup-node@820762786026740c76f36085b0efc47a31fe5020 # v7.0.0
         with: { node-version: 24 }
       - run: npx --yes "$VOXFORM" validate --output github
@@ -102,7 +103,7 @@ jobs:
     steps:
       - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
         # Check out the branch, not the pushed commit: a late job must not revert later merges.
-        with: { ref: main }
+        with: { ref: main, fetch-depth: 0 }
       - uses: actions/setup-node@820762786026740c76f36085b0efc47a31fe5020 # v7.0.0
         with: { node-version: 24 }
       - run: npx --yes "$VOXFORM" apply --auto-approve --lock-timeout 15m

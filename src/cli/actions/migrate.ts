@@ -27,7 +27,7 @@ import {
 import { type OpenWorkspace, validOnly } from '../../runs/open-workspace.ts';
 import { changesIn, stateToRead } from '../../runs/planning.ts';
 import type { GuardOptions } from '../../runs/run-options.ts';
-import { checkStateInCi } from '../../runs/state-in-ci.ts';
+import { checkStateInCi, refuseFirstState } from '../../runs/state-in-ci.ts';
 import { withSession } from '../../runs/with-session.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Context } from '../context.ts';
@@ -146,7 +146,9 @@ async function run(running: Moving, session: StateSession): Promise<number> {
   session.note(toldPlan(planned.plan.document));
   if (changesIn(planned.plan.document) > 0 || live !== undefined || prepared.edits.length > 0) {
     refuseDenied(planned.plan.document);
+    const isAsked = !options.autoApprove && context.terminal.canAsk;
     refuseTrippedGuards(planned.plan.document, options);
+    refuseFirstState(context, { opened: running.ends.to, session, document: planned.plan.document, isAsked });
     if (!options.autoApprove && !(await ask(running, changesIn(planned.plan.document))))
       return cancelled(context, { what: 'migration', session });
   }

@@ -61,7 +61,7 @@ export const git: StateBackend<z.infer<ReturnType<typeof settings>>, GitPlace> =
     return path === undefined ? undefined : { setting: 'remote', path };
   },
   open(place, user) {
-    if (!isRefName(place.ref)) {
+    if (place.ref !== '' && !isRefName(place.ref)) {
       throw new UserError(`state.ref: ${place.ref} is not a valid ref`, {
         hint: 'Write a ref of its own for this workspace, such as refs/voxform/production.',
       });

@@ -1,0 +1,180 @@
+import { execFileSync } from 'node:child_process';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type ConnectProxy, connectProxy } from '../platform/connect-proxy.ts';
+import { temporaryFolder } from './voxform-process.ts';
+import { agentManifest, projectFile, type TestWorkspace, testWorkspace } from './workspace.ts';
+
+/** Not on loopback, where a state begins without asking. */
+const BASE_URL = 'http://voice.example.com';
+
+const APPLY = ['apply', '--auto-approve'];
+
+interface FarPlatform extends AsyncDisposable {
+  readonly workspace: TestWorkspace;
+  /** Runs the command in a folder, on a machine that remembers nothing of earlier runs. */
+  run(...args: string[]): ReturnType<TestWorkspace['run']>;
+  configure(state: string): Promise<void>;
+  git(...args: string[]): string;
+}
+
+/** A clone of a repository with one agent, for a platform that only a proxy reaches. */
+async function farPlatform(): Promise<FarPlatform> {
+  const workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
+  const proxy: ConnectProxy = await connectProxy(Number(new URL(workspace.emulator.url).port));
+  const remote = await temporaryFolder();
+  const { root } = workspace.folder;
+  const git = (...args: string[]): string => {
+    const who = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];
+    return execFileSync('git', [...who, ...args], { cwd: root, stdio: 'pipe', encoding: 'utf8' }).trim();
+  };
+  execFileSync('git', ['init', '-q', '--bare', '-b', 'main', remote.root]);
+  git('init', '-q', '-b', 'main');
+  git('remote', 'add', 'origin', remote.root);
+  const configure = (state: string) =>
+    workspace.folder.write(
+      'voxform.yaml',
+      projectFile({ ...workspace.emulator, url: BASE_URL }, `state: ${state}\n`),
+    );
+  await configure('{ backend: git }');
+  return {
+    workspace,
+    configure,
+    git,
+    async run(...args) {
+      const memory = path.join(root, '.voxform', 'memory');
+      await rm(memory, { recursive: true, force: true });
+      return workspace.runWith(
+        { HTTP_PROXY: `http://127.0.0.1:${proxy.port}`, XDG_STATE_HOME: memory },
+        ...args,
+      );
+    },
+    async [Symbol.asyncDispose]() {
+      await proxy[Symbol.asyncDispose]();
+      await workspace[Symbol.asyncDispose]();
+      await remote[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const words = (text: string): string => text.replace(/\s+/g, ' ');
+
+describe('a first state', () => {
+  it('is begun without a terminal only after state init, if anything would be created', async () => {
+    await using far = await farPlatform();
+    const refused = await far.run(...APPLY);
+    expect(refused.code).toBe(1);
+    expect(words(refused.stderr)).toContain('would create 1 record');
+    expect(refused.stderr).toContain('voxform state init');
+    expect(far.workspace.writes()).toBe(0);
+    expect((await far.run('plan')).code).toBe(0);
+    expect((await far.run('state', 'init')).code).toBe(0);
+    expect((await far.run(...APPLY)).code).toBe(0);
+    expect(far.workspace.writes()).toBe(1);
+  });
+
+  it('is begun without state init if nothing would be created', async () => {
+    await using far = await farPlatform();
+    await rm(path.join(far.workspace.folder.root, 'manifests'), { recursive: true });
+    expect((await far.run(...APPLY)).code).toBe(0);
+  });
+
+  it('is not begun if the repository has a state of the workspace that the settings no longer name', async () => {
+    await using far = await farPlatform();
+    await far.run('state', 'init');
+    expect((await far.run(...APPLY)).code).toBe(0);
+    await far.configure('{ backend: local }');
+    for (const command of [['plan'], APPLY]) {
+      const refused = await far.run(...command);
+      expect(refused.code).toBe(1);
+      expect(words(refused.stderr)).toContain('refs/voxform/test of origin, with 1 record, belongs to');
+      expect(words(refused.stderr)).toContain("--from '{ backend: git, ref: refs/voxform/test }'");
+    }
+    expect(far.workspace.writes()).toBe(1);
+    expect((await far.run('state', 'move', '--from', '{ backend: git }')).code).toBe(0);
+    expect((await far.run('plan', '--detailed-exitcode')).code).toBe(0);
+  });
+
+  it('is planned with a warning if the repository cannot be searched', async () => {
+    await using far = await farPlatform();
+    far.git('remote', 'set-url', 'origin', path.join(far.workspace.folder.root, 'nowhere'));
+    await far.configure('{ backend: local }');
+    const { code, stderr } = await far.run('plan');
+    expect(code).toBe(0);
+    expect(words(stderr)).toContain('cannot check whether');
+  });
+});
+
+describe('manifests that may be older than those applied last', () => {
+  /** A repository whose second commit, with a further agent, was applied. */
+  async function applied(
+    state = '{ backend: local }',
+  ): Promise<FarPlatform & { readonly older: string; readonly newer: string }> {
+    const far = await farPlatform();
+    await far.configure(state);
+    await far.run('state', 'init');
+    const commit = async (prompt: string): Promise<string> => {
+      await far.workspace.folder.write('manifests/a.yaml', agentManifest('day', prompt));
+      far.git('add', '-A', 'manifests', 'voxform.yaml');
+      far.git('commit', '-q', '-m', prompt);
+      expect((await far.run(...APPLY)).code).toBe(0);
+      return far.git('rev-parse', 'HEAD');
+    };
+    return { ...far, older: await commit('Old.'), newer: await commit('New.') };
+  }
+
+  it('are shown with a warning, and not applied without a terminal or --allow-older-commit', async () => {
+    await using far = await applied();
+    expect((await far.run('state', 'pull')).stdout).toContain(`"applied_commit": "${far.newer}"`);
+    far.git('checkout', '-q', far.older);
+    const writes = far.workspace.writes();
+    const plan = await far.run('plan', '--output', 'json');
+    expect(JSON.parse(plan.stdout)).toMatchObject({ guards: [{ guard: 'older_commit' }] });
+    const refused = await far.run(...APPLY);
+    expect(refused.code).toBe(1);
+    expect(words(refused.stderr)).toContain('--allow-older-commit');
+    expect(far.workspace.writes()).toBe(writes);
+    expect((await far.run(...APPLY, '--allow-older-commit')).code).toBe(0);
+    expect(far.workspace.writes()).toBe(writes + 1);
+    // What was applied deliberately is the last apply.
+    far.git('checkout', '-q', far.newer);
+    expect((await far.run(...APPLY)).code).toBe(0);
+  });
+
+  it.each([
+    { reason: 'a full clone lacks the commit', depth: [], guards: [{ guard: 'older_commit' }], warns: false },
+    { reason: 'a shallow clone cannot tell', depth: ['--depth=1'], guards: [], warns: true },
+  ])('are told by what the clone has: $reason', async ({ depth, guards, warns }) => {
+    await using far = await applied('{ backend: git }');
+    const { root } = far.workspace.folder;
+    far.git('push', '-q', 'origin', `${far.older}:refs/heads/main`);
+    const clone = path.join(root, '.voxform', 'clone');
+    far.git('clone', '-q', ...depth, `file://${far.git('remote', 'get-url', 'origin')}`, clone);
+    execFileSync('git', ['commit', '-q', '--allow-empty', '-m', 'c', '--author=a <a@example.com>'], {
+      cwd: clone,
+      env: { ...process.env, GIT_COMMITTER_NAME: 'a', GIT_COMMITTER_EMAIL: 'a@example.com' },
+    });
+    const { stdout } = await far.run('-C', clone, 'plan', '--output', 'json');
+    const document = JSON.parse(stdout);
+    expect(document.guards).toMatchObject(guards);
+    const about = document.warnings.filter(({ message }: { message: string }) => message.includes('shallow'));
+    expect(about).toHaveLength(warns ? 1 : 0);
+  });
+
+  it('are current if they contain the commit, and only warned of on a branch that does not', async () => {
+    await using far = await applied();
+    far.git('commit', '-q', '--allow-empty', '-m', 'later');
+    await far.workspace.folder.write('manifests/a.yaml', agentManifest('day', 'Later.'));
+    const later = JSON.parse((await far.run('plan', '--output', 'json')).stdout);
+    expect(later).toMatchObject({ summary: { update: 1 }, guards: [] });
+    const about = (document: typeof later) => JSON.stringify(document.warnings).includes('last apply');
+    expect(about(later)).toBe(false);
+    far.git('stash', '-q');
+    far.git('checkout', '-q', '-b', 'side', far.older);
+    far.git('commit', '-q', '--allow-empty', '-m', 'side');
+    const side = JSON.parse((await far.run('plan', '--output', 'json')).stdout);
+    expect(side).toMatchObject({ summary: { update: 1 }, guards: [] });
+    expect(about(side)).toBe(true);
+  });
+});
