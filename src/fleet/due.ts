@@ -1,6 +1,7 @@
 import type { FleetDatabase } from './database/fleet-database.ts';
 import { FLEET_SCHEMA } from './database/fleet-tables.ts';
 import type { Queue } from './queue.ts';
+import { groupsOf } from './slots.ts';
 
 /** Workspaces that one look puts into the queue. */
 const MOST_AT_ONCE = 500;
@@ -24,13 +25,16 @@ export function scheduleDue(
 UPDATE ${FLEET_SCHEMA}.workspaces w
 SET due_at = now() + w.interval_ms * (${1 - SPREAD} + ${2 * SPREAD} * random()) * interval '1 millisecond'
 FROM due WHERE w.address = due.address
-RETURNING w.address, w.base_url, w.asked_at IS NOT NULL AS urgent, due.due_at AS due`,
+RETURNING w.address, w.source, w.project, w.base_url, w.asked_at IS NOT NULL AS urgent, due.due_at AS due`,
       sources,
     );
-    const runs = rows.map(({ address, base_url, urgent, due }) => ({
+    const runs = rows.map(({ address, source, project, base_url, urgent, due }) => ({
       address: String(address),
-      // One that the environment of no process names is the default one.
-      baseUrl: String(base_url ?? 'default'),
+      groups: groupsOf({
+        source: String(source),
+        project: String(project),
+        baseUrl: base_url === null ? undefined : String(base_url),
+      }),
       isUrgent: urgent === true,
       due: (due as Date).toISOString(),
     }));

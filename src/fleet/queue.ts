@@ -4,7 +4,8 @@ import { isAlready } from '../state/backends/postgres/problems.ts';
 import { isObject } from '../values/json.ts';
 import type { FleetDatabase, FleetStatements } from './database/fleet-database.ts';
 import { QUEUE_SCHEMA } from './database/fleet-tables.ts';
-import { QUEUE, queueVersion } from './database/queue-tables.ts';
+import { QUEUE, queuedGroups, queueVersion } from './database/queue-tables.ts';
+import type { RunGroups } from './slots.ts';
 
 /** A run that somebody is to do. */
 interface RunJob {
@@ -21,7 +22,7 @@ export interface ClaimedJob extends RunJob {
 }
 
 interface QueuedRun extends RunJob {
-  readonly baseUrl: string;
+  readonly groups: RunGroups;
   readonly isUrgent: boolean;
 }
 
@@ -41,9 +42,11 @@ const MOST_DEATHS = 10;
 /** Which process runs which workspace: pg-boss, with at most one job for a workspace. */
 export class Queue {
   readonly #boss: PgBoss;
+  readonly #database: FleetDatabase;
 
-  private constructor(boss: PgBoss) {
+  private constructor(boss: PgBoss, database: FleetDatabase) {
     this.#boss = boss;
+    this.#database = database;
   }
 
   /** @throws UserError where its tables cannot be made or are those of a newer pg-boss. */
@@ -67,7 +70,7 @@ export class Queue {
     });
     boss.on('error', (error: unknown) => onError(errorOf(error)));
     await queueVersion(database);
-    const queue = new Queue(boss);
+    const queue = new Queue(boss, database);
     try {
       await queue.#begin(timing);
       return queue;
@@ -103,11 +106,11 @@ export class Queue {
   async put(runs: readonly QueuedRun[], statements: FleetStatements): Promise<void> {
     if (runs.length === 0) return;
     const db = dbOver(statements);
-    const jobs = runs.map(({ address, due, baseUrl, isUrgent }) => ({
+    const jobs = runs.map(({ address, due, groups, isUrgent }) => ({
       id: crypto.randomUUID(),
       data: { address, due },
       singletonKey: address,
-      group: { id: baseUrl },
+      group: { id: Object.values(groups).join(' ') },
       priority: isUrgent ? URGENT : 0,
       // Jobs that were put in together come in this order.
       startAfter: due,
@@ -119,12 +122,11 @@ export class Queue {
     }
   }
 
-  /** At most that many jobs, none of which is for one of these base URLs. */
-  async take(most: number, withoutBaseUrls: readonly string[]): Promise<readonly ClaimedJob[]> {
-    const jobs = await this.#boss.fetch<RunJob>(QUEUE, {
-      batchSize: most,
-      ignoreGroups: [...withoutBaseUrls],
-    });
+  /** At most that many jobs, none of which is in one of these groups. */
+  async take(most: number, without: readonly string[]): Promise<readonly ClaimedJob[]> {
+    // A job of pg-boss has one group, which names all of ours.
+    const ignoreGroups = without.length === 0 ? [] : await queuedGroups(this.#database, without);
+    const jobs = await this.#boss.fetch<RunJob>(QUEUE, { batchSize: most, ignoreGroups });
     return jobs.map(({ id, retryCount, data }) => ({ id, retryCount, ...data }));
   }
 

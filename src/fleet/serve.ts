@@ -7,7 +7,7 @@ import { VERSION } from '../version.ts';
 import { setUpTables } from './database/set-up-tables.ts';
 import { scheduleDue } from './due.ts';
 import { Queue } from './queue.ts';
-import { hasSeveralBaseUrls, versionsInUse } from './rows/member-rows.ts';
+import { severalOf, versionsInUse } from './rows/member-rows.ts';
 import {
   enterProcess,
   removeOldRuns,
@@ -163,8 +163,13 @@ export class FleetServer {
 
   async #find(look: SourceLook): Promise<void> {
     if (!(await look())) return;
+    await this.#divide();
     await this.#schedule();
     await this.#worker.take();
+  }
+
+  async #divide(): Promise<void> {
+    this.#worker.divide(await severalOf(this.#options.database));
   }
 
   async #schedule(): Promise<void> {
@@ -177,7 +182,7 @@ export class FleetServer {
       await enterProcess(database, this.#process, { isEnding: false, runs: this.#worker.runs });
       await this.#worker.beat();
       await this.#looks.beat();
-      this.#worker.divide(await hasSeveralBaseUrls(database));
+      await this.#divide();
       this.#worked('beat');
     } catch (error) {
       // By now another process may begin what runs here.

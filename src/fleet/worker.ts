@@ -10,7 +10,7 @@ import { dropJobs, enterFinished, type FinishedRun } from './rows/finished-runs.
 import { type RunRow, rowsToRun } from './rows/run-rows.ts';
 import { type MemberRun, type MemberRuns, runMember } from './run-member.ts';
 import { failedOutcome, outcomeOf } from './run-outcome.ts';
-import { freeSlots } from './slots.ts';
+import { freeSlots, groupsOf, type RunGroups, SLOW } from './slots.ts';
 
 export interface WorkerOptions extends MemberRuns {
   readonly database: FleetDatabase;
@@ -64,7 +64,9 @@ export class Worker {
   #taking: Promise<void> | undefined;
   #flushing: Promise<void> | undefined;
   #soon: (() => void) | undefined;
-  #isMixed = true;
+  #several: readonly (keyof RunGroups)[] = ['origin', 'source', 'project'];
+  /** Groups whose last run here was not slow. */
+  readonly #quick = new Set<string>();
   #isStopped = false;
 
   constructor(options: WorkerOptions) {
@@ -78,10 +80,10 @@ export class Worker {
     }));
   }
 
-  /** Divides slots and requests by whether the fleet has workspaces of more than one base URL. */
-  divide(isMixed: boolean): void {
-    this.#isMixed = isMixed;
-    this.#options.shared.isMixed = isMixed;
+  /** Divides slots, and requests between origins, by what the workspaces of the fleet differ in. */
+  divide(several: readonly (keyof RunGroups)[]): void {
+    this.#several = several;
+    this.#options.shared.isMixed = several.includes('origin');
   }
 
   /** Takes as many jobs as there are free slots. Rejects where the database fails. */
@@ -120,10 +122,11 @@ export class Worker {
     const { queue, database, clock, slots, ready } = this.#options;
     while (!this.#isStopped && ready.size > 0) {
       const running = [...this.#running].map(({ row, began }) => ({
-        baseUrl: row.baseUrl,
+        groups: groupsOf(row),
         age: clock.now() - began,
       }));
-      const { most, without } = freeSlots(running, { slots, isMixed: this.#isMixed });
+      const [several, quick] = [this.#several, this.#quick];
+      const { most, without } = freeSlots(running, { slots, several, quick });
       if (most <= 0) return;
       const jobs = await queue.take(most, without);
       if (jobs.length === 0) return;
@@ -158,6 +161,9 @@ export class Worker {
     if (this.#isStopped) running.stop.abort('stopping');
     running.ended = this.#run(running).then((finished) => {
       this.#running.delete(running);
+      const isSlow = clock.now() - running.began > SLOW;
+      for (const group of Object.values(groupsOf(running.row)))
+        isSlow ? this.#quick.delete(group) : this.#quick.add(group);
       if (running.stop.signal.reason !== TAKEN) this.#finished.push(finished);
       this.#later();
     });

@@ -3,6 +3,7 @@ import type { FleetDatabase } from '../fleet/database/fleet-database.ts';
 import { claimComparison, enterCompared } from '../fleet/rows/comparison-rows.ts';
 import type { MemberRuns } from '../fleet/run-member.ts';
 import { isExpected, messageOf } from '../operator/messages.ts';
+import { originOf } from '../platform/base-url.ts';
 import { UserError } from '../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../runs/open-workspace.ts';
 import { versionedRecord } from '../runs/versioned-record.ts';
@@ -51,7 +52,7 @@ export class FleetComparisons {
     try {
       const opened = await this.#open(asked.address, redactor, AbortSignal.any([this.#stop.signal, tooLate]));
       const record = versionedRecord(asked.resource, await opened.stateAhead());
-      const { baseUrl } = opened.workspace;
+      const baseUrl = originOf(opened.workspace.baseUrl);
       const claim = await claimComparison(database, { ...asked, baseUrl, longest });
       const reading = callsHtml(opened, record, context.now()).then(
         (html) => ({ html: redactor.redact(html) }),

@@ -15,6 +15,11 @@ export function normalizedBaseUrl(text: string): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
+/** Scheme, host and port of a base URL; the text itself if it is no address. */
+export function originOf(baseUrl: string): string {
+  return URL.parse(baseUrl)?.origin ?? baseUrl;
+}
+
 /** Without the dot of the DNS root, and with IPv4 in its own form. */
 function hostOf(hostname: string): string {
   const mapped = MAPPED_IPV4.exec(hostname);

@@ -1,11 +1,11 @@
 import type { Dispatcher } from 'undici';
 import { type Connecting, poolFor } from './connection.ts';
 
-/** Requests in flight, and connections, that several clients share. Where their platforms are several, no one ever has more than half. */
+/** Requests in flight, and connections, that several clients share. Of several platforms, none ever has more than half. */
 export class JointLimit {
   readonly #most: number;
   readonly #held = new Map<string, number>();
-  readonly #waiting: { readonly key: string; grant(): void }[] = [];
+  readonly #waiting: { readonly origin: string; grant(): void }[] = [];
   readonly #pools = new Map<string, Promise<Dispatcher>>();
   #inFlight = 0;
   #isMixed = false;
@@ -14,7 +14,7 @@ export class JointLimit {
     this.#most = most;
   }
 
-  /** Says whether the clients are of several platforms. */
+  /** Says whether the clients are of platforms on several origins. */
   set isMixed(isMixed: boolean) {
     this.#isMixed = isMixed;
     this.#hand();
@@ -27,13 +27,13 @@ export class JointLimit {
 
   /**
    * A place for a request, to be given back with `release` exactly once.
-   * @param key of the platform.
+   * @param origin of the platform.
    * @throws the reason of a signal that aborts first: then there is nothing to give back.
    */
-  async take(key: string, signals: readonly AbortSignal[]): Promise<void> {
-    if (this.#isFree(key)) return this.#grant(key);
+  async take(origin: string, signals: readonly AbortSignal[]): Promise<void> {
+    if (this.#isFree(origin)) return this.#grant(origin);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiting = { key, grant: resolve };
+    const waiting = { origin, grant: resolve };
     this.#waiting.push(waiting);
     const signal = AbortSignal.any([...signals]);
     const leave = (): void => {
@@ -46,11 +46,11 @@ export class JointLimit {
     await promise.finally(() => signal.removeEventListener('abort', leave));
   }
 
-  release(key: string): void {
+  release(origin: string): void {
     this.#inFlight--;
-    const left = (this.#held.get(key) ?? 0) - 1;
-    if (left > 0) this.#held.set(key, left);
-    else this.#held.delete(key);
+    const left = (this.#held.get(origin) ?? 0) - 1;
+    if (left > 0) this.#held.set(origin, left);
+    else this.#held.delete(origin);
     this.#hand();
   }
 
@@ -78,22 +78,22 @@ export class JointLimit {
     await Promise.all([...this.#pools.values()].map(async (pool) => (await pool).destroy()));
   }
 
-  #isFree(key: string): boolean {
-    return this.#inFlight < this.#most && (this.#held.get(key) ?? 0) < this.mostOfOne;
+  #isFree(origin: string): boolean {
+    return this.#inFlight < this.#most && (this.#held.get(origin) ?? 0) < this.mostOfOne;
   }
 
-  #grant(key: string): void {
+  #grant(origin: string): void {
     this.#inFlight++;
-    this.#held.set(key, (this.#held.get(key) ?? 0) + 1);
+    this.#held.set(origin, (this.#held.get(origin) ?? 0) + 1);
   }
 
   /** To whoever came first of those who may have one. */
   #hand(): void {
     for (;;) {
-      const place = this.#waiting.findIndex(({ key }) => this.#isFree(key));
+      const place = this.#waiting.findIndex(({ origin }) => this.#isFree(origin));
       const [next] = place === -1 ? [] : this.#waiting.splice(place, 1);
       if (next === undefined) return;
-      this.#grant(next.key);
+      this.#grant(next.origin);
       next.grant();
     }
   }

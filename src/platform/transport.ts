@@ -119,8 +119,9 @@ export class Transport {
       now: this.#now,
       wait: this.#wait,
     });
-    const { baseUrl, shared } = options;
-    this.#turns = new Turns({ throttle: this.#throttle, shared, baseUrl, stop: this.#stop.signal });
+    const { shared } = options;
+    const { origin } = base;
+    this.#turns = new Turns({ throttle: this.#throttle, shared, origin, stop: this.#stop.signal });
     this.#loadControl = new LoadControl({
       throttle: this.#throttle,
       longestPause: this.#maxWaitSeconds * 1000,
@@ -131,7 +132,7 @@ export class Transport {
     const { concurrency, proxy, ca } = options;
     const connectMilliseconds = this.#limits.timeoutMilliseconds;
     const connecting = { connections: mostAtOnce(concurrency), connectMilliseconds, proxy, ca };
-    this.#connections = new Connections(base.origin, connecting, shared);
+    this.#connections = new Connections(origin, connecting, shared);
     if (options.signal?.aborted === true) this.#abort();
     else options.signal?.addEventListener('abort', this.#abort, { once: true });
   }

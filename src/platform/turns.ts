@@ -10,7 +10,9 @@ interface WantedTurn {
   readonly again: boolean;
 }
 
-interface TurnsOptions extends Pick<TransportOptions, 'baseUrl' | 'shared'> {
+interface TurnsOptions extends Pick<TransportOptions, 'shared'> {
+  /** Of the platform. */
+  readonly origin: string;
   readonly throttle: Throttle;
   readonly stop: AbortSignal;
 }
@@ -25,7 +27,7 @@ export class Turns {
 
   /** @throws PlatformError where the request is not sent any more. */
   async take(failed: () => FailedCall, wanted: WantedTurn): Promise<Turn> {
-    const { throttle, shared, baseUrl, stop } = this.#options;
+    const { throttle, shared, origin, stop } = this.#options;
     const { again, heldBackBy, permission } = wanted;
     if (stop.aborted) throw aborted(failed());
     if (heldBackBy?.aborted) throw heldBack(failed());
@@ -33,7 +35,7 @@ export class Turns {
       const turn = await throttle.take(again, heldBackBy);
       try {
         heldBackBy?.throwIfAborted();
-        await shared?.take(baseUrl, heldBackBy === undefined ? [stop] : [stop, heldBackBy]);
+        await shared?.take(origin, heldBackBy === undefined ? [stop] : [stop, heldBackBy]);
       } catch (error) {
         throttle.release();
         throw error;
@@ -59,8 +61,8 @@ export class Turns {
   }
 
   release(): void {
-    const { throttle, shared, baseUrl } = this.#options;
-    shared?.release(baseUrl);
+    const { throttle, shared, origin } = this.#options;
+    shared?.release(origin);
     throttle.release();
   }
 }

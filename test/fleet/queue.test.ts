@@ -7,6 +7,7 @@ import { Queue } from '../../src/fleet/queue.ts';
 import { enterFinished } from '../../src/fleet/rows/finished-runs.ts';
 import { claimSources, enterContents, enterSources, renewClaims } from '../../src/fleet/rows/member-rows.ts';
 import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
+import { groupsOf } from '../../src/fleet/slots.ts';
 import { messageOf } from '../../src/operator/messages.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { step } from '../step.ts';
@@ -88,10 +89,10 @@ describe.each(Object.entries(newDatabases))(
       expect(await minutes()).toBe(0);
     });
 
-    it('runs what changed first, then what is due for longest, and can leave out a base URL', async () => {
+    it('runs what changed first, then what is due for longest, and can leave out an origin, a source or a project', async () => {
       const database = await newDatabase();
       const queue = await openQueue(database);
-      const slow = { baseUrl: 'https://slow.example.com' };
+      const slow = { baseUrl: 'https://slow.example.com/eu' };
       const names = ['a', 'b', 'c'].map((name) => memberNamed(name));
       await discover(database, contentsOf([...names, memberNamed('s', slow)]));
       await database.ask(
@@ -105,8 +106,13 @@ describe.each(Object.entries(newDatabases))(
         );
         await scheduleDue(database, queue, ['voices']);
       });
-      for (const next of ['c', 'b']) {
-        expect(await takenFrom(queue, 1, [slow.baseUrl])).toEqual([memberNamed(next).address]);
+      const groups = groupsOf(memberNamed('s', slow));
+      expect(await takenFrom(queue, 9, [groups.source])).toEqual([]);
+      for (const [next, group] of [
+        ['c', groups.origin],
+        ['b', groups.project],
+      ] as const) {
+        expect(await takenFrom(queue, 1, [group])).toEqual([memberNamed(next).address]);
       }
       expect(await takenFrom(queue, 1)).toEqual([memberNamed('s').address]);
     });
@@ -173,7 +179,12 @@ it('writes what a run found while its workspace is put into the queue again, wit
     await expect
       .poll(async () => (await database.ask('SELECT FROM pg_locks WHERE NOT granted')).length)
       .toBeGreaterThan(0);
-    const again = { address, due: new Date().toISOString(), baseUrl: 'a', isUrgent: false };
+    const again = {
+      address,
+      due: new Date().toISOString(),
+      groups: groupsOf(memberNamed('a')),
+      isUrgent: false,
+    };
     await queue.put([again], statements);
   });
   await finishing;

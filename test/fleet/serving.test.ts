@@ -5,7 +5,9 @@ import { expect, it } from 'vitest';
 import { createFleetMetrics } from '../../src/fleet/fleet-metrics.ts';
 import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
 import { FleetSource } from '../../src/page/fleet-source.ts';
+import { agentManifest } from '../cli/workspace.ts';
 import { runningPage } from '../page/running-page.ts';
+import { listenHttp } from '../platform/listen.ts';
 import { step } from '../step.ts';
 import { command } from '../trust/in-process.ts';
 import { testFleet } from './test-fleet.ts';
@@ -203,4 +205,20 @@ it('logs once that a source cannot be fetched, and that it can be again', async 
   await folder.write('later/notes.txt', 'none');
   await fleet.until(() => said().length === 2);
   expect(said()).toEqual([failed, 'info the source voices can be fetched again']);
+});
+
+it('runs the others while the workspaces of one project hang, whatever their paths', async () => {
+  const fleet = await testFleet({ projects: ['one', 'two'], rules: APPLY });
+  const { url, seen } = await listenHttp(() => undefined);
+  const hanging = Array.from(
+    { length: 24 },
+    (_, nth) =>
+      `  w${nth}: { base_url: "${url}/${nth}", workspace_id: W${nth}, api_key: { $secret: VOXFORM_API_KEY } }`,
+  );
+  await fleet.folder.write('slow/voxform.yaml', `version: 1\nworkspaces:\n${hanging.join('\n')}\n`);
+  await fleet.folder.write('slow/manifests/a.yaml', agentManifest('a', 'One.'));
+  await fleet.server({ grace: 100 });
+  const begun = () => new Set(seen.map(({ url: path = '' }) => path.split('/')[1])).size;
+  await fleet.until(async () => (await fleet.control.status({})).counts['in-sync'] === 2 && begun() >= 4);
+  expect(begun()).toBe(4);
 });

@@ -54,3 +54,12 @@ FROM ${QUEUE_SCHEMA}.job j JOIN ${FLEET_SCHEMA}.workspaces w ON w.address = j.si
 WHERE ${WAITS} AND w.paused_at IS NULL AND w.vanished_at IS NULL`);
   return Math.max(0, Number(row?.lateness ?? 0));
 }
+
+/** The groups of jobs in the queue that name one of these. */
+export async function queuedGroups({ ask }: FleetStatements, named: readonly string[]): Promise<string[]> {
+  const rows = await ask(
+    `SELECT DISTINCT group_id FROM ${QUEUE_SCHEMA}.job WHERE ${WAITS} AND string_to_array(group_id, ' ') && $1::text[]`,
+    named,
+  );
+  return rows.map(({ group_id }) => String(group_id));
+}

@@ -7,6 +7,7 @@ import { storableJson } from '../database/storable-json.ts';
 import { ruleOf } from '../fleet-file.ts';
 import type { SourceContents, Sources } from '../member.ts';
 import { brokenProjects } from '../members.ts';
+import type { RunGroups } from '../slots.ts';
 import { lockRows } from './run-rows.ts';
 
 /** A source that this process is to fetch. */
@@ -209,12 +210,16 @@ export async function unusedPatterns(
   return unusedRules(rules, addresses).map(({ pattern }) => pattern);
 }
 
-/** Whether workspaces that run are of more than one base URL. */
-export async function hasSeveralBaseUrls({ ask }: FleetStatements): Promise<boolean> {
+/** In what the workspaces that run differ; in everything as long as none is known. */
+export async function severalOf({ ask }: FleetStatements): Promise<readonly (keyof RunGroups)[]> {
+  // To compare the first with the last takes less than to count.
+  const several = (column: string): string => `coalesce(min(${column}) <> max(${column}), true)`;
   const [row] = await ask(
-    `SELECT count(DISTINCT coalesce(base_url, '')) > 1 AS several FROM ${S}.workspaces WHERE paused_at IS NULL AND vanished_at IS NULL`,
+    `SELECT ${several('source')} AS source, ${several("source || '/' || project")} AS project,
+  ${several("coalesce(substring(base_url from '^[^/]*//[^/]*'), '')")} AS origin
+FROM ${S}.workspaces WHERE paused_at IS NULL AND vanished_at IS NULL`,
   );
-  return row?.several === true;
+  return (['origin', 'source', 'project'] as const).filter((sharing) => row?.[sharing] === true);
 }
 
 const IS_NEWS = `o.version <> excluded.version OR o.mode <> excluded.mode OR o.vanished_at IS NOT NULL

@@ -18,7 +18,7 @@ export interface RunRow {
   readonly source: string;
   readonly project: string;
   readonly workspace: string;
-  readonly baseUrl: string;
+  readonly baseUrl: string | undefined;
   readonly mode: FleetMode;
   readonly interval: number;
   readonly version: string;
@@ -104,7 +104,7 @@ function rowOf(row: DatabaseRow): RunRow {
     source: String(row.source),
     project: String(row.project),
     workspace: String(row.workspace),
-    baseUrl: text('base_url') ?? 'default',
+    baseUrl: text('base_url'),
     mode: row.mode as FleetMode,
     interval: Number(row.interval_ms),
     version: String(row.version),
