@@ -40,6 +40,8 @@ export const emulatorBehaviour = z.strictObject({
   /** Calls that are made when an agent is published, as if days went by. */
   calls: madeCalls.nullable().default(null),
   agentCreateStatus: z.union([z.literal(200), z.literal(201)]).default(201),
+  /** Shows a text in place of a provider's key in agents and versions, and of the token in the list of API keys. */
+  showsSecrets: z.boolean().default(false),
   /** How config fields that are not set are shown, the key of the provider aside. */
   unsetFields: z.enum(['leftOut', 'null']).default('leftOut'),
   /** Shows the numbers in config objects and of webhooks as text. */

@@ -10,8 +10,15 @@ export function showAgent(
   agent: StoredAgent,
   shown: readonly ShownConfig[] = shownConfigs,
 ): Record<string, unknown> {
-  const { api_key: _, versions: __, knowledge_base_config: ___, ...visible } = agent;
-  const configs = shownConfigs.map((config) => [config, showConfig(config, agent[config], behaviour)]);
+  const { api_key: key, versions: __, knowledge_base_config: ___, ...visible } = agent;
+  const llm_config =
+    behaviour.showsSecrets && key !== null
+      ? { api_key: `shown-${key.digest}`, ...agent.llm_config }
+      : agent.llm_config;
+  const configs = shownConfigs.map((config) => [
+    config,
+    showConfig(config, { ...agent, llm_config }[config], behaviour),
+  ]);
   const hidden: readonly string[] = [
     ...shownConfigs.filter((config) => !shown.includes(config)),
     ...(behaviour.agentTimes === 'hidden' ? ['created_at', 'updated_at', 'published_at'] : []),
@@ -49,6 +56,10 @@ function withNumbersAsText(record: object): Record<string, unknown> {
 
 export function showWebhook(webhook: Stored<'webhooks'>, { numbersAsText }: EmulatorBehaviour): object {
   return numbersAsText ? withNumbersAsText(webhook) : webhook;
+}
+
+export function showToken(id: number, { showsSecrets }: EmulatorBehaviour): string | null {
+  return showsSecrets ? `shown-${id}` : null;
 }
 
 export function showVersion(

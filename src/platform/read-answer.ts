@@ -106,19 +106,23 @@ function admitted<T>(
   { odd, refuse }: { readonly odd: OddFields; refuse(problem: string): PlatformError },
 ): T {
   const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return odd === 'kept' ? asItCame(value, parsed.data) : parsed.data;
   if (!isObject(value)) throw refuse('not a record');
   const fields = new Set(parsed.error.issues.map((issue) => issue.path[0]));
   const rest = Object.fromEntries(Object.entries(value).filter(([key]) => !fields.has(key)));
   const second = schema.safeParse(rest);
-  const lacking = new Set(second.error?.issues.map((issue) => issue.path.join('.')));
-  if (odd === 'kept' && !IDENTITIES.some((field) => lacking.has(field))) return value as T;
-  if (second.success) return second.data;
-  throw refuse(`the record has no valid ${[...lacking].join(', ')}`);
+  if (!second.success) {
+    const lacking = new Set(second.error.issues.map((issue) => issue.path.join('.')));
+    throw refuse(`the record has no valid ${[...lacking].join(', ')}`);
+  }
+  return odd === 'kept' ? asItCame(value, second.data) : second.data;
 }
 
-/** The fields that tell the records of a list from each other. */
-const IDENTITIES = ['id', 'version'];
+/** The record with the fields of which the schema makes nothing; all others are as the schema gives them, because it conceals secrets. */
+function asItCame<T>(value: unknown, read: T): T {
+  const given = Object.entries(read ?? {}).filter(([, field]) => field !== undefined);
+  return { ...(value as T), ...Object.fromEntries(given) };
+}
 
 function unexpected(
   { method, path }: RequestLine,

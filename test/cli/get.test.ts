@@ -1,3 +1,5 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { API_KEY, agentManifest, type TestWorkspace, testWorkspace, webhookManifest } from './workspace.ts';
 
@@ -272,6 +274,69 @@ describe('get', () => {
     await using workspace = await testWorkspace(FILES);
     workspace.emulator.dashboard.addApiKey({ name: 'ci' });
     expect((await workspace.run('get', 'api-keys')).stdout).toMatch(/ null\n$/);
+  });
+
+  it('shows no secret of others, in whatever command, although the platform does', async () => {
+    await using workspace = await testWorkspace(
+      { 'manifests/a.yaml': agentManifest('day') },
+      { behaviour: { showsSecrets: true } },
+    );
+    const { dashboard, world } = workspace.emulator;
+    await workspace.run('apply', '--auto-approve');
+    const [id = ''] = world.agents.keys();
+    dashboard.addApiKey({ name: 'CI' });
+    dashboard.edit('agents', id, { llm_config: { model: 'm', api_key: 'sk-of-somebody' } });
+    for (const model of ['n', 'o', 'p']) {
+      dashboard.publishAgent(id);
+      dashboard.edit('agents', id, { name: model, llm_config: { model } });
+    }
+    // Another field of an odd form must not have the record shown as it came.
+    workspace.emulator.faults.add({
+      match: { method: 'GET', path: '/api/v1/api-keys' },
+      fault: {
+        status: 200,
+        body: { data: [{ id: 1, name: 7, token: 'shown-1' }], meta: { next_cursor: null } },
+      },
+    });
+    const version = { version: 1, llm_config: { api_key: 'shown-2' } };
+    workspace.emulator.faults.add({
+      match: { method: 'GET', path: `/api/v1/agents/${id}/versions` },
+      fault: { status: 200, body: { data: [version], meta: { next_cursor: null } } },
+    });
+    const shown = new Map<string, string>();
+    for (const line of [
+      'get api-keys --output jsonl',
+      'get api-keys --output json',
+      'get api-keys --output csv',
+      'get agents --output json',
+      'get versions AGENT --output json',
+      ...['json', 'jsonl', 'yaml', 'csv', 'table'].flatMap((format) => [
+        `get agents AGENT --output ${format}`,
+        `get versions AGENT 1 --output ${format}`,
+      ]),
+      'versions Agent/day --output json',
+      'versions Agent/day 1',
+      'versions Agent/day 1 --diff 2 --output json',
+      'versions Agent/day --diff published --output json',
+      'status --output json',
+      'drift --output json',
+      'impact Agent/day --output html',
+      'rollback Agent/day --to 1 --dry-run',
+      'accept --dry-run --output json',
+      'export --out out',
+    ]) {
+      const { code, stdout, stderr } = await workspace.run(...line.replace('AGENT', id).split(' '));
+      expect([0, 2], `${line}: ${stderr}`).toContain(code);
+      shown.set(line, stdout + stderr);
+    }
+    for (const file of await readdir(path.join(workspace.folder.root, 'out', 'manifests'), {
+      recursive: true,
+      withFileTypes: true,
+    }))
+      if (file.isFile()) shown.set(file.name, await readFile(path.join(file.parentPath, file.name), 'utf8'));
+    expect([...shown].filter(([, text]) => /shown-|sk-of/.test(text))).toEqual([]);
+    expect(shown.get('get api-keys --output csv')).toContain('(secret)');
+    expect(shown.get(`get agents AGENT --output json`)).toContain('"api_key": "(secret)"');
   });
 
   it('says what is wrong', async () => {

@@ -7,7 +7,7 @@ import { pagedById, pageOf, seenByKey, withNameless } from '../pagination.ts';
 import { found, invalid, Refusal } from '../refusal.ts';
 import { bodyOf, checked, integerText, pageIn, requireWorkspace } from '../request-checks.ts';
 import type { Stored } from '../stored-records.ts';
-import { showCall } from '../views.ts';
+import { showCall, showToken } from '../views.ts';
 
 const apiKeys = pagedById('api-keys');
 const knowledgeBases = pagedById('knowledge-bases');
@@ -18,7 +18,12 @@ export function listRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
   api.get('/api-keys', (c) => {
     const { data, meta } = pageIn(c, apiKeys, { items: world.records['api-keys'].values(), emulated });
     return c.json({
-      data: data.map(({ id, name, ...times }) => ({ id, name, token: null, ...times })),
+      data: data.map(({ id, name, ...times }) => ({
+        id,
+        name,
+        token: showToken(id, emulated.behaviour),
+        ...times,
+      })),
       meta,
     });
   });

@@ -11,10 +11,10 @@ import {
   integer,
   numberFields,
   presumably,
+  shownValues,
   text,
   timestamp,
   url,
-  withNumbers,
 } from './record-fields.ts';
 
 /** The parts of an agent's configuration. */
@@ -129,12 +129,15 @@ export const agentRequest = lazily(() =>
     .partial(),
 );
 
+/** The only secret that an agent has, write-only by the document. */
+const SECRETS = ['api_key'];
+
 const configObject = (config: z.ZodObject) => {
-  const numbers = numberFields(config);
+  const fields = { numbers: numberFields(config), secrets: SECRETS.filter((key) => key in config.shape) };
   return z
     .record(z.string(), z.unknown())
     .nullish()
-    .transform((shown) => shown && withNumbers(shown, numbers));
+    .transform((shown) => shown && shownValues(shown, fields));
 };
 
 export const agentRecord = lazyLooseObject(() => ({
@@ -154,7 +157,12 @@ export const agentRecord = lazyLooseObject(() => ({
   published_at: timestamp(),
 }));
 
-export const versionSummary = lazily(() => z.looseObject({ version: z.int(), published_at: timestamp() }));
+/** By the document a version and its time alone; some platforms repeat the whole agent. */
+export const versionSummary = lazyLooseObject(() => ({
+  version: z.int(),
+  published_at: timestamp(),
+  llm_config: configObject(agentConfigs().llm_config),
+}));
 
 export type AgentRequest = z.infer<ReturnType<typeof agentRequest>>;
 export type AgentRecord = z.infer<ReturnType<typeof agentRecord>>;

@@ -65,11 +65,21 @@ function asNumber(shown: unknown): unknown {
 /** Shown or not, in whatever form; a number in text as a number. */
 export const anyNumber = lazily(() => z.unknown().optional().transform(asNumber));
 
-/** The shown values with `asNumber` applied to some of the fields. */
-export function withNumbers(
+/** What stands for a secret that the platform shows although it should not. Nothing is there where it shows null. */
+function conceal(shown: unknown): unknown {
+  return (shown ?? null) === null ? shown : '(secret)';
+}
+
+/** A field that the API document calls secret: nobody gets to see what is shown in it. */
+export const concealed = lazily(() => z.unknown().optional().transform(conceal));
+
+/** The shown values with `asNumber` applied to some of the fields, and others concealed. */
+export function shownValues(
   shown: Readonly<Record<string, unknown>>,
-  fields: readonly string[],
+  { numbers, secrets }: { readonly numbers: readonly string[]; readonly secrets: readonly string[] },
 ): Record<string, unknown> {
-  const changed = fields.filter((field) => asNumber(shown[field]) !== shown[field]);
-  return { ...shown, ...Object.fromEntries(changed.map((field) => [field, asNumber(shown[field])])) };
+  const values = { ...shown };
+  for (const field of numbers) if (Object.hasOwn(shown, field)) values[field] = asNumber(shown[field]);
+  for (const field of secrets) if (Object.hasOwn(shown, field)) values[field] = conceal(shown[field]);
+  return values;
 }

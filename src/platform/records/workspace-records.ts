@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { lazyLooseObject } from '../../values/described.ts';
-import { anyText, naming, timestamp } from './record-fields.ts';
+import { anyText, concealed, naming, timestamp } from './record-fields.ts';
 
 export const knowledgeBaseRecord = lazyLooseObject(() => ({
   id: z.string().min(1),
@@ -30,7 +30,7 @@ export const invoiceRecord = lazyLooseObject(() => ({
 export const apiKeyRecord = lazyLooseObject(() => ({
   id: z.int(),
   name: anyText(),
-  token: anyText(),
+  token: concealed(),
   created_at: timestamp(),
   expires_at: timestamp(),
 }));

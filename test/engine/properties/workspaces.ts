@@ -24,6 +24,7 @@ export const behaviours: fc.Arbitrary<BehaviourPatch> = fc.record({
   shows: fc.record({ read: fc.subarray([...shownConfigs]), update: fc.subarray([...shownConfigs]) }),
   put: fc.constantFrom('merge', 'replace'),
   updatedAfterPublishing: fc.constantFrom(0, 1, 90),
+  showsSecrets: fc.boolean(),
   unsetFields: fc.constantFrom('leftOut', 'null'),
   numbersAsText: fc.boolean(),
   numericNumbers: fc.boolean(),
