@@ -1,3 +1,4 @@
+import { isUnsafe, UNSAFE, unicodeEscape } from '../values/unsafe-text.ts';
 import type { FleetMode } from './member.ts';
 
 /** How the workspaces are treated whose address matches. */
@@ -17,6 +18,24 @@ export function fleetAddress(source: string, project: string, workspace: string)
 
 export function projectAddress(source: string, project: string): string {
   return project === '.' ? source : `${source}/${project}`;
+}
+
+/** Characters: longer ones do not fit into an index of the database. */
+const LONGEST_PROJECT = 500;
+
+/** Why a folder cannot be a project, whatever it has in it; undefined where it can. */
+export function nameProblem(project: string): string | undefined {
+  if (project.length > LONGEST_PROJECT)
+    return `its path has ${project.length} characters, more than ${LONGEST_PROJECT}; shorten it`;
+  if (isUnsafe(project) || /[\n\ufffd]/.test(project))
+    return 'its path has a character that cannot be shown, such as a line break; rename the folder';
+  return undefined;
+}
+
+/** For a list of projects, in which no name may forge another line. */
+export function shownProject(project: string): string {
+  const shown = project.replace(UNSAFE, unicodeEscape);
+  return shown.length > LONGEST_PROJECT ? `${shown.slice(0, LONGEST_PROJECT)}…` : shown;
 }
 
 /** The first rule that matches; undefined where none does. */

@@ -3,7 +3,7 @@ import { UserError } from '../problems/user-error.ts';
 import { loadProject, parseProject } from '../project/load-project.ts';
 import type { LocalPaths } from '../project/local-paths.ts';
 import type { ProjectConfig } from '../project/project.ts';
-import { type FleetRule, fleetAddress, projectAddress } from './addresses.ts';
+import { type FleetRule, fleetAddress, nameProblem, projectAddress, shownProject } from './addresses.ts';
 import { ruleOf } from './fleet-file.ts';
 import type { BrokenProject, DiscoveredProject, FleetMember, SourceContents } from './member.ts';
 import type { FoundProject } from './sources/source-reader.ts';
@@ -22,7 +22,7 @@ export async function membersOf(found: FoundProject, options: MembersOptions): P
   const { source, rules } = options;
   const { project, version, commit } = found;
   const known = { project, version, commit };
-  const read = found.problem ?? (await projectOf(found, options));
+  const read = nameProblem(project) ?? found.problem ?? (await projectOf(found, options));
   if (typeof read === 'string') return { ...known, problem: read, members: [] };
   const members = Object.values(read.workspaces).map(({ name, workspaceId, baseUrl }): FleetMember => {
     const address = fleetAddress(source, project, name);
@@ -43,7 +43,7 @@ export async function membersOf(found: FoundProject, options: MembersOptions): P
 
 export function brokenProjects({ source, projects }: SourceContents): BrokenProject[] {
   return projects.flatMap(({ project, problem }) =>
-    problem === undefined ? [] : [{ project: projectAddress(source, project), problem }],
+    problem === undefined ? [] : [{ project: projectAddress(source, shownProject(project)), problem }],
   );
 }
 

@@ -13,6 +13,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadFleetFile } from '../../src/fleet/fleet-file.ts';
 import type { SourceContents, Sources } from '../../src/fleet/member.ts';
+import { brokenProjects } from '../../src/fleet/members.ts';
 import { openSources } from '../../src/fleet/sources/open-sources.ts';
 import { Redactor } from '../../src/values/redactor.ts';
 import { Remote } from '../operator/git-remote.ts';
@@ -390,6 +391,34 @@ describe('a folder of projects', () => {
     mkdirSync(path.dirname(file), { recursive: true });
     writeFileSync(file, text);
   };
+
+  it.each(['*', '**'])('shows projects whose folders have unusable names as broken: %s', async (pattern) => {
+    using remote = new Remote();
+    const long = `${'x'.repeat(200)}/${'y'.repeat(200)}/${'z'.repeat(200)}`;
+    const names = ['ok', 'one\ntwo', 'tab\there', ...(pattern === '**' ? [long] : [])];
+    const files = names.map((name) => [`${name}/voxform.yaml`, projectText('a')]);
+    for (const [name = '', text = ''] of files) write(remote, name, text);
+    remote.push(Object.fromEntries(files));
+    for (const place of ['path: voices', `git: ${remote.bare}`]) {
+      const found = await fleet(remote.watched, `{ ${place}, projects: ["${pattern}"] }`).discover(
+        'voices',
+        never,
+      );
+      expect(addresses(found)).toEqual(['voices/ok:test']);
+      expect(brokenProjects(found)).toEqual([
+        { project: 'voices/one\\u000atwo', problem: expect.stringContaining('line break') },
+        { project: 'voices/tab\\u0009here', problem: expect.stringContaining('cannot be shown') },
+        ...(pattern === '**'
+          ? [
+              {
+                project: expect.stringMatching(/^voices\/x{200}\/y/),
+                problem: expect.stringContaining('602 characters'),
+              },
+            ]
+          : []),
+      ]);
+    }
+  });
 
   it('keeps the secrets in the folder of a project to that project', async () => {
     using remote = new Remote();

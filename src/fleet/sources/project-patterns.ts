@@ -16,6 +16,7 @@ export function unmatchedPatterns(patterns: readonly string[], folders: readonly
 
 function matcher(pattern: string): (folder: string) => boolean {
   if (pattern === '.') return (folder) => folder === '.';
-  const matches = picomatch(pattern);
+  // A name may have a newline.
+  const matches = picomatch(pattern, { flags: 's' });
   return (folder) => (folder === '.' ? pattern === '**' : matches(folder));
 }
