@@ -234,7 +234,11 @@ function itemAt({ held, index, offset, label = 'the item' }: Item): CelValue | N
   if (held instanceof NoValue) return held;
   if (index instanceof NoValue) return index;
   const missing = new NoValue(`${label} is not set`, { offset, isMissing: true });
-  if (isList(held) && typeof index === 'bigint') return held[Number(index)] ?? missing;
+  if (isList(held) && typeof index === 'bigint') {
+    // A null is an item too.
+    const item = held[Number(index)];
+    return item === undefined ? missing : item;
+  }
   if (isMap(held) && typeof index === 'string') {
     return Object.hasOwn(held, index) ? (held[index] as CelValue) : missing;
   }

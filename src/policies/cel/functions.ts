@@ -1,15 +1,12 @@
 import { int64 } from './operators.ts';
 import { NoResult, type Overloads, overload } from './overload.ts';
-import { textMethods } from './text-functions.ts';
+import { lengthOf, textMethods } from './text-functions.ts';
 import { dateOf, durationOf, timeMethods, timestampOf } from './time-functions.ts';
 import { ANY, DOUBLE, DURATION, INT, STRING, TIMESTAMP } from './types.ts';
 import { type CelMap, type CelValue, type Duration, keysOf, type Timestamp } from './values.ts';
 
 const size: Overloads[string] = [
-  overload<readonly [string]>(['string'], INT, ([text], meter) => {
-    meter.takeText(text.length);
-    return BigInt([...text].length);
-  }),
+  overload<readonly [string]>(['string'], INT, ([text], meter) => lengthOf(text, meter)),
   overload<readonly [readonly CelValue[]]>(['list'], INT, ([list]) => BigInt(list.length)),
   overload<readonly [CelMap]>(['map'], INT, ([map], meter) => BigInt(keysOf(map, meter).length)),
 ];

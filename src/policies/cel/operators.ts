@@ -57,14 +57,23 @@ function ordering(holds: (a: number | string, b: number | string) => boolean): r
   return [
     ...COMPARED.map((takes) =>
       overload<Two<number | string>>(takes, BOOL, ([a, b], meter) => {
-        if (typeof a === 'string') meter.takeText(a.length);
-        return holds(a, b);
+        if (typeof a !== 'string' || typeof b !== 'string') return holds(a, b);
+        meter.takeText(Math.min(a.length, b.length));
+        return holds(byCodePoints(a, b), 0);
       }),
     ),
     ...(['timestamp', 'duration'] as const).map((sort) =>
       overload<Two<Timestamp>>([sort, sort], BOOL, ([a, b]) => holds(a.ms, b.ms)),
     ),
   ];
+}
+
+/** Negative where the first text comes first. JavaScript itself compares halves of surrogate pairs. */
+function byCodePoints(a: string, b: string): number {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at++;
+  const [x = -1, y = -1] = [a.codePointAt(at), b.codePointAt(at)];
+  return x - y;
 }
 
 function itemsOf(type: Type | undefined): Type {

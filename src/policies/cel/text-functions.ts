@@ -70,16 +70,33 @@ export function patternProblem(pattern: string): string | undefined {
 
 /** The parts of a text, no more than the meter has steps for. */
 function split(text: string, separator: string, meter: Meter): readonly string[] {
+  if (separator === '') return characters(text, meter);
   meter.takeText(text.length);
   const parts = text.split(separator, Math.ceil(meter.left) + 1);
   meter.take(parts.length);
   return parts;
 }
 
+/** The code points of a text, which are what CEL counts. */
+function characters(text: string, meter: Meter): readonly string[] {
+  meter.take(1 + text.length);
+  return [...text];
+}
+
+/** How many code points there are in a text. */
+export function lengthOf(text: string, meter: Meter): bigint {
+  meter.takeText(text.length);
+  return BigInt([...text].length);
+}
+
 /** @throws NoResult for a place outside of the text. */
-function substring(text: string, begin: bigint, end: bigint): string {
-  if (begin < 0n || end < begin || end > BigInt(text.length)) throw new NoResult('the text is not that long');
-  return text.slice(Number(begin), Number(end));
+function substring(text: string, meter: Meter, begin: bigint, end?: bigint): string {
+  meter.takeText(text.length);
+  const points = [...text];
+  const last = end ?? BigInt(points.length);
+  if (begin < 0n || last < begin || last > BigInt(points.length))
+    throw new NoResult('the text is not that long');
+  return points.slice(Number(begin), Number(last)).join('');
 }
 
 /** What can be called on text, and on lists of it. */
@@ -100,15 +117,18 @@ export const textMethods: Overloads = {
   indexOf: [
     overload<Text>(['string', 'string'], INT, ([text, other], meter) => {
       meter.takeText(text.length + other.length);
-      return BigInt(text.indexOf(other));
+      const at = text.indexOf(other);
+      return at === -1 ? -1n : lengthOf(text.slice(0, at), meter);
     }),
   ],
   substring: [
-    overload<readonly [string, bigint]>(['string', 'int'], STRING, ([text, begin]) =>
-      substring(text, begin, BigInt(text.length)),
+    overload<readonly [string, bigint]>(['string', 'int'], STRING, ([text, begin], meter) =>
+      substring(text, meter, begin),
     ),
-    overload<readonly [string, bigint, bigint]>(['string', 'int', 'int'], STRING, ([text, begin, end]) =>
-      substring(text, begin, end),
+    overload<readonly [string, bigint, bigint]>(
+      ['string', 'int', 'int'],
+      STRING,
+      ([text, begin, end], meter) => substring(text, meter, begin, end),
     ),
   ],
   replace: [
