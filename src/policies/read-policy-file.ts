@@ -3,10 +3,13 @@ import { problemsOfIssue } from '../manifests/issue-messages.ts';
 import { onlyDocument } from '../manifests/only-document.ts';
 import { locate } from '../manifests/positions.ts';
 import { readTextFile } from '../manifests/read-file.ts';
+import { compareDiagnostics } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
-import { policyFileSchema } from '../project/policy-schema.ts';
+import { policyFileSchema, usablePolicies } from '../project/policy-schema.ts';
+import { isObject } from '../values/json.ts';
 import type { PolicyFile, PolicySource } from './policy-source.ts';
+import { readRules } from './read-rules.ts';
 
 /** @throws UserError, InvalidProject with everything that is wrong in it. */
 export function readPolicyFile({ path: absolute, file }: PolicyFile): PolicySource {
@@ -24,5 +27,7 @@ export function readPolicyFile({ path: absolute, file }: PolicyFile): PolicySour
   const checked = { schema: policyFileSchema(), value, name: 'the file of policies' };
   const problems = (parsed?.error?.issues ?? []).flatMap((issue) => problemsOfIssue(issue, checked));
   const all = [...findings, ...problems.map((problem) => findingOf(problem, file))];
-  throw new InvalidProject(locate(all, () => absolute));
+  const policies = usablePolicies(isObject(value) ? value.policies : undefined);
+  const { diagnostics } = readRules([{ of: 'file', file, path: absolute, policies }]);
+  throw new InvalidProject([...locate(all, () => absolute), ...diagnostics].sort(compareDiagnostics));
 }

@@ -96,4 +96,13 @@ export const policyFileSchema = lazily(() =>
   }),
 );
 
+/** Each rule that the schema takes, whatever the others are. A refused one becomes a rule that never holds, so that those after it keep their places. */
+export function usablePolicies(policies: unknown): Policy[] {
+  if (!Array.isArray(policies)) return [];
+  return policies.slice(0, MOST_POLICIES).map((policy, index) => {
+    const parsed = policySchema().safeParse(policy);
+    return parsed.success ? parsed.data : { name: `stand-in-${index}`, deny: 'false' };
+  });
+}
+
 export type Policy = Immutable<z.infer<ReturnType<typeof policySchema>>>;

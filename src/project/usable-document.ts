@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { DocumentPath } from '../manifests/finding.ts';
 import { isObject, mapParts } from '../values/json.ts';
 import { isSpecial } from '../values/value.ts';
+import { usablePolicies } from './policy-schema.ts';
 import { type ProjectDocument, projectSchema } from './project-schema.ts';
 import { STAND_INS } from './workspace-settings.ts';
 
@@ -18,9 +19,10 @@ const MOST_ROUNDS = 8;
 export function usableDocument(raw: unknown): ProjectDocument | undefined {
   if (!isObject(raw)) return undefined;
   const copy = copyOf(raw);
+  const policies = usablePolicies(raw.policies);
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const parsed = projectSchema().safeParse(copy);
-    if (parsed.success) return parsed.data;
+    if (parsed.success) return { ...parsed.data, policies };
     for (const issue of parsed.error.issues) mend(copy, issue);
   }
   return undefined;

@@ -151,6 +151,27 @@ defaults: { Agent: { call_config: { ring_duration_ms: 1 } } }
     );
   });
 
+  it('reports the wrong condition of one rule beside a wrong key of another', async () => {
+    const rules = `
+  - { name: one, mesage: x, deny: 'spec.nmae == "x"' }
+  - { name: two, deny: 'spec.nmae == "x"' }
+  - { name: two, deny: 'spec.nam == "x"' }
+`;
+    await using w = await project(rules);
+    const { stdout } = await w.run('validate');
+    await using other = await project('', { 'rules.yaml': `policies:${rules}` });
+    const ofFile = await other.run('validate', '--policy', 'rules.yaml');
+    for (const [said, file, line] of [
+      [stdout, 'voxform.yaml', FIRST],
+      [ofFile.stdout + ofFile.stderr, 'rules.yaml', 1],
+    ] as const) {
+      expect(said).toContain(`${file}:${line + 1}:18  unknown field "mesage"`);
+      expect(said).toContain(`${file}:${line + 2}:30  two: unknown field "nmae"`);
+      expect(said).toContain(`${file}:${line + 3}:30  two: unknown field "nam"`);
+      expect(said).not.toContain('stand-in');
+    }
+  });
+
   it('reports wrong rules beside what else is wrong in the project file', async () => {
     await using w = await project(`\n  - { name: one, deny: 'spec.nmae == "x"' }\nlimit: {}\n`);
     for (const args of [['validate'], ['validate', '--all-workspaces'], ['plan']]) {
