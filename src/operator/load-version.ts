@@ -71,7 +71,7 @@ export async function loadVersion(
     });
     inputs = load.inputs;
     const { parseState, comparedDrafts, answers } = last;
-    const opened = new OpenWorkspace({ ...context, parseState, comparedDrafts, answers }, load);
+    const opened = new OpenWorkspace({ ...context, local, parseState, comparedDrafts, answers }, load);
     opened.know(load.desired);
     opened.ruleSet = load.ruleSet;
     const { resources } = load.desired;

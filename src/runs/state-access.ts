@@ -243,7 +243,8 @@ export class StateAccess {
 
   /** Git in the repository of the manifests; undefined if they are in none, or if voxform fetched them. */
   get git(): RepositoryGit | undefined {
-    return this.#context.commit === undefined ? gitIn(this.#root, this.#context.env) : undefined;
+    const { commit, local, env } = this.#context;
+    return commit === undefined && local?.source === undefined ? gitIn(this.#root, env) : undefined;
   }
 }
 

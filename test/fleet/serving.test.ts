@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { createFleetMetrics } from '../../src/fleet/fleet-metrics.ts';
 import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
 import { FleetSource } from '../../src/page/fleet-source.ts';
-import { agentManifest } from '../cli/workspace.ts';
+import { agentManifest, projectFile } from '../cli/workspace.ts';
 import { runningPage } from '../page/running-page.ts';
 import { listenHttp } from '../platform/listen.ts';
 import { step } from '../step.ts';
@@ -49,6 +49,20 @@ it('runs what a look at a source has found without waiting for its next look for
   const told = fleet.told.length;
   await fleet.server({ timing: { tick: 600_000, beat: 1000, heartbeat: 30_000 } });
   await fleet.until(() => fleet.told.length > told);
+});
+
+it('begins no second state for a workspace whose project names another backend from now on', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
+  await fleet.server();
+  await fleet.until(async () => (await fleet.status(addressOf('acme'))) === 'in-sync');
+  const workspaceId = fleet.emulators.get('acme')?.workspaceId ?? '';
+  const emulator = { url: 'https://voice.example.com', workspaceId };
+  await fleet.folder.write('acme/voxform.yaml', projectFile(emulator, 'state: { backend: local }\n'));
+  await fleet.until(async () => (await fleet.status(addressOf('acme'))) === 'failed');
+  const { workspaces } = await fleet.control.status({ address: addressOf('acme') });
+  expect(workspaces[0]?.last).toMatchObject({
+    error: expect.stringContaining('voices/acme:test, with 1 record, belongs to the same workspace'),
+  });
 });
 
 it('runs neither of two projects that overlap, and says which rules no workspace has', async () => {
