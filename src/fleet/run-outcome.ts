@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { writes } from '../engine/plan/plan-actions.ts';
-import { isNotApplied, type PlanDocument } from '../engine/plan/plan-document.ts';
+import { isNotApplied, type PlanDocument, type PlannedResource } from '../engine/plan/plan-document.ts';
 import { sealed } from '../engine/plan/saved-plan.ts';
 import { NO_REQUEST } from '../operator/drift-request.ts';
 import { countsOf, violationsIn } from '../operator/health/metrics.ts';
@@ -152,17 +152,29 @@ function documentOf(plan: PlanDocument): Json {
   return JSON.parse(JSON.stringify(sealed(plan))) as Json;
 }
 
-/** Without what is in sync, as many workspaces have something left. The same digest for as long as the same is left. */
+/**
+ * A resource in sync is kept only if it is part of a reference, for the graph, and without its details, as a fleet has many workspaces.
+ * The same digest for as long as the same is left.
+ */
 function leftIn(after: PlanDocument): NonNullable<FinishedRun['left']> | undefined {
-  if (after.resources.every((each) => each.action === 'noop' && !isForPerson(each))) return undefined;
   const { state } = after;
-  const resources = after.resources.filter(
-    (each) => each.action !== 'noop' || isForPerson(each) || isNotApplied(each),
-  );
+  const referring = after.resources.filter(({ depends_on: needs }) => needs.length > 0);
+  const referenced = new Set(referring.flatMap(({ address, depends_on: needs }) => [address, ...needs]));
+  const resources = after.resources.flatMap((each): PlannedResource[] => {
+    if (each.action !== 'noop' || isForPerson(each) || isNotApplied(each)) return [each];
+    return referenced.has(each.address) ? [withoutDetails(each)] : [];
+  });
+  if (resources.length === 0) return undefined;
   return {
     digest: hash('sha256', JSON.stringify([state.lineage, resources])),
     document: documentOf({ ...after, resources }),
   };
+}
+
+function withoutDetails(resource: PlannedResource): PlannedResource {
+  const { address, kind, action, id, depends_on, previous_address } = resource;
+  const renamed = previous_address === undefined ? {} : { previous_address };
+  return { address, kind, action, id, source: null, reason: 'in sync', changes: [], depends_on, ...renamed };
 }
 
 /** Written when an id or an orphan changes, and not with each run. */

@@ -99,7 +99,7 @@ function wordsOf(
   ].join(', ');
 }
 
-/** Those of the plan, which may leave out what is in sync, then the others that the state has, as far as the last run tells how they stand. */
+/** Those of the plan, which may leave out what is in sync, and the others that the state has, as far as the last run tells how they stand. */
 export function resourcesOfState(
   document: Pick<StateDocument, 'resources'> | OutsideState | undefined,
   plan: PlanDocument | undefined,
@@ -109,20 +109,22 @@ export function resourcesOfState(
   const planned = plan?.resources ?? [];
   const told = new Set(planned.flatMap(({ address, previous_address: before }) => [address, before]));
   const others = Object.entries(document?.resources ?? {}).filter(([address]) => !told.has(address));
-  const rows = others.map(([address, { id }]): ResourceRow => {
-    const isMissing = missing.some((each) => each.address === address);
-    const isDrifted = drift.includes(address) && shown.status !== 'in-sync';
-    const status = isMissing
-      ? 'blocked'
-      : isDrifted
-        ? 'drifted'
-        : shown.status === 'in-sync' || plan !== undefined
-          ? 'in sync'
-          : 'recorded';
-    return { address, id, status, detail: isMissing ? 'missing from the platform' : '' };
-  });
-  const isFine = ({ status }: ResourceRow) => Number(status === 'in sync' || status === 'recorded');
-  return [...statusOf(planned), ...rows.sort((a, b) => isFine(a) - isFine(b))];
+  const status: ResourceRow['status'] =
+    shown.status === 'in-sync' || plan !== undefined ? 'in sync' : 'recorded';
+  const rows: ResourceRow[] = [
+    ...statusOf(planned),
+    ...others.map(([address, { id }]) => ({ address, id, status, detail: '' })),
+  ];
+  const isFine = (row: ResourceRow) => ['in sync', 'unverified', 'recorded'].includes(row.status);
+  return rows
+    .map((row): ResourceRow => {
+      const { address } = row;
+      if (!isFine(row)) return row;
+      if (missing.some((each) => each.address === address))
+        return { ...row, status: 'blocked', detail: 'missing from the platform' };
+      return drift.includes(address) && shown.status !== 'in-sync' ? { ...row, status: 'drifted' } : row;
+    })
+    .sort((a, b) => Number(isFine(a)) - Number(isFine(b)));
 }
 
 interface RunParts {

@@ -11,6 +11,11 @@ import { command } from '../trust/in-process.ts';
 import { runningPage } from './running-page.ts';
 
 const ADDRESS = 'voices/acme:test';
+const USER = `apiVersion: voxform/v1
+kind: WorkspaceUser
+metadata: { name: ann }
+spec: { email: ann@example.com, role: member, agent_ids: [{ $ref: Agent/agent-of-acme }] }
+`;
 
 it.each([
   ['local', 'state: { backend: local }', '.voxform/test.state.json'],
@@ -77,6 +82,23 @@ it.each([
       await until(() => told.length > runs);
       await until(async () => (await textOf()).includes('asked by <bdi>ann'));
       expect(await kept()).toEqual(before);
+    });
+    await step('the references lead from and to resources in sync', async () => {
+      const references = async () => {
+        const [text = ''] = /<h2>References.*?<\/section>/s.exec(await textOf()) ?? [];
+        return ['agent-of-acme', 'ann'].filter((name) => text.includes(`>${name}<`));
+      };
+      expect(await references()).toEqual([]);
+      emulator.dashboard.inviteUser({ email: 'ann@example.com' });
+      await folder.write('acme/manifests/ann.yaml', USER);
+      await until(async () => (await references()).length > 0);
+      await until(async () => (await textOf()).includes('1 in sync'));
+      expect(await references()).toEqual(['agent-of-acme', 'ann']);
+      for (const id of emulator.world.agents.keys()) emulator.dashboard.publishAgent(id);
+      await control.run([ADDRESS], 'ann');
+      await until(async () => (await textOf()).includes('3 in sync'));
+      expect(await textOf()).not.toContain('For a person');
+      expect(await references()).toEqual(['agent-of-acme', 'ann']);
     });
     await step('an orphan is listed with the command that closes it', async () => {
       await folder.write('acme/manifests/night.yaml', '# Nobody.\n');

@@ -270,15 +270,17 @@ it('lists what a plan leaves out as in sync', () => {
   const resource = { kind: 'Agent', source: null, changes: [] };
   const resources = [
     { ...resource, address: 'Agent/a', action: 'manual', id: '1', reason: 'by hand' },
+    { ...resource, address: 'Agent/c', action: 'noop', id: '4', reason: '' },
     { ...resource, address: 'Agent/new', previous_address: 'Agent/old', action: 'noop', id: '3', reason: '' },
   ];
   const rows = resourcesOfState(
     state as never,
     { resources } as never,
-    { status: 'paused', last: {} } as never,
+    { status: 'paused', last: { drift: ['Agent/c'] } } as never,
   );
   expect(rows.map(({ address, status }) => [address, status])).toEqual([
     ['Agent/a', 'manual'],
+    ['Agent/c', 'drifted'],
     ['Agent/new', 'in sync'],
     ['Agent/b', 'in sync'],
   ]);
