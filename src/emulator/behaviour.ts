@@ -46,6 +46,9 @@ export const emulatorBehaviour = z.strictObject({
   unsetFields: z.enum(['leftOut', 'null']).default('leftOut'),
   /** Shows the numbers in config objects and of webhooks as text. */
   numbersAsText: z.boolean().default(false),
+  versionNumbers: z.enum(['number', 'text']).default('number'),
+  /** How the latest version of an agent that was never published is denied: with a 404, or with `data` that is null. */
+  noLatestVersion: z.enum(['notFound', 'null']).default('notFound'),
   /** Shows phone numbers as JSON numbers, which loses the plus and leading zeros. */
   numericNumbers: z.boolean().default(false),
   normalise: z
@@ -65,10 +68,10 @@ export const emulatorBehaviour = z.strictObject({
   /** Lists show one more record with null in place of its name: of a number, the e-mail address of a user, a knowledge base. */
   listsNameless: z.boolean().default(false),
   /**
-   * Whether the list of users comes in pages or, with a `meta` all the same, as a whole; whether it does so because it ignores the
-   * cursor that it gives itself, or refuses every query.
+   * Whether the list of users comes in pages or as a whole: with a `meta` all the same or without, because it ignores the cursor that
+   * it gives itself, or because it refuses every query.
    */
-  users: z.enum(['paged', 'whole', 'ignoresCursor', 'refusesQuery']).default('paged'),
+  users: z.enum(['paged', 'whole', 'unmarked', 'ignoresCursor', 'refusesQuery']).default('paged'),
   /** Whether the list of invoices takes a `limit` or gives ten of them at a time, and a 422 to whoever asks for another number. */
   invoiceLimit: z.enum(['taken', 'refused']).default('taken'),
   /** Where the filters of calls are read, cursor and size included: in the body, in the query instead, or nowhere. */

@@ -27,6 +27,7 @@ export function showAgent(
     ...Object.fromEntries(
       [...Object.entries(visible), ...configs].filter(([field]) => !hidden.includes(String(field))),
     ),
+    version: showVersionNumber(agent.version, behaviour),
     numbers: world.numbersOf(agent.id).map(({ id, number, nickname }) => ({
       id,
       number: showDigits(number, behaviour),
@@ -70,8 +71,14 @@ export function showVersion(
   return showAgent(view, { ...agent, ...version, status: 'published' });
 }
 
-export function showVersionSummary({ version, published_at }: StoredVersion): Record<string, unknown> {
-  return { version, published_at: microsecondTime(Date.parse(published_at)) };
+export function showVersionSummary(
+  { version, published_at }: StoredVersion,
+  behaviour: EmulatorBehaviour,
+): Record<string, unknown> {
+  return {
+    version: showVersionNumber(version, behaviour),
+    published_at: microsecondTime(Date.parse(published_at)),
+  };
 }
 
 export function showNumber(number: StoredNumber, behaviour: EmulatorBehaviour) {
@@ -87,6 +94,13 @@ export function showCall(call: Stored<'calls'>, { callFigures }: EmulatorBehavio
     cost: isBare ? cost.toFixed(2) : `${cost} EUR`,
     e2e_latency: isBare ? String(latency) : `${latency} ms`,
   };
+}
+
+function showVersionNumber(
+  version: number | null,
+  { versionNumbers }: EmulatorBehaviour,
+): number | string | null {
+  return version === null || versionNumbers === 'number' ? version : String(version);
 }
 
 function showDigits(number: string, { numericNumbers }: EmulatorBehaviour): string | number {

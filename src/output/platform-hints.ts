@@ -25,6 +25,7 @@ export function platformHint(error: PlatformError, baseUrl: string | undefined):
         ? 'the request was cancelled in flight; the next plan shows whether it succeeded'
         : undefined;
     case 'held-back':
+    case 'empty':
       return undefined;
     case 'malformed':
       return `the response is not what the API documents; check that the workspace's ${where} is the platform's address, without /api/v1`;

@@ -6,11 +6,13 @@ import { type Query, queryText } from './connection.ts';
 import { heldList, PER_PAGE, pages, passingList, type RecordPage } from './pages.ts';
 import { PlatformError } from './platform-error.ts';
 import {
+  isOpenPage,
   type OddFields,
   type RequestLine,
   readItems,
   readPage,
   readRecord,
+  refuseEmpty,
   refuseOther,
 } from './read-answer.ts';
 import { agentRecord, versionSummary } from './records/agent-records.ts';
@@ -134,6 +136,8 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
       const known = memory?.get(path);
       const answer = await transport.send({ ...asked, lastDigest: memory && (known?.digest ?? '') });
       const { digest } = answer;
+      // A version that is not there may be denied in this way too.
+      if (id === undefined) refuseEmpty(asked, answer);
       const isKnown = known !== undefined && digest === known.digest;
       const record = isKnown ? (known.record as T) : readRecord(schema, asked, { odd, answer });
       if (id !== undefined) refuseOther(record, { id, asked, answer });
@@ -156,14 +160,26 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
         ),
         workspaceCheck,
       ),
-    /** The document shows a `meta` for them and no paging: whether they come as one list or in pages is the platform's affair. */
+    /**
+     * The document shows a `meta` for them and no paging: whether they come as one list or in pages is the platform's affair. As many as
+     * a page may have, without a word of others, are the whole list if it is no shorter without a size.
+     */
     users: (path: string) => {
       const page = askSized(path, { per_page: PER_PAGE });
       return own(
         pages(
           async (cursor) => {
             const { asked, answer } = await page({ cursor });
-            return readPage(userRecord(), asked, { odd, answer, mayBeWhole: true });
+            if (cursor === undefined && isOpenPage(answer)) {
+              const { asked, answer } = await ask(path, {});
+              const bare = readPage(userRecord(), asked, {
+                odd,
+                answer,
+                isWhole: (count) => count >= PER_PAGE,
+              });
+              if (bare.next !== undefined || bare.items.length >= PER_PAGE) return bare;
+            }
+            return readPage(userRecord(), asked, { odd, answer, isWhole: (count) => count !== PER_PAGE });
           },
           byId,
           { ...heldList, mayIgnoreCursor: true },

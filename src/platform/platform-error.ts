@@ -81,6 +81,7 @@ export class PlatformError extends Error {
 
   /** True where the platform itself says that it has nothing at this path; a gateway's 404 or 410 says nothing of it. */
   get saysMissing(): boolean {
+    if (this.reason === 'empty') return true;
     return this.reason === 'status' && (this.status === 404 || this.status === 410);
   }
 
@@ -103,6 +104,8 @@ export type PlatformErrorReason =
   | 'held-back'
   /** An answer that is not what the API document promises: not JSON, no `data`, a record without id. */
   | 'malformed'
+  /** A success whose `data` is null, from a path that may have nothing. */
+  | 'empty'
   /** An answer larger than the cap. */
   | 'too-large'
   /** A redirect, which is not followed because it would carry the key elsewhere. */

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { isObject } from '../values/json.ts';
 import { malformed } from './failure.ts';
 import { PER_PAGE, type RecordPage } from './pages.ts';
-import type { PlatformError } from './platform-error.ts';
+import { PlatformError } from './platform-error.ts';
 import type { Method } from './retry.ts';
 import type { TransportAnswer } from './transport.ts';
 
@@ -39,6 +39,14 @@ export function refuseOther(
   throw unexpected(asked, answer, `the response has another record, ${JSON.stringify(record.id)}`);
 }
 
+/** Throws `PlatformError` `empty` where `data` is null. */
+export function refuseEmpty(asked: RequestLine, { status, body }: TransportAnswer): void {
+  if (!isObject(body) || body.data !== null) return;
+  const { method, path } = asked;
+  const facts = { method, path, status, outcome: 'not-done' } as const;
+  throw new PlatformError('empty', facts, `${method} ${path}: ${status}, but \`data\` is null`);
+}
+
 /** The records of a list that has `data` only. */
 export function readItems<T>(schema: z.ZodType<T>, asked: RequestLine, { answer, odd }: AnswerReading): T[] {
   const data = dataOf(asked, answer);
@@ -51,14 +59,27 @@ export function readItems<T>(schema: z.ZodType<T>, asked: RequestLine, { answer,
   );
 }
 
-/** A page of a list that has `meta`; `mayBeWhole` where the document does not promise that it comes in pages. */
+/** True of a page with as many records as may be asked for, which says nothing of a next one. */
+export function isOpenPage({ body }: TransportAnswer): boolean {
+  if (!isObject(body) || !Array.isArray(body.data) || body.data.length !== PER_PAGE) return false;
+  const next = isObject(body.meta) ? body.meta.next_cursor : undefined;
+  return next === undefined || next === false || next === '';
+}
+
+/**
+ * A page of a list that has `meta`. `isWhole` where the document does not promise that it comes in pages: whether so many records that
+ * come without a word of others are all.
+ */
 export function readPage<T>(
   schema: z.ZodType<T>,
   asked: RequestLine,
-  { mayBeWhole = false, ...reading }: AnswerReading & { readonly mayBeWhole?: boolean },
+  { isWhole, ...reading }: AnswerReading & { isWhole?(count: number): boolean },
 ): RecordPage<T> {
   const items = readItems(schema, asked, reading);
-  const next = nextCursor(asked, reading.answer, { count: items.length, mayBeWhole });
+  const next = nextCursor(asked, reading.answer, {
+    count: items.length,
+    isWhole: isWhole?.(items.length) ?? false,
+  });
   return { items, next, path: asked.path };
 }
 
@@ -69,7 +90,7 @@ export function readPage<T>(
 function nextCursor(
   asked: RequestLine,
   answer: TransportAnswer,
-  { count, mayBeWhole }: { readonly count: number; readonly mayBeWhole: boolean },
+  { count, isWhole }: { readonly count: number; readonly isWhole: boolean },
 ): string | undefined {
   const { body } = answer;
   const meta = isObject(body) && isObject(body.meta) ? body.meta : {};
@@ -86,7 +107,7 @@ function nextCursor(
     );
   }
   const isPartlyFilled = (typeof size === 'number' || typeof size === 'string') && count < Number(size);
-  if (count === 0 || isPartlyFilled || (mayBeWhole && count !== PER_PAGE)) return undefined;
+  if (count === 0 || isPartlyFilled || isWhole) return undefined;
   const problem = '`meta` does not say whether more records follow, so the list may be incomplete';
   throw unexpected(asked, answer, problem);
 }

@@ -76,7 +76,7 @@ describe('get', () => {
     expect({ code, shown: JSON.parse(stdout) }).toEqual({ code: 0, shown: [odd] });
   });
 
-  it.each(['whole', 'ignoresCursor', 'refusesQuery'] as const)(
+  it.each(['whole', 'unmarked', 'ignoresCursor', 'refusesQuery'] as const)(
     'reads users once whose list the platform gives as %s, and invoices without a limit',
     async (users) => {
       const behaviour = { users, invoiceLimit: 'refused', meta: 'odd' } as const;
@@ -193,6 +193,15 @@ describe('get', () => {
     expect(named.stderr).toContain('voxform get versions Agent/day ');
     const none = await workspace.run('get', 'versions', id, '7');
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('has no version 7')]);
+    workspace.emulator.setBehaviour({ noLatestVersion: 'null', versionNumbers: 'text' });
+    const listed = await workspace.run('get', 'versions', id, '--output', 'json');
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ version: 2 }, { version: 1 }]);
+    const draft = await post(workspace, 'agents', { name: 'draft' });
+    const latest = await workspace.run('get', 'versions', draft, 'latest');
+    expect([latest.code, latest.stderr.replaceAll(/\s+/g, ' ')]).toEqual([
+      1,
+      expect.stringContaining(`${draft} has no published version`),
+    ]);
   });
 
   it('finds agents that numbers, users and calls mention, and says how', async () => {

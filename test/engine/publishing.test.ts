@@ -161,6 +161,12 @@ describe('a record that changed after its publication', () => {
     const stored = w.emulator.world.agents.get(id);
     if (stored !== undefined) w.emulator.world.agents.set(id, { ...stored, versions: [] });
     const plan = await w.plan(desired('one'), { publications: 'all' });
-    expect(at(plan, 'Agent/a').notices).toEqual([expect.stringContaining('edited since it was published')]);
+    expect(at(plan, 'Agent/a').notices).toEqual([
+      expect.stringMatching(/edited since it was published: the platform shows no published version/),
+    ]);
+    w.emulator.faults.add({ match: { pattern: '/versions/latest' }, times: 9, fault: { status: 400 } });
+    const failed = at(await w.plan(desired('one'), { publications: 'all' }), 'Agent/a').notices;
+    expect(failed).toEqual([expect.stringMatching(/: its latest version cannot be read/)]);
+    expect([...(failed ?? [])].join(), 'what status shows itself').not.toContain('run status');
   });
 });

@@ -264,9 +264,26 @@ describe('the list of users, for which no paging is promised,', () => {
     expect(seen).toHaveLength(2);
   });
 
-  it('may be cut short where a full page of what was asked for says nothing', async () => {
-    const { client } = await clientFor({ data: people(1, 100) });
+  it.each([
+    { reason: 'as many', bare: { data: people(1, 100) }, count: 100 },
+    { reason: 'more', bare: { data: people(1, 130) }, count: 130 },
+    { reason: 'pages', bare: { data: people(1, 20), meta: { next_cursor: 'n' } }, count: 21 },
+  ])(
+    'of a hundred without a cursor is asked for once without a size, which gives $reason',
+    async ({ bare, count }) => {
+      const { client, seen } = await clientFor({ data: people(1, 100) }, bare, { data: people(200, 1) });
+      expect(await collect(client.users.list())).toHaveLength(count);
+      expect(seen.slice(0, 2).map(({ url }) => url)).toEqual([`${path}?per_page=100`, path]);
+    },
+  );
+
+  it.each([
+    { reason: 'fewer', bare: { data: people(1, 20) } },
+    { reason: 'fewer as all', bare: { data: people(1, 20), meta: { next_cursor: null } } },
+  ])('may be cut short where it is a full page, and without a size $reason come', async ({ bare }) => {
+    const { client, seen } = await clientFor({ data: people(1, 100) }, bare);
     expect(await failureFrom(collect(client.users.list()))).toMatchObject({ reason: 'malformed' });
+    expect(seen).toHaveLength(2);
   });
 
   it.each([400, 422])(
@@ -336,6 +353,18 @@ describe('a record', () => {
     expect(await collect(client.numbers.list())).toEqual([
       { id: '01N', number: '493012345678', nickname: 5 },
     ]);
+  });
+
+  it('that is a version may have its number as text, and be denied by a data that is null', async () => {
+    const { client } = await clientFor(
+      { data: [{ version: '12' }, { version: 3 }], meta: { next_cursor: null } },
+      { data: { id: '01A', version: '12' } },
+      ...[{ data: null }, { data: null }],
+    );
+    expect(await collect(client.agents.versions('01A'))).toMatchObject([{ version: 12 }, { version: 3 }]);
+    expect(await client.agents.get('01A')).toMatchObject({ version: 12 });
+    for (const read of [client.agents.latestVersion('01A'), client.agents.version('01A', 2)])
+      expect(await failureFrom(read)).toMatchObject({ reason: 'empty', saysMissing: true });
   });
 
   it('counts a field of an odd form as not shown', async () => {

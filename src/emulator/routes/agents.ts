@@ -42,7 +42,7 @@ export function agentRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
   api.get('/agents/:id/versions', (c) => {
     const { versions } = agentNamed(c.req.param('id'));
     const { data, meta } = pageIn(c, versionList, { items: versions, emulated });
-    return c.json({ data: data.map(showVersionSummary), meta });
+    return c.json({ data: data.map((each) => showVersionSummary(each, emulated.behaviour)), meta });
   });
   api.get('/agents/:id/versions/:version', (c) => {
     const agent = agentNamed(c.req.param('id'));
@@ -51,6 +51,8 @@ export function agentRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
       wanted === 'latest'
         ? agent.versions.at(-1)
         : agent.versions.find((candidate) => String(candidate.version) === wanted);
+    if (wanted === 'latest' && version === undefined && emulated.behaviour.noLatestVersion === 'null')
+      return c.json({ data: null });
     return c.json({ data: showVersion(emulated, agent, found(version, 'Agent version')) });
   });
 }

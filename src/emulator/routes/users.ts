@@ -23,6 +23,7 @@ export function userRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
       request: isPaged ? pageRequestOf(c) : { per_page: Math.max(1, users.length) },
       behaviour: isPaged ? behaviour : { ...behaviour, pages: { most: null, overlap: 0 } },
     });
+    if (behaviour.users === 'unmarked') return c.json({ data: page.data });
     if (behaviour.users !== 'ignoresCursor') return c.json(page);
     return c.json({ ...page, meta: { ...page.meta, next_cursor: 'ignored' } });
   });

@@ -32,9 +32,13 @@ export function publicationNotices(
   if (draftStatus === 'never')
     return [hasStep ? 'never published' : 'never published: publish it in the dashboard when it is ready'];
   if (hasStep && draftStatus !== 'edited') return [];
-  const compare = hasStep ? '' : ': run status to see what publishing would change';
-  if (draftStatus === 'edited') return [`edited since it was published${compare}`];
-  return draftStatus === 'unclear' ? [`may be edited since it was published${compare}`] : [];
+  if (draftStatus !== 'edited' && draftStatus !== 'unclear') return [];
+  return [editedNotice(draftStatus, hasStep ? undefined : 'run status to see what publishing would change')];
+}
+
+function editedNotice(status: 'edited' | 'unclear', more: string | undefined): string {
+  const said = status === 'edited' ? 'edited since it was published' : 'may be edited since it was published';
+  return more === undefined ? said : `${said}: ${more}`;
 }
 
 interface DraftRecord {
@@ -103,6 +107,17 @@ export function withGap(
   const { notices: _, ...rest } = planned;
   if (unpublished.length === 0) return rest;
   return { ...rest, notices: [`publishing would change ${listed(unpublished)}`] };
+}
+
+/** The planned resource where no published version could be read that its draft can be compared with. */
+export function withoutVersion(
+  planned: PlannedResource,
+  status: 'edited' | 'unclear',
+  isThere: boolean,
+): PlannedResource {
+  if (planned.steps?.some(({ action }) => action === 'publish')) return planned;
+  const why = isThere ? 'its latest version cannot be read' : 'the platform shows no published version';
+  return { ...planned, notices: [editedNotice(status, why)] };
 }
 
 /** An update with what publishing its draft afterwards would change besides; without that step where nothing would. */

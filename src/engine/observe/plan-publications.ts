@@ -5,7 +5,7 @@ import { PlatformError } from '../../platform/platform-error.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import type { LeafPath } from '../../values/path.ts';
 import type { Plan } from '../decide/make-plan.ts';
-import { draftDifferences, withGap, withGapAfter } from '../decide/publication.ts';
+import { draftDifferences, withGap, withGapAfter, withoutVersion } from '../decide/publication.ts';
 import type { PlannedResource } from '../plan/plan-document.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import type { ObserveOptions } from './observe-options.ts';
@@ -31,7 +31,7 @@ export interface PublicationsRequest {
 
 /**
  * The plan after the drafts of which it is not certain that they are published were compared with the latest version: one read for
- * each of them. A version that cannot be read leaves what the plan says.
+ * each of them.
  */
 export async function planWithPublications(
   plan: Plan,
@@ -60,10 +60,13 @@ export async function planWithPublications(
     return false;
   });
   const wanted = [...drafts.filter(isWanted), ...others.slice(0, MOST_UNCHANGED)];
-  await eachConcurrently(wanted, options.concurrency, async ({ planned, kind, seen, entry }) => {
+  await eachConcurrently(wanted, options.concurrency, async ({ planned, kind, seen, status, entry }) => {
     const { record } = seen;
     const version = seen.published?.record ?? (await latest(() => kind.published?.(options.client, record)));
-    if (version === undefined) return;
+    if (version === undefined || version === 'unreadable') {
+      compared.set(planned.address, withoutVersion(planned, status, version !== undefined));
+      return;
+    }
     const { changes } = draftDifferences(kind, { record, entry }, version);
     const unpublished = changes.map(({ path }) => path);
     known?.set(record.id, { from: basisOf(record, entry), unpublished });
@@ -87,11 +90,11 @@ function basisOf(
 
 async function latest(
   read: () => Promise<PublishedRecord | undefined> | undefined,
-): Promise<ShownRecord | undefined> {
+): Promise<ShownRecord | 'unreadable' | undefined> {
   try {
     return (await read())?.record;
   } catch (error) {
-    if (error instanceof PlatformError && error.reason !== 'aborted') return undefined;
+    if (error instanceof PlatformError && error.reason !== 'aborted') return 'unreadable';
     throw error;
   }
 }

@@ -129,6 +129,17 @@ export const agentRequest = lazily(() =>
     .partial(),
 );
 
+/** The platform may render it as text. */
+const versionNumber = lazily(() =>
+  z.union([
+    z.int(),
+    z
+      .string()
+      .regex(/^\d{1,9}$/)
+      .transform(Number),
+  ]),
+);
+
 /** The only secret that an agent has, write-only by the document. */
 const SECRETS = ['api_key'];
 
@@ -144,7 +155,7 @@ export const agentRecord = lazyLooseObject(() => ({
   id: z.string().min(1),
   name: anything(),
   status: anyText(),
-  version: z.number().nullish(),
+  version: versionNumber().nullish(),
   numbers: z.array(z.unknown()).nullish(),
   call_config: configObject(agentConfigs().call_config),
   llm_config: configObject(agentConfigs().llm_config),
@@ -159,7 +170,7 @@ export const agentRecord = lazyLooseObject(() => ({
 
 /** By the document a version and its time alone; some platforms repeat the whole agent. */
 export const versionSummary = lazyLooseObject(() => ({
-  version: z.int(),
+  version: versionNumber(),
   published_at: timestamp(),
   llm_config: configObject(agentConfigs().llm_config),
 }));

@@ -265,7 +265,11 @@ async function settle(project: Project): Promise<void> {
         key === undefined || digitsOf(bench.emulator.world.numbers.get(id)?.number) === digitsOf(key);
       const id = (await unaccounted(project, kind)).find(isMeant);
       if (id === undefined) await bench.record({ type: 'resolved', address });
-      else await bench.import(address, id);
+      else {
+        // A person waits until the platform shows it.
+        while (bench.emulator.world.isHidden(id));
+        await bench.import(address, id);
+      }
     }
   }
 }
