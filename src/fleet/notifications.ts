@@ -84,7 +84,7 @@ export class FleetNotifications {
         ...delivery,
         onResult(...result) {
           delivery.onResult(...result);
-          resolve(!deliveries.hasEnded);
+          if (result[0] !== 'delayed') resolve(!deliveries.hasEnded);
         },
       });
     };

@@ -5,8 +5,8 @@ import type { RequestEvent } from '../../platform/transport-options.ts';
 import type { KeptRequest } from '../../runs/drift-request/keep-request.ts';
 import { type RunReport, runResults } from '../run-report.ts';
 
-/** What became of a notification. */
-export type DeliveryResult = 'delivered' | 'failed' | 'dropped';
+/** What became of a notification; a delayed one has another result later. */
+export type DeliveryResult = 'delivered' | 'delayed' | 'failed' | 'dropped';
 
 /** The figures of a watch, for Prometheus. */
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -83,7 +83,7 @@ export function createMetrics(version: string) {
   ]);
   const commit = gauge('voxform_commit_info', 'The commit in use.', ['commit']);
   const notifications = counter('voxform_notifications_total', 'Notifications, by result.', ['result']);
-  for (const result of ['delivered', 'failed', 'dropped']) notifications.inc({ result }, 0);
+  for (const result of ['delivered', 'delayed', 'failed', 'dropped']) notifications.inc({ result }, 0);
   gauge('voxform_build_info', 'The version of voxform.', ['version']).set({ version }, 1);
 
   return {

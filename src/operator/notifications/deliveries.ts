@@ -1,6 +1,7 @@
 import { type Dispatcher, request } from 'undici';
 import { poolFor } from '../../platform/connection.ts';
 import { ProxyFailure } from '../../platform/proxy.ts';
+import { retryAfter } from '../../platform/retry.ts';
 import type { TransportOptions } from '../../platform/transport.ts';
 import { errorCode } from '../../problems/error-code.ts';
 import type { Secret } from '../../values/value.ts';
@@ -14,10 +15,18 @@ interface Delivery {
   readonly shown: string;
   readonly header: { readonly name: string; readonly value: Secret } | undefined;
   readonly body: string;
-  /** Told what became of it; `problem` says why it was not delivered, and names no secret. */
+  /** Called with each result, `delayed` before the last one; `problem` says why it was not delivered, and names no secret. */
   onResult(result: DeliveryResult, problem: string): void;
   /** How the receiver is reached. */
   readonly network: Pick<TransportOptions, 'proxy' | 'ca'>;
+}
+
+interface Tried {
+  /** Undefined once it is delivered. */
+  readonly problem: string | undefined;
+  readonly isFinal: boolean;
+  /** Milliseconds that the receiver asks for before the next try. */
+  readonly asked?: number | undefined;
 }
 
 interface DeliveriesOptions {
@@ -27,13 +36,20 @@ interface DeliveriesOptions {
 
 /** Waiting for one receiver; what comes when there are as many is left out. */
 const MOST_WAITING = 32;
-const MOST_TRIES = 5;
+/** Tries after which a delivery is reported as delayed. */
+const REPORTED_TRIES = 5;
 
 /** Milliseconds. */
 const TIMEOUT = 10_000;
 const FIRST_PAUSE = 1000;
+const LONGEST_PAUSE = 300_000;
+/** A receiver that asks for a longer pause is tried again after this one. */
+const LONGEST_ASKED = 3_600_000;
 
-/** Delivers notifications, in order for each receiver, without blocking the watch. */
+/**
+ * Delivers notifications, in order for each receiver, without blocking the watch. What a receiver does not take for now is tried
+ * until it does: nothing else would tell it again.
+ */
 export class Deliveries {
   readonly #options: DeliveriesOptions;
   readonly #waiting = new Map<string, Delivery[]>();
@@ -88,10 +104,12 @@ export class Deliveries {
     const { signal } = this.#end;
     for (let tries = 1; ; tries++) {
       if (signal.aborted) return 'voxform stopped';
-      const { problem, isFinal } = await this.#try(delivery);
+      const { problem, isFinal, asked = 0 } = await this.#try(delivery);
       if (problem === undefined || isFinal) return problem;
-      if (tries === MOST_TRIES) return `${problem} (after ${MOST_TRIES} attempts)`;
-      await this.#pause(FIRST_PAUSE * 2 ** (tries - 1) * (0.5 + this.#options.random() / 2));
+      if (tries === REPORTED_TRIES) delivery.onResult('delayed', `${problem} (after ${tries} attempts)`);
+      const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (tries - 1));
+      const spread = pause * (0.5 + this.#options.random() / 2);
+      await this.#pause(Math.max(spread, Math.min(asked, LONGEST_ASKED)));
     }
   }
 
@@ -109,7 +127,7 @@ export class Deliveries {
     return pool;
   }
 
-  async #try(delivery: Delivery): Promise<{ problem: string | undefined; isFinal: boolean }> {
+  async #try(delivery: Delivery): Promise<Tried> {
     const { url, header, body } = delivery;
     try {
       const answer = await request(url.reveal(), {
@@ -127,7 +145,11 @@ export class Deliveries {
       const { statusCode: status } = answer;
       if (status >= 200 && status < 300) return { problem: undefined, isFinal: true };
       const mayPass = status === 408 || status === 429 || status >= 500;
-      return { problem: `status ${status}`, isFinal: !mayPass };
+      return {
+        problem: `status ${status}`,
+        isFinal: !mayPass,
+        asked: retryAfter(answer.headers, Date.now()),
+      };
     } catch (error) {
       if (error instanceof ProxyFailure) return { problem: error.message, isFinal: false };
       const code = errorCode(error) ?? '';

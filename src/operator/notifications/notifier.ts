@@ -64,7 +64,8 @@ export class Notifier implements RunObserver {
           const isDelivered = result === 'delivered';
           if (isDelivered && told !== undefined && workspace !== undefined) memory?.write(workspace.id, told);
           if (isDelivered) log.entry('debug', `notified ${shown}`, { event: 'notified' });
-          else log.entry('warning', `notification to ${shown} failed: ${problem}`, { event: 'not-notified' });
+          else
+            log.entry('warning', `notification to ${shown} ${result}: ${problem}`, { event: 'not-notified' });
         };
         this.#options.deliveries.add({ url, shown, header, body, network, onResult });
       }

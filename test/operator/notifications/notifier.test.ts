@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { notifiedDriftIn } from '../../../src/operator/notifications/notified-drift.ts';
 import type { RememberedNotifications } from '../../../src/operator/notifications/notifier.ts';
 import { temporaryFolder } from '../../cli/voxform-process.ts';
+import { sampleReport } from '../sample-report.ts';
 import { drift, failed, notifierTo, receiver } from './receiver.ts';
 
 describe('webhooks over real sockets', () => {
@@ -18,6 +19,26 @@ describe('webhooks over real sockets', () => {
     expect([first?.text, first?.header]).toEqual([second?.text, 'open sesame']);
     expect(JSON.parse(third?.text ?? '')).toMatchObject({ event: 'drift', drifted: 1 });
     expect(JSON.parse(fourth?.text ?? '')).toMatchObject({ event: 'failure', error: '(secret)' });
+  });
+
+  it('are retried for as long as it takes, after the pauses that the receiver asks for', async () => {
+    const later = new Date(Date.now() + 7_200_000).toUTCString();
+    const asking = [
+      [429, { 'retry-after': '40' }],
+      [503, { 'retry-after': later }],
+      ...Array(5).fill(500),
+    ] as const;
+    using hook = await receiver(...asking, 200);
+    await using folder = await temporaryFolder();
+    const memory = notifiedDriftIn(folder.root);
+    const { flush, results, log, pauses, tell } = notifierTo(hook.url, { memory });
+    tell(drift);
+    await flush();
+    expect([results, hook.bodies.length]).toEqual([['delayed', 'delivered'], 8]);
+    expect(pauses).toEqual([40_000, 3_600_000, 2000, 4000, 8000, 16_000, 32_000]);
+    expect(log.join()).toContain('status 500 (after 5 attempts)');
+    const [address = ''] = drift.drift.map((each) => each.address);
+    expect(memory.read(sampleReport().workspace?.id ?? '')).toHaveProperty([address]);
   });
 
   it('notify a drift once across restarts, and again where the delivery failed', async () => {
@@ -51,7 +72,6 @@ describe('webhooks over real sockets', () => {
 
   it.each([
     ['gives up what is refused for good', [400], 1, /status 400$/],
-    ['gives up after five tries', [500], 5, /status 500 \(after 5 attempts\)$/],
     ['follows no redirect', [302], 1, /status 302$/],
   ] as const)('%s, and names the server alone', async (_, statuses, tries, message) => {
     using hook = await receiver(...statuses);

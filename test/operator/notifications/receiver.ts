@@ -17,14 +17,17 @@ export const failed: Partial<RunReport> = {
   plan: undefined,
 };
 
+type Answer = number | readonly [status: number, headers: Readonly<Record<string, string>>];
+
 /** A receiver that answers with these statuses, the last one from then on. */
-export async function receiver(...statuses: readonly number[]) {
+export async function receiver(...answers: readonly Answer[]) {
   const bodies: { readonly header: unknown; readonly text: string }[] = [];
   const server = createServer((request, response) => {
     let text = '';
     request.setEncoding('utf8').on('data', (more: string) => (text += more));
     request.on('end', () => {
-      response.writeHead(statuses[bodies.length] ?? statuses.at(-1) ?? 200).end();
+      const [status, headers] = [answers[bodies.length] ?? answers.at(-1) ?? 200].flat() as [number, object?];
+      response.writeHead(status, { ...headers }).end();
       bodies.push({ header: request.headers['x-token'], text });
     });
   });
@@ -32,6 +35,8 @@ export async function receiver(...statuses: readonly number[]) {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook/s3cretpath`;
   return { url, bodies, [Symbol.dispose]: () => void server.close() };
 }
+
+const AT_END = 30_000;
 
 interface Telling {
   readonly memory?: NotifiedDriftStore;
@@ -43,11 +48,16 @@ interface Telling {
 export function notifierTo(url: string, { memory, remembered, template, secret = 'hunter2' }: Telling = {}) {
   const results: string[] = [];
   const log: string[] = [];
+  const pauses: number[] = [];
   const deliveries = new Deliveries({
-    // Pauses are no part of what is tested.
+    // Pauses take no time.
     clock: {
       ...systemClock,
-      after: (milliseconds, act) => systemClock.after(milliseconds > 20_000 ? milliseconds : 0, act),
+      after(milliseconds, act) {
+        if (milliseconds === AT_END) return systemClock.after(milliseconds, act);
+        pauses.push(milliseconds);
+        return systemClock.after(0, act);
+      },
     },
     random: () => 0,
   });
@@ -71,9 +81,10 @@ export function notifierTo(url: string, { memory, remembered, template, secret =
   const notify = { receivers: [target], problems: [] };
   return {
     notifier,
-    flush: (milliseconds = 30_000) => deliveries.flush(milliseconds),
+    flush: (milliseconds = AT_END) => deliveries.flush(milliseconds),
     results,
     log,
+    pauses,
     tell: (report: Partial<RunReport>) => notifier.finished(sampleReport({ notify, ...report })),
   };
 }
