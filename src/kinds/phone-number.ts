@@ -28,7 +28,7 @@ export const phoneNumber: Kind = {
     return spec();
   },
   fields: {
-    number: { immutable: true, normalise: digitsOf },
+    number: { immutable: true, shownAsNumber: true, normalise: digitsOf },
     nickname: { manual: true, normalise: trimmed },
     inbound_agent_id: { manual: true, notAtCreate: true, refersTo: 'Agent' },
     outbound_agent_id: { manual: true, notAtCreate: true, refersTo: 'Agent' },

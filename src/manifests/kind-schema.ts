@@ -33,6 +33,8 @@ export interface FieldRule {
   readonly needlessWith?: { readonly field: LeafPath; readonly value: string };
   /** Hard to restore: named first, after secrets, of what an update may erase. */
   readonly costly?: true;
+  /** A text that the platform may show as a JSON number, which loses a plus and leading zeros: that is not what to create it with. */
+  readonly shownAsNumber?: true;
   /** Sent with requests and shown by no read. */
   readonly hidden?: true;
   /** Fixed at create: another value needs another record. */

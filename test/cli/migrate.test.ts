@@ -113,6 +113,45 @@ describe('migrate', () => {
     expect(h.text('.voxform/migrations/old-to-new.csv')).toContain(`Agent/night,${unheard},`);
   });
 
+  it('registers no number whose plus a JSON number may have lost, until a person confirms its text', async () => {
+    await using h = await house();
+    h.old.emulator.setBehaviour({ numericNumbers: true });
+    await h.old.number('+4930111');
+    await h.old.number('112');
+    const live = await h.migrate('--source', 'live');
+    expect([live.code, flat(live)]).toEqual([1, expect.stringContaining('shows it as a JSON number')]);
+    expect(h.empty.world.numbers.size).toBe(0);
+
+    await h.run('export', '-w', 'old', '--out', 'out', '--layout', 'kind');
+    const exported = h.text('out/manifests/phone-numbers.yaml');
+    expect(exported).toMatch(/# Shown as a JSON number.*\n +number: "4930111"/);
+    const manifests = exported.replaceAll(/\n +id: .*/g, '');
+    await h.folder.write('manifests/numbers.yaml', manifests);
+    for (const source of ['readable', 'without a key']) {
+      const env = { ...KEYS, ...(source === 'readable' ? {} : { OLD_API_KEY: '' }) };
+      const args = ['migrate', '--from', 'old', '--to', 'new', '--auto-approve'];
+      const refused = await command(args, { cwd: h.folder.root, env });
+      expect({ source, code: refused.code, count: h.empty.world.numbers.size }).toEqual({
+        source,
+        code: 1,
+        count: 0,
+      });
+      expect(flat(refused)).toContain('Write number in full');
+    }
+    await h.folder.write(
+      'manifests/numbers.yaml',
+      manifests.replace('number: "4930111"', 'number: "+4930111"'),
+    );
+    const project = h.text('voxform.yaml').trimEnd();
+    await h.folder.write('voxform.yaml', `${project}\n    patches: { PhoneNumber/112: { number: "112" } }\n`);
+    const confirmed = await h.migrate();
+    expect(confirmed, flat(confirmed)).toMatchObject({ code: 0 });
+    expect([...h.empty.world.numbers.values()].map(({ number }) => number).sort()).toEqual([
+      '+4930111',
+      '112',
+    ]);
+  });
+
   it('writes nothing where the state of the new workspace is an older one', async () => {
     const agents = ['a', 'b'].map((name) => agentManifest(name)).join('---\n');
     await using h = await house({ 'manifests/a.yaml': agents });

@@ -24,8 +24,8 @@ export const numberRequest = lazyStrictObject(() => ({
 
 export const numberRecord = lazyLooseObject(() => ({
   id: z.string().min(1),
-  /** The platform may render it as a JSON number, which loses the plus. */
-  number: naming(z.union([z.string(), z.number().transform(String)])),
+  /** The platform may render it as a JSON number, which loses the plus; kept as it comes, so that the loss stays known. */
+  number: naming(z.union([z.string(), z.number()])),
   nickname: anything(),
   inbound_agent_id: anyText(),
   outbound_agent_id: anyText(),

@@ -13,6 +13,8 @@ interface ShownSpec {
   readonly leaves: ReadonlyMap<LeafPath, Json>;
   /** Top-level fields that only the published version shows. */
   readonly fromPublished: readonly string[];
+  /** Texts that the platform shows as JSON numbers. */
+  readonly asNumbers: readonly LeafPath[];
   readonly omitted: readonly Omission[];
   /** Why no manifest can declare the record at all; undefined where one can. */
   readonly unfit: string | undefined;
@@ -28,6 +30,7 @@ export function shownSpec(kind: Kind, { record, published }: FoundRecord): Shown
   const leaves = new Map<LeafPath, Json>();
   const fromPublished: string[] = [];
   const omitted: Omission[] = [];
+  const asNumbers: LeafPath[] = [];
   for (const [root, schema] of Object.entries(kind.spec.shape)) {
     if (kind.fields[root]?.hidden) {
       omitted.push({ path: root, because: 'the API never shows it' });
@@ -39,14 +42,15 @@ export function shownSpec(kind: Kind, { record, published }: FoundRecord): Shown
     else if (own === undefined && bare(schema) instanceof z.ZodObject) {
       omitted.push({ path: root, because: 'neither the draft nor a published version shows it' });
     }
-    collect({ kind, leaves, omitted }, root, { schema, value: own === undefined ? other : own });
+    collect({ kind, leaves, omitted, asNumbers }, root, { schema, value: own === undefined ? other : own });
   }
   dropRefused(kind, leaves, omitted);
-  return { leaves, fromPublished, omitted, unfit: whyUnfit(kind, leaves, omitted) };
+  return { leaves, fromPublished, asNumbers, omitted, unfit: whyUnfit(kind, leaves, omitted) };
 }
 
 interface CollectedSpec {
   readonly kind: Kind;
+  readonly asNumbers: LeafPath[];
   readonly leaves: Map<LeafPath, Json>;
   readonly omitted: Omission[];
 }
@@ -57,7 +61,7 @@ function collect(
   path: LeafPath,
   { schema, value }: { schema: unknown; value: unknown },
 ): void {
-  const { kind, leaves, omitted } = into;
+  const { kind, leaves, omitted, asNumbers } = into;
   const rule = ruleOf(kind, path);
   if (value === undefined || rule.writeOnly) return;
   const inner = bare(schema);
@@ -77,8 +81,10 @@ function collect(
   const isText = typeof value === 'number' && sameValue(rule, String(value), value) && !isAccepted(value);
   const fit = isText ? String(value) : value;
   const problem = isAccepted(fit) ? problemOf(fit) : 'the API documentation does not allow its value';
-  if (problem === undefined) leaves.set(path, fit as Json);
-  else if (value !== null) omitted.push({ path, because: problem });
+  if (problem === undefined) {
+    leaves.set(path, fit as Json);
+    if (isText && rule.shownAsNumber) asNumbers.push(path);
+  } else if (value !== null) omitted.push({ path, because: problem });
 }
 
 /** Manifests nest at most 100 deep, and some of that is taken by what is around the value. */

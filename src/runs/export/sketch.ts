@@ -42,12 +42,18 @@ export function sketchOf(kind: Kind, found: FoundRecord, secrets: readonly Secre
     leaves.set(path, form);
     for (const name of new Set(namesIn(form))) uses.push({ path, name });
   }
-  const notes = new Map(spec.fromPublished.map((root) => [root, publishedNote(found)]));
+  const notes = new Map([
+    ...spec.fromPublished.map((root) => [root, publishedNote(found)] as const),
+    ...spec.asNumbers.map((path) => [path, NUMBER_NOTE] as const),
+  ]);
   const needless = Object.entries(kind.fields).flatMap(([path, { needlessWith: other }]) =>
     other !== undefined && spec.leaves.get(other.field) === other.value ? [path] : [],
   );
   return { body: { leaves, notes }, omitted, uses, needless, unfit: spec.unfit };
 }
+
+const NUMBER_NOTE =
+  'Shown as a JSON number: a plus or leading zeros may be missing. Write it in full before it is created anywhere else.';
 
 function publishedNote({ published }: FoundRecord): string {
   const version = published?.record.version;

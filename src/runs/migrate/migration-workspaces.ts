@@ -7,7 +7,7 @@ import { OpenWorkspace, openProject } from '../open-workspace.ts';
 import type { RunContext } from '../run-context.ts';
 
 export interface MigrationWorkspaces {
-  /** The workspace that is left. Its key is needed only to read it live. */
+  /** The workspace that is left. Its key is needed only to read it live, and to see how it shows numbers without a plus. */
   readonly from: OpenWorkspace;
   /** The workspace that is filled. */
   readonly to: OpenWorkspace;

@@ -17,6 +17,7 @@ import { type ChecklistItem, checkPlan, checkRest } from './checklist.ts';
 import { IdMap, type MappedIds, mapPath } from './id-map.ts';
 import type { NameMap } from './knowledge-map.ts';
 import { adoptLive, type LiveExport } from './live-export.ts';
+import { checkRenderings } from './lost-renderings.ts';
 import type { MigrationWorkspaces } from './migration-workspaces.ts';
 import { type PreparedMigration, prepare } from './prepare.ts';
 import type { AddressGlobs } from './selection.ts';
@@ -64,10 +65,14 @@ export async function previewMigration(migrating: Migrating): Promise<MigrationP
   const clear = selected.filter(({ address }) => !obstructed.has(address));
   // Also where some must be mended first: the list is to have all that is in the way of the others.
   const planned = clear.length === 0 ? undefined : await planMigration(prepared, clear, migrating);
-  if (planned !== undefined) checkPlan(list, checkable(prepared, planned.plan.document, ends));
+  if (planned !== undefined) {
+    const { document } = planned.plan;
+    checkPlan(list, checkable(prepared, document, ends));
+    await checkRenderings(list, document, { resources: clear, ends, options: migrating.options });
+  }
   return {
     prepared,
-    planned: obstructed.size === 0 ? planned : undefined,
+    planned: list.of('must').length === 0 ? planned : undefined,
     before: list.of('must', 'waits', 'know'),
     files: [...(live?.files ?? []), ...edits.map(({ file }) => file)],
   };
