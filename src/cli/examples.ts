@@ -20,7 +20,7 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
   export: ['export --out voices', 'export --out voices --agents-from agent-ids.txt'],
   migrate: ['migrate --from staging --to production --dry-run', 'migrate --from staging --to production'],
   recover: ['recover', 'recover --auto --auto-approve'],
-  get: ['get numbers', 'get calls --from 2026-01-31 --output csv'],
+  get: ['get calls --from 2026-01-31 --output csv', 'get api-keys --expires-within 30d'],
   history: ['history', 'history Agent/support-line --since 2026-01-31'],
   'history show': ['history show 5f0c2a9e', 'history show 5f0c2a9e --output json'],
   state: ['state list', 'state show Agent/support-line'],

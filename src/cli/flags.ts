@@ -144,12 +144,12 @@ export function duration(
     .default(standard.seconds, standard.as);
 }
 
-const SECONDS = { '': 1, s: 1, m: 60, h: 3600 } as const;
+const SECONDS = { '': 1, s: 1, m: 60, h: 3600, d: 86_400 } as const;
 
-/** Seconds of `90`, `90s`, `5m` or `1h`. */
-function parseSeconds(text: string): number {
-  const match = /^(\d+(?:\.\d+)?)(s|m|h|)$/.exec(text);
-  if (match === null) throw new InvalidArgumentError('Expected a duration such as 30s, 5m or 1h.');
+/** Seconds of `90`, `90s`, `5m`, `1h` or `30d`. */
+export function parseSeconds(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)(s|m|h|d|)$/.exec(text);
+  if (match === null) throw new InvalidArgumentError('Expected a duration such as 30s, 5m, 1h or 30d.');
   return Number(match[1]) * SECONDS[match[2] as keyof typeof SECONDS];
 }
 

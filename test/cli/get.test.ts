@@ -348,11 +348,33 @@ describe('get', () => {
     expect(shown.get(`get agents AGENT --output json`)).toContain('"api_key": "(secret)"');
   });
 
+  it('exits with 2 where a key expires within a time, and shows those alone', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const { dashboard, world } = workspace.emulator;
+    const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+    const keys = { never: null, past: inDays(-1), soon: inDays(20), later: inDays(40) };
+    for (const [name, expires_at] of Object.entries(keys)) dashboard.addApiKey({ name, expires_at });
+    const expiring = async (within: string) => {
+      const { code, stdout } = await workspace.run(
+        ...['get', 'api-keys', '--output', 'json', '--expires-within', within],
+      );
+      return { code, names: (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name) };
+    };
+    expect(await expiring('30d')).toEqual({ code: 2, names: ['soon'] });
+    expect(await expiring('50d')).toEqual({ code: 2, names: ['soon', 'later'] });
+    expect(await expiring('12h')).toEqual({ code: 0, names: [] });
+    const [[id, key] = []] = world.records['api-keys'];
+    if (id !== undefined) world.records['api-keys'].set(id, { ...key, expires_at: 'soon' } as never);
+    expect(await expiring('12h')).toEqual({ code: 2, names: ['never'] });
+  });
+
   it('says what is wrong', async () => {
     await using workspace = await testWorkspace(FILES);
     const cases: readonly (readonly [readonly string[], number, string])[] = [
       [['get', 'agnets'], 64, 'did you mean "agents"?'],
       [['get', 'versions'], 64, 'needs an id or address'],
+      [['get', 'users', '--expires-within', '30d'], 64, 'applies to api-keys only'],
+      [['get', 'api-keys', '--expires-within', 'soon'], 64, "'soon' is invalid"],
       [['get', 'users', '--outcome', 'x'], 64, 'apply to calls only'],
       [['get', 'agents', 'Agent/nobody'], 64, 'the state has no Agent/nobody'],
       [['get', 'agents', '01NOTHERE0000000000000000A'], 1, '01NOTHERE0000000000000000A not found'],

@@ -23,6 +23,8 @@ export interface GetOptions extends PlatformFlags {
   readonly outcome?: string;
   readonly where?: readonly string[];
   readonly callsFrom?: Date;
+  /** Seconds. */
+  readonly expiresWithin?: number;
 }
 
 interface RecordsWanted {

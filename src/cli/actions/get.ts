@@ -1,11 +1,11 @@
 import { kinds } from '../../kinds/index.ts';
 import { createRecordWriter, type RecordFormat } from '../../output/records/record-writer.ts';
-import { isReversed } from '../../platform/date-range.ts';
+import { isReversed, momentOf } from '../../platform/date-range.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { advice, command, misuse, UserError } from '../../problems/user-error.ts';
+import { advice, command, ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import type { CallCondition } from '../../runs/call-selection.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
-import { type RecordType, recordTypes } from '../../runs/record-types.ts';
+import { type AnyRecord, type RecordType, recordTypes } from '../../runs/record-types.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
 import { foundInCalls } from '../discovery-flags.ts';
@@ -19,7 +19,7 @@ interface GetFlags extends GetOptions {
   readonly utc?: boolean;
 }
 
-export async function get(context: Context, options: GetFlags): Promise<void> {
+export async function get(context: Context, options: GetFlags): Promise<number> {
   const { id, version } = options;
   const recordType = recordTypeNamed(options.type);
   const filters = checkFilters(recordType, options);
@@ -36,10 +36,13 @@ export async function get(context: Context, options: GetFlags): Promise<void> {
     : options.output === 'table'
       ? await stateForNames(opened, log)
       : undefined;
-  const records = await recordsOf(recordType, { id, version, options, opened, client, state, log });
+  const found = await recordsOf(recordType, { id, version, options, opened, client, state, log });
   // A version is what the record was then.
   const shown = version === undefined ? recordType : { ...recordType, ...recordType.kind?.table };
-  await print(context, records, { recordType: shown, options, state });
+  const { expiresWithin } = options;
+  const records =
+    expiresWithin === undefined ? found.records : expiring(found.records, expiresWithin, context);
+  const count = await print(context, { ...found, records }, { recordType: shown, options, state });
   const elsewhere = id === undefined ? undefined : client.workspaceCheck.elsewhere;
   if (elsewhere !== undefined) {
     log.warn(
@@ -47,7 +50,24 @@ export async function get(context: Context, options: GetFlags): Promise<void> {
     );
   }
   if (id === undefined) client.workspaceCheck.refuseWrongWorkspace();
-  return;
+  return expiresWithin !== undefined && count > 0 ? ExitCode.changes : ExitCode.ok;
+}
+
+/** Records that expire within some seconds; those whose time cannot be read too, because they may. */
+async function* expiring(
+  records: AsyncIterable<AnyRecord>,
+  seconds: number,
+  { now, log }: Context,
+): AsyncGenerator<AnyRecord> {
+  const from = now().getTime();
+  for await (const record of records) {
+    const { id, expires_at: expires } = record;
+    if (expires === null || expires === undefined) continue;
+    const at = momentOf(String(expires));
+    if (Number.isNaN(at)) log.warn(`expires_at of ${id} is not a time: ${String(expires)}`);
+    else if (at < from || at > from + seconds * 1000) continue;
+    yield record;
+  }
 }
 
 function lacksList({ list, ofRecord }: RecordType): boolean {
@@ -82,8 +102,8 @@ interface Printing {
 async function print(
   { terminal, log, interrupts }: Context,
   { records, mentioned }: RecordsFound,
-  { recordType, options: { output, limit = Number.POSITIVE_INFINITY, utc }, state }: Printing,
-): Promise<void> {
+  { recordType, options: { output, limit = Number.POSITIVE_INFINITY, utc, expiresWithin }, state }: Printing,
+): Promise<number> {
   const writer = createRecordWriter(output, {
     columns: recordType.columns,
     style: terminal.tableStyle,
@@ -98,7 +118,14 @@ async function print(
     if (count >= limit || terminal.isClosed || interrupts.stop.aborted) break;
   }
   await terminal.outWhenReady(writer.end());
-  if (count === 0 && output === 'table') log.info(noneOf(recordType, mentioned !== undefined));
+  if (count === 0 && output === 'table') {
+    log.info(
+      expiresWithin === undefined
+        ? noneOf(recordType, mentioned !== undefined)
+        : 'No API key expires within this time.',
+    );
+  }
+  return count;
 }
 
 /** By id: the address that a record has in the state, or had. */
@@ -124,7 +151,7 @@ function recordTypeNamed(name: string): RecordType {
 }
 
 function checkFilters({ name }: RecordType, options: GetOptions): CallCondition[] {
-  const { from, to, callsFrom } = options;
+  const { from, to, callsFrom, expiresWithin } = options;
   if (from !== undefined && to !== undefined && isReversed(from, to)) {
     throw misuse(`--to ${to} is before --from ${from}`, 'Swap the two.');
   }
@@ -133,6 +160,12 @@ function checkFilters({ name }: RecordType, options: GetOptions): CallCondition[
     throw misuse(
       `--calls-from applies to ${foundInCalls(kinds)} only`,
       advice`Example: ${command('get calls --from 2026-01-01')}`,
+    );
+  }
+  if (expiresWithin !== undefined && name !== 'api-keys') {
+    throw misuse(
+      '--expires-within applies to api-keys only',
+      advice`Example: ${command('get api-keys --expires-within 30d')}`,
     );
   }
   if (name === 'calls' || (filters.length === 0 && from === undefined && to === undefined)) return filters;

@@ -1,7 +1,14 @@
 import { Argument, InvalidArgumentError } from 'commander';
 import type { GroupBy } from '../../output/graph/grouping.ts';
 import { foundInCalls, parseDate } from '../discovery-flags.ts';
-import { collectText, dateOrMoment, outputOption, positiveInteger, withPlatform } from '../flags.ts';
+import {
+  collectText,
+  dateOrMoment,
+  outputOption,
+  parseSeconds,
+  positiveInteger,
+  withPlatform,
+} from '../flags.ts';
 import type { CommandTable } from '../perform.ts';
 
 /** What only shows something. */
@@ -37,6 +44,11 @@ export const inspectingCommands = {
           '--where <condition>',
           'Calls whose field is =, !=, >, >=, < or <= a value, e.g. cost>=0.5 (repeatable)',
           collectText,
+        )
+        .option(
+          '--expires-within <duration>',
+          'API keys that expire within this time, e.g. 30d; exit with 2 if one does',
+          parseSeconds,
         )
         .action(perform(async () => (await import('../actions/get.ts')).get));
       const [{ kinds }, { recordTypes }] = await Promise.all([
