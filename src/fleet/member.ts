@@ -40,6 +40,8 @@ export interface DiscoveredProject extends ProjectVersion {
    * use the last good manifests.
    */
   readonly problem: string | undefined;
+  /** True for a folder that could not be searched: projects in it stay as they were. */
+  readonly isUnknown?: boolean | undefined;
   /** Empty where there is a problem. */
   readonly members: readonly FleetMember[];
 }

@@ -13,6 +13,8 @@ export interface MembersOptions {
   readonly rules: readonly FleetRule[];
   readonly env: Environment;
   readonly local: LocalPaths;
+  /** The text of the project file. */
+  text(): Promise<string>;
   /** Gives the folder with its files. */
   checkout(): Promise<string>;
 }
@@ -20,10 +22,10 @@ export interface MembersOptions {
 /** The workspaces of a project, as its project file tells them. */
 export async function membersOf(found: FoundProject, options: MembersOptions): Promise<DiscoveredProject> {
   const { source, rules } = options;
-  const { project, version, commit } = found;
+  const { project, version, commit, isUnknown } = found;
   const known = { project, version, commit };
   const read = nameProblem(project) ?? found.problem ?? (await projectOf(found, options));
-  if (typeof read === 'string') return { ...known, problem: read, members: [] };
+  if (typeof read === 'string') return { ...known, problem: read, isUnknown, members: [] };
   const members = Object.values(read.workspaces).map(({ name, workspaceId, baseUrl }): FleetMember => {
     const address = fleetAddress(source, project, name);
     const { mode, interval } = ruleOf(rules, address);
@@ -49,11 +51,11 @@ export function brokenProjects({ source, projects }: SourceContents): BrokenProj
 
 /** What its project file says, or what is wrong with it. Its files are looked at only where that cannot be known without them. */
 async function projectOf(
-  { file, text }: FoundProject,
-  { env, local, checkout }: MembersOptions,
+  { file }: FoundProject,
+  { env, local, text, checkout }: MembersOptions,
 ): Promise<ProjectConfig | string> {
   try {
-    return await parseProject(text, { root: local.root, file, env, local, documents: undefined });
+    return await parseProject(await text(), { root: local.root, file, env, local, documents: undefined });
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
   }

@@ -1,3 +1,4 @@
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { attempt } from '../problems/attempt.ts';
@@ -12,7 +13,6 @@ export interface GitCall {
   /** All that git is to have of the environment: see `gitEnvironment`. */
   readonly env: ProcessEnvironment;
   readonly cwd?: string | undefined;
-  readonly input?: readonly Uint8Array[] | undefined;
   /** Kills git, and all that git has started. */
   readonly signal: AbortSignal;
 }
@@ -33,35 +33,50 @@ const MOST_KEPT = 10_000;
  */
 export async function runGit(
   args: readonly string[],
-  { env, cwd, input, signal }: GitCall,
+  { input, ...call }: GitCall & { readonly input?: readonly Uint8Array[] | undefined },
 ): Promise<GitResult> {
+  const { child, ended } = await startGit(args, call);
+  const out: Buffer[] = [];
+  child.stdout.on('data', (bytes: Buffer) => out.push(bytes));
+  for (const bytes of input ?? []) child.stdin.write(bytes);
+  child.stdin.end();
+  return { ...(await ended), out: Buffer.concat(out) };
+}
+
+interface StartedGit {
+  readonly child: ChildProcessWithoutNullStreams;
+  /** Rejects as `runGit` does. */
+  readonly ended: Promise<Omit<GitResult, 'out'>>;
+}
+
+/** Starts git as `runGit` does, for a caller that talks with it while it runs. */
+export async function startGit(args: readonly string[], { env, cwd, signal }: GitCall): Promise<StartedGit> {
   const { spawn } = await import('node:child_process');
   signal.throwIfAborted();
   const child = spawn('git', args, { env, cwd, stdio: 'pipe', detached: true, windowsHide: true });
   const kill = (): void => killGroup(child.pid);
   signal.addEventListener('abort', kill, { once: true });
-  const out: Buffer[] = [];
   let complaint = '';
-  child.stdout.on('data', (bytes: Buffer) => out.push(bytes));
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaint = (complaint + text).slice(-MOST_KEPT);
   });
   // What it does not read it does not need.
   child.stdin.on('error', () => undefined);
-  for (const bytes of input ?? []) child.stdin.write(bytes);
-  child.stdin.end();
-  try {
-    const [status] = (await once(child, 'close')) as [number | null];
-    signal.throwIfAborted();
-    return { code: status ?? 1, out: Buffer.concat(out), complaint };
-  } catch (error) {
-    // Spawning tells this in the same way as a program that is not installed.
-    if (errorCode(error) === 'ENOENT' && cwd !== undefined && !existsSync(cwd))
-      throw new UserError(`git cannot run in ${cwd}: the folder does not exist`);
-    throw error;
-  } finally {
-    signal.removeEventListener('abort', kill);
-  }
+  const end = async (): Promise<Omit<GitResult, 'out'>> => {
+    try {
+      const [status] = (await once(child, 'close')) as [number | null];
+      signal.throwIfAborted();
+      return { code: status ?? 1, complaint };
+    } catch (error) {
+      // Spawning tells this in the same way as a program that is not installed.
+      if (errorCode(error) === 'ENOENT' && cwd !== undefined && !existsSync(cwd))
+        throw new UserError(`git cannot run in ${cwd}: the folder does not exist`);
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', kill);
+    }
+  };
+  return { child, ended: end() };
 }
 
 function killGroup(pid: number | undefined): void {

@@ -5,7 +5,7 @@ import { realPathOf, withOpen } from '../files/input-files.ts';
 import { attempt } from '../problems/attempt.ts';
 import { errorCode } from '../problems/error-code.ts';
 
-const MAX_FILE_BYTES = 1024 * 1024;
+export const MAX_FILE_BYTES = 1024 * 1024;
 
 interface FileProblem {
   readonly code: string;

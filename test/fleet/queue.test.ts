@@ -240,6 +240,20 @@ it('keeps a workspace that vanished as long as it has records, and gives it no t
       asked_why: 'changed',
     });
   });
+  await step('so does a folder that is too large to be searched', async () => {
+    await discover(database, contentsOf([memberNamed('a/b')]));
+    const unknown = {
+      project: 'a',
+      version: '9',
+      commit: 'c9',
+      problem: 'too large',
+      isUnknown: true,
+      members: [],
+    };
+    await discover(database, contentsOf([], [unknown]));
+    const kept = 'SELECT project FROM voxform_fleet.workspaces WHERE vanished_at IS NULL';
+    expect(await database.ask(kept)).toEqual([{ project: 'a/b' }]);
+  });
 });
 
 it('lets another process fetch once the one that fetches was silent, and only the last one write', async () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -6,6 +7,7 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -66,6 +68,24 @@ function gitRuns(trace: string): string[] {
     .map(({ argv = [] }) => argv.find((each, index) => index > 0 && /^[a-z][a-z-]*$/.test(each)) ?? '');
 }
 
+/** A tree with the leaf in 10^10 places. */
+function endlessTree(remote: Remote, leaf: string): string {
+  let tree = leaf;
+  for (let levels = 0; levels < 10; levels++)
+    tree = remote.tree(Array.from({ length: 10 }, (_, index) => `040000 tree ${tree}\tx${index}`));
+  return tree;
+}
+
+/** A PATH whose git notes each name that `git cat-file` is asked for. */
+function countingGit(remote: Remote, asked: string): string {
+  const folder = path.join(remote.root, 'bin');
+  mkdirSync(folder, { recursive: true });
+  const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+  const script = `#!/bin/sh\ncase "$*" in *cat-file*) tee -a '${asked}' | '${real}' "$@" ;; *) exec '${real}' "$@" ;; esac\n`;
+  writeFileSync(path.join(folder, 'git'), script, { mode: 0o700 });
+  return `${folder}${path.delimiter}${process.env.PATH}`;
+}
+
 describe('a repository of projects', () => {
   it('is fetched once for all workspaces, and a project that did not change is neither parsed nor checked out again', async () => {
     using remote = new Remote();
@@ -90,7 +110,7 @@ describe('a repository of projects', () => {
     const runs = gitRuns(trace);
     expect(runs.filter((verb) => verb === 'read-tree')).toHaveLength(1);
     expect(runs.filter((verb) => verb === 'fetch')).toHaveLength(1);
-    expect(runs).not.toContain('cat-file');
+    expect(runs.filter((verb) => verb === 'cat-file')).toHaveLength(2);
 
     rmSync(trace);
     await sources.discover('voices', never);
@@ -261,6 +281,68 @@ describe('a repository of projects', () => {
     await expect(sources.discover('voices', never)).rejects.toThrow(/^git fetch: .*remote\.git/);
     renameSync(`${remote.bare}.away`, remote.bare);
     expect(addresses(await sources.discover('voices', never))).toEqual(['voices/clients/acme:test']);
+  });
+
+  it('reads no more of a hostile project than a project may have, and names it alone', async () => {
+    using remote = new Remote();
+    const file = remote.blob(projectText('x'));
+    const project = (...more: string[]) => remote.tree([`100644 blob ${file}\tvoxform.yaml`, ...more]);
+    const leaf = remote.tree([`100644 blob ${file}\ta`]);
+    const deep = remote.push({ [`x/${'d/'.repeat(101)}a`]: '' });
+    const mebibyte = remote.blob(Buffer.alloc(1024 * 1024, '#'));
+    const files = Array.from({ length: 65 }, (_, index) => `100644 blob ${mebibyte}\tb${index}`);
+    const names: Record<string, string> = {
+      bomb: project(`040000 tree ${endlessTree(remote, leaf)}\tmanifests`),
+      deep: project(`040000 tree ${remote.git('rev-parse', `${deep}:x`)}\tmanifests`),
+      good: project(),
+      heavy: project(`040000 tree ${remote.tree(files)}\tmanifests`),
+      large: remote.tree([`100644 blob ${remote.blob(Buffer.alloc(40_000_000, '#'))}\tvoxform.yaml`]),
+    };
+    const clients = Object.entries(names).map(([name, tree]) => `040000 tree ${tree}\t${name}`);
+    remote.commit(remote.tree([`040000 tree ${remote.tree(clients)}\tclients`]));
+    const asked = path.join(remote.root, 'asked');
+    const sources = gitFleet(remote, '', { PATH: countingGit(remote, asked) });
+    const found = await sources.discover('voices', never);
+    const problems = Object.fromEntries(found.projects.map((each) => [each.project.slice(8), each.problem]));
+    expect(problems).toEqual({
+      bomb: 'it has more than 10000 files and folders',
+      deep: 'it has folders more than 100 levels deep',
+      good: undefined,
+      heavy: 'its files have more than 64 MiB together',
+      large: 'voxform.yaml has 40000000 bytes, more than 1 MiB (1048576)',
+    });
+    expect(addresses(found)).toEqual(['voices/clients/good:test']);
+    const reads = readFileSync(asked, 'utf8').split('\n').length;
+    expect(reads).toBeLessThan(1000);
+    for (const { project: name, problem, ...version } of found.projects) {
+      if (problem === undefined) continue;
+      const checkout = sources.checkout({ ...version, project: name, source: 'voices' }, never);
+      await expect(checkout).rejects.toThrow(`${name} of main of ${remote.bare} cannot be used: ${problem}`);
+    }
+    const git = path.join(remote.watched, '.voxform/git');
+    expect(readdirSync(git).flatMap((each) => readdirSync(path.join(git, each)))).not.toContain('trees');
+  });
+
+  it('searches no endless folder for projects, and finds those of other folders', async () => {
+    using remote = new Remote();
+    const file = remote.blob(projectText('x'));
+    const good = remote.tree([`100644 blob ${file}\tvoxform.yaml`]);
+    const endless = endlessTree(remote, good);
+    const clients = remote.tree([`040000 tree ${endless}\tendless`, `040000 tree ${good}\tgood`]);
+    remote.commit(remote.tree([`040000 tree ${clients}\tclients`]));
+    const asked = path.join(remote.root, 'asked');
+    const open = (projects: string) =>
+      fleet(remote.watched, `{ git: ${remote.bare}, projects: ${projects} }`, {
+        PATH: countingGit(remote, asked),
+      });
+    const found = await open('["clients/**"]').discover('voices', never);
+    expect(addresses(found)).toEqual(['voices/clients/good:test']);
+    expect(found.projects.filter(({ problem }) => problem !== undefined)).toMatchObject([
+      { project: 'clients/endless', isUnknown: true, problem: expect.stringContaining('20000 folders') },
+    ]);
+    expect(readFileSync(asked, 'utf8').split('\n').length).toBeLessThan(1000);
+    const excluded = await open('["clients/**", "!clients/endless"]').discover('voices', never);
+    expect(excluded.projects.map(({ problem }) => problem)).toEqual([undefined]);
   });
 
   it('ends a fetch when nobody waits for it any more, and not before', async () => {
@@ -471,6 +553,28 @@ describe('a folder of projects', () => {
     expect(versionsOf(await sources.discover('voices', never))).not.toEqual(versionsOf(first));
     rmSync(path.join(remote.watched, 'voices/clients/acme/manifests/b.yaml'));
     expect(versionsOf(await sources.discover('voices', never))).toEqual(versionsOf(first));
+  });
+
+  it('reads no more of a project than it may have, and names it alone', async () => {
+    using remote = new Remote();
+    for (const name of ['good', 'large', 'many'])
+      write(remote, `clients/${name}/voxform.yaml`, projectText(name));
+    truncateSync(path.join(remote.watched, 'voices/clients/large/voxform.yaml'), 3_000_000_000);
+    for (let index = 0; index < 10_001; index++) write(remote, `clients/many/x${index}`, '');
+    const sources = folderFleet(remote);
+    const found = await sources.discover('voices', never);
+    expect(Object.fromEntries(found.projects.map((each) => [each.project.slice(8), each.problem]))).toEqual({
+      good: undefined,
+      large: 'voxform.yaml has 3000000000 bytes, more than 1 MiB (1048576)',
+      many: 'it has more than 10000 files and folders',
+    });
+    expect(addresses(found)).toEqual(['voices/clients/good:test']);
+    expect(versionsOf(await folderFleet(remote).discover('voices', never))).toEqual(versionsOf(found));
+    const large = found.projects.find(({ project }) => project === 'clients/large');
+    if (large === undefined) throw new Error('it was not found');
+    await expect(sources.checkout({ ...large, source: 'voices' }, never)).rejects.toThrow(
+      /^clients\/large of/,
+    );
   });
 
   it('gives the newest files where a version is gone, and says what is missing', async () => {

@@ -235,6 +235,7 @@ const DIFFERS = `(w.source, w.project, w.workspace, w.workspace_id, w.base_url, 
 async function enterMembers({ ask }: FleetStatements, { source, projects }: SourceContents): Promise<void> {
   const members = projects.flatMap((project) => project.members);
   const broken = projects.filter(({ problem }) => problem !== undefined);
+  const unknown = broken.flatMap(({ project, isUnknown }) => (isUnknown === true ? [project] : []));
   const found = storableJson(members);
   // A lock on a row that stays as it is would keep runs from writing theirs.
   await ask(
@@ -267,8 +268,9 @@ WHERE w.source = $2 AND w.project = p.project AND w.vanished_at IS NULL
     storableJson(broken.map(({ members: _, ...project }) => project)),
     source,
   );
-  const gone = `source = $1 AND NOT (address = ANY ($2::text[])) AND NOT (project = ANY ($3::text[]))`;
-  const here = [source, members.map(({ address }) => address), broken.map(({ project }) => project)];
+  const gone = `source = $1 AND NOT (address = ANY ($2::text[])) AND NOT (project = ANY ($3::text[]))
+  AND NOT EXISTS (SELECT FROM unnest($4::text[]) AS folder WHERE starts_with(project, folder || '/'))`;
+  const here = [source, members.map(({ address }) => address), broken.map(({ project }) => project), unknown];
   // What was never applied has nothing that could be forgotten.
   await ask(
     `DELETE FROM ${S}.workspaces w WHERE ${gone} AND coalesce((last->>'records')::integer, 0) = 0

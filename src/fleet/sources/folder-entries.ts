@@ -1,13 +1,16 @@
-import { type BigIntStats, type Dirent, lstatSync, readdirSync } from 'node:fs';
+import { type BigIntStats, type Dirent, lstatSync, opendirSync } from 'node:fs';
 
 interface Folder {
   readonly stats: BigIntStats;
-  /** By name. */
-  readonly entries: readonly Dirent[];
+  /** By name; undefined where there are too many to be read. */
+  readonly entries: readonly Dirent[] | undefined;
 }
 
 /** Milliseconds: a folder that was changed less long ago may change once more without another time of change. */
 const COARSE = 1000;
+
+/** Entries of one folder. */
+const MOST = 100_000;
 
 /** What lies in folders, read again only where that changed. */
 export class FolderEntries {
@@ -29,9 +32,23 @@ export class FolderEntries {
     const folder =
       known !== undefined && isSame && known.stats.ino === stats.ino
         ? known
-        : { stats, entries: readdirSync(at, { withFileTypes: true }).sort(byName) };
+        : { stats, entries: entriesIn(at) };
     if (isSettled) this.#now.set(at, folder);
     return folder;
+  }
+}
+
+function entriesIn(at: string): readonly Dirent[] | undefined {
+  const folder = opendirSync(at);
+  try {
+    const entries: Dirent[] = [];
+    for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
+      if (entries.length === MOST) return undefined;
+      entries.push(entry);
+    }
+    return entries.sort(byName);
+  } finally {
+    folder.closeSync();
   }
 }
 

@@ -1,15 +1,17 @@
 import { createHash } from 'node:crypto';
-import { type BigIntStats, lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { type BigIntStats, type Dirent, lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { chmod, copyFile, mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate as othersFirst, setTimeout as pause } from 'node:timers/promises';
-import { reasonOf } from '../../manifests/read-file.ts';
+import { readTextFile, reasonOf } from '../../manifests/read-file.ts';
+import { compareText } from '../../problems/compare-text.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILES } from '../../project/find-project.ts';
+import { ProjectSize } from '../../project/project-size.ts';
 import type { ProjectVersion } from '../member.ts';
 import { Checkouts } from './checkouts.ts';
+import { fileProblem, findProjects, type ListedEntry, TOO_LARGE } from './find-projects.ts';
 import { FolderEntries } from './folder-entries.ts';
-import { projectMatcher } from './project-patterns.ts';
 import type { CheckedOut, FoundProject, FoundProjects, SourceReader } from './source-reader.ts';
 
 interface FolderProjectsOptions {
@@ -38,11 +40,15 @@ interface FileOfProject {
   readonly target: string | undefined;
   /** Differs whenever the file was written. */
   readonly stamp: string;
+  /** Bytes. */
+  readonly size: number;
 }
 
 interface Scan {
   readonly files: readonly FileOfProject[];
   readonly signature: string;
+  /** The bound that is exceeded; not all files are known then. */
+  readonly problem: string | undefined;
   /** When a file or a folder was changed last. */
   readonly changed: number;
 }
@@ -65,24 +71,30 @@ export class FolderProjects implements SourceReader {
   async newest(signal: AbortSignal): Promise<FoundProjects> {
     const until = Date.now() + LONGEST_WAIT;
     const root = this.#root();
-    const found = new Map<string, FoundProject & { readonly signature: string }>();
+    const known = new Map<string, FoundProject & { readonly signature: string }>();
     this.#entries.begin();
-    for (const { project, file, isTwice } of this.#projectsIn(root)) {
+    const { found, unknown } = await this.#projectsIn(root);
+    for (const { project, files } of found) {
       signal.throwIfAborted();
-      if (found.size % AT_ONCE === 0) await othersFirst();
+      if (known.size % AT_ONCE === 0) await othersFirst();
       const read = await this.#read(path.join(root, project), { project, until, signal });
       if (read === undefined) continue;
-      const problem = isTwice
-        ? `it has two project files, ${PROJECT_FILES.join(' and ')}; delete one of them`
-        : read.text === undefined
-          ? `${file} cannot be read`
-          : undefined;
-      found.set(project, { project, file, commit: undefined, ...read, text: read.text ?? '', problem });
+      const problem = fileProblem(files) ?? read.problem;
+      known.set(project, { project, file: files[0].name, commit: undefined, ...read, problem });
     }
-    this.#known = found;
+    this.#known = known;
+    const [file = ''] = PROJECT_FILES;
+    const hidden = unknown.map(({ folder: project }) => {
+      return { project, version: 'unknown', commit: undefined, file, problem: TOO_LARGE, isUnknown: true };
+    });
     return {
       commit: undefined,
-      projects: [...found.values()].map(({ signature: _, ...project }) => project),
+      projects: [...[...known.values()].map(({ signature: _, ...project }) => project), ...hidden],
+      text: async ({ project, file: name }) => {
+        const read = readTextFile(path.join(root, project, name));
+        return 'text' in read ? read.text : '';
+      },
+      close: async () => undefined,
     };
   }
 
@@ -97,6 +109,8 @@ export class FolderProjects implements SourceReader {
       } catch (error) {
         throw new UserError(`${this.shown} has no folder ${project} any more: ${reasonOf(error)}`);
       }
+      if (scan.problem !== undefined)
+        throw new UserError(`${project} of ${this.shown} cannot be used: ${scan.problem}`);
       for (const { name, target } of scan.files) {
         const to = path.join(folder, name);
         await mkdir(path.dirname(to), { recursive: true, mode: 0o700 });
@@ -106,7 +120,7 @@ export class FolderProjects implements SourceReader {
           await chmod(to, 0o600);
         }
       }
-      return { version: digestOf(folder, scan.files), commit: undefined };
+      return { version: versionOf(folder, scan), commit: undefined };
     });
   }
 
@@ -122,30 +136,18 @@ export class FolderProjects implements SourceReader {
     }
   }
 
-  #projectsIn(root: string): { project: string; file: string; isTwice: boolean }[] {
-    const isProject = projectMatcher(this.#options.projects);
-    const isDeep = this.#options.projects.some((pattern) => pattern.includes('**'));
-    const deepest = isDeep
-      ? 32
-      : Math.max(...this.#options.projects.map((pattern) => pattern.split('/').length));
-    const found: { project: string; file: string; isTwice: boolean }[] = [];
-    const visit = (project: string, depth: number): void => {
-      const { entries } = this.#entries.of(path.join(root, project));
-      const [file, other] = PROJECT_FILES.filter((name) => entries.some((entry) => entry.name === name));
-      if (file !== undefined && isProject(project))
-        found.push({ project, file, isTwice: other !== undefined });
-      if (depth >= deepest) return;
-      for (const entry of entries) {
-        if (!entry.isDirectory() || entry.name.startsWith('.') || entry.name === 'node_modules') continue;
-        visit(project === '.' ? entry.name : `${project}/${entry.name}`, depth + 1);
-      }
-    };
+  async #projectsIn(root: string) {
+    const list = async (folder: string): Promise<readonly ListedEntry[] | undefined> =>
+      this.#entries
+        .of(path.join(root, folder))
+        .entries?.map((entry) => ({ name: entry.name, kind: kindOf(entry) }));
+    const { projects: patterns } = this.#options;
     try {
-      visit('.', 0);
+      return await findProjects({ patterns, root: { name: '', kind: 'folder' }, shown: this.shown, list });
     } catch (error) {
+      if (error instanceof UserError) throw error;
       throw new UserError(`cannot read the folder ${this.shown}: ${reasonOf(error)}`);
     }
-    return found;
   }
 
   /** The version once nobody writes to it; undefined for a project that is gone meanwhile. */
@@ -156,17 +158,16 @@ export class FolderProjects implements SourceReader {
       until,
       signal,
     }: { readonly project: string; readonly until: number; readonly signal: AbortSignal },
-  ): Promise<{ version: string; text: string | undefined; signature: string } | undefined> {
+  ): Promise<{ version: string; problem: string | undefined; signature: string } | undefined> {
     for (;;) {
       try {
         const scan = scanOf(folder, this.#entries);
         const known = this.#known.get(project);
-        if (known?.signature === scan.signature) return known;
+        if (known?.signature === scan.signature) return { ...known, problem: scan.problem };
         const isSettled = Date.now() - scan.changed >= SETTLED;
         if (isSettled || Date.now() >= until) {
-          const file = scan.files.find(({ name }) => PROJECT_FILES.includes(name));
-          const text = file && textOf(folder, file);
-          return { version: digestOf(folder, scan.files), text, signature: scan.signature };
+          const { problem, signature } = scan;
+          return { version: versionOf(folder, scan), problem, signature };
         }
       } catch {
         // Files went away between two looks.
@@ -177,44 +178,59 @@ export class FolderProjects implements SourceReader {
   }
 }
 
-/** What lies in a project, without reading it. */
+/** What lies in a project, without reading it, and no more than a project may have. */
 function scanOf(folder: string, folders: FolderEntries): Scan {
   const files: FileOfProject[] = [];
+  const size = new ProjectSize();
   let changed = 0;
   const note = (stats: BigIntStats): string => {
     changed = Math.max(changed, Number(stats.ctimeMs));
     return `${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`;
   };
-  const visit = (inside: string): void => {
-    const at = path.join(folder, inside);
-    const { stats, entries } = folders.of(at);
+  const waiting = [''];
+  for (let inside = waiting.pop(); inside !== undefined; inside = waiting.pop()) {
+    const { stats, entries } = folders.of(path.join(folder, inside));
     note(stats);
-    for (const entry of entries) {
+    if (entries === undefined) size.fail();
+    for (const entry of entries ?? []) {
       if (PASSED_OVER.has(entry.name)) continue;
       const name = inside === '' ? entry.name : `${inside}/${entry.name}`;
-      if (entry.isDirectory()) visit(name);
+      size.add(name);
+      if (size.problem !== undefined) break;
+      if (entry.isDirectory()) waiting.push(name);
       else if (entry.isFile() || entry.isSymbolicLink()) {
         const file = path.join(folder, name);
         const target = entry.isSymbolicLink() ? readlinkSync(file) : undefined;
-        files.push({ name, target, stamp: note(lstatSync(file, { bigint: true })) });
+        const status = lstatSync(file, { bigint: true });
+        size.addContent(name, Number(status.size));
+        files.push({ name, target, stamp: note(status), size: Number(status.size) });
       }
     }
-  };
-  visit('');
-  const signature = createHash('sha256').update(JSON.stringify(files)).digest('hex');
-  return { files, signature, changed };
+    if (size.problem !== undefined) break;
+  }
+  files.sort((a, b) => compareText(a.name, b.name));
+  const { problem } = size;
+  const signature = createHash('sha256')
+    .update(JSON.stringify([problem, files]))
+    .digest('hex');
+  return { files, signature, problem, changed };
 }
 
-/** The same for the same files on every machine. */
-function digestOf(folder: string, files: readonly FileOfProject[]): string {
+/** The same for the same files on every machine. Files of a project that is too large are not read. */
+function versionOf(folder: string, { files, problem }: Scan): string {
   const digest = createHash('sha256');
-  for (const { name, target } of files) {
-    const content = target === undefined ? readFileSync(path.join(folder, name)) : Buffer.from(target);
-    digest.update(JSON.stringify([name, target === undefined, content.length])).update(content);
+  for (const { name, target, size } of files) {
+    if (problem !== undefined) digest.update(JSON.stringify([name, size]));
+    else {
+      const content = target === undefined ? readFileSync(path.join(folder, name)) : Buffer.from(target);
+      digest.update(JSON.stringify([name, target === undefined, content.length])).update(content);
+    }
   }
   return digest.digest('hex').slice(0, 40);
 }
 
-function textOf(folder: string, { name, target }: FileOfProject): string | undefined {
-  return target === undefined ? readFileSync(path.join(folder, name), 'utf8') : undefined;
+function kindOf(entry: Dirent): ListedEntry['kind'] {
+  if (entry.isDirectory()) return 'folder';
+  if (entry.isSymbolicLink()) return 'link';
+  return entry.isFile() ? 'file' : 'other';
 }

@@ -1,13 +1,18 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { eachConcurrently } from '../../engine/observe/each-concurrently.ts';
 import type { GitAddress } from '../../git/git-address.ts';
 import { JoinedWork } from '../../git/joined-work.ts';
+import { ObjectReader, type TreeEntry } from '../../git/object-reader.ts';
+import { ALONE, gitEnvironment } from '../../git/run-git.ts';
+import { MAX_FILE_BYTES } from '../../manifests/read-file.ts';
 import { type FetchOptions, fetchGit } from '../../operator/git/fetch-git.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILES } from '../../project/find-project.ts';
+import { MOST_TREE_BYTES, treeProblem } from '../../project/project-size.ts';
 import type { ProjectVersion } from '../member.ts';
 import { Checkouts } from './checkouts.ts';
-import { projectMatcher } from './project-patterns.ts';
+import { fileProblem, findProjects, TOO_LARGE } from './find-projects.ts';
 import type { CheckedOut, FoundProject, FoundProjects, SourceReader } from './source-reader.ts';
 
 interface GitProjectsOptions extends Pick<FetchOptions, 'env' | 'redact'> {
@@ -25,26 +30,25 @@ const KEPT = 'refs/voxform/kept/';
 /** Milliseconds. */
 const TIMEOUT = 120_000;
 
-interface TreeEntry {
-  readonly mode: string;
-  readonly type: string;
-  readonly id: string;
-}
+/** Projects that are measured at the same time. */
+const AT_ONCE = 8;
 
-const LINK = '120000';
+interface FoundInGit extends FoundProject {
+  readonly fileId: string;
+}
 
 /** The projects of a branch: one repository for all of them, and a checkout of each that is used. */
 export class GitProjects implements SourceReader {
   readonly shown: string;
   readonly #options: GitProjectsOptions;
   readonly #checkouts: Checkouts;
-  #newest: FoundProjects | undefined;
+  #newest: { readonly commit: string; readonly projects: readonly FoundInGit[] } | undefined;
   #isPrepared = false;
   readonly #preparing = new JoinedWork((signal) => this.#begin(signal));
   /** One fetch for all who want it at the same time. */
   readonly #fetching = new JoinedWork((signal) => this.#fetch(`+${this.#options.ref}:${FETCHED}`, signal));
-  /** Texts of project files, by the ids of their blobs. */
-  #texts = new Map<string, string>();
+  /** What is wrong with the sizes of the newest projects, by their trees. */
+  #sizes: ReadonlyMap<string, string | undefined> = new Map();
 
   constructor(options: GitProjectsOptions) {
     this.#options = options;
@@ -56,10 +60,23 @@ export class GitProjects implements SourceReader {
     await this.#fetching.join(signal);
     const commit = await this.#objectAt(`${FETCHED}^{commit}`, signal);
     if (commit === undefined) throw new UserError(`${this.shown} has no commit`);
-    if (this.#newest?.commit !== commit) {
-      this.#newest = { commit, projects: await this.#projectsAt(commit, signal) };
+    const objects = this.#objects(signal);
+    try {
+      if (this.#newest?.commit !== commit)
+        this.#newest = { commit, projects: await this.#projectsAt(commit, objects) };
+    } catch (error) {
+      await objects.close();
+      throw error;
     }
-    return this.#newest;
+    const ids = new Map(this.#newest.projects.map(({ project, fileId }) => [project, fileId]));
+    return {
+      ...this.#newest,
+      text: async ({ project }) => {
+        const content = await objects.content(ids.get(project) ?? '', MAX_FILE_BYTES);
+        return content?.toString() ?? '';
+      },
+      close: () => objects.close(),
+    };
   }
 
   async checkout(project: string, wanted: ProjectVersion, signal: AbortSignal): Promise<CheckedOut> {
@@ -68,6 +85,8 @@ export class GitProjects implements SourceReader {
     const found = await this.#obtain(project, wanted, signal);
     const known = await this.#checkouts.find(found.version);
     if (known !== undefined) return { ...found, folder: known };
+    const problem = await this.#problemOf(found.version, signal);
+    if (problem !== undefined) throw new UserError(`${project} of ${this.shown} cannot be used: ${problem}`);
     return this.#checkouts.make(async (folder, scratch) => {
       const args = ['--work-tree', folder, 'read-tree', '-u', '--reset', found.version];
       await this.#git(args, { signal, index: path.join(scratch, 'index') });
@@ -137,65 +156,42 @@ export class GitProjects implements SourceReader {
     this.#isPrepared = true;
   }
 
-  async #projectsAt(commit: string, signal: AbortSignal): Promise<FoundProject[]> {
-    const root = await this.#objectAt(`${commit}^{tree}`, signal);
-    const entries = entriesIn(
-      await this.#git(['ls-tree', '-r', '-t', '-z', '--full-tree', commit], { signal }),
-    );
-    const isProject = projectMatcher(this.#options.projects);
-    const found = [...entries].flatMap(([place, { type }]) => {
-      const [folder, file] = [path.posix.dirname(place), path.posix.basename(place)];
-      return type === 'blob' && PROJECT_FILES.includes(file) && isProject(folder) ? [{ folder, file }] : [];
+  async #projectsAt(commit: string, objects: ObjectReader): Promise<FoundInGit[]> {
+    const root = await objects.header(`${commit}^{tree}`);
+    const { found, unknown } = await findProjects<TreeEntry>({
+      patterns: this.#options.projects,
+      root: { name: '', kind: 'folder', id: root?.id ?? '' },
+      shown: this.shown,
+      list: (_, { id }) => objects.tree(id, MOST_TREE_BYTES),
     });
-    const blobs = new Map(found.map((each) => [each, blobOf(entries, each)]));
-    await this.#readTexts(
-      [...blobs.values()].flatMap((blob) => blob ?? []),
-      signal,
-    );
-    const twice = new Set(
-      found.map(({ folder }) => folder).filter((folder, index, all) => all.indexOf(folder) < index),
-    );
-    return found
-      .filter(({ folder, file }) => !(twice.has(folder) && file !== PROJECT_FILES[0]))
-      .map((each): FoundProject => {
-        const { folder: project, file } = each;
-        const text = this.#texts.get(blobs.get(each) ?? '');
-        const version = (project === '.' ? root : entries.get(project)?.id) ?? '';
-        const problem = twice.has(project)
-          ? `it has two project files, ${PROJECT_FILES.join(' and ')}; delete one of them`
-          : text === undefined
-            ? `${file} is a symbolic link; put the file itself there`
-            : undefined;
-        return { project, version, commit, file, text: text ?? '', problem };
-      });
+    const sizes = new Map<string, string | undefined>();
+    await eachConcurrently(found, AT_ONCE, async ({ entry: { id } }) => {
+      sizes.set(id, this.#sizes.has(id) ? this.#sizes.get(id) : await treeProblem(objects, id));
+    });
+    this.#sizes = sizes;
+    const projects = found.map(({ project, entry: { id: version }, files }): FoundInGit => {
+      const [{ name: file, id: fileId }] = files;
+      return { project, version, commit, file, fileId, problem: fileProblem(files) ?? sizes.get(version) };
+    });
+    const [file = ''] = PROJECT_FILES;
+    const hidden = unknown.map(({ folder: project, entry: { id: version } }): FoundInGit => {
+      return { project, version, commit, file, fileId: '', problem: TOO_LARGE, isUnknown: true };
+    });
+    return [...projects, ...hidden];
   }
 
-  /** Reads those that are not known, in one process, and forgets those that are no longer there. */
-  async #readTexts(ids: readonly string[], signal: AbortSignal): Promise<void> {
-    const missing = [...new Set(ids)].filter((id) => !this.#texts.has(id));
-    const read = missing.length === 0 ? Buffer.alloc(0) : await this.#batch(missing, signal);
-    const texts = new Map<string, string>();
-    for (let at = 0; at < read.length; ) {
-      const end = read.indexOf('\n', at);
-      const [id = '', , size = '0'] = read.toString('latin1', at, end).split(' ');
-      at = end + 1 + Number(size) + 1;
-      texts.set(id, read.toString('utf8', end + 1, at - 1));
+  async #problemOf(tree: string, signal: AbortSignal): Promise<string | undefined> {
+    if (this.#sizes.has(tree)) return this.#sizes.get(tree);
+    const objects = this.#objects(signal);
+    try {
+      return await treeProblem(objects, tree);
+    } finally {
+      await objects.close();
     }
-    this.#texts = new Map(
-      ids.flatMap((id): [string, string][] => {
-        const text = texts.get(id) ?? this.#texts.get(id);
-        return text === undefined ? [] : [[id, text]];
-      }),
-    );
   }
 
-  async #batch(ids: readonly string[], signal: AbortSignal): Promise<Buffer> {
-    const text = await this.#git(['cat-file', '--batch'], {
-      signal,
-      input: `${ids.join('\n')}\n`,
-      encoding: 'latin1',
-    });
-    return Buffer.from(`${text}\n`, 'latin1');
+  #objects(signal: AbortSignal): ObjectReader {
+    return new ObjectReader(this.#repository, { env: gitEnvironment(this.#options.env, ALONE), signal });
   }
 
   #objectAt(name: string, signal: AbortSignal): Promise<string | undefined> {
@@ -220,24 +216,4 @@ export class GitProjects implements SourceReader {
       ...call,
     });
   }
-}
-
-/** What `ls-tree -z` prints, by path. */
-function entriesIn(text: string): Map<string, TreeEntry> {
-  const entries = new Map<string, TreeEntry>();
-  for (const line of text.split('\0')) {
-    const tab = line.indexOf('\t');
-    const [mode = '', type = '', id = ''] = line.slice(0, tab).split(' ');
-    if (tab !== -1) entries.set(line.slice(tab + 1), { mode, type, id });
-  }
-  return entries;
-}
-
-/** Undefined for a symbolic link. */
-function blobOf(
-  entries: ReadonlyMap<string, TreeEntry>,
-  { folder, file }: { readonly folder: string; readonly file: string },
-): string | undefined {
-  const entry = entries.get(folder === '.' ? file : `${folder}/${file}`);
-  return entry?.mode === LINK ? undefined : entry?.id;
 }

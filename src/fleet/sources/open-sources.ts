@@ -18,7 +18,7 @@ import { GitProjects } from './git-projects.ts';
 import { mayHoldOthers, projectsInside, projectsTaken, sameProject } from './overlaps.ts';
 import { unmatchedPatterns } from './project-patterns.ts';
 import { foreignSecrets, secretsFolder } from './secret-folders.ts';
-import type { FoundProject, SourceReader } from './source-reader.ts';
+import type { FoundProject, FoundProjects, SourceReader } from './source-reader.ts';
 
 interface SourcesOptions {
   readonly fleet: FleetFile;
@@ -74,8 +74,18 @@ export function openSources(options: SourcesOptions): Sources {
   };
 
   const discover = async (source: string, signal: AbortSignal): Promise<SourceContents> => {
-    const { settings, reader, known } = named(source);
-    const { commit, projects: all } = await reader.newest(signal);
+    const { reader } = named(source);
+    const newest = await reader.newest(signal);
+    try {
+      return await contentsOf(source, newest, signal);
+    } finally {
+      await newest.close();
+    }
+  };
+
+  const contentsOf = async (source: string, newest: FoundProjects, signal: AbortSignal) => {
+    const { settings, known } = named(source);
+    const { commit, projects: all } = newest;
     const projects: DiscoveredProject[] = [];
     const folders = all.map(({ project }) => project);
     const insides = projectsInside(folders);
@@ -93,6 +103,7 @@ export function openSources(options: SourcesOptions): Sources {
         rules: fleet.rules,
         env,
         local: local(source, found.project),
+        text: () => newest.text(found),
         checkout: async () => (await checkout({ ...found, source }, signal)).folder,
       };
       const made = isSame
@@ -100,7 +111,8 @@ export function openSources(options: SourcesOptions): Sources {
         : await membersOf(found, options);
       const inside = insides.get(found.project) ?? [];
       const isTold = isSame && inside.join() === before.inside.join();
-      const taken = isTold ? before.taken : await takenBy(found.project, inside, options);
+      const isUsable = found.problem === undefined;
+      const taken = isTold ? before.taken : isUsable ? await takenBy(found.project, inside, options) : [];
       known.set(found.project, { found, made, inside, taken });
       projects.push(made);
       const own = projectAddress(source, found.project);

@@ -8,7 +8,7 @@ import { loadProject } from '../../project/load-project.ts';
 import { projectAddress } from '../addresses.ts';
 import { placeOf, type SourceSettings } from '../fleet-file.ts';
 import type { MembersOptions } from '../members.ts';
-import { projectMatcher } from './project-patterns.ts';
+import { projectPatterns } from './project-patterns.ts';
 
 /** By each project, those in folders inside of its own. */
 export function projectsInside(projects: readonly string[]): ReadonlyMap<string, readonly string[]> {
@@ -65,7 +65,7 @@ export async function projectsTaken(
     const inner = outer === '.' ? folder : `${outer}/${folder}`;
     return all.flatMap((other) => {
       const there = other.name === settings.name ? inner : folderIn(settings, inner, other);
-      const isProject = there !== undefined && projectMatcher(other.projects)(there);
+      const isProject = there !== undefined && projectPatterns(other.projects).isProject(there);
       return isProject ? [{ source: other.name, project: there }] : [];
     });
   });
@@ -86,7 +86,7 @@ export function sameProject(
   for (const other of all) {
     if (other.name === settings.name) continue;
     const there = folderIn(settings, project, other);
-    if (there !== undefined && projectMatcher(other.projects)(there))
+    if (there !== undefined && projectPatterns(other.projects).isProject(there))
       return projectAddress(other.name, there);
   }
   return undefined;

@@ -1,12 +1,38 @@
 import picomatch from 'picomatch';
 
-/** Whether a folder, with slashes and `.` for the root, is one that globs name; one with `!` before it takes folders away again. */
-export function projectMatcher(patterns: readonly string[]): (folder: string) => boolean {
-  const named = patterns.filter((pattern) => !pattern.startsWith('!')).map(matcher);
+/** Folders in each other that a search with `**` goes down to. */
+const DEEPEST = 32;
+
+/** Which folders of a source the globs of its projects name. Folders are written with slashes, and `.` for the root. */
+interface ProjectPatterns {
+  isProject(folder: string): boolean;
+  /** Whether it is a project, or projects may lie in it. */
+  isSearched(folder: string): boolean;
+  /** The outermost folder around it that a glob leads to, as `clients/acme` for `clients/**`; undefined for those above. */
+  unitOf(folder: string): string | undefined;
+}
+
+/** One with `!` before it takes folders away again. */
+export function projectPatterns(patterns: readonly string[]): ProjectPatterns {
+  const named = patterns.filter((pattern) => !pattern.startsWith('!'));
+  const matchers = named.map(matcher);
+  const reaches = named.map(reachOf);
   const excluded = patterns
     .filter((pattern) => pattern.startsWith('!'))
     .flatMap((pattern) => [matcher(pattern.slice(1)), matcher(`${pattern.slice(1)}/**`)]);
-  return (folder) => named.some((matches) => matches(folder)) && !excluded.some((matches) => matches(folder));
+  const isExcluded = (folder: string): boolean => excluded.some((matches) => matches(folder));
+  return {
+    isProject: (folder) => matchers.some((matches) => matches(folder)) && !isExcluded(folder),
+    isSearched: (folder) => {
+      const parts = partsOf(folder);
+      return reaches.some((reach) => mayReach(reach, parts)) && !isExcluded(folder);
+    },
+    unitOf: (folder) => {
+      const parts = partsOf(folder);
+      const above = Math.max(...reaches.map(({ base }) => commonLength(base, parts)));
+      return parts.length > above ? parts.slice(0, above + 1).join('/') : undefined;
+    },
+  };
 }
 
 /** The globs that name no folder. */
@@ -19,4 +45,36 @@ function matcher(pattern: string): (folder: string) => boolean {
   // A name may have a newline.
   const matches = picomatch(pattern, { flags: 's' });
   return (folder) => (folder === '.' ? pattern === '**' : matches(folder));
+}
+
+interface GlobReach {
+  /** Parts of the folder that the pattern begins with. */
+  readonly base: readonly string[];
+  readonly depth: number;
+}
+
+function reachOf(pattern: string): GlobReach {
+  const { base, glob } = picomatch.scan(pattern);
+  const parts = partsOf(base);
+  const depth = glob.includes('**') ? DEEPEST : parts.length + (glob === '' ? 0 : glob.split('/').length);
+  return { base: parts, depth };
+}
+
+/** Tools keep things in folders with a dot that are no projects, unless a pattern names them. */
+function mayReach({ base, depth }: GlobReach, folder: readonly string[]): boolean {
+  const inside = folder.slice(base.length);
+  return (
+    folder.length <= depth &&
+    commonLength(base, folder) === Math.min(base.length, folder.length) &&
+    !inside.some((part) => part.startsWith('.') || part === 'node_modules')
+  );
+}
+
+function partsOf(folder: string): string[] {
+  return folder.split('/').filter((part) => part !== '' && part !== '.');
+}
+
+function commonLength(a: readonly string[], b: readonly string[]): number {
+  const differs = a.findIndex((part, index) => part !== b[index]);
+  return differs === -1 ? a.length : differs;
 }

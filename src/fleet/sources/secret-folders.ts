@@ -6,7 +6,7 @@ import { leadsTo } from '../../project/local-paths.ts';
 import { projectAddress } from '../addresses.ts';
 import type { SourceSettings } from '../fleet-file.ts';
 import { projectAt } from './overlaps.ts';
-import { projectMatcher } from './project-patterns.ts';
+import { projectPatterns } from './project-patterns.ts';
 
 const PROJECT = '{project}';
 /** In place of `{project}` for the root of a source, whose own path would contain the folders of all other projects. */
@@ -32,7 +32,7 @@ export function foreignSecrets(folder: string, owner: Owner): string | undefined
   const own = secretsFolder(settings, project);
   const real = leadsTo(folder) ?? folder;
   const others = all.map((other) => {
-    const matches = projectMatcher(other.projects);
+    const { isProject: matches } = projectPatterns(other.projects);
     const isOwn = (there: string): boolean => other.name === settings.name && there === project;
     return {
       other,

@@ -4,16 +4,21 @@ import type { ProjectVersion } from '../member.ts';
 export interface FoundProject extends ProjectVersion {
   /** With slashes; `.` for the root. */
   readonly project: string;
-  /** Name of the project file, and its text. */
+  /** Name of the project file. */
   readonly file: string;
-  readonly text: string;
-  /** Why that text cannot be used. */
+  /** Why it cannot be used. */
   readonly problem: string | undefined;
+  /** True for a folder that may hold projects, but is too large to be searched. */
+  readonly isUnknown?: boolean | undefined;
 }
 
 export interface FoundProjects {
   readonly commit: string | undefined;
   readonly projects: readonly FoundProject[];
+  /** The text of a project file that can be used. It is not kept: a source may have thousands. */
+  text(project: FoundProject): Promise<string>;
+  /** To be called when no more texts are read. */
+  close(): Promise<void>;
 }
 
 /** The files of a version: the one that was asked for, or where that is gone the newest one. */

@@ -1,0 +1,112 @@
+import { compareText } from '../../problems/compare-text.ts';
+import { UserError } from '../../problems/user-error.ts';
+import { PROJECT_FILES } from '../../project/find-project.ts';
+import { projectPatterns } from './project-patterns.ts';
+
+/** Folders that are searched in a unit: one that a glob leads to, as `clients/acme` for `clients/**`. */
+const MOST_IN_UNIT = 20_000;
+/** Folders that are searched in one source. */
+const MOST_IN_SOURCE = 200_000;
+/** Why such a unit cannot be used. */
+export const TOO_LARGE = `it has more than ${MOST_IN_UNIT} folders, too many to be searched for projects`;
+/** Folders that are read at the same time. */
+const AT_ONCE = 8;
+
+export interface ListedEntry {
+  readonly name: string;
+  readonly kind: 'file' | 'folder' | 'link' | 'other';
+}
+
+interface Search<E extends ListedEntry> {
+  readonly patterns: readonly string[];
+  readonly root: E;
+  /** Of the source, for messages. */
+  readonly shown: string;
+  /** What lies in a folder; undefined if that is too large to be read. */
+  list(folder: string, entry: E): Promise<readonly E[] | undefined>;
+}
+
+interface FoundFolder<E> {
+  /** With slashes; `.` for the root. */
+  readonly project: string;
+  readonly entry: E;
+  /** One of `PROJECT_FILES`, or both. */
+  readonly files: readonly [E, ...E[]];
+}
+
+interface FoundFolders<E> {
+  readonly found: readonly FoundFolder<E>[];
+  /** Folders that are too large to be searched: projects in them are not known. */
+  readonly unknown: readonly { readonly folder: string; readonly entry: E }[];
+}
+
+/**
+ * The project folders of a source. A folder that is made to be endless hides its own projects, and those of no other folder.
+ * @throws UserError where the source as a whole is too large.
+ */
+export async function findProjects<E extends ListedEntry>(search: Search<E>): Promise<FoundFolders<E>> {
+  const { isProject, isSearched, unitOf } = projectPatterns(search.patterns);
+  const found: FoundFolder<E>[] = [];
+  const units = new Map<
+    string,
+    { readonly folder: string; readonly entry: E; size: number; isTooLarge: boolean }
+  >();
+  const waiting: { readonly folder: string; readonly entry: E }[] = [{ folder: '.', entry: search.root }];
+  let size = 0;
+  const tooLarge = (): UserError =>
+    new UserError(`${search.shown} has too many folders to be searched for projects`, {
+      hint: 'Narrow projects of the source in fleet.yaml.',
+    });
+  /** The unit that a folder belongs to, which begins with its outermost folder. */
+  const enter = (folder: string, entry: E) => {
+    size++;
+    if (size > MOST_IN_SOURCE) throw tooLarge();
+    const name = unitOf(folder);
+    if (name === undefined) return undefined;
+    const unit = units.get(name) ?? { folder: name, entry, size: 0, isTooLarge: false };
+    units.set(name, unit);
+    unit.size++;
+    if (unit.size > MOST_IN_UNIT) unit.isTooLarge = true;
+    return unit;
+  };
+  const isUnknown = (folder: string): boolean => units.get(unitOf(folder) ?? '')?.isTooLarge === true;
+  const visit = async (folder: string, entry: E): Promise<void> => {
+    const entries = await search.list(folder, entry);
+    if (entries === undefined) {
+      const unit = units.get(unitOf(folder) ?? '');
+      if (unit === undefined) throw tooLarge();
+      unit.isTooLarge = true;
+      return;
+    }
+    const [file, ...others] = entries.filter(
+      ({ name, kind }) => kind !== 'folder' && PROJECT_FILES.includes(name),
+    );
+    if (file !== undefined && isProject(folder))
+      found.push({ project: folder, entry, files: [file, ...others] });
+    for (const each of entries) {
+      // Only a forged tree of Git has a slash in a name.
+      if (each.kind !== 'folder' || each.name.includes('/')) continue;
+      const inner = folder === '.' ? each.name : `${folder}/${each.name}`;
+      if (!isSearched(inner)) continue;
+      if (enter(inner, each)?.isTooLarge === true) return;
+      waiting.push({ folder: inner, entry: each });
+    }
+  };
+  while (waiting.length > 0) {
+    const next = waiting.splice(-AT_ONCE).filter(({ folder }) => !isUnknown(folder));
+    await Promise.all(next.map(({ folder, entry }) => visit(folder, entry)));
+  }
+  return {
+    found: found
+      .filter(({ project }) => !isUnknown(project))
+      .sort((a, b) => compareText(a.project, b.project)),
+    unknown: [...units.values()].filter(({ isTooLarge }) => isTooLarge),
+  };
+}
+
+/** What is wrong with the project file of a folder, if anything. */
+export function fileProblem([file, other]: readonly [ListedEntry, ...ListedEntry[]]): string | undefined {
+  if (other !== undefined)
+    return `it has two project files, ${PROJECT_FILES.join(' and ')}; delete one of them`;
+  return file.kind === 'file' ? undefined : `${file.name} is a symbolic link; put the file itself there`;
+}

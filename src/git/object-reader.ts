@@ -1,0 +1,165 @@
+import { UserError } from '../problems/user-error.ts';
+import { type GitCall, lastWords, startGit } from './run-git.ts';
+
+interface ObjectHeader {
+  readonly id: string;
+  readonly type: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+export interface TreeEntry {
+  readonly name: string;
+  readonly kind: 'file' | 'folder' | 'link' | 'other';
+  readonly id: string;
+}
+
+/** Trees that are kept, as some repositories repeat them; and entries of a tree that is. */
+const MOST_KEPT = 1000;
+const SMALL = 100;
+
+type Reply = ObjectHeader & { readonly content: Buffer };
+
+/**
+ * Reads objects of a repository in two processes of git, each by itself: the headers tell which contents are small enough to be read.
+ * Objects are fetched from nowhere.
+ */
+export class ObjectReader {
+  readonly #headers: CatFile;
+  readonly #contents: CatFile;
+  readonly #trees = new Map<string, readonly TreeEntry[]>();
+
+  constructor(repository: string, call: GitCall) {
+    const start = (option: string) => startGit(['--git-dir', repository, 'cat-file', option], call);
+    this.#headers = new CatFile(() => start('--batch-check'), false);
+    this.#contents = new CatFile(() => start('--batch'), true);
+  }
+
+  /** Undefined if the repository does not have the object. @param name an id, or another name of one line. */
+  header(name: string): Promise<ObjectHeader | undefined> {
+    return this.#headers.ask(name);
+  }
+
+  /** The content of an object; undefined if it is longer, or not there. */
+  async content(id: string, most: number): Promise<Buffer | undefined> {
+    const header = await this.header(id);
+    if (header === undefined || header.size > most) return undefined;
+    return (await this.#contents.ask(id))?.content;
+  }
+
+  /** The entries of a tree; undefined if the tree has more bytes, or is not there. */
+  async tree(id: string, most: number): Promise<readonly TreeEntry[] | undefined> {
+    const known = this.#trees.get(id);
+    if (known !== undefined) return known;
+    const content = await this.content(id, most);
+    const entries = content && entriesIn(content, id.length / 2);
+    if (entries !== undefined && entries.length < SMALL && this.#trees.size < MOST_KEPT)
+      this.#trees.set(id, entries);
+    return entries;
+  }
+
+  /** Ends the processes. */
+  async close(): Promise<void> {
+    await Promise.all([this.#headers.close(), this.#contents.close()]);
+  }
+}
+
+/** One process, which answers in the order of the questions. */
+class CatFile {
+  readonly #start: () => ReturnType<typeof startGit>;
+  readonly #hasContent: boolean;
+  #started: ReturnType<typeof startGit> | undefined;
+  #asked: PromiseWithResolvers<Reply | undefined>[] = [];
+  #end: { readonly error: unknown } | undefined;
+  #header: ObjectHeader | undefined;
+  #chunks: Buffer[] = [];
+  #received = 0;
+
+  constructor(start: () => ReturnType<typeof startGit>, hasContent: boolean) {
+    this.#start = start;
+    this.#hasContent = hasContent;
+  }
+
+  async ask(name: string): Promise<Reply | undefined> {
+    this.#started ??= this.#open();
+    const { child } = await this.#started;
+    if (this.#end !== undefined) throw this.#end.error;
+    const asked = Promise.withResolvers<Reply | undefined>();
+    this.#asked.push(asked);
+    child.stdin.write(`${name}\n`);
+    return asked.promise;
+  }
+
+  async close(): Promise<void> {
+    const started = await this.#started?.catch(() => undefined);
+    started?.child.stdin.end();
+    await started?.ended.catch(() => undefined);
+  }
+
+  async #open(): ReturnType<typeof startGit> {
+    const started = await this.#start();
+    started.child.stdout.on('data', (bytes: Buffer) => this.#receive(bytes));
+    const fail = (error: unknown): void => {
+      this.#end = { error };
+      for (const { reject } of this.#asked.splice(0)) reject(error);
+    };
+    started.ended.then(
+      ({ complaint }) => fail(new UserError(`git cat-file: ${lastWords(complaint) || 'ended early'}`)),
+      fail,
+    );
+    return started;
+  }
+
+  #receive(bytes: Buffer): void {
+    this.#chunks.push(bytes);
+    this.#received += bytes.length;
+    // A content is put together once, when all of it is there.
+    while (this.#received >= (this.#header === undefined ? 1 : this.#header.size + 1)) {
+      const all = Buffer.concat(this.#chunks);
+      const used = this.#header === undefined ? this.#takeHeader(all) : this.#takeContent(all, this.#header);
+      this.#chunks = [all.subarray(used)];
+      this.#received = all.length - used;
+      if (used === 0) return;
+    }
+  }
+
+  #takeHeader(all: Buffer): number {
+    const end = all.indexOf('\n');
+    if (end === -1) return 0;
+    const [id = '', type = '', size] = all.toString('latin1', 0, end).split(' ');
+    if (size === undefined) this.#asked.shift()?.resolve(undefined);
+    else if (this.#hasContent) this.#header = { id, type, size: Number(size) };
+    else this.#asked.shift()?.resolve({ id, type, size: Number(size), content: Buffer.alloc(0) });
+    return end + 1;
+  }
+
+  #takeContent(all: Buffer, header: ObjectHeader): number {
+    this.#header = undefined;
+    this.#asked.shift()?.resolve({ ...header, content: all.subarray(0, header.size) });
+    return header.size + 1;
+  }
+}
+
+const KINDS: Readonly<Record<string, TreeEntry['kind']>> = {
+  '40000': 'folder',
+  '120000': 'link',
+  '160000': 'other',
+};
+
+function entriesIn(tree: Buffer, idBytes: number): TreeEntry[] {
+  const entries: TreeEntry[] = [];
+  for (let at = 0; at < tree.length; ) {
+    const space = tree.indexOf(' ', at);
+    const zero = tree.indexOf(0, space);
+    const end = zero + 1 + idBytes;
+    // Nobody has checked the objects of a server.
+    if (space === -1 || zero === -1) return entries;
+    entries.push({
+      name: tree.toString('utf8', space + 1, zero),
+      kind: KINDS[tree.toString('latin1', at, space)] ?? 'file',
+      id: tree.toString('hex', zero + 1, end),
+    });
+    at = end;
+  }
+  return entries;
+}
