@@ -8,6 +8,7 @@ import type { RunReport } from '../operator/run-report.ts';
 import type { ManifestSource, Version } from '../operator/source.ts';
 import type { JointLimit } from '../platform/joint-limit.ts';
 import { UserError } from '../problems/user-error.ts';
+import type { WorkspaceConfig } from '../project/project.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import { isSameState } from '../state/state-place.ts';
 import { Redactor } from '../values/redactor.ts';
@@ -15,6 +16,7 @@ import type { FleetRule } from './addresses.ts';
 import { ruleOf } from './fleet-file.ts';
 import type { KeptLoads } from './kept-loads.ts';
 import type { ProjectCheckout, ProjectVersion, Sources } from './member.ts';
+import { sameWorkspace } from './rows/claim-rows.ts';
 import type { AskedWhy, RunRow } from './rows/run-rows.ts';
 
 /** What all runs of a process have in common. */
@@ -26,6 +28,12 @@ export interface MemberRuns {
   /** Requests at once of all runs of this process. */
   readonly shared: JointLimit;
   readonly rules: readonly FleetRule[];
+}
+
+interface RunUse {
+  readonly loads: KeptLoads;
+  /** Called before the run uses the workspace. Throws where it must not. */
+  begin(workspace: WorkspaceConfig): Promise<void>;
 }
 
 export interface MemberRun {
@@ -49,7 +57,7 @@ const TRIGGERS: Readonly<Record<AskedWhy, Trigger>> = {
  * @throws UserError where there are no files to read.
  */
 export async function runMember(
-  { sources, context, clock, shared, rules, loads }: MemberRuns & { readonly loads: KeptLoads },
+  { sources, context, clock, shared, rules, loads, begin }: MemberRuns & RunUse,
   row: RunRow,
   shutdown: GracefulShutdown,
 ): Promise<MemberRun> {
@@ -59,12 +67,7 @@ export async function runMember(
     });
   }
   if (row.twins !== undefined) {
-    throw new UserError(
-      `${row.address} and ${row.twins} are the same workspace of the platform; none of them runs`,
-      {
-        hint: 'Correct workspace_id in the project of one, or remove it.',
-      },
-    );
+    throw sameWorkspace(row.address, row.twins);
   }
   const redactor = new Redactor();
   const wanted = (version: ProjectVersion) =>
@@ -115,6 +118,7 @@ export async function runMember(
     address: row.address,
     fresh: row.fresh,
     manifests,
+    begin,
     missing: row.missing,
     origin: ({ version }) => source.originOf(version),
     request: row.request ?? NO_REQUEST,

@@ -18,7 +18,8 @@ import {
 import { type SourceLook, SourceLooks } from './source-looks.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
 
-export interface ServeOptions extends Omit<WorkerOptions, 'queue' | 'processId' | 'ready' | 'onTrouble'> {
+export interface ServeOptions
+  extends Omit<WorkerOptions, 'queue' | 'processId' | 'patience' | 'ready' | 'onTrouble'> {
   readonly log: WatchLog;
   readonly timing?: Partial<FleetTiming> | undefined;
   /** Milliseconds for which runs stay in the list. */
@@ -98,6 +99,7 @@ export class FleetServer {
       ...options,
       queue,
       processId: this.#process.id,
+      patience: this.#timing.heartbeat,
       ready: this.#looks.ready,
       onTrouble: (error) => this.#troubled(error, 'work'),
     });

@@ -2,10 +2,12 @@ import { GracefulShutdown } from '../operator/graceful-shutdown.ts';
 import type { Pauses } from '../operator/loop.ts';
 import type { RunReport } from '../operator/run-report.ts';
 import { UserError } from '../problems/user-error.ts';
+import type { WorkspaceConfig } from '../project/project.ts';
 import type { FleetDatabase } from './database/fleet-database.ts';
 import { ruleOf } from './fleet-file.ts';
 import { KeptLoads } from './kept-loads.ts';
 import type { ClaimedJob, Queue } from './queue.ts';
+import { claimWorkspace, renewWorkspaces } from './rows/claim-rows.ts';
 import { dropJobs, enterFinished, type FinishedRun } from './rows/finished-runs.ts';
 import { type RunRow, rowsToRun } from './rows/run-rows.ts';
 import { type MemberRun, type MemberRuns, runMember } from './run-member.ts';
@@ -23,6 +25,8 @@ export interface WorkerOptions extends MemberRuns {
   readonly pauses: Pick<Pauses, 'firstRetry' | 'longestRetry'>;
   /** Milliseconds that a run may take. */
   readonly timeout: number;
+  /** Milliseconds without a sign of life after which others take the jobs of this process. */
+  readonly patience: number;
   /** Milliseconds that requests in flight have when a run is to end. */
   readonly grace: number;
   random(): number;
@@ -100,6 +104,7 @@ export class Worker {
     const running = [...this.#running];
     const ours = await this.#options.queue.beat([...running, ...this.#finished].map(({ job }) => job));
     for (const { job, stop } of running) if (!ours.has(job.id)) stop.abort(TAKEN);
+    await renewWorkspaces(this.#options.database, [...ours], this.#options.patience);
   }
 
   /** Ends all runs; each finishes its requests in flight. */
@@ -190,7 +195,10 @@ export class Worker {
       timeout: late,
     });
     try {
-      const run = await runMember({ ...this.#options, loads: this.#loads }, row, shutdown);
+      const { database, patience } = this.#options;
+      const begin = ({ workspaceId, baseUrl }: WorkspaceConfig) =>
+        claimWorkspace(database, { address: row.address, job: job.id, workspaceId, baseUrl }, patience);
+      const run = await runMember({ ...this.#options, loads: this.#loads, begin }, row, shutdown);
       onRun(row, { ...run, error: undefined, lateness: row.lateness });
       return outcomeOf(run, ended());
     } catch (error) {

@@ -1,3 +1,5 @@
+import { rename } from 'node:fs/promises';
+import path from 'node:path';
 import { expect, it } from 'vitest';
 import { agentManifest } from '../cli/workspace.ts';
 import { FakeClock } from '../operator/fake-clock.ts';
@@ -155,4 +157,30 @@ it('lets another process fetch at once what it was fetching when it was told to 
   child.kill('SIGTERM');
   await child.ended;
   expect(await wait()).toBeLessThan(5);
+});
+
+it('runs a workspace under no second address while another process still runs it under the first', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
+  const emulator = fleet.emulators.get('acme');
+  emulator?.faults.add({ match: { method: 'GET' }, times: 1, fault: { delayMs: 600_000 } });
+  const child = await fleet.child();
+  await fleet.until(() => (emulator?.requests.length ?? 0) > 0);
+  // This process gives no further sign of life.
+  await fleet.pg.sql(`UPDATE voxform_fleet.claims SET until = now() + interval '1 hour'`);
+  await rename(path.join(fleet.folder.root, 'acme'), path.join(fleet.folder.root, 'renamed'));
+  await fleet.server();
+  const renamed = 'voices/renamed:test';
+  await fleet.until(async () => (await fleet.status(renamed)) === 'failed');
+  const [row] = (await fleet.control.status({ address: renamed })).workspaces;
+  expect(row?.last).toMatchObject({ error: expect.stringContaining(`${ADDRESS} are the same workspace`) });
+  expect(postsIn(fleet)).toEqual([]);
+  await step('and runs it once that process is gone', async () => {
+    child.kill('SIGKILL');
+    await child.ended;
+    await fleet.pg.sql(`UPDATE voxform_fleet.claims SET until = now() - interval '1 second'`);
+    await fleet.control.run([renamed], 'ann');
+    await fleet.until(async () => (await fleet.status(renamed)) === 'in-sync');
+    expect(postsIn(fleet)).toHaveLength(1);
+    expect(await fleet.pg.sql('SELECT * FROM voxform_fleet.claims')).toEqual([]);
+  });
 });

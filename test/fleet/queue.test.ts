@@ -4,8 +4,10 @@ import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
 import { scheduleDue } from '../../src/fleet/due.ts';
 import { createFleetMetrics } from '../../src/fleet/fleet-metrics.ts';
 import { Queue } from '../../src/fleet/queue.ts';
+import { claimWorkspace, releaseWorkspaces } from '../../src/fleet/rows/claim-rows.ts';
 import { enterFinished } from '../../src/fleet/rows/finished-runs.ts';
 import { claimSources, enterContents, enterSources, renewClaims } from '../../src/fleet/rows/member-rows.ts';
+import { rowsToRun } from '../../src/fleet/rows/run-rows.ts';
 import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
 import { groupsOf } from '../../src/fleet/slots.ts';
 import { messageOf } from '../../src/operator/messages.ts';
@@ -87,6 +89,45 @@ describe.each(Object.entries(newDatabases))(
       });
       await queue.take(1, []);
       expect(await minutes()).toBe(0);
+    });
+
+    it('lets one of several addresses begin with a workspace, and then none of them until they differ', async () => {
+      const database = await newDatabase();
+      await setUpTables(database);
+      const names = ['a', 'b', 'c'];
+      // Found by a process whose environment does not set it.
+      const members = names.map((name) => memberNamed(name, { baseUrl: undefined }));
+      await discover(database, contentsOf(members));
+      const claim = (name: string, workspaceId = 'one') => {
+        const baseUrl = 'https://one.example.com';
+        const claimed = { address: memberNamed(name).address, job: `job-${name}`, workspaceId, baseUrl };
+        return claimWorkspace(database, claimed, 60_000).then(
+          () => 'begun',
+          (error: unknown) => messageOf(error),
+        );
+      };
+      const begun = async () =>
+        (await Promise.all(names.map((name) => claim(name)))).filter((is) => is === 'begun');
+      expect((await begun()).length).toBeLessThanOrEqual(1);
+      expect(await database.ask('SELECT job FROM voxform_fleet.claims')).toHaveLength(1);
+      await releaseWorkspaces(
+        database,
+        names.map((name) => `job-${name}`),
+      );
+      await step('also after the first run is over', async () => {
+        expect(await claim('a')).toContain('voices/b:production and voices/c:production are the same');
+        const rows = await rowsToRun(database, [
+          { id: 'x', retryCount: 0, address: memberNamed('a').address, due: new Date().toISOString() },
+        ]);
+        expect([...rows.values()].map(({ twins }) => twins)).toEqual([
+          'voices/b:production and voices/c:production',
+        ]);
+      });
+      await step('each may begin once it is another one, again and again', async () => {
+        await database.ask('DELETE FROM voxform_fleet.claims');
+        for (const name of [...names, ...names])
+          expect([name, await claim(name, `id-${name}`)]).toEqual([name, 'begun']);
+      });
     });
 
     it('runs what changed first, then what is due for longest, and can leave out an origin, a source or a project', async () => {

@@ -24,6 +24,7 @@ export const FLEET_TABLES = [
   'tokens',
   'sessions',
   'comparisons',
+  'claims',
 ] as const;
 
 /**
@@ -165,6 +166,19 @@ COMMENT ON COLUMN comparisons.until IS 'Calls are being read, at the longest unt
   {
     compatibleFrom: 1,
     statements: `ALTER TABLE schema_version ADD COLUMN form_key text NOT NULL DEFAULT gen_random_uuid()::text || gen_random_uuid()::text`,
+  },
+  {
+    compatibleFrom: 1,
+    statements: `CREATE TABLE claims (
+  workspace_id text NOT NULL,
+  base_url text NOT NULL,
+  address text NOT NULL,
+  job text NOT NULL,
+  until timestamptz NOT NULL,
+  PRIMARY KEY (workspace_id, base_url)
+);
+COMMENT ON TABLE claims IS 'The workspaces of the platform that runs use now, each under one address.';
+CREATE INDEX claims_job ON claims (job)`,
   },
 ];
 

@@ -5,6 +5,7 @@ import type { FleetDatabase, FleetStatements } from '../database/fleet-database.
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { storableJson } from '../database/storable-json.ts';
 import type { ClaimedJob, Queue } from '../queue.ts';
+import { releaseWorkspaces } from './claim-rows.ts';
 import {
   LEFT,
   lockRows,
@@ -81,6 +82,10 @@ export async function enterFinished(
     );
     const kept = runs.filter(({ job }) => ours.has(job.id));
     if (kept.length === 0) return;
+    await releaseWorkspaces(
+      statements,
+      kept.map(({ job }) => job.id),
+    );
     await statements.ask(UPDATE, storableJson(kept.map(changesOf)));
     for (const run of kept) {
       await enterPlan(statements, run);
