@@ -22,7 +22,6 @@ import {
   ResponseError,
   ShowMessageNotification,
   ShutdownRequest,
-  StreamMessageReader,
   StreamMessageWriter,
   TextDocumentSyncKind,
 } from 'vscode-languageserver-protocol/node';
@@ -32,6 +31,7 @@ import { errorMessage } from '../problems/error-code.ts';
 import { VERSION } from '../version.ts';
 import { EDIT_CAPABILITIES, listenToEdits } from './edit-requests.ts';
 import { EditorSession, type EditorSessionOptions } from './editor-session.ts';
+import { MessageReader } from './message-reader.ts';
 import { realFileOf } from './open-files.ts';
 import { forInitialize, paramsProblem } from './request-params.ts';
 import { listenToWords, WORD_CAPABILITIES } from './word-requests.ts';
@@ -74,13 +74,10 @@ class EditorServer {
   constructor(options: ServerOptions) {
     this.#options = options;
     const { input, output } = options;
-    const reader = new StreamMessageReader(input);
-    // Its timer would outlive an editor that dies within a message.
-    reader.partialMessageTimeout = 0;
-    this.#connection = createProtocolConnection(reader, new StreamMessageWriter(output));
+    this.#connection = createProtocolConnection(new MessageReader(input), new StreamMessageWriter(output));
     this.#session = new EditorSession(options, {
       diagnostics: (uri, version, diagnostics) =>
-        this.#send(() =>
+        void this.#send(() =>
           this.#connection.sendNotification(PublishDiagnosticsNotification.type, {
             uri,
             ...(version !== undefined && { version }),
@@ -90,9 +87,11 @@ class EditorServer {
       notice: (text) => {
         const message = this.#said(text);
         const type = MessageType.Warning;
-        this.#send(() => this.#connection.sendNotification(ShowMessageNotification.type, { type, message }));
+        void this.#send(() =>
+          this.#connection.sendNotification(ShowMessageNotification.type, { type, message }),
+        );
       },
-      log: (text) => this.#log(MessageType.Log, text),
+      log: (text) => void this.#log(MessageType.Log, text),
       failure: (error) => this.#failed(error),
     });
     this.#listen();
@@ -105,6 +104,8 @@ class EditorServer {
       const end = () => resolve(this.#state === 'shut down');
       connection.onNotification(ExitNotification.type, end);
       connection.onClose(end);
+      // What follows cannot be understood. The editor starts the service again.
+      connection.onError(([error]) => void this.#log(MessageType.Error, error.message).finally(end));
       input.once('end', end).once('error', end);
       signal.addEventListener('abort', end, { once: true });
       if (signal.aborted) end();
@@ -120,7 +121,6 @@ class EditorServer {
 
   #listen(): void {
     const connection = this.#connection;
-    connection.onError(([error]) => this.#failed(error));
     connection.onRequest(InitializeRequest.type, (params) => this.#initialize(params));
     connection.onNotification(InitializedNotification.type, () => this.#watchFiles());
     connection.onRequest(ShutdownRequest.type, () => {
@@ -233,17 +233,22 @@ class EditorServer {
   }
 
   /** An editor that went away is told nothing any more. */
-  #send(send: () => Promise<void>): void {
-    if (!this.#isClosed) send().catch(() => undefined);
+  async #send(send: () => Promise<void>): Promise<void> {
+    if (!this.#isClosed) await send().catch(() => undefined);
   }
 
   #failed(error: unknown): void {
-    this.#log(MessageType.Error, error instanceof Error ? (error.stack ?? error.message) : String(error));
+    void this.#log(
+      MessageType.Error,
+      error instanceof Error ? (error.stack ?? error.message) : String(error),
+    );
   }
 
-  #log(type: MessageType, text: string): void {
+  #log(type: MessageType, text: string): Promise<void> {
     const message = this.#said(text);
-    this.#send(() => this.#connection.sendNotification(LogMessageNotification.type, { type, message }));
+    return this.#send(() =>
+      this.#connection.sendNotification(LogMessageNotification.type, { type, message }),
+    );
   }
 
   #said(text: string): string {

@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promise
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { voxform } from '../cli/voxform-process.ts';
+import { start, voxform } from '../cli/voxform-process.ts';
 import { agentManifest } from '../cli/workspace.ts';
 import { agent, editedProject, misspelt, projectText } from './edited-project.ts';
 import { TestEditor, told } from './test-editor.ts';
@@ -319,6 +319,9 @@ describe('voxform lsp', () => {
   });
 });
 
+const framed = (body: string, length: number | string = Buffer.byteLength(body)) =>
+  `Content-Length: ${length}\r\n\r\n${body}`;
+
 describe('the service', () => {
   it.each([
     { how: 'leaves in order', leave: (editor: TestEditor) => editor.leave(), code: 0 },
@@ -340,6 +343,42 @@ describe('the service', () => {
   ])('ends when the editor says $reason and dies', async ({ said }) => {
     await using folder = await editedProject({});
     expect((await voxform(['lsp'], { cwd: folder.root, input: said })).code).toBe(1);
+  });
+
+  it.each([
+    { reason: 'too short a length', say: (body: string) => framed(body, body.length - 3) },
+    { reason: 'too long a length', say: (body: string) => framed(body, body.length + 3) },
+    { reason: 'a length that is never reached', say: (body: string) => framed(body, 99_999) },
+    { reason: 'a length that is no number', say: (body: string) => framed(body, 'x') },
+    { reason: 'no length', say: (body: string) => `Content-Type: application/json\r\n\r\n${body}` },
+    { reason: 'bare line feeds', say: (body: string) => `Content-Length: ${body.length}\n\n${body}` },
+    { reason: 'no headers', say: (body: string) => `${body}\r\n` },
+  ])('ends and says why when an editor that goes on sends $reason', async ({ say }) => {
+    await using folder = await editedProject({});
+    const { child, ended } = start(['lsp'], { cwd: folder.root, input: { open: true } });
+    const request = (id: number) =>
+      JSON.stringify({ jsonrpc: '2.0', id, method: 'initialize', params: { capabilities: {} } });
+    child.stdin?.on('error', () => undefined).write(framed(request(1)) + say(request(2)));
+    child.stdin?.write(framed(request(3)));
+    const { code, stdout } = await ended;
+    expect([code, stdout]).toEqual([1, expect.stringContaining('"id":1')]);
+    expect(stdout).toMatch(/window\/logMessage.*the editor sent/);
+  });
+
+  it('reads messages that arrive in pieces or together, and headers of any case', async () => {
+    await using folder = await editedProject({});
+    const { child, ended } = start(['lsp'], { cwd: folder.root, input: { open: true } });
+    const text = 'Content-Length: 5\\r\\n ü';
+    const message = (id: number, method: string) =>
+      JSON.stringify({ jsonrpc: '2.0', id, method, params: { capabilities: {}, text } });
+    const type = 'Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n';
+    const bytes = Buffer.from(type + framed(message(1, 'initialize')).replace('Content-L', 'content-l'));
+    for (const byte of bytes) child.stdin?.write(Buffer.of(byte));
+    const last = JSON.stringify({ jsonrpc: '2.0', method: 'exit' });
+    child.stdin?.write(framed(message(2, 'shutdown')) + framed(last));
+    const { code, stdout } = await ended;
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/"id":1,.*"id":2,/s);
   });
 
   it('refuses what comes before its time, twice, or after the end', async () => {

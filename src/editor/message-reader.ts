@@ -1,0 +1,70 @@
+import type { Readable } from 'node:stream';
+import {
+  AbstractMessageReader,
+  type DataCallback,
+  type Disposable,
+  type Message,
+} from 'vscode-languageserver-protocol/node';
+
+const END_OF_HEADERS = '\r\n\r\n';
+/** Complete header lines, and the beginning of another. */
+const HEADERS = /^([\w-]+:[^\r\n]*\r\n)*[^\n]*$/;
+const LENGTH = /^content-length: *(\d+) *\r?$/im;
+/** The beginning of a message. JSON cannot contain it, as its strings have no line breaks. */
+const NEXT_MESSAGE = /content-length: *\d+ *\r\n/i;
+const LONGEST_BEGINNING = 64;
+
+/**
+ * Reads the messages of an editor. After a wrong length nobody can tell where the next message begins, so the first error is the last
+ * event; the reader of the library would wait for bytes that never come.
+ */
+export class MessageReader extends AbstractMessageReader {
+  readonly #input: Readable;
+  #rest: Buffer = Buffer.alloc(0);
+  /** Bytes of the rest without the beginning of another message. */
+  #searched = 0;
+
+  constructor(input: Readable) {
+    super();
+    this.#input = input;
+  }
+
+  listen(callback: DataCallback): Disposable {
+    const take = (chunk: Buffer): void => {
+      this.#rest = Buffer.concat([this.#rest, chunk]);
+      try {
+        for (let message = this.#next(); message !== undefined; message = this.#next()) callback(message);
+      } catch (error) {
+        this.#input.off('data', take);
+        this.fireError(error);
+      }
+    };
+    this.#input.on('data', take).once('close', () => this.fireClose());
+    return { dispose: () => this.#input.off('data', take) };
+  }
+
+  #next(): Message | undefined {
+    const rest = this.#rest;
+    const end = rest.indexOf(END_OF_HEADERS);
+    const headers = rest.toString('latin1', 0, end === -1 ? rest.length : end);
+    if (!HEADERS.test(headers)) throw new Error('the editor sent something that is no message');
+    if (end === -1) return undefined;
+    const length = LENGTH.exec(headers)?.[1];
+    if (length === undefined) throw new Error('the editor sent a message without a Content-Length');
+    const begin = end + END_OF_HEADERS.length;
+    const after = begin + Number(length);
+    if (rest.length < after) {
+      const unsearched = rest.toString('latin1', Math.max(begin, this.#searched - LONGEST_BEGINNING));
+      this.#searched = rest.length;
+      if (!NEXT_MESSAGE.test(unsearched)) return undefined;
+      throw new Error(`the editor sent a message that is shorter than its Content-Length, ${length}`);
+    }
+    this.#rest = rest.subarray(after);
+    this.#searched = 0;
+    try {
+      return JSON.parse(rest.toString('utf8', begin, after)) as Message;
+    } catch (cause) {
+      throw new Error(`the editor sent ${length} bytes, its Content-Length, that are not JSON`, { cause });
+    }
+  }
+}
