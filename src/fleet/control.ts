@@ -26,6 +26,8 @@ interface PersonsDecision {
 
 interface ProjectOfWorkspace extends ProjectWanted {
   readonly workspace: string;
+  /** What the name of its source means to the processes that serve it; null where none has yet. */
+  readonly identity: string | null;
   /** The last version whose manifests were valid. */
   readonly good: ProjectVersion | undefined;
 }
@@ -177,7 +179,8 @@ export function fleetControl(database: FleetDatabase): FleetControl {
     async project(address) {
       await known([address]);
       const [row] = await ask(
-        `SELECT source, project, workspace, version, commit, good_version, good_commit FROM ${S}.workspaces WHERE address = $1`,
+        `SELECT w.source, w.project, w.workspace, w.version, w.commit, w.good_version, w.good_commit, s.identity
+FROM ${S}.workspaces w LEFT JOIN ${S}.sources s ON s.name = w.source WHERE w.address = $1`,
         address,
       );
       const { good_version: good, good_commit: goodCommit, commit, ...rest } = row ?? {};

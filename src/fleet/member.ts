@@ -81,6 +81,8 @@ export interface Sources {
     readonly name: string;
     /** Without a secret: `main of https://…`, or a folder. */
     readonly shown: string;
+    /** All that decides what projects it has, for people to read: two fleets may give one name to different sources. */
+    readonly identity: string;
     /** Milliseconds between two looks for a newer version. */
     readonly interval: number;
   }[];

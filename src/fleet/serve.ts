@@ -94,7 +94,15 @@ export class FleetServer {
     this.#looks = new SourceLooks({ ...options, signal: this.#stop.signal });
     this.#timing = { ...TIMING, ...options.timing };
     this.#queue = queue;
-    this.#process = { id: randomUUID(), host: hostname(), pid: process.pid, version: VERSION, slots };
+    const sources = Object.fromEntries(options.sources.all.map(({ name, identity }) => [name, identity]));
+    this.#process = {
+      id: randomUUID(),
+      host: hostname(),
+      pid: process.pid,
+      version: VERSION,
+      slots,
+      sources,
+    };
     this.#worker = new Worker({
       ...options,
       queue,
@@ -111,6 +119,8 @@ export class FleetServer {
     const { database, clock, retention } = this.#options;
     const { tick, beat, patience } = this.#timing;
     if (database.isEmbedded) await removeProcesses(database);
+    // Others must know its sources before it takes them.
+    await enterProcess(database, this.#process, { isEnding: false, runs: [] });
     const looks = await this.#looks.first();
     await this.#beat();
     for (const look of looks) this.#begin(this.#find(look));

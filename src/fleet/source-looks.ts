@@ -7,6 +7,7 @@ import { brokenProjects } from './members.ts';
 import {
   type ClaimedSource,
   claimSources,
+  conflictingSources,
   enterContents,
   enterFetchProblem,
   enterRules,
@@ -57,7 +58,9 @@ export class SourceLooks {
   async first(): Promise<readonly SourceLook[]> {
     const { database, sources, rules } = this.#options;
     const claims = await enterSources(database, sources.all);
-    await enterRules(database, this.#names, rules);
+    const names = claims.map(({ name }) => name);
+    await enterRules(database, names, rules);
+    await this.#leaveConflicts();
     return this.#looksAt(claims);
   }
 
@@ -68,8 +71,8 @@ export class SourceLooks {
 
   /** Claims those that it is time for. */
   async due(): Promise<readonly SourceLook[]> {
-    const { database } = this.#options;
-    const claims = await claimSources(database, this.#names);
+    const { database, sources } = this.#options;
+    const claims = await claimSources(database, sources.all);
     for (const name of await fetchedSince(database, this.#overtaken)) this.#settle(name);
     return this.#looksAt(claims);
   }
@@ -79,6 +82,27 @@ export class SourceLooks {
     const { database } = this.#options;
     if (this.#claims.size > 0) await renewClaims(database, this.#claims);
     await removeSources(database, this.#names);
+    await this.#leaveConflicts();
+  }
+
+  /** Runs nothing of sources whose names mean others to processes that were first. */
+  async #leaveConflicts(): Promise<void> {
+    const { database, sources, log } = this.#options;
+    const conflicts = await conflictingSources(database, sources.all);
+    const lines = conflicts.map(({ name, theirs, host, pid }) => {
+      const ours = sources.all.find((each) => each.name === name)?.identity;
+      return `the source ${name} is ${ours} here, but ${theirs} in process ${pid} on ${host}: nothing of it runs here while such a process lives. Two fleets in one database need different names for their sources`;
+    });
+    const names = conflicts.map(({ name }) => name);
+    for (const name of names) {
+      this.#settled.delete(name);
+      this.ready.delete(name);
+    }
+    this.#stopAwaiting(names);
+    const { added, gone } = this.#said.news('conflicts', lines);
+    for (const line of added) log.entry('warning', line, { event: 'source-conflict' });
+    if (gone > 0)
+      log.entry('info', 'sources are no longer used by another fleet file', { event: 'source-conflict' });
   }
 
   #looksAt(claims: readonly ClaimedSource[]): readonly SourceLook[] {

@@ -82,11 +82,13 @@ export function contentsOf(
   return { source: 'voices', commit: 'c1', projects: [...projects, ...broken], warnings: [] };
 }
 
+export const oneSource = [{ name: 'voices', shown: 'a folder', identity: 'a folder', interval: 1000 }];
+
 /** Fetches as a process does; all that is new is due now. */
 export async function discover(database: FleetDatabase, contents: SourceContents): Promise<void> {
-  await enterSources(database, [{ name: 'voices', shown: 'a folder', interval: 1000 }]);
+  await enterSources(database, oneSource);
   await database.ask('UPDATE voxform_fleet.sources SET next_fetch = now()');
-  const [claimed] = await claimSources(database, ['voices']);
+  const [claimed] = await claimSources(database, oneSource);
   if (claimed === undefined) throw new Error('nothing to fetch');
   await enterContents(database, { claimed, contents, interval: 1000 });
   await database.ask(`UPDATE voxform_fleet.workspaces SET due_at = now() WHERE checked_at IS NULL`);

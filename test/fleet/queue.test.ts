@@ -19,6 +19,7 @@ import {
   finishedRuns,
   memberNamed,
   newDatabases,
+  oneSource,
   openQueue,
 } from './fleet-databases.ts';
 
@@ -301,8 +302,8 @@ it('lets another process fetch once the one that fetches was silent, and only th
   const database = await newDatabases.PostgreSQL?.();
   if (database === undefined) throw new Error('no database');
   await setUpTables(database);
-  const [first] = await enterSources(database, [{ name: 'voices', shown: 'a folder', interval: 1000 }]);
-  const claim = () => claimSources(database, ['voices']);
+  const [first] = await enterSources(database, oneSource);
+  const claim = () => claimSources(database, oneSource);
   const pass = (seconds: number) =>
     database.ask(`UPDATE voxform_fleet.sources SET next_fetch = next_fetch - interval '${seconds} s'`);
   if (first === undefined) throw new Error('nothing to fetch');

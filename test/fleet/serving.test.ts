@@ -5,11 +5,13 @@ import { expect, it } from 'vitest';
 import { createFleetMetrics } from '../../src/fleet/fleet-metrics.ts';
 import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
 import { FleetSource } from '../../src/page/fleet-source.ts';
+import { temporaryFolder } from '../cli/voxform-process.ts';
 import { agentManifest, projectFile } from '../cli/workspace.ts';
 import { runningPage } from '../page/running-page.ts';
 import { listenHttp } from '../platform/listen.ts';
 import { step } from '../step.ts';
 import { command } from '../trust/in-process.ts';
+import { serverOptions } from './server-options.ts';
 import { testFleet } from './test-fleet.ts';
 
 const APPLY = 'workspaces: { "*": { mode: apply, interval: 1h } }';
@@ -194,6 +196,50 @@ it('shows a new project that is broken wherever it shows the fleet, until it is 
     await folder.write('beta/voxform.yaml', file);
     await fleet.until(async () => (await control.status({})).sources[0]?.broken.length === 0);
     expect((await control.status({})).workspaces).toHaveLength(2);
+  });
+});
+
+it('lets no second fleet use the name of a source for another one while the first is served', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: 'workspaces: { "*": { interval: 1h } }' });
+  const [emulator] = fleet.emulators.values();
+  if (emulator === undefined) throw new Error('there is no platform');
+  await using second = await temporaryFolder({
+    'fleet.yaml': `version: 1
+database: { $secret: FLEET_DATABASE_URL }
+sources: { voices: { path: theirs, projects: ["*"] }, other: { path: other, projects: ["*"] } }
+`,
+    'theirs/beta/voxform.yaml': projectFile(emulator),
+    'other/gamma/voxform.yaml': projectFile({ url: emulator.url, workspaceId: 'ANOTHER' }),
+  });
+  const addresses = async () =>
+    (await fleet.control.status({})).workspaces.map(({ address }) => address).sort();
+  const first = await fleet.server();
+  await fleet.until(async () => (await fleet.status(addressOf('acme'))) === 'pending');
+  const { sources } = serverOptions(second.root, { url: fleet.pg.url, home: 'second' });
+  await fleet.server({ sources });
+  await step('and runs the other sources of it, and says so', async () => {
+    await fleet.until(() => fleet.told.some(({ address }) => address === 'other/gamma:test'));
+    expect(await addresses()).toEqual(['other/gamma:test', addressOf('acme')]);
+    const conflict = fleet.log.filter((line) => line.includes('need different names'));
+    expect(conflict).toEqual([
+      expect.stringMatching(
+        `warning the source voices is ${second.root}/theirs .* but ${fleet.folder.root} `,
+      ),
+    ]);
+    const { sources } = await fleet.control.status({});
+    expect(sources.find(({ name }) => name === 'voices')?.warnings).toEqual([
+      expect.stringContaining(`${second.root}/theirs`),
+    ]);
+    const { code, stderr } = await command(['fleet', 'exec', addressOf('acme'), 'plan'], {
+      cwd: second.root,
+      env: { FLEET_DATABASE_URL: fleet.pg.url },
+    });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('in the database of the fleet')]);
+  });
+  await step('and takes the name over once the first has ended', async () => {
+    await first.stop('over');
+    await fleet.until(async () => (await addresses()).join() === `other/gamma:test,${addressOf('beta')}`);
+    await fleet.until(() => fleet.log.join().includes('no longer used by another fleet file'));
   });
 });
 

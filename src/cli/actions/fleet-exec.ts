@@ -1,13 +1,27 @@
-import type { ProjectVersion } from '../../fleet/member.ts';
+import type { FleetControl } from '../../fleet/control.ts';
+import type { ProjectVersion, Sources } from '../../fleet/member.ts';
 import { formerDatabase, withControl } from '../../fleet/open-fleet.ts';
 import { openSources } from '../../fleet/sources/open-sources.ts';
 import { closing } from '../../problems/closing.ts';
-import { misuse } from '../../problems/user-error.ts';
+import { misuse, UserError } from '../../problems/user-error.ts';
 import { workspaceCommands } from '../../problems/workspace-command.ts';
 import { InvalidProject } from '../../project/invalid-project.ts';
 import { loadProject } from '../../project/load-project.ts';
 import type { Context } from '../context.ts';
 import { type FleetFlags, fleetFileOf, projectEnvironment } from './fleet.ts';
+
+/** @throws UserError where the project would be read from another source than that of the workspace. */
+function refuseOtherSource(
+  { source, identity }: Awaited<ReturnType<FleetControl['project']>>,
+  { all }: Sources,
+): void {
+  const own = all.find(({ name }) => name === source)?.identity;
+  if (own === identity || identity === null) return;
+  const here = own === undefined ? 'is not in this fleet file' : `is ${own} in this fleet file`;
+  throw new UserError(`the source ${source} ${here}, but ${identity} in the database of the fleet`, {
+    hint: 'Use the fleet file of the processes that serve it, or restart them after a change. Two fleets in one database need different names for their sources.',
+  });
+}
 
 /** Commands that need the newest manifests and report their errors. */
 const OF_NEWEST = ['plan', 'apply', 'drift'];
@@ -39,6 +53,7 @@ export async function fleetExec(context: Context, flags: ExecFlags): Promise<num
   await using _ = closing(isMove ? await formerDatabase(fleet, cwd) : undefined);
   return await withControl(fleet, cwd, async (control) => {
     const wanted = await control.project(address);
+    refuseOtherSource(wanted, sources);
     const local = sources.local(wanted.source, wanted.project);
     const folderAt = async (version: ProjectVersion): Promise<string> =>
       (await sources.checkout({ ...wanted, ...version }, interrupts.requests)).folder;

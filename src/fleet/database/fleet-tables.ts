@@ -180,6 +180,12 @@ COMMENT ON COLUMN comparisons.until IS 'Calls are being read, at the longest unt
 COMMENT ON TABLE claims IS 'The workspaces of the platform that runs use now, each under one address.';
 CREATE INDEX claims_job ON claims (job)`,
   },
+  {
+    compatibleFrom: 1,
+    statements: `ALTER TABLE sources ADD COLUMN identity text;
+COMMENT ON COLUMN sources.identity IS 'What the fleet file means by the name.';
+ALTER TABLE processes ADD COLUMN sources json`,
+  },
 ];
 
 /** @param schema that needs no quotes. */

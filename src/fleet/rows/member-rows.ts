@@ -35,20 +35,57 @@ function claimOf({ name, seq, at }: DatabaseRow): ClaimedSource {
   return { name: String(name), seq: String(seq), at: String(at) };
 }
 
-/** Enters the sources of the fleet file, and claims them all: a process begins with what its own file makes of them. */
+const GIVEN = 'json_to_recordset($1::json) AS m (name text, shown text, identity text)';
+
+function given(all: Sources['all']): string {
+  return storableJson(all.map(({ name, shown, identity }) => ({ name, shown, identity })));
+}
+
+/** Processes that live and mean by the name of a source what is in force. */
+const holdersOf = (source: string): string => `${S}.processes p
+WHERE p.heard_at > now() - interval '${FETCH_PATIENCE} milliseconds' AND p.sources->>${source}.name = ${source}.identity`;
+
+/**
+ * Enters the sources of the fleet file, and claims them all: a process begins with what its own file makes of them. It gets none of a
+ * name that means another source to a process that lives.
+ */
 export async function enterSources(
   { ask }: FleetStatements,
   all: Sources['all'],
 ): Promise<readonly ClaimedSource[]> {
   const rows = await ask(
-    `INSERT INTO ${S}.sources (name, shown, next_fetch)
-SELECT name, shown, now() + $2 * interval '1 millisecond' FROM json_to_recordset($1::json) AS s (name text, shown text) ORDER BY name
-ON CONFLICT (name) DO UPDATE SET shown = excluded.shown, digest = NULL, seq = sources.seq + 1, next_fetch = excluded.next_fetch
+    `INSERT INTO ${S}.sources (name, shown, identity, next_fetch)
+SELECT name, shown, identity, now() + $2 * interval '1 millisecond' FROM ${GIVEN} ORDER BY name
+ON CONFLICT (name) DO UPDATE SET shown = excluded.shown, identity = excluded.identity, digest = NULL, seq = sources.seq + 1,
+  next_fetch = excluded.next_fetch
+WHERE sources.identity IS NOT DISTINCT FROM excluded.identity OR NOT EXISTS (SELECT FROM ${holdersOf('sources')})
 RETURNING ${CLAIM}`,
-    storableJson(all.map(({ name, shown }) => ({ name, shown }))),
+    given(all),
     FETCH_PATIENCE,
   );
   return rows.map(claimOf);
+}
+
+/** A source of the fleet file whose name means another one to processes that live. */
+interface SourceConflict {
+  readonly name: string;
+  /** What it means to them. */
+  readonly theirs: string;
+  readonly host: string;
+  readonly pid: number;
+}
+
+export async function conflictingSources(
+  { ask }: FleetStatements,
+  all: Sources['all'],
+): Promise<readonly SourceConflict[]> {
+  const rows = await ask(
+    `SELECT s.name, s.identity AS theirs, h.host, h.pid FROM ${GIVEN} JOIN ${S}.sources s USING (name)
+JOIN LATERAL (SELECT p.host, p.pid FROM ${holdersOf('s')} ORDER BY p.since LIMIT 1) h ON true
+WHERE s.identity <> m.identity ORDER BY s.name`,
+    given(all),
+  );
+  return rows as readonly unknown[] as readonly SourceConflict[];
 }
 
 /** Has the workspaces of sources vanished that no process has in its fleet file; a process that still has one fetches it in time. */
@@ -95,16 +132,23 @@ FROM json_to_recordset($1::json) AS excluded (address text, mode text, interval_
   });
 }
 
-/** Those of the sources that are to be fetched now; nobody else gets them meanwhile. */
+/**
+ * Those of the sources that are to be fetched now; nobody else gets them meanwhile. A name that meant another source is taken over once
+ * no process that lives means that one.
+ */
 export async function claimSources(
   { ask }: FleetStatements,
-  names: readonly string[],
+  all: Sources['all'],
 ): Promise<readonly ClaimedSource[]> {
   const rows = await ask(
-    `UPDATE ${S}.sources SET seq = seq + 1, next_fetch = now() + $2 * interval '1 millisecond'
-WHERE name IN (SELECT name FROM ${S}.sources WHERE (next_fetch <= now() OR ${REMOVED}) AND name = ANY ($1::text[]) FOR UPDATE SKIP LOCKED)
-RETURNING ${CLAIM}`,
-    names,
+    `WITH due AS (SELECT s.name, m.shown, m.identity FROM ${S}.sources s JOIN ${GIVEN} USING (name)
+  WHERE s.identity IS NOT DISTINCT FROM m.identity AND (s.next_fetch <= now() OR ${REMOVED})
+    OR s.identity IS DISTINCT FROM m.identity AND NOT EXISTS (SELECT FROM ${holdersOf('s')}) FOR UPDATE OF s SKIP LOCKED)
+UPDATE ${S}.sources s SET seq = seq + 1, next_fetch = now() + $2 * interval '1 millisecond', shown = due.shown, identity = due.identity,
+  digest = CASE WHEN s.identity IS NOT DISTINCT FROM due.identity THEN s.digest END
+FROM due WHERE s.name = due.name
+RETURNING s.${CLAIM}`,
+    given(all),
     FETCH_PATIENCE,
   );
   return rows.map(claimOf);

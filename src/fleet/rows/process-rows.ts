@@ -1,5 +1,6 @@
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+import { storableJson } from '../database/storable-json.ts';
 
 export interface ServingProcess {
   readonly id: string;
@@ -9,6 +10,8 @@ export interface ServingProcess {
   readonly version: string;
   /** Runs at once. */
   readonly slots: number;
+  /** By name, what its fleet file means by it. */
+  readonly sources: Readonly<Record<string, string>>;
 }
 
 interface ProcessBeat {
@@ -21,12 +24,12 @@ const S = FLEET_SCHEMA;
 /** Says that a process lives and what it does. One that was silent for a day is removed. */
 export async function enterProcess(
   { ask }: FleetStatements,
-  { id, host, pid, version, slots }: ServingProcess,
+  { id, host, pid, version, slots, sources }: ServingProcess,
   { isEnding, runs }: ProcessBeat,
 ): Promise<void> {
   await ask(
     `WITH gone AS (DELETE FROM ${S}.processes WHERE heard_at < now() - interval '1 day' AND id <> $1)
-INSERT INTO ${S}.processes (id, host, pid, version, slots, ending, runs) VALUES ($1, $2, $3, $4, $5, $6, $7::json)
+INSERT INTO ${S}.processes (id, host, pid, version, slots, ending, runs, sources) VALUES ($1, $2, $3, $4, $5, $6, $7::json, $8::json)
 ON CONFLICT (id) DO UPDATE SET heard_at = now(), ending = excluded.ending, runs = excluded.runs`,
     id,
     host,
@@ -35,6 +38,7 @@ ON CONFLICT (id) DO UPDATE SET heard_at = now(), ending = excluded.ending, runs 
     slots,
     isEnding,
     JSON.stringify(runs),
+    storableJson(sources),
   );
 }
 

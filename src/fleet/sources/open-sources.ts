@@ -139,7 +139,10 @@ export function openSources(options: SourcesOptions): Sources {
   };
 
   return {
-    all: fleet.sources.map(({ name, interval }) => ({ name, shown: named(name).reader.shown, interval })),
+    all: fleet.sources.map(({ name, interval, projects }) => {
+      const { shown } = named(name).reader;
+      return { name, shown, identity: `${shown} (${projects.join(', ')})`, interval };
+    }),
     discover,
     checkout,
     local,
