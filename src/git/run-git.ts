@@ -149,9 +149,9 @@ const MOST_TOLD = 500;
 export function lastWords(complaint: string): string {
   const lines = complaint
     .split('\n')
-    .map((line) => line.replace(/^(fatal|error|remote): /, '').trim())
+    .map((line) => line.replaceAll(/\0|^(fatal|error|remote): /g, '').trim())
     .filter((line) => line !== '');
-  return lines
+  return [...new Set(lines)]
     .join('; ')
     .replaceAll(/\b([a-z][a-z0-9+.-]*:\/\/)[^/\s'"]*@/gi, '$1')
     .slice(0, MOST_TOLD);

@@ -53,6 +53,13 @@ export function refusalOf(complaint: string, { remote, isFirst, redact }: Asked)
   return new Error(words);
 }
 
+/** The remote lacks objects of the ref, or has damaged ones: nobody can fetch it. */
+export function damageOf(complaint: string, { remote, ref, redact }: Asked): UserError {
+  return new UserError(`the repository at the remote ${remote} is damaged: ${redact(lastWords(complaint))}`, {
+    hint: `Repair it there (git fsck), or push ${ref} again from a clone that has it.`,
+  });
+}
+
 /** The same for a push, from what `git push --porcelain` printed. */
 export function pushRefusalOf(printed: string, complaint: string, asked: Asked): Error {
   const reason = /^!\t\S+\t\[[^\]]*\](?: \((.*)\))?/m.exec(printed)?.[1];

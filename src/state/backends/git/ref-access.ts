@@ -2,7 +2,7 @@ import { type GitResult, runGit } from '../../../git/run-git.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import type { StoreUser } from '../backend.ts';
-import { type Asked, pushRefusalOf, refusalOf } from './git-refusal.ts';
+import { type Asked, damageOf, pushRefusalOf, refusalOf } from './git-refusal.ts';
 import { findRemote, type GitRemote } from './git-remote.ts';
 import { type GitPlace, namedRemote } from './git-settings.ts';
 import { ObjectCache } from './object-cache.ts';
@@ -19,6 +19,8 @@ export class RefAccess {
   #remote: GitRemote | undefined;
   #cache: ObjectCache | undefined;
   #isReached = false;
+  /** True after a fetch that found damage, which may have been in the objects that were here. */
+  #foundDamage = false;
 
   constructor(place: GitPlace, user: Pick<StoreUser, 'env' | 'cacheFolder' | 'redact'>) {
     this.#place = place;
@@ -62,8 +64,12 @@ export class RefAccess {
       ['fetch', `--depth=${depth}`, ...options, '--', name, ...refs],
       signal,
     );
+    const isDamaged = code !== 0 && DAMAGE.test(complaint);
+    const isRemoteDamaged = isDamaged && this.#foundDamage;
+    this.#foundDamage = isDamaged;
     if (code === 0) return;
-    if (DAMAGE.test(complaint)) await this.renew();
+    if (isRemoteDamaged) throw damageOf(complaint, this.#asked);
+    if (isDamaged) await this.renew();
     throw refusalOf(complaint, this.#asked);
   }
 

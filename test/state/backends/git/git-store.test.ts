@@ -72,6 +72,18 @@ describe('a state in a ref of Git', () => {
     expect((await there.store().history()).map(({ result }) => result)).toEqual(['done']);
   });
 
+  it('says at once that the repository at the remote is damaged', async () => {
+    const { bare, machine } = shared();
+    await run(machine().store(), ['a']);
+    const id = git(bare, 'rev-parse', `${REF}:state.json`).trim();
+    const object = path.join(bare, 'objects', id.slice(0, 2), id.slice(2));
+    rmSync(object);
+    writeFileSync(object, 'damaged');
+    const { message, hint } = await failureOf(machine().store().read());
+    expect(message).toContain('the repository at the remote origin is damaged');
+    expect(hint).toContain('git fsck');
+  });
+
   it('tells of a state of the same workspace in the refs beside it', async () => {
     const { bare, machine } = shared();
     const here = machine();
