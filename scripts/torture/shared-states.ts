@@ -43,7 +43,8 @@ const attacks: readonly Attack[] = [
     run: wakes,
   },
   { name: 'a store that is down for a while', needsProxy: true, run: isDownForAWhile },
-  { name: 'a store that stays away until the run ends', needsProxy: true, run: staysAway },
+  { name: 'a store that stays away until the run ends', needsProxy: true, short: 'http', run: staysAway },
+  { name: 'a store that vanishes in mid-apply', needsProxy: true, run: vanishes },
 ];
 
 /** The first place of each backend is also attacked in the short form. */
@@ -197,6 +198,25 @@ async function staysAway(bench: Bench, random: Random, kind: PlaceKind): Promise
   const { code } = await ended;
   assert.notEqual(code, null, 'it did not end by itself');
   await calm(machines, 'after a run without its store');
+  await machines.passTime();
+  await finish(machines);
+}
+
+/** The run gives up by itself, in less time than any process of a campaign has, and says once why. */
+async function vanishes(bench: Bench, random: Random, kind: PlaceKind): Promise<void> {
+  await using machines = await Machines.open(bench, { kind, random, count: 1, manifests: MANIFESTS });
+  const { lab, place } = machines;
+  let posts = random.int(1, 6);
+  const fate = random.pick<Fate>(['lost', 'held']);
+  lab.hook = ({ method }) => {
+    posts -= method === 'GET' ? 0 : 1;
+    if (posts === 0 && place.proxy) place.proxy.fate = () => fate;
+    return undefined;
+  };
+  const ended = await lab.ended(machines.apply('machine-1', '--concurrency', '2'));
+  assert.equal(ended.code, 1, said(ended));
+  assert.equal(said(ended).match(/cannot reach the state/g)?.length, 1, said(ended));
+  await calm(machines, 'after a run whose store vanished');
   await machines.passTime();
   await finish(machines);
 }

@@ -5,6 +5,9 @@ import { Redactor } from '../values/redactor.ts';
 import { Interrupts } from './interrupts.ts';
 import { run } from './run.ts';
 
+/** Milliseconds. */
+const LINGERING = 500;
+
 /** Runs the command line of a process, and leaves the exit code to it. */
 export async function main(process: NodeJS.Process): Promise<void> {
   const interrupts = new Interrupts((exitCode) => {
@@ -31,4 +34,9 @@ export async function main(process: NodeJS.Process): Promise<void> {
     redactor,
     now: () => new Date(),
   });
+  // A connection that was given up, such as that of a database which never answered, would hold the process until its own timeout.
+  const leave = (): void => {
+    if (process.stdout.writableLength + process.stderr.writableLength === 0) process.exit();
+  };
+  setInterval(leave, LINGERING).unref();
 }

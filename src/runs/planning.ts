@@ -3,10 +3,12 @@ import { ReadAhead } from '../engine/observe/read-ahead.ts';
 import type { OnReadProgress } from '../engine/observe/read-counter.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { RevalidateInput } from '../engine/revalidate-plan.ts';
-import type { Resource } from '../manifests/resource.ts';
+import type { Address, Resource } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
+import type { LoadListener } from '../project/load-desired.ts';
 import type { LockInfo } from '../state/lock-info.ts';
 import type { State } from '../state/state.ts';
+import type { Json } from '../values/json.ts';
 import { VERSION } from '../version.ts';
 import { olderCommit } from './older-commit.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
@@ -56,18 +58,59 @@ interface LoadedManifests {
 
 /**
  * Does work with what the manifests declare. Where all of it will be compared with the platform, that is read meanwhile; manifests
- * that are wrong end the run without waiting for it, and without a word of it.
+ * that are wrong end the run without waiting for it or for the state, and without a word of either.
  * @throws InvalidManifests before anything that is wrong with the state or the platform.
  */
 export async function withManifests<T>(
   loading: Loading,
   work: (loaded: LoadedManifests) => Promise<T>,
 ): Promise<T> {
-  const early = await begin(loading);
-  await using _ = early?.client;
-  const { resources } = await loading.opened.desired(early?.ahead);
-  early?.ahead.manifestsRead();
-  return await work({ desired: resources, early });
+  const { opened } = loading;
+  const unneeded = new AbortController();
+  const listener = new LateListener();
+  const beginning = begin(loading, unneeded.signal).then((early) => {
+    listener.tell(early?.ahead);
+    return early;
+  });
+  try {
+    // A state on this machine is there at once, so that its records are read while the manifests are.
+    if (opened.isStateLocal) await beginning;
+    const { resources } = await opened.desired(listener);
+    const early = await beginning;
+    early?.ahead.manifestsRead();
+    return await work({ desired: resources, early });
+  } finally {
+    unneeded.abort();
+    await (await beginning)?.client.close();
+  }
+}
+
+/** Keeps what the manifests declare until somebody wants to know. */
+class LateListener implements LoadListener {
+  #untold: ((listener: LoadListener) => void)[] = [];
+  #told: LoadListener | undefined;
+  #isDone = false;
+
+  /** @param listener nobody wants to know where absent. */
+  tell(listener: LoadListener | undefined): void {
+    if (listener !== undefined) for (const say of this.#untold) say(listener);
+    this.#untold = [];
+    this.#told = listener;
+    this.#isDone = true;
+  }
+
+  declared(address: Address, spec: Json): void {
+    this.#say((listener) => listener.declared(address, spec));
+  }
+
+  refersTo(kind: string): void {
+    this.#say((listener) => listener.refersTo(kind));
+  }
+
+  #say(say: (listener: LoadListener) => void): void {
+    if (this.#told !== undefined) say(this.#told);
+    else if (!this.#isDone) this.#untold.push(say);
+  }
 }
 
 /** Does work of a command that takes no lock with all that a plan needs. */
@@ -90,14 +133,17 @@ export function preparedToPlan<T>(
 }
 
 /** Never rejects: what is wrong has its turn when the manifests are read, and is then met again. */
-async function begin({ opened, options, now }: Loading): Promise<Prefetch | undefined> {
+async function begin(
+  { opened, options, now }: Loading,
+  unneeded: AbortSignal,
+): Promise<Prefetch | undefined> {
   const isWhole = (options.target ?? []).length === 0 && Object.keys(options.selector ?? {}).length === 0;
   if (!isWhole || options.refresh === false) return undefined;
   let client: PlatformClient | undefined;
   try {
     // First, so that what it needs is loaded while the state is being read.
     client = opened.connect(options);
-    const state = await opened.stateAhead();
+    const state = await opened.stateAhead(undefined, unneeded);
     const { holder } = opened;
     const { workspaceId } = opened.workspace;
     const concurrency = opened.concurrency(options);

@@ -59,6 +59,11 @@ export class StateAccess {
     return this.#context.reach ?? (isOneOfMany ? { workspace: this.workspace.name } : undefined);
   }
 
+  /** True where the state is in files of this machine. */
+  get isStateLocal(): boolean {
+    return backendOf(this.workspace.state).fileOf(this.workspace.state) !== undefined;
+  }
+
   /** The folder for what belongs to the state. */
   get #root(): string {
     return this.project.localRoot ?? this.project.root;
@@ -70,7 +75,7 @@ export class StateAccess {
   }
 
   #storeUser(state: WorkspaceConfig['state']): StoreUser {
-    const { env, now, failPoint, redactor, cacheFolder, log, parseState: parse } = this.#context;
+    const { env, now, failPoint, redactor, cacheFolder, log, interrupts, parseState: parse } = this.#context;
     for (const each of Object.values(state)) {
       if (each instanceof Secret && each.isSet && each.reveal().length >= SHORTEST_REDACTED)
         redactor.add(each.reveal());
@@ -84,6 +89,7 @@ export class StateAccess {
       version: VERSION,
       now,
       failPoint,
+      stop: interrupts.stop,
       env,
       cacheFolder,
       parse,
@@ -113,14 +119,15 @@ export class StateAccess {
     return state;
   }
 
-  /** The same without a word: `warnOfState` says it when its turn comes. */
-  async stateAhead(fresh = freshState()): Promise<State> {
+  /** The same without a word: `warnOfState` says it when its turn comes. @param until gives it up once nobody needs it any more. */
+  async stateAhead(fresh = freshState(), until?: AbortSignal): Promise<State> {
     const { workspaceId } = this.workspace;
     let older: string | undefined;
     this.holder = undefined;
     const state = await readState(this.store, {
       workspaceId,
       fresh,
+      until,
       beginning: () => this.refuseSecond(),
       onOlder: ({ message, hint }: UserError) => {
         older = hint === undefined ? message : `${message}. ${hint}`;

@@ -27,6 +27,8 @@ export interface SessionOptions {
 interface StateReading extends Pick<SessionOptions, 'workspaceId' | 'fresh' | 'beginning'> {
   /** Told of a state that is older than the last one known. */
   readonly onOlder?: ((older: UserError) => void) | undefined;
+  /** Gives the reading up. */
+  readonly until?: AbortSignal | undefined;
   /** Told who holds the lock meanwhile. */
   readonly onHolder?: ((holder: LockHolder) => void) | undefined;
 }
@@ -37,9 +39,9 @@ interface StateReading extends Pick<SessionOptions, 'workspaceId' | 'fresh' | 'b
  */
 export async function readState(
   store: StateStore,
-  { workspaceId, fresh, beginning, onOlder, onHolder }: StateReading,
+  { workspaceId, fresh, until, beginning, onOlder, onHolder }: StateReading,
 ): Promise<State> {
-  const stored = await store.read();
+  const stored = await store.read(until);
   if (stored.holder !== undefined) onHolder?.(stored.holder);
   checkWorkspace(stored, workspaceId, store);
   if (stored.document === undefined) await beginning?.();

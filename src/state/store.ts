@@ -14,8 +14,8 @@ export interface StateStore {
   readonly location: string;
   /** The setting that says where it is, for messages, e.g. `state.path`. */
   readonly setting: string;
-  /** Takes no lock and changes nothing. */
-  read(): Promise<StoredState>;
+  /** Takes no lock and changes nothing. @param until gives it up once nobody needs it any more. */
+  read(until?: AbortSignal): Promise<StoredState>;
   /**
    * Waits up to `timeoutSeconds` for whoever holds it.
    * @throws UserError naming who holds it, since when, from where, and the id that `state unlock` takes.

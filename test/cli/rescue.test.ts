@@ -1,9 +1,13 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { Interrupts } from '../../src/cli/interrupts.ts';
 import { journalLine } from '../../src/state/journal-lines.ts';
 import type { StateDocument } from '../../src/state/state-document.ts';
-import { agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
+import { listenHttp } from '../platform/listen.ts';
+import { TerraformServer } from '../state/backends/http/terraform-server.ts';
+import { command } from '../trust/in-process.ts';
+import { API_KEY, agentManifest, projectFile, type TestWorkspace, testWorkspace } from './workspace.ts';
 
 const FILES = { 'manifests/a.yaml': agentManifest('day'), 'manifests/b.yaml': agentManifest('night') };
 const RESCUE = '.voxform/rescue/run.jsonl';
@@ -108,4 +112,53 @@ it('refuses a file of which everything is known, and one that is not there', asy
   await w.run('state', 'rescue', 'found.jsonl');
   expect((await w.run('state', 'rescue', 'found.jsonl')).stderr).toContain('nothing to record');
   expect(oneLine((await w.run('state', 'rescue', 'none.jsonl')).stderr)).toContain('no such file');
+});
+
+describe('a store that does not answer', () => {
+  async function silent(asked: () => void, manifest = agentManifest('day')) {
+    const { url } = await listenHttp(() => asked());
+    const workspace = await testWorkspace({ 'manifests/a.yaml': manifest });
+    await workspace.folder.write(
+      'voxform.yaml',
+      projectFile(workspace.emulator, `    state: { backend: http, address: "${url}/state" }\n`),
+    );
+    return workspace;
+  }
+
+  it.each(['plan', 'apply'])('keeps no %s from saying what is wrong with the manifests', async (verb) => {
+    await using w = await silent(() => undefined, agentManifest('day').replace('Agent', 'Agnt'));
+    const { code, stderr } = await w.run(verb);
+    expect(code).toBe(1);
+    expect(stderr).toContain('unknown kind');
+    expect(stderr).not.toContain('state');
+  });
+
+  it.each(['plan', 'apply', 'state list'])('does not keep %s from ending at a signal', async (words) => {
+    const interrupts = new Interrupts(() => undefined);
+    await using w = await silent(() => interrupts.raise('SIGTERM'));
+    const env = { VOXFORM_API_KEY: API_KEY };
+    const { code } = await command(words.split(' '), { cwd: w.folder.root, env, interrupts });
+    expect(code).toBe(143);
+  });
+});
+
+it('says once why nothing more could be stored', async () => {
+  await using server = await TerraformServer.start({ credentials: 'ci:first' });
+  await using w = await testWorkspace(FILES, {
+    onRequest({ method }) {
+      if (method === 'POST') server.credentials = 'ci:second';
+      return undefined;
+    },
+  });
+  const settings = {
+    ...server.settings('/state'),
+    backend: 'http',
+    username: 'ci',
+    password: { $secret: 'PW' },
+  };
+  await w.folder.write('voxform.yaml', projectFile(w.emulator, `    state: ${JSON.stringify(settings)}\n`));
+  const { code, stdout, stderr } = await w.runWith({ PW: 'first' }, 'apply', '--auto-approve');
+  expect(code).toBe(1);
+  expect(oneLine(stdout + stderr).match(/rejected the user name/g)).toHaveLength(1);
+  expect(readdirSync(path.join(w.folder.root, '.voxform/rescue'))).toHaveLength(1);
 });

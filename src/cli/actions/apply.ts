@@ -1,3 +1,4 @@
+import type { ApplyReport } from '../../engine/apply/apply-report.ts';
 import type { PlanResult } from '../../engine/engine.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { revalidatePlan } from '../../engine/revalidate-plan.ts';
@@ -60,6 +61,10 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
   const opened = await openWorkspace(context, { requireKey: true });
   // Found out while the manifests are read.
   void opened.commit();
+  let isStateErrorShown = false;
+  const shown = ({ stateError }: ApplyReport): void => {
+    isStateErrorShown = stateError !== undefined;
+  };
   const carryingOut = (
     given: Pick<SessionWanted, 'fresh' | 'client'>,
     plan: (surroundings: PlanSurroundings) => Promise<PlanResult>,
@@ -71,7 +76,11 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
       const { now } = context;
       const planned = await plan({ opened, state, client, options, now, onProgress: progress.read });
       progress.clear();
-      return approveAndApply(context, { opened, session, planned, options });
+      return approveAndApply(context, { opened, session, planned, options, shown });
+    }).catch((error: unknown) => {
+      // The session cannot end without its store either.
+      if (!isStateErrorShown) throw error;
+      return context.interrupts.exitCode ?? ExitCode.error;
     });
   await checkStateInCi(context, opened);
   if (saved !== undefined) {
@@ -100,11 +109,13 @@ interface ApprovedApply {
   readonly session: StateSession;
   readonly planned: PlanResult;
   readonly options: ApplyFlags;
+  /** Called after the report was printed. */
+  shown(report: ApplyReport): void;
 }
 
 async function approveAndApply(
   context: Context,
-  { opened, session, planned, options }: ApprovedApply,
+  { opened, session, planned, options, shown }: ApprovedApply,
 ): Promise<number> {
   const { document } = planned.plan;
   const { reach } = opened;
@@ -132,6 +143,7 @@ async function approveAndApply(
   if (options.output !== 'text' || applied.results.size > 0) {
     const { full = context.verbose } = options;
     await report(context, { ...options, full, reach }, applyReport(applied));
+    shown(applied);
   }
   if (interrupts.exitCode !== undefined) return interrupts.exitCode;
   const isWhole = [...applied.results.values()].every(({ status }) => status === 'done');

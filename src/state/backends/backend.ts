@@ -53,6 +53,8 @@ export interface StoreUser extends LockUser {
   redact?: ((text: string) => string) | undefined;
   /** What this machine knows of states; nothing where absent. */
   readonly marks?: Marks | undefined;
+  /** Once aborted, the run is about to end. */
+  readonly stop?: AbortSignal | undefined;
   /** Of this process, for programs that the store runs. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Absolute path of the folder for what may be lost; nothing is kept for the next run where absent. */

@@ -17,6 +17,8 @@ export class Shelf {
   history: string[] = [];
   writes = 0;
   reads = 0;
+  /** Nothing is answered, whatever is asked. */
+  isAway = false;
   /** Asked at each write: `before` fails it, `after` does it and loses the answer, `never` answers nothing. */
   fault: (() => 'before' | 'after' | 'never' | undefined) | undefined;
 }
@@ -54,6 +56,7 @@ export function memoryPlace(
     timing,
     async read() {
       shelf.reads += 1;
+      if (shelf.isAway) await Promise.withResolvers<never>().promise;
       const { lock } = shelf.held;
       const silent = lock && Math.round((now().getTime() - Date.parse(lock.heard)) / 1000);
       return { ...shelf.held, silentSeconds: silent };

@@ -42,6 +42,12 @@ async function scene(gather = 0): Promise<Scene> {
   };
 }
 
+/** Time stands still until the test lets it pass. */
+function controlTime(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
 const recorded = () => sessionOptions({ lock: lockRequest({ isStep: false }) });
 
 describe('a remote store', () => {
@@ -149,26 +155,25 @@ describe('a remote store', () => {
     ]);
   });
 
-  it('waits 10 s for a store that does not answer once the run was stopped, and keeps the ids then', async () => {
+  it('waits 9 s for a store that does not answer once the run was stopped, and keeps the ids then', async () => {
     const { store, shelf, root } = await scene();
     const stop = new AbortController();
     const warnings: string[] = [];
     const warn = (text: string) => warnings.push(text);
-    const lock = lockRequest({ isStep: false, signal: stop.signal, warn });
-    const session = await openSession(store(), sessionOptions({ lock }));
+    const lock = lockRequest({ isStep: false, warn });
+    const session = await openSession(store({ stop: stop.signal }), sessionOptions({ lock }));
     await session.record(creating('a'));
     const asked = Promise.withResolvers<void>();
     shelf.fault = () => {
       asked.resolve();
       return 'never';
     };
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
+    controlTime();
     const recorded = failureOf(session.record(saved('a')));
     await asked.promise;
     stop.abort('SIGINT');
     const closed = failureOf(session.close());
-    vi.advanceTimersByTime(9_999);
+    vi.advanceTimersByTime(8_999);
     await setImmediate();
     expect(warnings).toEqual([]);
     vi.advanceTimersByTime(1);
@@ -176,6 +181,67 @@ describe('a remote store', () => {
     await closed;
     expect(warnings.join()).toContain(': Agent/a = id-a. The next run in this folder records it');
     expect(await readdir(join(root, '.voxform', 'rescue'))).toHaveLength(1);
+  });
+
+  it('says after 5 s that it is not answered, and gives up after a minute for all that the run asks', async () => {
+    const { store, shelf } = await scene();
+    const said: string[] = [];
+    const asked = store({ warn: (text) => said.push(text) });
+    shelf.isAway = true;
+    controlTime();
+    const all = [asked.read(), asked.lock(lockRequest())].map(failureOf);
+    await vi.advanceTimersByTimeAsync(4_999);
+    expect(said).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(said).toEqual([expect.stringContaining('no answer from the state memory:')]);
+    await vi.advanceTimersByTimeAsync(25_000);
+    const late = failureOf(asked.holder());
+    await vi.advanceTimersByTimeAsync(28_000);
+    for (const { message } of await Promise.all([...all, late])) {
+      expect(message).toContain('cannot reach the state memory:');
+    }
+    const { reads } = shelf;
+    for (const next of [asked.read(), asked.unlock('x'), asked.lock(lockRequest())]) {
+      expect((await failureOf(next)).message).toContain('cannot reach the state memory:');
+    }
+    expect(shelf.reads).toBe(reads);
+    expect(said).toHaveLength(1);
+    // A loop asks again in its next run.
+    await vi.advanceTimersByTimeAsync(1_000);
+    shelf.isAway = false;
+    expect((await asked.read()).document).toBeUndefined();
+  });
+
+  it('stores nothing more after it gave up in mid-run, and asks nothing more to end the run', async () => {
+    const { store, shelf, root } = await scene();
+    const session = await openSession(store(), recorded());
+    await session.record(creating('a'));
+    controlTime();
+    shelf.fault = () => 'never';
+    const lost = failureOf(session.record(saved('a')));
+    await vi.advanceTimersByTimeAsync(58_000);
+    const { message } = await lost;
+    expect(message).toContain('cannot reach the state');
+    let writes = 0;
+    shelf.fault = () => {
+      writes += 1;
+      return 'never';
+    };
+    expect((await failureOf(session.close())).message).toBe(message);
+    expect(writes).toBe(0);
+    expect(await readdir(join(root, '.voxform', 'rescue'))).toHaveLength(1);
+  });
+
+  it('ends a read at once when the run is stopped, or when nobody needs it any more', async () => {
+    const { store, shelf } = await scene();
+    shelf.isAway = true;
+    for (const which of ['stop', 'until'] as const) {
+      const controller = new AbortController();
+      const asked = store(which === 'stop' ? { stop: controller.signal } : {});
+      const failed = failureOf(asked.read(which === 'until' ? controller.signal : undefined));
+      controller.abort('SIGINT');
+      expect((await failed).message).toContain('interrupted while');
+    }
   });
 
   it('takes in what another create has overtaken as an orphan, and leaves that create alone', async () => {

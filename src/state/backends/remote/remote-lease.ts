@@ -11,8 +11,9 @@ import type { StateDocument } from '../../state-document.ts';
 import { LostLock, type MovedMark } from '../../state-errors.ts';
 import type { Ending, LockRequest, StateLease, StoredState } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
+import type { Reaching } from './reaching.ts';
 import { serialIn, storedIn, textOfDocument, textOfMark, withNewer } from './remote-content.ts';
-import { type Locked, millisecondsUntilTakeover } from './remote-lock.ts';
+import { type Locked, type Locking, millisecondsUntilTakeover } from './remote-lock.ts';
 import {
   Overtaken,
   type RemoteChange,
@@ -20,7 +21,7 @@ import {
   type RemoteLock,
   type RemotePlace,
 } from './remote-place.ts';
-import { persistently, writeSurely } from './write-surely.ts';
+import { writeSurely } from './write-surely.ts';
 
 /** Of gathering, each with something new. */
 const MOST_PAUSES = 5;
@@ -33,6 +34,7 @@ export class RemoteLease implements StateLease {
   readonly info: LockInfo;
   readonly #place: RemotePlace;
   readonly #user: StoreUser;
+  readonly #reaching: Reaching;
   readonly #request: LockRequest;
   #lock: RemoteLock;
   #held: RemoteContent;
@@ -47,12 +49,13 @@ export class RemoteLease implements StateLease {
   readonly #heart: NodeJS.Timeout;
   readonly #age: LockAge;
 
-  constructor(place: RemotePlace, user: StoreUser, request: LockRequest, { lock, held }: Locked) {
+  constructor({ place, user, reaching }: Locking, request: LockRequest, { lock, held }: Locked) {
     const { heard: _, ...info } = lock;
     this.info = info;
     this.#lock = lock;
     this.#place = place;
     this.#user = user;
+    this.#reaching = reaching;
     this.#request = request;
     this.#held = held;
     this.#age = new LockAge(() => user.now(), millisecondsUntilTakeover(info, place.timing));
@@ -133,12 +136,15 @@ export class RemoteLease implements StateLease {
     } finally {
       await this.#keepUnsaved();
       const { gate } = this.#place;
-      const stop = this.#request.signal;
-      await persistently({ stop }, async (signal) => gate?.leave(this.info.id, signal)).catch((error) => {
-        const { message, hint } = problemWith(this.#place, error);
-        const help = hint === undefined ? '' : `. ${hint}`;
-        this.#request.warn(`the next run may have to wait: ${message}${help}`);
-      });
+      await this.#reaching
+        .write(async (signal) => gate?.leave(this.info.id, signal))
+        .catch((error) => {
+          const { message, hint } = problemWith(this.#place, error);
+          const help = hint === undefined ? '' : `. ${hint}`;
+          // A store that failed before has been reported.
+          const why = this.#failure === undefined ? `: ${message}${help}` : '';
+          this.#request.warn(`the lock was not released, so that the next run may have to wait${why}`);
+        });
     }
   }
 
@@ -188,7 +194,7 @@ export class RemoteLease implements StateLease {
         ...given,
       };
       try {
-        this.#held = await writeSurely(this.#place, change, this.#held, { stop: this.#request.signal });
+        this.#held = await writeSurely({ place: this.#place, reaching: this.#reaching }, change, this.#held);
         this.#lock = lock;
         this.#age.renewedAt(began);
       } catch (error) {

@@ -13,6 +13,7 @@ import {
 import { beginningLine, unlockLine } from '../../run-history.ts';
 import type { LockRequest } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
+import type { Reaching } from './reaching.ts';
 import {
   Overtaken,
   type RemoteContent,
@@ -20,7 +21,7 @@ import {
   type RemotePlace,
   type RemoteTiming,
 } from './remote-place.ts';
-import { persistently, writeSurely } from './write-surely.ts';
+import { writeSurely } from './write-surely.ts';
 
 /*
  * The lock is part of what a place holds, so that taking it is a write like any other: of several that want it, one is first. Where the
@@ -30,6 +31,7 @@ import { persistently, writeSurely } from './write-surely.ts';
 export interface Locking {
   readonly place: RemotePlace;
   readonly user: StoreUser;
+  readonly reaching: Reaching;
 }
 
 export interface Locked {
@@ -73,20 +75,20 @@ export async function takeLock(locking: Locking, request: LockRequest): Promise<
 
 /** @returns who holds it, where somebody does; `again` where that has just changed. */
 async function tryLock(
-  { place, user }: Locking,
-  { operation, signal: stop, notice, commit, isStep = false }: LockRequest,
+  { place, user, reaching }: Locking,
+  { operation, notice, commit, isStep = false }: LockRequest,
 ): Promise<Locked | LockHolder | 'again'> {
   const { gate, location, timing } = place;
-  const held = await persistently({ stop }, (signal) => place.read(signal));
+  const held = await reaching.read((signal) => place.read(signal));
   const seen = holderIn(held);
   if (seen !== undefined && !isSilent(seen, place)) return seen;
   const lock = newLock(user, operation);
-  const before = await persistently({ stop }, async (signal) => gate?.enter(lock, signal));
+  const before = await reaching.write(async (signal) => gate?.enter(lock, signal));
   if (before !== undefined && before.id !== lock.id) {
     if (seen?.id !== before.id && !isFromBefore(before.id, user.now().getTime() - timing.patience)) {
       return { ...unknownHolder, ...before, silentSeconds: undefined };
     }
-    await persistently({ stop }, async (signal) => gate?.leave(before.id, signal));
+    await reaching.write(async (signal) => gate?.leave(before.id, signal));
     return 'again';
   }
   try {
@@ -96,30 +98,30 @@ async function tryLock(
       lock,
       ...(!isStep && { history: beginningLine(lock, await commit) }),
     };
-    const locked = await writeSurely(place, change, held, { stop });
+    const locked = await writeSurely({ place, reaching }, change, held);
     if (seen !== undefined)
       notice(`acquired the lock of ${location}, whose holder fell silent: ${describedHolder(seen)}`);
     return { lock, held: locked };
   } catch (error) {
-    await persistently({ stop }, async (signal) => gate?.leave(lock.id, signal)).catch(() => undefined);
+    await reaching.write(async (signal) => gate?.leave(lock.id, signal)).catch(() => undefined);
     if (error instanceof Overtaken) return 'again';
     throw error;
   }
 }
 
 /** Ends the lock with this id, whoever holds it. */
-export async function breakLock({ place, user }: Locking, id: string): Promise<LockHolder> {
+export async function breakLock({ place, user, reaching }: Locking, id: string): Promise<LockHolder> {
   const { gate, location } = place;
   for (;;) {
-    const held = await persistently({ stop: undefined }, (signal) => place.read(signal));
-    const found = held.lock ?? (await gateHolder({ place, user }));
+    const held = await reaching.read((signal) => place.read(signal));
+    const found = held.lock ?? (await gateHolder({ place, user, reaching }));
     const { silentSeconds } = held;
     const holder = lockWithId(id, found, { location, silentSeconds });
     try {
       const history = unlockLine(holder, `${user.user}@${user.host}`);
       const change = { write: randomUUID(), summary: 'state unlock', lock: null, history };
-      if (held.lock !== undefined) await writeSurely(place, change, held, { stop: undefined });
-      await persistently({ stop: undefined }, async (signal) => gate?.leave(holder.id, signal));
+      if (held.lock !== undefined) await writeSurely({ place, reaching }, change, held);
+      await reaching.write(async (signal) => gate?.leave(holder.id, signal));
       return { ...infoOf(holder), silentSeconds };
     } catch (error) {
       if (!(error instanceof Overtaken)) throw error;
@@ -128,12 +130,12 @@ export async function breakLock({ place, user }: Locking, id: string): Promise<L
 }
 
 /** Who holds only the server's own lock, found out by asking for it. */
-async function gateHolder({ place: { gate }, user }: Locking): Promise<LockInfo | undefined> {
+async function gateHolder({ place: { gate }, user, reaching }: Locking): Promise<LockInfo | undefined> {
   if (gate === undefined) return undefined;
   const lock = newLock(user, 'state unlock');
-  const before = await persistently({ stop: undefined }, (signal) => gate.enter(lock, signal));
+  const before = await reaching.write((signal) => gate.enter(lock, signal));
   if (before !== undefined && before.id !== lock.id) return { ...unknownHolder, ...before };
-  await persistently({ stop: undefined }, (signal) => gate.leave(lock.id, signal));
+  await reaching.write((signal) => gate.leave(lock.id, signal));
   return undefined;
 }
 

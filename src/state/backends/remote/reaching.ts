@@ -1,0 +1,159 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { errorMessage } from '../../../problems/error-code.ts';
+import { UserError } from '../../../problems/user-error.ts';
+import type { StoreUser } from '../backend.ts';
+import { Overtaken } from './remote-place.ts';
+
+/* All in milliseconds. What remains of a minute, and of ten seconds after a signal, is for the rescue file and the report. */
+
+/** For how long a store that does not answer is tried, by all that asks it. */
+const TRIED = 58_000;
+/** The same after the run was interrupted, for what must be stored. */
+const TRIED_AT_THE_END = 9_000;
+/** Of silence before a person is told. */
+const TOLD_AFTER = 5_000;
+/** A run that gave up a store does not try it again in what it does next; a loop may, in its next run. */
+const SAME_RUN = 1_000;
+
+const PAUSE = { least: 100, most: 5_000 };
+
+type Attempt<T> = (signal: AbortSignal, attempt: number) => Promise<T>;
+
+interface Reached extends Pick<StoreUser, 'stop' | 'warn'> {
+  /** How messages call the state. */
+  readonly location: string;
+}
+
+/**
+ * Tries a store again, with longer pauses, until it answers, refuses for good, or was silent for too long. All calls of a run share the
+ * time, so that a store that is away costs it a minute once.
+ */
+export class Reaching {
+  readonly #reached: Reached;
+  /** When the first attempt began that had no answer yet. */
+  #silentSince: number | undefined;
+  #stoppedAt: number | undefined;
+  #isTold = false;
+  #lastError: unknown;
+  #gaveUpAt = Number.NEGATIVE_INFINITY;
+
+  constructor(reached: Reached) {
+    this.#reached = reached;
+  }
+
+  /** Ends at once when the run is interrupted, or when the signal aborts. */
+  read<T>(work: Attempt<T>, signal?: AbortSignal): Promise<T> {
+    const stops = [this.#reached.stop, signal].filter((each) => each !== undefined);
+    const stopped = new UserError(`interrupted while the state ${this.#reached.location} was read`);
+    return this.#try(work, (deadline) => whenAborted(AbortSignal.any(stops), () => deadline.end(stopped)));
+  }
+
+  /** Goes on for a while when the run is interrupted: what was done must be stored. */
+  write<T>(work: Attempt<T>): Promise<T> {
+    return this.#try(work, (deadline) =>
+      whenAborted(this.#reached.stop, () => {
+        this.#stoppedAt ??= performance.now();
+        deadline.endAt(Math.max(this.#stoppedAt, this.#silentSince ?? 0) + TRIED_AT_THE_END);
+      }),
+    );
+  }
+
+  async #try<T>(work: Attempt<T>, whenStopped: (deadline: Deadline) => Disposable): Promise<T> {
+    const began = performance.now();
+    if (began - this.#gaveUpAt < SAME_RUN) throw this.#lastError;
+    if (this.#silentSince === undefined) this.#lastError = undefined;
+    this.#silentSince ??= began;
+    using deadline = new Deadline();
+    deadline.endAt(this.#silentSince + TRIED);
+    using _ = whenStopped(deadline);
+    const notice = setTimeout(() => this.#tell(), this.#silentSince + TOLD_AFTER - began);
+    try {
+      for (let attempt = 1, pause = PAUSE.least; ; attempt++, pause = Math.min(pause * 2, PAUSE.most)) {
+        try {
+          const result = await deadline.race(work(deadline.signal, attempt));
+          this.#answered();
+          return result;
+        } catch (error) {
+          if (error instanceof UserError || error instanceof Overtaken) {
+            this.#answered();
+            throw error;
+          }
+          const isOver = deadline.signal.aborted;
+          if (!isOver || this.#lastError === undefined) this.#lastError = error;
+          if (isOver || deadline.left <= pause) throw this.#givenUp();
+        }
+        const { signal } = deadline;
+        await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => {
+          throw signal.reason instanceof UserError ? signal.reason : this.#givenUp();
+        });
+      }
+    } finally {
+      clearTimeout(notice);
+    }
+  }
+
+  #answered(): void {
+    this.#silentSince = undefined;
+    this.#isTold = false;
+  }
+
+  #givenUp(): unknown {
+    this.#silentSince = undefined;
+    this.#gaveUpAt = performance.now();
+    return this.#lastError;
+  }
+
+  #tell(): void {
+    if (this.#isTold) return;
+    this.#isTold = true;
+    const { location, warn } = this.#reached;
+    const why = this.#lastError === undefined ? '' : ` (${errorMessage(this.#lastError)})`;
+    const left = Math.round((TRIED - TOLD_AFTER) / 1000);
+    warn?.(
+      `no answer from the state ${location} for ${TOLD_AFTER / 1000} s${why}; trying for ${left} s more`,
+    );
+  }
+}
+
+/** Aborts its signal at the earliest of several times. */
+class Deadline implements Disposable {
+  readonly #controller = new AbortController();
+  #deadline = Number.POSITIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get left(): number {
+    return this.#deadline - performance.now();
+  }
+
+  endAt(moment: number): void {
+    this.#deadline = Math.min(this.#deadline, moment);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.end(new Error('it did not answer in time')), Math.max(0, this.left));
+  }
+
+  end(why: Error): void {
+    this.#controller.abort(why);
+  }
+
+  /** The work, which may not heed the signal, as long as the time lasts. */
+  async race<T>(work: Promise<T>): Promise<T> {
+    const { promise, reject } = Promise.withResolvers<never>();
+    using _ = whenAborted(this.signal, () => reject(this.signal.reason));
+    return await Promise.race([work, promise]);
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+/** Acts at once where the signal has aborted already. */
+function whenAborted(signal: AbortSignal | undefined, act: () => void): Disposable {
+  if (signal?.aborted) act();
+  else signal?.addEventListener('abort', act, { once: true });
+  return { [Symbol.dispose]: () => signal?.removeEventListener('abort', act) };
+}
