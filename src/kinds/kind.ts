@@ -83,6 +83,11 @@ export interface Routes {
   readonly noun: string;
   /** The fields that hold the id of what it leads to, each with its word for people, e.g. `inbound`. Their `refersTo` says of which kind. */
   readonly ways: Readonly<Record<LeafPath, string>>;
+  /**
+   * A field of the records that it leads to, which names such records without the field that leads there; the field that an item stands
+   * for which is no record; and the word for such a link. It is read where the list of this kind is refused.
+   */
+  readonly named: { readonly field: string; readonly item: string; readonly way: string };
   /** By that word: what the other record does over the link, as in `answers +12025550120` and `will answer +12025550120`. */
   readonly verbs: Readonly<Record<string, readonly [now: string, then: string]>>;
   /** What tells a person which record it is. Fields that are secret are missing. */

@@ -52,7 +52,12 @@ export const phoneNumber: Kind = {
   routes: {
     noun: 'phone number',
     ways: { inbound_agent_id: 'inbound', outbound_agent_id: 'outbound' },
-    verbs: { inbound: ['answers', 'answer'], outbound: ['calls from', 'call from'] },
+    named: { field: 'numbers', item: 'number', way: 'linked' },
+    verbs: {
+      inbound: ['answers', 'answer'],
+      outbound: ['calls from', 'call from'],
+      linked: ['is linked to', 'be linked to'],
+    },
     label({ id, number, nickname }) {
       const which = String(number ?? id);
       return typeof nickname === 'string' && nickname !== '' ? `${which} (${nickname})` : which;

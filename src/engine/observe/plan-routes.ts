@@ -6,13 +6,13 @@ import { isMasked, secretTexts } from '../../state/fingerprint.ts';
 import { isTainted } from '../../values/value.ts';
 import type { Plan } from '../decide/make-plan.ts';
 import type { PlanWarning } from '../plan/plan-document.ts';
-import { type RoutingKind, routingKinds, withRoutes } from '../plan/routes.ts';
+import { type NamedRoutes, namedRoutes, type RoutingKind, routingKinds, withRoutes } from '../plan/routes.ts';
 import type { ObserveOptions } from './observe-options.ts';
 import { readList } from './read-list.ts';
 
 /**
- * The plan with what leads to each record that changes; reads the lists that were not read for the plan. A list that cannot be
- * read is a warning: the plan is right without it.
+ * The plan with what leads to each record that changes; reads the lists that were not read for the plan. Where a list cannot be
+ * read, the changing records may name what is in it. That is a warning: the plan is right without it.
  * @param desired everything that the manifests declare.
  * @throws whatever ends the run.
  */
@@ -22,6 +22,7 @@ export async function planWithRoutes(
   options: ObserveOptions,
 ): Promise<Plan> {
   const lists = new Map<string, readonly ShownRecord[]>(plan.observed.lists);
+  const named = new Map<string, NamedRoutes>();
   const warnings: PlanWarning[] = [];
   for (const kind of routingKinds(plan.document)) {
     if (lists.has(kind.name)) continue;
@@ -37,7 +38,13 @@ export async function planWithRoutes(
       if (failure.reason === 'aborted') throw error;
       const { method, path, status } = failure.facts;
       const how = status === undefined ? failure.reason : `answered ${status}`;
-      warnings.push(unknown(kind, `reading them failed (${method} ${path}: ${how})`));
+      const why = `reading them failed (${method} ${path}: ${how})`;
+      const found = namedRoutes(kind, plan.document, (address) => {
+        const seen = plan.observed.records.get(address);
+        return seen?.status === 'shown' ? seen.record : undefined;
+      });
+      named.set(kind.name, found.named);
+      warnings.push(found.areAll ? wayUnknown(kind, why) : unknown(kind, why));
     }
   }
   if (lists.size === 0 && warnings.length === 0) return plan;
@@ -51,6 +58,7 @@ export async function planWithRoutes(
   const isSecret = secretFields(desired, options);
   const document = withRoutes(plan.document, {
     lists,
+    named,
     addressOf,
     sayable: (kind, record) => {
       const address = addressOf(kind, record.id);
@@ -63,6 +71,11 @@ export async function planWithRoutes(
 
 function unknown({ routes: { noun } }: RoutingKind, why: string): PlanWarning {
   return { address: null, message: `the ${noun}s that use the changed resources are not known: ${why}` };
+}
+
+function wayUnknown({ routes: { noun, ways } }: RoutingKind, why: string): PlanWarning {
+  const which = Object.values(ways).join(' or ');
+  return { address: null, message: `how ${noun}s use the changed resources (${which}) is not known: ${why}` };
 }
 
 /** In characters: shorter secrets are found in innocent words too. */

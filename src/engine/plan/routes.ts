@@ -15,8 +15,28 @@ export function routingKinds({ resources }: Pick<PlanDocument, 'resources'>): Ro
     .filter((kind) => Object.keys(kind.routes.ways).some((path) => changing.has(targetOf(kind, path))));
 }
 
+/** Records that a changing record names, by its address. */
+export type NamedRoutes = ReadonlyMap<Address, readonly unknown[]>;
+
+/** What the changing records name of a kind whose list is not known, as far as they are shown. */
+export function namedRoutes(
+  { routes: { ways, named }, ...kind }: RoutingKind,
+  { resources }: Pick<PlanDocument, 'resources'>,
+  shown: (address: Address) => ShownRecord | undefined,
+): { readonly named: NamedRoutes; readonly areAll: boolean } {
+  const targets = new Set(Object.keys(ways).map((path) => targetOf(kind, path)));
+  const changing = resources.filter((each) => targets.has(each.kind) && changesRecord(each));
+  const found = changing.flatMap(({ address }) => {
+    const items = shown(address)?.[named.field];
+    return Array.isArray(items) ? [[address, items as readonly unknown[]] as const] : [];
+  });
+  return { named: new Map(found), areAll: found.length === changing.length };
+}
+
 interface RoutesKnown {
   readonly lists: ReadonlyMap<string, readonly ShownRecord[]>;
+  /** By kind, where its list is refused. */
+  readonly named: ReadonlyMap<string, NamedRoutes>;
   /** The address that a record is managed under. */
   addressOf(kind: string, id: string): Address | undefined;
   /** The record without what must not be said of it. */
@@ -31,8 +51,18 @@ export function withRoutes(document: PlanDocument, known: RoutesKnown): PlanDocu
   const listed = [...kinds.values()].filter(
     (kind): kind is RoutingKind => kind.routes !== undefined && known.lists.has(kind.name),
   );
-  if (listed.length === 0) return document;
   const found = new RoutesFound();
+  const named = new Set<Address>();
+  for (const [kindName, routes] of known.named) {
+    const kind = kinds.get(kindName);
+    if (kind?.routes === undefined) continue;
+    for (const [address, items] of routes) {
+      named.add(address);
+      for (const item of items)
+        addNamed(found, { kind: { ...kind, routes: kind.routes }, address, item, known });
+    }
+  }
+  if (listed.length === 0 && named.size === 0) return document;
   for (const kind of listed) {
     for (const record of known.lists.get(kind.name) ?? []) addShown(found, { kind, record, known });
   }
@@ -46,7 +76,7 @@ export function withRoutes(document: PlanDocument, known: RoutesKnown): PlanDocu
   return {
     ...document,
     resources: document.resources.map((resource) => {
-      if (!reachable.has(resource.kind)) return resource;
+      if (!reachable.has(resource.kind) && !named.has(resource.address)) return resource;
       const routes = found.of(resource);
       const moves = routes.some(({ coming, leaving }) => coming !== undefined || leaving !== undefined);
       return changesRecord(resource) || moves ? { ...resource, routes } : resource;
@@ -77,7 +107,7 @@ class RoutesFound {
   route(target: string, base: RouteWays['base']): RouteWays {
     const routes = this.#byTarget.get(target) ?? new Map<string, RouteWays>();
     this.#byTarget.set(target, routes);
-    const key = idKey(base.kind, base.id ?? base.address ?? '');
+    const key = idKey(base.kind, base.id ?? base.address ?? base.label);
     const route = routes.get(key) ?? { base, ways: new Set(), coming: new Set(), leaving: new Set() };
     routes.set(key, route);
     return route;
@@ -114,6 +144,24 @@ function addShown(
     };
     found.route(idKey(targetOf(kind, path), id), base).ways.add(way);
   }
+}
+
+/** A record as another one names it: whole, or by its number or id alone. The form is not documented. */
+function addNamed(
+  found: RoutesFound,
+  { kind, address, item, known }: { kind: RoutingKind; address: Address; item: unknown; known: RoutesKnown },
+): void {
+  const { name, routes } = kind;
+  if (!isObject(item) && typeof item !== 'string' && typeof item !== 'number') return;
+  const fields = isObject(item) ? item : { [routes.named.item]: item };
+  const id = typeof fields.id === 'string' ? fields.id : null;
+  const label = routes.label(known.sayable(name, { ...fields, id: id ?? '' }));
+  if (label === '') return;
+  const base = {
+    ...{ kind: name, id, label },
+    address: (id === null ? undefined : known.addressOf(name, id)) ?? null,
+  };
+  found.route(address, base).ways.add(routes.named.way);
 }
 
 /** The links that the plan asks a person to make or to remove. */
