@@ -116,6 +116,31 @@ describe('a repository as the source', () => {
     expect(problem).toMatchObject({ hint: expect.stringContaining('final address') });
   });
 
+  it('checks out no more than a project may have, and stays at the last good commit', async () => {
+    using remote = new Remote();
+    const source = remote.source();
+    const good = remote.push({ 'voice/x.txt': 'one' });
+    const voice = remote.git('rev-parse', `${good}:voice`);
+    await source.keep(await source.fetch(never));
+    let endless = voice;
+    for (let levels = 0; levels < 10; levels++)
+      endless = remote.tree(Array.from({ length: 10 }, (_, index) => `040000 tree ${endless}\tx${index}`));
+    const bad = remote.commit(
+      remote.tree([`040000 tree ${endless}\tendless`, `040000 tree ${voice}\tvoice`]),
+    );
+    const fetched = await source.fetch(never);
+    expect([fetched.commit, String(fetched.problem)]).toEqual([
+      good,
+      expect.stringContaining(`cannot be used at ${bad}: it has more than 10000 files and folders`),
+    ]);
+    expect(remote.checkouts()).toEqual([good]);
+    using other = new Remote();
+    await expect(other.source(remote.bare).fetch(never)).rejects.toThrow('it has more than 10000');
+    const inside = await other.source(remote.bare, { subfolder: 'voice' }).fetch(never);
+    expect(readFileSync(path.join(inside.folder, 'x.txt'), 'utf8')).toBe('one');
+    expect(existsSync(path.join(inside.checkout ?? '', 'endless'))).toBe(false);
+  });
+
   it('shows no password', async () => {
     using remote = new Remote();
     const source = remote.source('http://robot:hunter2@127.0.0.1:1/x.git');

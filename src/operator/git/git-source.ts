@@ -3,8 +3,11 @@ import { realpathSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { type GitAddress, isRefName, parseGitAddress } from '../../git/git-address.ts';
+import { ObjectReader } from '../../git/object-reader.ts';
+import { ALONE, gitEnvironment } from '../../git/run-git.ts';
 import { misuse, UserError } from '../../problems/user-error.ts';
 import { CHECKOUTS } from '../../project/local-paths.ts';
+import { treeProblem } from '../../project/project-size.ts';
 import type { ProjectOrigin } from '../../runs/drift-request/request-place.ts';
 import type { Fetched, ManifestSource, Version } from '../source.ts';
 import { type FetchOptions, fetchGit } from './fetch-git.ts';
@@ -106,7 +109,13 @@ class GitSource implements ManifestSource {
     const commit = await this.#commitAt(FETCHED, signal);
     if (commit === undefined) throw problem ?? new UserError(`${this.name} has no commit`);
     this.#newest = commit;
-    return { ...(await this.#checkOut(commit, signal)), problem };
+    try {
+      return { ...(await this.#checkOut(commit, signal)), problem };
+    } catch (error) {
+      const good = error instanceof UserError ? await this.lastGood() : undefined;
+      if (good === undefined || good.commit === commit) throw error;
+      return { ...good, problem: error };
+    }
   }
 
   async lastGood(): Promise<Version | undefined> {
@@ -149,16 +158,39 @@ class GitSource implements ManifestSource {
     const checkout = path.join(this.#home, commit);
     const isThere = (await readdir(this.#home)).includes(commit);
     if (!isThere) {
+      const { tree, folder } = await this.#projectAt(commit, signal);
       // Whole under its name or not at all: a run that is killed leaves only what the next one clears away.
       const partial = `${checkout}.partial`;
       await rm(partial, { recursive: true, force: true });
-      await mkdir(partial, { recursive: true });
+      const work = path.join(partial, folder);
+      await mkdir(work, { recursive: true });
       const index = path.join(this.#home, 'index');
-      await rm(index, { force: true });
-      await this.#git(['--work-tree', partial, 'read-tree', '-u', '--reset', commit], signal, index);
+      for (const each of [index, `${index}.lock`]) await rm(each, { force: true });
+      await this.#git(['--work-tree', work, 'read-tree', '-u', '--reset', tree], signal, index);
       await rename(partial, checkout);
     }
     return { folder: path.join(checkout, this.#options.subfolder), checkout, commit };
+  }
+
+  /**
+   * What is checked out: the folder of the project alone, or all of the repository if a link leads to the folder or nothing is there.
+   * @throws UserError if it exceeds the bounds of a project.
+   */
+  async #projectAt(commit: string, signal: AbortSignal): Promise<{ tree: string; folder: string }> {
+    const { env, subfolder } = this.#options;
+    const call = { env: gitEnvironment(env, ALONE), signal };
+    const objects = new ObjectReader(path.join(this.#home, 'repository'), call);
+    try {
+      const inside = subfolder === '.' ? undefined : await objects.header(`${commit}:${subfolder}`);
+      const own = inside?.type === 'tree' ? { tree: inside.id, folder: subfolder } : undefined;
+      const project = own ?? { tree: (await objects.header(`${commit}^{tree}`))?.id ?? '', folder: '.' };
+      const problem = await treeProblem(objects, project.tree);
+      if (problem === undefined) return project;
+      const shown = project.folder === '.' ? '' : `${project.folder} of `;
+      throw new UserError(`${shown}${this.name} cannot be used at ${commit}: ${problem}`);
+    } finally {
+      await objects.close();
+    }
   }
 
   /** Two commits are kept: the good one in force, and the newest. */
