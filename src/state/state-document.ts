@@ -28,6 +28,12 @@ export const resourceEntry = lazily(() =>
       .array(z.string())
       .optional()
       .describe('Recorded paths whose update the platform ignored; absent if there are none.'),
+    read: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'Config objects of which a read after the last update showed every field that the platform shows; absent if there are none.',
+      ),
     missing_since: z
       .string()
       .optional()

@@ -9,6 +9,54 @@ function lastBody(w: Bench): unknown {
   return w.emulator.requests.findLast(({ method }) => method === 'PUT')?.body;
 }
 
+describe('a field that was cleared, on a platform that leaves out what is not set,', () => {
+  const shows = { read: ['llm_config'], update: [...everything] } as const;
+  const spec = (model: string) => ({ llm_config: { model, region: 'eu' }, tts_config: { speed: 'slow' } });
+  const opened = async () => {
+    const w = await Bench.open({ shows });
+    await w.apply([agent('a', spec('m'))]);
+    const id = await w.idOf('Agent/a');
+    const clear = () =>
+      w.emulator.dashboard.edit('agents', id, { llm_config: { region: null }, tts_config: { speed: null } });
+    return { w, id, clear };
+  };
+
+  it('is drift once a read has shown it, and is restored', async () => {
+    const { w, id, clear } = await opened();
+    await w.apply([agent('a', spec('m'))]);
+    clear();
+    const drift = at(await w.drift([agent('a', spec('m'))]), 'Agent/a');
+    expect(drift.changes).toMatchObject([
+      { path: 'llm_config.region', before: null, after: 'eu', cause: 'drift' },
+    ]);
+    await w.apply([agent('a', spec('m'))]);
+    expect(w.emulator.world.agents.get(id)?.llm_config.region).toBe('eu');
+    expect(actionsIn(await w.plan([agent('a', spec('m'))]))).toEqual([]);
+    clear();
+    expect(actionsIn(await w.drift([agent('a', spec('m'))])), 'the repair was read again').toEqual([
+      'update Agent/a',
+    ]);
+  });
+
+  it('is not taken for drift where only the answer to a write showed it', async () => {
+    const { w, clear } = await opened();
+    await w.apply([agent('a', spec('n'))]);
+    clear();
+    expect(actionsIn(await w.drift([agent('a', spec('n'))]))).toEqual([]);
+    expect(actionsIn(await w.plan([agent('a', spec('n'))]))).toEqual([]);
+  });
+
+  it('may be cleared where others may change it, and where its object is not shown any more', async () => {
+    const { w, clear } = await opened();
+    const desired = [agent('a', spec('m'), { ignoreDrift: ['llm_config.region'] })];
+    await w.apply(desired);
+    clear();
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
+    w.emulator.setBehaviour({ shows: { read: [] } });
+    expect(actionsIn(await w.plan([agent('a', spec('m'))]))).toEqual([]);
+  });
+});
+
 describe('an update of a config object', () => {
   it('ends the same whether the platform merges or replaces', async () => {
     const ends = [];

@@ -21,6 +21,8 @@ interface Updated {
 }
 
 export interface AfterUpdate extends ShownAfter {
+  /** What a read after the update showed. */
+  readonly read: ShownRecord | undefined;
   /** Everything that the platform returned, for the redactor. */
   readonly records: readonly ShownRecord[];
 }
@@ -58,6 +60,7 @@ export async function readAfterUpdate(facts: ResourceWrite, updated: Updated): P
     return sameValue(rule, is, was) && !sameValue(rule, is, revealed(value));
   };
   return {
+    read: again,
     records: [before, answer, ...(again === undefined ? [] : [again])],
     notApplied: new Set([...leaves].filter(isNotApplied).map(([path]) => path)),
     shown,

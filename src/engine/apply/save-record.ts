@@ -1,7 +1,7 @@
 import type { ShownRecord } from '../../kinds/kind.ts';
 import { ForeignRecord } from '../../platform/workspace-check.ts';
 import { type Orphan, orphanOf, type ResourceEntry } from '../../state/state-document.ts';
-import type { LeafPath, Leaves } from '../../values/path.ts';
+import { type LeafPath, type Leaves, rootOf } from '../../values/path.ts';
 import { recordedKey } from '../decide/field-rules.ts';
 import { stateEntryOf, textsToMask } from '../decide/state-entry.ts';
 import { shownBy, unlikeSent } from '../decide/write-response.ts';
@@ -48,6 +48,8 @@ export async function saveRecord(
       leftToOthers,
       notApplied: after?.notApplied ?? [],
       ...(after !== undefined && { shown: after.shown }),
+      read: after?.read,
+      resent: [...new Set([...sent.keys()].map(rootOf))],
       previous,
       adopted,
       fingerprints,

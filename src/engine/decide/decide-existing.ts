@@ -247,6 +247,7 @@ function settledEntry(
     previous: found === undefined ? entry : undefined,
     adopted: found === undefined ? fresh || entry?.adopted === true : !found.isOurs,
     fingerprints: facts.fingerprints,
+    read: record,
   });
 }
 

@@ -10,7 +10,7 @@ import { isSpecial, isTainted, Reference, type Value } from '../../values/value.
 import type { PlannedChange } from '../plan/plan-document.ts';
 import { compareLeaf, isComplete, isFingerprint, sameValue, type Verdict } from './compare.ts';
 import { ruleOf, shownAt } from './field-rules.ts';
-import { baselineOf, isKept, maskable, plainOf, recordedOf } from './state-entry.ts';
+import { baselineOf, isCleared, isKept, maskable, plainOf, recordedOf } from './state-entry.ts';
 
 export interface Comparing {
   readonly kind: Kind;
@@ -113,9 +113,13 @@ function keptValue(facts: Comparing, path: LeafPath, desired: Value): Json | und
   return isSecret ? undefined : (observedAt(facts, path) as Json | undefined);
 }
 
-/** Without a fresh look, what the platform showed after the last apply stands for what it shows. */
+/**
+ * Without a fresh look, what the platform showed after the last apply stands for what it shows. Null where somebody cleared the field
+ * and the platform leaves out what is not set.
+ */
 function observedAt({ kind, record, entry }: Comparing, path: LeafPath): unknown {
-  if (record !== undefined) return shownAt(kind, record, path);
+  if (record !== undefined)
+    return isCleared(kind, { entry, record }, path) ? null : shownAt(kind, record, path);
   return plainOf(baselineOf(entry, path));
 }
 

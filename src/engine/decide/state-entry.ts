@@ -2,9 +2,9 @@ import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import { type Fingerprints, isMasked, mask } from '../../state/fingerprint.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import { canonicalJson, isObject, type Json, jsonEqual, mapParts } from '../../values/json.ts';
-import type { LeafPath, Leaves } from '../../values/path.ts';
+import { type LeafPath, type Leaves, rootOf, valueAt } from '../../values/path.ts';
 import { isTainted } from '../../values/value.ts';
-import { ruleOf, shownAt } from './field-rules.ts';
+import { isConfigObject, ruleOf, shownAt } from './field-rules.ts';
 
 /** What the platform showed of a leaf right after the last apply; undefined where that is not known. */
 export function baselineOf(entry: ResourceEntry | undefined, path: LeafPath): Json | undefined {
@@ -23,6 +23,19 @@ export function isKept(entry: ResourceEntry | undefined, path: LeafPath): boolea
   return entry?.not_applied?.includes(path) === true;
 }
 
+/** Whether a read showed the leaf, whose object is shown without it now: somebody cleared it. */
+export function isCleared(
+  kind: Kind,
+  { entry, record }: { readonly entry: ResourceEntry | undefined; readonly record: ShownRecord },
+  path: LeafPath,
+): boolean {
+  const root = rootOf(path);
+  if (entry?.read?.includes(root) !== true || !isObject(record[root])) return false;
+  const { hidden, writeOnly } = ruleOf(kind, path);
+  if (hidden || writeOnly || valueAt(record, path) !== undefined) return false;
+  return (baselineOf(entry, path) ?? null) !== null;
+}
+
 export interface EntryFacts {
   readonly kind: Kind;
   readonly record: ShownRecord;
@@ -37,6 +50,10 @@ export interface EntryFacts {
   readonly previous: ResourceEntry | undefined;
   readonly adopted: boolean;
   readonly fingerprints: Fingerprints;
+  /** What a read shows of the record after the last write; undefined where only the answer to a write is known. */
+  readonly read?: ShownRecord | undefined;
+  /** Config objects of which what earlier reads showed no longer counts. */
+  readonly resent?: readonly string[];
   /** What stands for the leaf as the platform shows it; what the record shows where absent. */
   shown?(path: LeafPath): unknown;
 }
@@ -79,6 +96,16 @@ export function stateEntryOf(facts: EntryFacts): ResourceEntry {
     }
   }
   const notApplied = [...(facts.notApplied ?? [])].sort();
+  const isSeen = (root: string): boolean => {
+    if (!isObject(facts.read?.[root]))
+      return previous?.read?.includes(root) === true && facts.resent?.includes(root) !== true;
+    const leaves = Object.keys(recorded).filter(
+      (path) => rootOf(path) === root && !unobserved.includes(path),
+    );
+    return leaves.every((path) => ruleOf(kind, path).writeOnly || valueAt(facts.read, path) !== undefined);
+  };
+  const roots = [...new Set(Object.keys(recorded).map(rootOf))].filter((root) => isConfigObject(kind, root));
+  const read = roots.filter(isSeen).sort();
   const entry = {
     id: record.id,
     ...(facts.adopted && { adopted: true as const }),
@@ -86,6 +113,7 @@ export function stateEntryOf(facts: EntryFacts): ResourceEntry {
     observed,
     unobserved: unobserved.sort(),
     ...(notApplied.length > 0 && { not_applied: notApplied }),
+    ...(read.length > 0 && { read }),
   };
   // Mostly nothing is new: what is there already is not kept a second time.
   return previous !== undefined && jsonEqual(entry, previous) ? previous : entry;

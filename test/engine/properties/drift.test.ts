@@ -15,7 +15,7 @@ interface Field {
 }
 
 /** The managed fields that reads show and that can be put to another value in the dashboard. */
-async function movable(bench: Bench, manifests: readonly Manifest[]): Promise<Field[]> {
+async function movable(bench: Bench, manifests: readonly Manifest[], clears: boolean): Promise<Field[]> {
   const { resources } = await bench.state();
   const shown: readonly string[] = ['name', ...bench.emulator.behaviour.shows.read];
   return manifests.flatMap(({ address, spec }): Field[] => {
@@ -36,7 +36,13 @@ async function movable(bench: Bench, manifests: readonly Manifest[]): Promise<Fi
         const moved = movedValue(inner);
         if (moved === undefined || key === 'base_url') return [];
         return [
-          { address, id, collection: 'agents', path: `${root}.${key}`, edit: { [root]: { [key]: moved } } },
+          {
+            address,
+            id,
+            collection: 'agents',
+            path: `${root}.${key}`,
+            edit: { [root]: { [key]: clears ? null : moved } },
+          },
         ];
       });
     });
@@ -53,36 +59,48 @@ function movedValue(value: Json): Json | undefined {
 describe('a change behind the tool’s back', () => {
   it('is seen where reads show it, and put right', async () => {
     await fc.assert(
-      fc.asyncProperty(workspaces, behaviours, fc.nat(), async (workspace, behaviour, choice) => {
-        const { manifests } = workspace;
-        await using bench = await Bench.start(behaviour);
-        bench.secrets = SECRETS;
-        prepare(bench, workspace);
-        await bench.apply(manifests);
-        const before = actionsOf(await bench.plan(manifests));
-        const fields = await movable(bench, manifests);
-        const field = fields[choice % Math.max(1, fields.length)];
-        fc.pre(field !== undefined);
-        if (field === undefined) return;
-        const { address, id, collection, path, edit } = field;
-        bench.emulator.dashboard.edit(collection, id, edit);
-        bench.requests();
+      fc.asyncProperty(
+        workspaces,
+        behaviours,
+        fc.nat(),
+        fc.boolean(),
+        async (workspace, behaviour, choice, clears) => {
+          const { manifests } = workspace;
+          await using bench = await Bench.start(
+            clears ? { ...behaviour, unsetFields: 'leftOut' } : behaviour,
+          );
+          bench.secrets = SECRETS;
+          prepare(bench, workspace);
+          await bench.apply(manifests);
+          // The first look after a create: only a read shows which fields reads show.
+          if (clears) await bench.apply(manifests);
+          const before = actionsOf(await bench.plan(manifests));
+          const all = await movable(bench, manifests, clears);
+          // Only fields of config objects can be unset.
+          const fields = all.filter(({ path }) => !clears || path.includes('.'));
+          const field = fields[choice % Math.max(1, fields.length)];
+          fc.pre(field !== undefined);
+          if (field === undefined) return;
+          const { address, id, collection, path, edit } = field;
+          bench.emulator.dashboard.edit(collection, id, edit);
+          bench.requests();
 
-        const drift = await bench.drift(manifests);
-        expect(drift.resources.filter(({ action }) => action !== 'noop').map((each) => each.address)).toEqual(
-          [address],
-        );
-        expect(at(drift, address).changes.map((change) => [change.path, change.cause])).toEqual([
-          [path, 'drift'],
-        ]);
-        expect(bench.writes).toEqual([]);
-        const report = await bench.apply(manifests);
-        expect([...report.results]).toEqual([[address, { status: 'done', id }]]);
-        expect(actionsOf(await bench.plan(manifests))).toEqual(before);
-        const state = await bench.state();
-        const moved = manifests.find((each) => each.address === address);
-        expect(moved && unlike(moved, bench, state)).toEqual([]);
-      }),
+          const drift = await bench.drift(manifests);
+          expect(
+            drift.resources.filter(({ action }) => action !== 'noop').map((each) => each.address),
+          ).toEqual([address]);
+          expect(at(drift, address).changes.map((change) => [change.path, change.cause])).toEqual([
+            [path, 'drift'],
+          ]);
+          expect(bench.writes).toEqual([]);
+          const report = await bench.apply(manifests);
+          expect([...report.results]).toEqual([[address, { status: 'done', id }]]);
+          expect(actionsOf(await bench.plan(manifests))).toEqual(before);
+          const state = await bench.state();
+          const moved = manifests.find((each) => each.address === address);
+          expect(moved && unlike(moved, bench, state)).toEqual([]);
+        },
+      ),
       { numRuns: 15 },
     );
   });
