@@ -5,11 +5,18 @@ const FIRST_LIMIT = 16;
 /** Small enough that one step past what a server can do at once stays below half as much again. */
 const STEP = 1.25;
 
-/** A round has at least so many answers for each request at once, and at most so many. */
+/** An answer shows what the limit does if on average nearly as many requests were in flight. */
+const FILLED = 0.85;
+
+/** A round has at least so many answers for each request at once, a wave of equal ones apart, and at most so many. */
 const SHORTEST_ROUND = 2;
 const LONGEST_ROUND = 20;
 /** A round ends once the error of its mean is a quarter of what decides. */
 const PRECISION = Math.log(STEP) / 8;
+/** A round whose answers are nearly equal, so that the error is this small, ends with its first wave. */
+const WAVE_PRECISION = PRECISION / 2;
+/** Share of the time of an answer that lies between two waves. */
+const APART = 0.1;
 
 /** Answers for each request at once between experiments that failed: doubled each time. */
 const FIRST_REST = 20;
@@ -65,6 +72,9 @@ export class AdaptiveLimit implements ConcurrencyLimit {
   #answersSinceTimeout = 0;
   /** Changes with the limit. */
   #stamp = 0;
+  /** When requests were sent since the limit changed, until the first of their answers shows how many were the wave that filled it. */
+  #sent: number[] = [];
+  #wave: number | undefined;
   /** Answers until the next experiment. */
   #rest = 0;
   #nextRest = FIRST_REST;
@@ -78,14 +88,17 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     return this.#now;
   }
 
-  /** Only requests that fill the limit show what it does. */
-  stamp(running: number): number {
-    return running === this.#now ? this.#stamp : -1;
+  stamp(now: number): number {
+    if (this.#wave === undefined) this.#sent.push(now);
+    return this.#stamp;
   }
 
-  answered(stamp: number, { sort, milliseconds }: AnswerTime): void {
+  /** Only requests that were sent under this limit, and filled it, show what it does. */
+  answered(stamp: number, { sort, milliseconds, at, inFlight }: AnswerTime): void {
     this.#answersSinceTimeout++;
     if (stamp !== this.#stamp) return;
+    this.#wave ??= this.#sent.filter((sent) => sent < at - APART * milliseconds).length;
+    if (inFlight < FILLED * this.#now) return;
     const time = Math.log(Math.max(milliseconds, 0.01));
     const usual = this.#usual.get(sort) ?? new Sample(REMEMBERED);
     this.#answers++;
@@ -121,6 +134,9 @@ export class AdaptiveLimit implements ConcurrencyLimit {
 
   /** Each comparison takes longer than the last, so that no rhythm of the platform fits all of them. */
   #isComparable(): boolean {
+    const isFirst = (this.#trial?.changes.count ?? 0) === 0;
+    const isWave = this.#round.count >= FEWEST && this.#answers >= (this.#wave ?? 0);
+    if (isFirst && isWave && this.#round.error <= WAVE_PRECISION) return true;
     const shortest = SHORTEST_ROUND + (this.#trial?.changes.count ?? 0) / 2;
     return this.#round.count >= shortest * Math.max(this.#now, FEWEST);
   }
@@ -217,7 +233,11 @@ export class AdaptiveLimit implements ConcurrencyLimit {
   }
 
   #change(limit: number): void {
-    if (limit !== this.#now) this.#stamp++;
+    if (limit !== this.#now) {
+      this.#stamp++;
+      this.#sent = [];
+      this.#wave = undefined;
+    }
     this.#now = limit;
     this.#round = new Sample();
     this.#answers = 0;

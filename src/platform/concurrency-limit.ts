@@ -12,13 +12,17 @@ export function isConcurrency(value: unknown): value is Concurrency {
 export interface AnswerTime {
   readonly sort: string;
   readonly milliseconds: number;
+  /** When it came, in milliseconds of the clock that `stamp` has. */
+  readonly at: number;
+  /** How many requests were in flight meanwhile, as a mean over that time. */
+  readonly inFlight: number;
 }
 
 /** How many requests may run at once, by what came of those before. */
 export interface ConcurrencyLimit {
   readonly now: number;
-  /** For a request that makes so many run: to be given back with its answer. */
-  stamp(running: number): number;
+  /** For a request that is sent now: to be given back with its answer. */
+  stamp(now: number): number;
   answered(stamp: number, time: AnswerTime): void;
   /** The platform refused because of the load; once a burst. */
   refused(): void;

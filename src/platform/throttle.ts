@@ -162,7 +162,7 @@ export class Throttle {
     this.#running++;
     this.#pausedUntil = 0;
     if (this.#interval > 0) this.#nextStart = this.#options.now() + this.#interval;
-    return { burst: this.#burst, lapse: this.#lapse, stamp: this.#options.limit.stamp(this.#running) };
+    return { burst: this.#burst, lapse: this.#lapse, stamp: this.#options.limit.stamp(this.#options.now()) };
   }
 
   #hand(): void {

@@ -13,6 +13,7 @@ import { Connections } from './connections.ts';
 import { decodeJson } from './decode-json.ts';
 import { Exchange, isSuccess } from './exchange.ts';
 import { aborted, type FailedCall, failureOf, malformed, requestIdOf, tooLongAPause } from './failure.ts';
+import { InFlight } from './in-flight.ts';
 import { inflated } from './inflate.ts';
 import { LoadControl } from './load-control.ts';
 import { oneLine } from './plain-text.ts';
@@ -80,6 +81,7 @@ export class Transport {
   readonly #stop = new AbortController();
   /** Not a set: what a set leaves behind when it makes room for others would hold on to answers long gone. */
   readonly #underWay: (Exchange | undefined)[] = [];
+  readonly #inFlight: InFlight;
   readonly #now: () => number;
   readonly #random: () => number;
   readonly #wait: Wait;
@@ -108,6 +110,7 @@ export class Transport {
     this.#maxWaitSeconds = options.maxWaitSeconds ?? 300;
     // Monotonic, unlike Date.now: a clock that is set must not stretch a pause.
     this.#now = options.now ?? (() => performance.timeOrigin + performance.now());
+    this.#inFlight = new InFlight(this.#now);
     this.#random = options.random ?? Math.random;
     this.#wait = options.wait ?? ((milliseconds, signal) => sleep(milliseconds, undefined, { signal }));
     setMaxListeners(0, this.#stop.signal);
@@ -213,8 +216,12 @@ export class Transport {
       // A signal may have come between the turn and here.
       if (this.#stop.signal.aborted) exchange.abort();
       else this.#dispatch(call, exchange);
-      const result = await inflated(await exchange.result, this.#limits.maxBodyBytes);
-      this.#loadControl.hear(result, turn, { sort: sortOf(call), milliseconds: exchange.milliseconds });
+      const flight = this.#inFlight.begin();
+      const raw = await exchange.result;
+      const inFlight = this.#inFlight.end(flight);
+      const result = await inflated(raw, this.#limits.maxBodyBytes);
+      const { milliseconds } = exchange;
+      this.#loadControl.hear(result, turn, { sort: sortOf(call), milliseconds, at: this.#now(), inFlight });
       this.#options.onRequest?.({
         method: call.method,
         path: call.path,

@@ -1,5 +1,6 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { agentManifest, testWorkspace, webhookManifest } from './workspace.ts';
 
@@ -129,6 +130,26 @@ it('apply records fewer creates ahead once the platform takes fewer', async () =
   expect(pending).toHaveLength(48);
   expect(Math.max(...pending)).toBe(16);
   expect(Math.max(...pending.slice(24))).toBeLessThan(12);
+});
+
+it('apply has more creates in flight where the platform keeps up', async () => {
+  const agents = Array.from({ length: 200 }, (_, index) => agentManifest(`agent-${index}`)).join('---\n');
+  let [inFlight, most] = [0, 0];
+  await using workspace = await testWorkspace(
+    { 'manifests/a.yaml': agents },
+    {
+      onRequest: async ({ method }) => {
+        if (method !== 'POST') return undefined;
+        most = Math.max(most, ++inFlight);
+        await delay(100);
+        inFlight--;
+        return undefined;
+      },
+    },
+  );
+  const { code } = await workspace.start(['apply', '--auto-approve']).ended;
+  expect(code).toBe(0);
+  expect(most).toBeGreaterThan(16);
 });
 
 describe('a saved plan', () => {

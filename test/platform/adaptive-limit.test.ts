@@ -48,8 +48,19 @@ describe('a limit that finds itself', () => {
     expect(timeOf(answers)).toBeLessThan(1.15 * best(10_000, 20, MOST_AT_ONCE));
   });
 
-  it.each([0, 0.3])('changes nothing in a run of 20 requests, noise %d', (noise) => {
-    expect(run({ latency: twenty, noise }, 20).map(({ limit }) => limit)).toEqual(Array(20).fill(16));
+  it.each([0, 0.01])('counts waves in full: 300 creates at 150 ms reach 64, noise %d', (noise) => {
+    const server = { latency: () => 150, noise };
+    const sent = { requests: 300, every: 7 };
+    for (const seed of [1, 2, 3]) {
+      const answers = simulate(new AdaptiveLimit(idle), server, { ...sent, seed });
+      expect(highest(answers), String(seed)).toBe(MOST_AT_ONCE);
+      const few = simulate(new AdaptiveLimit(idle), { ...server, worksAt: () => 16 }, { ...sent, seed });
+      expect(highest(few)).toBeLessThanOrEqual(24);
+    }
+  });
+
+  it.each([0, 0.3])('changes nothing in a run of 16 requests, noise %d', (noise) => {
+    expect(run({ latency: twenty, noise }, 16).map(({ limit }) => limit)).toEqual(Array(16).fill(16));
   });
 
   const refusing = [1, 2, 4, 12, 16, 20, 40, 50, 63, 64, 100].flatMap((k) =>
@@ -220,7 +231,7 @@ describe('what an answer shows', () => {
   it('counts only where the request filled the limit', () => {
     const limit = new AdaptiveLimit(idle);
     for (let count = 0; count < 5000; count++) {
-      limit.answered(limit.stamp(1 + (count % 15)), { sort: 'GET', milliseconds: 20 });
+      limit.answered(limit.stamp(0), { sort: 'GET', milliseconds: 20, at: 20, inFlight: 1 + (count % 13) });
     }
     expect(limit.now).toBe(16);
   });

@@ -1,4 +1,5 @@
 import type { ConcurrencyLimit } from '../../src/platform/concurrency-limit.ts';
+import { type Flight, InFlight } from '../../src/platform/in-flight.ts';
 
 /** What a server is like, by the time since the start in milliseconds. */
 export interface SimulatedServer {
@@ -25,10 +26,18 @@ export interface Answer {
   readonly limit: number;
 }
 
+interface Sending {
+  readonly requests: number;
+  readonly seed?: number;
+  /** Milliseconds between two moments at which requests are sent: their intents are stored together. */
+  readonly every?: number;
+}
+
 interface Running {
   readonly end: number;
   readonly start: number;
   readonly stamp: number;
+  readonly flight: Flight;
   readonly burst: number;
   readonly sort: string;
   readonly isRefused: boolean;
@@ -43,7 +52,7 @@ interface Running {
 export function simulate(
   limit: ConcurrencyLimit,
   server: SimulatedServer,
-  { requests, seed = 1 }: { readonly requests: number; readonly seed?: number },
+  { requests, seed = 1, every = 0 }: Sending,
 ): Answer[] {
   const random = randomFrom(seed);
   const answers: Answer[] = [];
@@ -51,6 +60,7 @@ export function simulate(
   let lines: number[] = [];
   let left = requests;
   let time = 0;
+  const inFlight = new InFlight(() => time);
   let pausedUntil = 0;
   let burst = 0;
   let refusals = 0;
@@ -79,11 +89,13 @@ export function simulate(
     const hangs = server.hangs !== undefined && random() < server.hangs;
     const answered = hangs ? time + 2000 : begin + work;
     const end = isRefused ? time + server.latency(time) / 4 : answered;
-    const stamp = limit.stamp(running.length + 1);
+    const stamp = limit.stamp(time);
+    const flight = inFlight.begin();
     running.push({
       start: time,
       end,
       stamp,
+      flight,
       burst,
       sort: isSlow ? 'slow' : 'quick',
       isRefused,
@@ -93,6 +105,7 @@ export function simulate(
   };
 
   while (left > 0 || running.length > 0) {
+    if (every > 0) pausedUntil = Math.max(pausedUntil, Math.ceil(time / every) * every);
     while (left > 0 && running.length < limit.now && time >= pausedUntil) start();
     const next = running.reduce<Running | undefined>(
       (first, each) => (first === undefined || each.end < first.end ? each : first),
@@ -105,6 +118,7 @@ export function simulate(
     }
     time = next.end;
     running.splice(running.indexOf(next), 1);
+    const mean = inFlight.end(next.flight);
     answers.push({ time, isRefused: next.isRefused, limit: limit.now });
     if (next.hangs) {
       if (next.lapse === lapse) {
@@ -115,7 +129,12 @@ export function simulate(
     }
     if (!next.isRefused) {
       refusals = 0;
-      limit.answered(next.stamp, { sort: next.sort, milliseconds: time - next.start });
+      limit.answered(next.stamp, {
+        sort: next.sort,
+        milliseconds: time - next.start,
+        at: time,
+        inFlight: mean,
+      });
       continue;
     }
     left++;

@@ -6,7 +6,7 @@ import { LoadControl } from '../../src/platform/load-control.ts';
 import { PauseTooLong, Throttle } from '../../src/platform/throttle.ts';
 import { TestClock } from './clock.ts';
 
-const TIME = { sort: 'GET', milliseconds: 20 };
+const TIME = { sort: 'GET', milliseconds: 20, at: 20, inFlight: 16 };
 
 function throttle(concurrency: Concurrency, requestsPerSecond: number | null = null) {
   const clock = new TestClock();
