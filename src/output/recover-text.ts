@@ -1,8 +1,7 @@
-import { kinds } from '../kinds/index.ts';
 import { idKey, kindOf } from '../manifests/resource.ts';
 import type { Reach } from '../problems/workspace-command.ts';
 import type { Missed } from '../runs/mentioned-ids.ts';
-import type { Match, MatchCandidate } from '../runs/recover/matches.ts';
+import { keyFieldOf, type Match, type MatchCandidate } from '../runs/recover/matches.ts';
 import { addressList, listed } from './address-list.ts';
 import { missedLines } from './export-text.ts';
 import { commandOf, withSteps } from './next-steps.ts';
@@ -83,9 +82,8 @@ export function recoveredText(
     ({ resource: { address } }) => !taken.has(address) && !unanswered.includes(address),
   );
   const used = new Set([...taken].map(([address, id]) => idKey(kindOf(address), id)));
-  const keyField = ({ resource: { kind, spec } }: Match) => kinds.get(kind)?.naturalKey?.(spec)?.field;
-  const findable = untaken.filter((match) => keyField(match) !== undefined);
-  const others = untaken.filter((match) => keyField(match) === undefined);
+  const findable = untaken.filter((match) => keyFieldOf(match) !== undefined);
+  const others = untaken.filter((match) => keyFieldOf(match) === undefined);
   const offered = others.flatMap(({ resource: { address, kind }, candidates }) => {
     const ids = candidates.map(({ id }) => id).filter((id) => !used.has(idKey(kind, id)));
     return declined.has(address) || ids.length === 0 ? [] : [[address, ids.join(', ')]];
@@ -106,7 +104,7 @@ export function recoveredText(
       lost.map(({ resource: { address } }) => address),
       reach,
     ),
-    ...[...Map.groupBy(findable, keyField)].map(([field, some]) => {
+    ...[...Map.groupBy(findable, keyFieldOf)].map(([field, some]) => {
       const it = some.length === 1 ? 'it' : 'them';
       return `${countedNames(some.map(({ resource }) => resource.address))}: the next plan looks for ${it} by ${field}.`;
     }),

@@ -7,6 +7,7 @@ import type { Diagnostic } from '../problems/diagnostic.ts';
 import { didYouMean } from '../problems/suggest.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { StateSession } from '../state/session.ts';
+import { MAP_COLUMNS, mapColumn, mapPath } from './migrate/id-map.ts';
 import type { RecordReads } from './orphan-status.ts';
 
 /** One line of a file of records to take in. */
@@ -35,23 +36,45 @@ interface RowProblem {
   readonly message: string;
 }
 
-const HEADER = 'address,id';
+const COLUMNS: readonly string[] = ['address', 'id'];
 
-/** The rows of a CSV text with the header `address,id`, and what is wrong with them by themselves. */
-export function readRows(text: string) {
+interface ReadRows {
+  readonly rows: readonly ImportRow[];
+  readonly problems: readonly RowProblem[];
+}
+
+/**
+ * The rows of a CSV text with the header `address,id`, or of the map of a migration, and what is wrong with them by themselves. A row of a
+ * map without an id of this workspace is passed over.
+ * @param origin the name of the file, and the workspace whose ids are wanted of a map.
+ */
+export function readRows(
+  text: string,
+  origin: { readonly file: string; readonly workspace: string },
+): ReadRows {
   const rows: ImportRow[] = [];
   const problems: RowProblem[] = [];
   const lines = text.split(/\r\n|\r|\n/);
-  const header = cellsOf(lines[0] ?? '');
-  if (header?.join(',') !== HEADER) {
-    return { rows, problems: [{ line: 1, message: `the first line must be the header ${HEADER}` }] };
+  const header = cellsOf(lines[0] ?? '')?.join(',');
+  const isMap = header === MAP_COLUMNS.join(',');
+  const columns = isMap ? MAP_COLUMNS : COLUMNS;
+  const idColumn = columns.indexOf(isMap ? (mapColumn(origin.file, origin.workspace) ?? '') : 'id');
+  if (header !== columns.join(',')) {
+    const message = `the first line must be the header ${COLUMNS.join(',')}, or that of the map of a migration`;
+    return { rows, problems: [{ line: 1, message }] };
+  }
+  if (idColumn === -1) {
+    const message = `its name does not say which column has the ids of ${origin.workspace}: name it as migrate does, such as ${mapPath({ from: 'OLD', to: origin.workspace })}`;
+    return { rows, problems: [{ line: 1, message }] };
   }
   const byAddress = new Map<string, number>();
   const byRecord = new Map<string, number>();
   for (const [index, written] of lines.entries()) {
     if (index === 0 || written.trim() === '') continue;
     const line = index + 1;
-    const read = readRow(written);
+    const cells = cellsOf(written);
+    if (isMap && cells?.length === columns.length && cells[idColumn] === '') continue;
+    const read = readRow(cells, columns, idColumn);
     if (typeof read === 'string') {
       problems.push({ line, message: read });
       continue;
@@ -59,6 +82,8 @@ export function readRows(text: string) {
     const { address, id, kind } = read;
     const sameAddress = byAddress.get(address);
     const sameRecord = byRecord.get(`${kind}/${id}`);
+    // A migration that was killed may have written a row twice.
+    if (isMap && sameAddress !== undefined && sameAddress === sameRecord) continue;
     if (sameAddress !== undefined)
       problems.push({ line, message: `${address} is already on line ${sameAddress}` });
     else if (sameRecord !== undefined)
@@ -76,12 +101,14 @@ export function readRows(text: string) {
 
 /** What a line says, or what is wrong with it. */
 function readRow(
-  line: string,
+  cells: readonly string[] | undefined,
+  columns: readonly string[],
+  idColumn: number,
 ): { readonly address: string; readonly id: string; readonly kind: string } | string {
-  const cells = cellsOf(line);
   if (cells === undefined) return 'unclosed quote, or text after a closing quote';
-  const [address = '', id = '', ...more] = cells;
-  if (cells.length < 2 || more.length > 0) return `expected 2 cells (${HEADER}), got ${cells.length}`;
+  const { 0: address = '', [idColumn]: id = '' } = cells;
+  if (cells.length !== columns.length)
+    return `expected ${columns.length} cells (${columns.join(',')}), got ${cells.length}`;
   const kind = parseAddress(address)?.kind;
   if (kind === undefined) return `${JSON.stringify(address)} is not an address such as Agent/support-line`;
   if (!kinds.has(kind)) {

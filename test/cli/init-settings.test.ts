@@ -80,7 +80,7 @@ describe('the state of a new project', () => {
     const read = (name: string) => readFile(path.join(folder.root, 'teams/x', name), 'utf8');
     expect(parse(await read('voxform.yaml'))).toMatchObject({ state: { backend } });
     expect(stdout.includes('refs/voxform/ of the remote origin')).toBe(backend === 'git');
-    expect((await read('.gitignore')).split('\n').includes('.voxform/')).toBe(backend === 'git');
+    expect((await read('.gitignore')).split('\n').includes('.voxform/*')).toBe(backend === 'git');
     expect(await command(['validate', '-C', 'teams/x'], { cwd: folder.root })).toMatchObject({ code: 0 });
   });
 });

@@ -1,4 +1,4 @@
-import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Fault } from '../../src/emulator/faults.ts';
@@ -64,6 +64,17 @@ ${more}`;
     },
   };
   return made;
+}
+
+/** The ids that the states of both workspaces have. */
+async function stateIds(h: House): Promise<Readonly<Record<string, string>>> {
+  const ids: Record<string, string> = {};
+  for (const name of ['old', 'new']) {
+    const { stdout } = await h.run('state', 'list', '-w', name, '--output', 'json');
+    for (const { address, id } of JSON.parse(stdout) as { address: string; id: string }[])
+      ids[`${name}:${address}`] = id;
+  }
+  return ids;
 }
 
 function flat({ stdout, stderr }: CommandResult): string {
@@ -238,6 +249,35 @@ describe('migrate', () => {
     const freeBuffer = await h.migrate();
     expect(freeBuffer.code).toBe(1);
     expect(flat(freeBuffer)).toContain('old skips every resource of the manifests');
+  });
+
+  it('keeps the ids of both workspaces for recover and import', async () => {
+    const files = Object.fromEntries(
+      ['a', 'b'].map((name) => [
+        `manifests/${name}.yaml`,
+        agentManifest(name).replace(`spec:\n  name: ${name}`, 'spec:\n  name: Desk'),
+      ]),
+    );
+    await using h = await house(files);
+    for (const address of ['Agent/a', 'Agent/b']) {
+      const id = await h.old.agent({ name: 'Desk', prompt_config: { prompt: 'Be kind.' } });
+      await h.run('import', address, id, '-w', 'old');
+    }
+    expect(await h.migrate()).toMatchObject({ code: 0 });
+    const expected = await stateIds(h);
+    expect(Object.keys(expected)).toHaveLength(4);
+    const map = '.voxform/migrations/old-to-new.csv';
+    const text = h.text(map);
+
+    rmSync(path.join(h.folder.root, '.voxform'), { recursive: true });
+    const blind = await h.run('recover', '-w', 'new', '--auto-approve');
+    expect([blind.code, await stateIds(h)]).toEqual([2, {}]);
+    await h.folder.write(map, text);
+    const sighted = await h.run('recover', '-w', 'new', '--auto-approve');
+    expect(sighted, flat(sighted)).toMatchObject({ code: 0 });
+    const imported = await h.run('import', '-w', 'old', '--from', map);
+    expect(imported, flat(imported)).toMatchObject({ code: 0 });
+    expect(await stateIds(h)).toEqual(expected);
   });
 
   it('stops after a batch with too many failures, and goes on when it is run again', async () => {

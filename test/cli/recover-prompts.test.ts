@@ -116,7 +116,7 @@ describe('recover at a terminal', () => {
     await using workspace = await testWorkspace(FILES);
     const ids = await made(workspace);
     const { code, asked, taken, left } = await answering(workspace, ['recover', '--output', 'json'], answers);
-    expect(code).toBe(0);
+    expect(code).toBe(2);
     expect(asked).toContain(
       `Agent/a: is it ${ids.a}? all shown fields match: name, prompt_config.prompt; it had a call at`,
     );

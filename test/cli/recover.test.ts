@@ -68,7 +68,7 @@ describe('recover', () => {
     expect(await idsOf(workspace)).toEqual({});
 
     const { code, stdout } = await workspace.run('recover', '--auto', '--auto-approve');
-    expect(code).toBe(0);
+    expect(code).toBe(2);
     expect(stdout).toContain('3 records imported.');
     expect(flat(stdout)).toContain('voxform import Webhook/hook ID');
     expect(flat(stdout)).toContain('as a duplicate if it exists');
@@ -108,7 +108,7 @@ describe('recover', () => {
     expect(flat(refused.stderr)).toContain('voxform recover finds what records it can');
 
     const { code, stdout, stderr } = await workspace.run('recover', '--auto-approve');
-    expect(code).toBe(0);
+    expect(code).toBe(2);
     expect(flat(stdout)).toContain('has it under this address');
     expect(flat(stderr)).toMatch(/is kept in .*test\.state\.json\.lost-/);
     expect(await idsOf(workspace)).toEqual(rest);
@@ -167,7 +167,7 @@ describe('recover', () => {
       agentManifest('copy').replace('name: copy\n  prompt', 'name: day\n  prompt'),
     );
     const { code, stdout } = await workspace.run('recover', '--auto-approve', '--output', 'json');
-    expect(code).toBe(0);
+    expect(code).toBe(2);
     expect((JSON.parse(stdout) as Report).resources).toEqual([
       { address: 'Agent/copy', taken: null, certain: null, candidates: [] },
     ]);
@@ -189,7 +189,7 @@ describe('recover', () => {
     const night = ids['Agent/night'] ?? '';
     dashboard.edit('agents', night, { workspace_id: workspace.emulator.workspaceId });
     const some = await workspace.run('recover', '--auto-approve', '--agents', night);
-    expect(some.code, some.stderr).toBe(0);
+    expect(some.code, some.stderr).toBe(2);
     expect(await idsOf(workspace)).toEqual({ 'Agent/night': night });
   });
 });

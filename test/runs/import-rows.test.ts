@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { readRows } from '../../src/runs/import-rows.ts';
 
+const ORIGIN = { file: 'ids.csv', workspace: 'new' };
+
 describe('readRows', () => {
   it.each([
     [
@@ -23,7 +25,7 @@ describe('readRows', () => {
       ],
     ],
   ])('reads %s', (reason, text, expected) => {
-    const { rows, problems } = readRows(text);
+    const { rows, problems } = readRows(text, ORIGIN);
     expect(problems, reason).toEqual([]);
     expect(
       rows.map(({ address, id, line }) => [address, id, line]),
@@ -47,15 +49,32 @@ describe('readRows', () => {
     ['address,id\nAgent/a,1\nAgent/a,2', 3, 'Agent/a is already on line 2'],
     ['address,id\nAgent/a,1\n\nAgent/b,1', 4, '1 is already on line 2'],
   ])('refuses %j', (text, line, message) => {
-    const { problems } = readRows(text);
+    const { problems } = readRows(text, ORIGIN);
     expect(problems).toHaveLength(1);
     expect(problems[0]?.line).toBe(line);
     expect(problems[0]?.message).toContain(message);
   });
 
   it('says what is wrong in every line', () => {
-    const { rows, problems } = readRows('address,id\nx,1\nAgent/a,2\nAgent/b\n');
+    const { rows, problems } = readRows('address,id\nx,1\nAgent/a,2\nAgent/b\n', ORIGIN);
     expect(problems.map(({ line }) => line)).toEqual([2, 4]);
     expect(rows).toHaveLength(1);
+  });
+
+  it.each([
+    [
+      'maps/old-to-new.csv',
+      [
+        ['Agent/a', 'A2'],
+        ['Agent/b', 'B2'],
+      ],
+    ],
+    ['maps/new-to-next.csv', [['Agent/a', 'A1']]],
+    ['maps/old-to-next.csv', undefined],
+  ])('reads the ids of one workspace from the map of a migration, %s', (file, expected) => {
+    const map = 'address,from_id,to_id\nAgent/a,A1,A2\nAgent/b,,B2\nAgent/a,A1,A2\n';
+    const { rows, problems } = readRows(map, { file, workspace: 'new' });
+    expect(problems.map(({ line }) => line)).toEqual(expected === undefined ? [1] : []);
+    expect(rows.map(({ address, id }) => [address, id])).toEqual(expected ?? []);
   });
 });

@@ -61,9 +61,10 @@ async function importRecord(
 
 /** Takes in the rows of a file, all or none. */
 async function importFile(context: Context, file: string, options: ImportOptions): Promise<void> {
-  const { rows, problems } = readRows(await readTextOf(context.cwd, file));
+  const text = await readTextOf(context.cwd, file);
   const opened = await openWorkspace(context, { requireKey: true });
-  const { workspaceId } = opened.workspace;
+  const { workspaceId, name: workspace } = opened.workspace;
+  const { rows, problems } = readRows(text, { file, workspace });
   const { resources } = await opened.declared('offline');
   const fresh = await withSession(opened, { operation: 'import', options }, async ({ session, client }) => {
     const concurrency = opened.concurrency(options);

@@ -17,8 +17,9 @@ export async function settingsFiles(isShared: boolean): Promise<[path: string, t
 
 function gitIgnore(isShared: boolean): string {
   const state = isShared
-    ? `# What voxform keeps on this machine alone. The state is not in it.
-.voxform/
+    ? `# What voxform keeps on this machine alone. The state is not in it. The ids of a migration are for all.
+.voxform/*
+!.voxform/migrations/
 `
     : `# The state has the only copy of the record ids, and no secrets: commit it, or keep it in another place
 # that is backed up. Do not commit its lock, its backups, its history and the cache.

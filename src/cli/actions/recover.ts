@@ -10,7 +10,8 @@ import {
 import { advice, command, ExitCode, UserError } from '../../problems/user-error.ts';
 import { OpenWorkspace, openWorkspace, validOnly } from '../../runs/open-workspace.ts';
 import { findLostRecords } from '../../runs/recover/find-lost-records.ts';
-import type { Match } from '../../runs/recover/matches.ts';
+import { keyFieldOf, type Match } from '../../runs/recover/matches.ts';
+import { migratedIds } from '../../runs/recover/migrated-ids.ts';
 import { recordRecovery, recoverableState, unansweredNow } from '../../runs/recover/recover-state.ts';
 import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
@@ -32,7 +33,7 @@ export async function recover(context: Context, options: RecoverOptions): Promis
   const { state, loss } = await recoverableState(opened, backups);
   if (loss !== undefined) context.log.warn(loss.message);
   const progress = progressFor(context);
-  const recovery = await opened.withClient(options, (client) =>
+  const recovery = await opened.withClient(options, async (client) =>
     findLostRecords({
       client,
       workspaceId: opened.workspace.workspaceId,
@@ -40,7 +41,7 @@ export async function recover(context: Context, options: RecoverOptions): Promis
       since: options.callsFrom ?? ALL_CALLS,
       resources,
       state,
-      backups,
+      backups: [...backups, ...(await migratedIds(opened.project.root, opened.workspace.name))],
       given,
       onProgress: progress.read,
     }).finally(progress.clear),
@@ -83,7 +84,12 @@ export async function recover(context: Context, options: RecoverOptions): Promis
   };
   if (!isText) terminal.out(jsonText(recoverJson(told)));
   else if (matches.length > 0) terminal.out(recoveredText(told, terminal.style));
-  if (interrupted === undefined) return ExitCode.ok;
+  if (interrupted === undefined) {
+    const lost = matches.filter(
+      (match) => !taken.has(match.resource.address) && keyFieldOf(match) === undefined,
+    );
+    return lost.length === 0 && unanswered.length === 0 ? ExitCode.ok : ExitCode.changes;
+  }
   context.log.warn(
     `interrupted: ${plural(taken.size, 'answer')} kept; run voxform recover again for the rest`,
   );

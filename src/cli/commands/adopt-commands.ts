@@ -25,7 +25,10 @@ export const adoptingCommands = {
         )
         .argument('[address]', 'Address in the manifests, e.g. Agent/support-line', address)
         .argument('[id]', 'Id of the record on the platform')
-        .option('--from <file>', 'CSV file with the header address,id; imports all rows or none')
+        .option(
+          '--from <file>',
+          'CSV file with the header address,id, or the id map of a migration; imports all rows or none',
+        )
         .action(perform(async () => (await import('../actions/import.ts')).importRecords)),
   },
   export: {

@@ -11,16 +11,33 @@ export interface MappedIds {
   readonly to: string | null;
 }
 
+/** The folder of all maps, relative to the project folder. */
+export const MAPS_FOLDER = '.voxform/migrations';
+
 /** The file that a migration keeps its ids in, relative to the project folder. */
 export function mapPath({ from, to }: { readonly from: string; readonly to: string }): string {
-  return `.voxform/migrations/${from}-to-${to}.csv`;
+  return `${MAPS_FOLDER}/${from}-to-${to}.csv`;
 }
 
-const MAP_HEADER = 'address,from_id,to_id';
+type MapColumn = 'from_id' | 'to_id';
+
+export const MAP_COLUMNS: readonly string[] = ['address', 'from_id', 'to_id'] satisfies (
+  | 'address'
+  | MapColumn
+)[];
+
+const MAP_HEADER = MAP_COLUMNS.join(',');
+
+/** The column of a map that has the ids of a workspace; undefined where its name says that it is of other workspaces. */
+export function mapColumn(file: string, workspace: string): MapColumn | undefined {
+  const name = path.basename(file, '.csv');
+  if (name.startsWith(`${workspace}-to-`)) return 'from_id';
+  return name.endsWith(`-to-${workspace}`) ? 'to_id' : undefined;
+}
 
 /**
- * A CSV file that says of each resource which record it was and which it is now: for people and their scripts. The states are what
- * counts; whatever the file lacks after a run that was killed, the next one puts in.
+ * A CSV file with the id that each resource had and the one it has now: for people and their scripts, and for `recover` where a state is
+ * lost. The states decide; the next run adds what the file lacks after a run that was killed.
  */
 export class IdMap {
   readonly #file: string;

@@ -1,18 +1,18 @@
 import { kinds } from '../../kinds/index.ts';
 import { type Address, kindOf, type Resource } from '../../manifests/resource.ts';
 import type { State } from '../../state/state.ts';
-import type { StateBackup } from '../../state/store.ts';
 import { type Discovering, discover } from '../discover.ts';
 import type { KnownId, Missed } from '../mentioned-ids.ts';
 import { type Match, matchesFor } from './matches.ts';
-import { type MergedBackups, mergeBackups } from './merge-backups.ts';
+import { type MergedBackups, mergeBackups, type RememberedState } from './merge-backups.ts';
 
 interface Recovering extends Omit<Discovering, 'known' | 'kinds'> {
   /** Everything that the manifests declare. */
   readonly resources: readonly Resource[];
   /** As it is now: empty where it is lost. */
   readonly state: State;
-  readonly backups: readonly StateBackup[];
+  /** The newest first. */
+  readonly backups: readonly RememberedState[];
   /** Ids that a person named. */
   readonly given: readonly KnownId[];
 }

@@ -26,6 +26,11 @@ export interface Match {
   readonly certain: MatchCandidate | undefined;
 }
 
+/** The field by which each plan looks for the record of a manifest; undefined where only its id finds it. */
+export function keyFieldOf({ resource: { kind, spec } }: Match): string | undefined {
+  return kindNamed(kind).naturalKey?.(spec)?.field;
+}
+
 interface Matching {
   /** The manifests that lack a record. */
   readonly wanted: readonly Resource[];

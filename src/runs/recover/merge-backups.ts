@@ -1,9 +1,19 @@
 import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Orphan, PendingCreate } from '../../state/state-document.ts';
-import type { StateBackup } from '../../state/store.ts';
 import type { KnownId } from '../mentioned-ids.ts';
 import type { Remembered } from './matches.ts';
+
+/** A copy of a state, or a file with ids of its records. */
+export interface RememberedState {
+  /** A file. */
+  readonly source: string;
+  /** Undefined where it does not say. */
+  readonly workspaceId: string | undefined;
+  readonly resources: ReadonlyMap<Address, { readonly id: string }>;
+  readonly pending: ReadonlyMap<Address, PendingCreate>;
+  readonly orphans: readonly Orphan[];
+}
 
 /** What the backups of a workspace's state tell, put together: the newest word on each address. */
 export interface MergedBackups {
@@ -16,7 +26,7 @@ export interface MergedBackups {
 }
 
 /** @param backups the newest first; those of another workspace say nothing. */
-export function mergeBackups(backups: readonly StateBackup[], workspaceId: string): MergedBackups {
+export function mergeBackups(backups: readonly RememberedState[], workspaceId: string): MergedBackups {
   const remembered = new Map<Address, Remembered>();
   const known = new Map<string, KnownId>();
   const pending = new Map<Address, PendingCreate>();
