@@ -7,7 +7,7 @@ const CONNECT_MILLISECONDS = 10_000;
 const ANSWER_MILLISECONDS = 30_000;
 /** For which a process may do nothing inside a transaction: the server ends those of one that is frozen, with all that they lock. */
 const IDLE_MILLISECONDS = 10_000;
-const BEGIN = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MILLISECONDS}; SET LOCAL statement_timeout = ${ANSWER_MILLISECONDS}`;
+const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MILLISECONDS}; SET LOCAL statement_timeout = ${ANSWER_MILLISECONDS}`;
 /** All that `pg` tells of a server that has no TLS. */
 const NO_TLS = 'The server does not support SSL connections';
 

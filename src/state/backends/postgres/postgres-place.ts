@@ -10,6 +10,7 @@ import {
   type RemoteLock,
   type RemotePlace,
   type RemoteTiming,
+  SecondState,
 } from '../remote/remote-place.ts';
 import { settingText } from '../settings.ts';
 import { addressOf, type DatabaseAddress } from './address.ts';
@@ -17,9 +18,11 @@ import { type Database, type DatabaseRow, databaseAt } from './database.ts';
 import { isAlready, problemOf } from './problems.ts';
 import { quoted, setUpStatements } from './schema-sql.ts';
 import {
+  beginningLock,
   type LastRead,
   othersStatement,
   readStatement,
+  type SeenOthers,
   type SqlStatement,
   writeStatement,
 } from './statements.ts';
@@ -52,6 +55,8 @@ export class PostgresRemotePlace implements RemotePlace {
   /** What the last read found instead of our tables. */
   #absent: Absent | undefined;
   #wasWritten = false;
+  /** What the last look at other states found: a first document is only stored while that holds. */
+  #others: SeenOthers | undefined;
 
   constructor(place: PostgresPlace, location: string, timing: RemoteTiming = TIMING) {
     this.location = location;
@@ -81,11 +86,18 @@ export class PostgresRemotePlace implements RemotePlace {
   async write(change: RemoteChange, held: RemoteContent, signal: AbortSignal): Promise<string> {
     return this.#at(async (database) => {
       if (this.#absent !== undefined) await this.#setUp(this.#absent, database, signal);
-      const statement = writeStatement(this.#schema, this.#place.name, { change, held });
-      const found = await this.#tables.query(database, statement, signal);
+      const others = change.state && held.state === undefined ? this.#others : undefined;
+      const statement = writeStatement(this.#schema, this.#place.name, { change, held, others });
+      const found = await (others === undefined
+        ? this.#tables.query(database, statement, signal)
+        : database.transaction(async (on) => {
+            const { text, values } = beginningLock(others.workspaceId);
+            await on.query(text, values, signal);
+            return this.#tables.query(on, statement, signal);
+          }, signal));
       if ('hasSchema' in found) throw this.#tables.gone();
       const [row] = found;
-      if (row === undefined) throw new Overtaken();
+      if (row === undefined) throw (others && (await this.#secondState(others, signal))) ?? new Overtaken();
       this.#wasWritten = true;
       return String(row.revision);
     });
@@ -104,15 +116,31 @@ export class PostgresRemotePlace implements RemotePlace {
     }));
   }
 
-  others(workspaceId: string, signal: AbortSignal): Promise<readonly OtherContent[]> {
+  async others(workspaceId: string, signal: AbortSignal): Promise<readonly OtherContent[]> {
     const { url, schema, name: own } = this.#place;
     const statement = othersStatement(this.#schema, own, workspaceId);
-    return this.#rows(statement, signal, ({ name, state, journal }) => ({
+    const rows = await this.#rows(statement, signal, (row) => row);
+    const writes = rows.map(({ name, write }) => `${name} ${write}`).join('\n') || null;
+    this.#others = { workspaceId, writes };
+    return rows.map(({ name, state, journal, locked }) => ({
       location: `${addressOf(url).location} ${name}`,
       from: `{ backend: postgres, url: ${settingText(url)}, schema: ${schema}, name: ${settingText(String(name))} }`,
       state: Buffer.from(String(state)),
       journal: Buffer.from(String(journal ?? '')),
+      isLocked: locked === true,
     }));
+  }
+
+  /** Why a first document was not stored, if that is because of another state. */
+  async #secondState(seen: SeenOthers, signal: AbortSignal): Promise<SecondState | undefined> {
+    const { workspaceId } = seen;
+    const found = await this.others(workspaceId, signal);
+    if (this.#others?.writes === seen.writes) return undefined;
+    const there = found.map(({ location }) => location).join(' and ') || 'another state';
+    return new SecondState(
+      `cannot begin the state ${this.location}: another run has just changed ${there}, of the same workspace ${workspaceId}`,
+      { hint: 'Nothing was created. Plan again to see which of them to keep.' },
+    );
   }
 
   async #rows<T>(

@@ -40,14 +40,43 @@ WHERE v.part = 'state'`,
   };
 }
 
+/** The other states of a workspace, as they were when a run that begins a state of it looked for them. */
+export interface SeenOthers {
+  readonly workspaceId: string;
+  /** Name and last write of each; null if there is none. */
+  readonly writes: string | null;
+}
+
+/** Waits for other runs that begin a state of the workspace, until the transaction ends. */
+export function beginningLock(workspaceId: string): SqlStatement {
+  return { text: `SELECT pg_advisory_xact_lock(hashtext('voxform'), hashtext($1))`, values: [workspaceId] };
+}
+
 /** The other states whose document names the workspace. @param schema quoted. */
 export function othersStatement(schema: string, name: string, workspaceId: string): SqlStatement {
   return {
-    text: `SELECT s.name, s.state, (SELECT string_agg(j.line || E'\\n', '' ORDER BY j.revision, j.nth)
+    text: `SELECT s.name, s.write, s.state, s.lock IS NOT NULL AS locked, (SELECT string_agg(j.line || E'\\n', '' ORDER BY j.revision, j.nth)
   FROM ${schema}.journal j WHERE j.name = s.name) AS journal
-FROM ${schema}.states s WHERE s.name <> $1 AND ${workspaceIn('s.state')} = ${workspaceIn('$2::text')} ORDER BY s.name`,
-    values: [name, `"workspace_id": ${JSON.stringify(workspaceId)}`],
+FROM ${schema}.states s WHERE ${isOther('$2')} ORDER BY s.name`,
+    values: [name, idLine(workspaceId)],
   };
+}
+
+/** Of a row `s` of the states. */
+function isOther(line: string): string {
+  return `s.name <> $1 AND ${workspaceIn('s.state')} = ${workspaceIn(`${line}::text`)}`;
+}
+
+/** As a document has it. */
+function idLine(workspaceId: string): string {
+  return `"workspace_id": ${JSON.stringify(workspaceId)}`;
+}
+
+interface RemoteWrite {
+  readonly change: RemoteChange;
+  readonly held: RemoteContent;
+  /** Stores nothing unless the other states of the workspace are still these. */
+  readonly others?: SeenOthers | undefined;
 }
 
 /**
@@ -57,7 +86,7 @@ FROM ${schema}.states s WHERE s.name <> $1 AND ${workspaceIn('s.state')} = ${wor
 export function writeStatement(
   schema: string,
   name: string,
-  { change, held }: { readonly change: RemoteChange; readonly held: RemoteContent },
+  { change, held, others }: RemoteWrite,
 ): SqlStatement {
   const values: unknown[] = [name];
   const given = (value: unknown): string => `$${values.push(value)}`;
@@ -74,7 +103,7 @@ export function writeStatement(
           set: lock
             ? { ...set, epoch: `epoch + (lock->>'id' IS DISTINCT FROM ${given(lock.id)})::integer` }
             : set,
-          where: conditions(held, given),
+          where: `${conditions(held, given)}${others ? ` AND ${sameOthers(schema, others, given)}` : ''}`,
         }),
   ];
   if (state !== undefined) parts.push(...keptEarlier(schema));
@@ -114,6 +143,15 @@ function updated(
 function conditions({ revision = '', write }: RemoteContent, given: (value: unknown) => string): string {
   const { epoch, revision: last } = revisionOf(revision);
   return `epoch = ${given(epoch)} AND revision = ${given(last)} AND write = ${given(write)}`;
+}
+
+function sameOthers(
+  schema: string,
+  { workspaceId, writes }: SeenOthers,
+  given: (value: unknown) => string,
+): string {
+  return `(SELECT string_agg(s.name || ' ' || s.write, E'\\n' ORDER BY s.name) FROM ${schema}.states s
+  WHERE ${isOther(given(idLine(workspaceId)))}) IS NOT DISTINCT FROM ${given(writes)}`;
 }
 
 /** These see what was there before the statement. */

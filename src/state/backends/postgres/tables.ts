@@ -1,5 +1,5 @@
 import { UserError } from '../../../problems/user-error.ts';
-import type { Database, DatabaseRow } from './database.ts';
+import type { DatabaseRow, Statements } from './database.ts';
 import { isMissing } from './problems.ts';
 import { OLDEST_SERVER, quoted, SCHEMA_VERSION, TABLES } from './schema-sql.ts';
 import type { SqlStatement } from './statements.ts';
@@ -24,7 +24,7 @@ export class Tables {
    * @throws UserError where what is there is not ours, or that of a newer voxform.
    */
   async query(
-    database: Database,
+    database: Statements,
     { text, values }: SqlStatement,
     signal: AbortSignal,
   ): Promise<readonly DatabaseRow[] | Absent> {
@@ -67,7 +67,7 @@ export class Tables {
   }
 
   /** Finds out why they were not there; undefined where they are by now. */
-  async #lookAround(database: Database, signal: AbortSignal): Promise<Absent | undefined> {
+  async #lookAround(database: Statements, signal: AbortSignal): Promise<Absent | undefined> {
     const [found] = await database.query(
       `SELECT current_setting('server_version_num')::integer AS server, current_setting('server_version') AS server_name,
   current_setting('server_encoding') AS encoding,
@@ -93,7 +93,7 @@ export class Tables {
     );
   }
 
-  async #versionThere(database: Database, signal: AbortSignal): Promise<number | undefined> {
+  async #versionThere(database: Statements, signal: AbortSignal): Promise<number | undefined> {
     try {
       const text = `SELECT version FROM ${quoted(this.#schema)}.schema_version WHERE part = $1`;
       const [row] = await database.query(text, ['state'], signal);

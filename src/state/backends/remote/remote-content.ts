@@ -76,14 +76,14 @@ export function textOfMark(mark: MovedMark): Uint8Array {
   return Buffer.from(`${JSON.stringify(mark, null, 2)}\n`);
 }
 
-/** The state as another one of the workspace; undefined where it is none, moved away, or knows no record. */
+/** The state as another one of the workspace; undefined if it is of another workspace, was moved away, or is empty and no run uses it. */
 export function otherStateIn(other: OtherContent, workspaceId: string): StateElsewhere | undefined {
-  const { location, from } = other;
+  const { location, from, isLocked = false } = other;
   try {
     const { document, journal } = storedIn(other, other);
     if (document?.workspace_id !== workspaceId) return undefined;
     const records = recordCount(fold(document, journal));
-    return records === 0 ? undefined : { location, from, records };
+    return records === 0 && !isLocked ? undefined : { location, from, records };
   } catch (error) {
     return error instanceof MovedState ? undefined : { location, from, records: undefined };
   }

@@ -20,6 +20,7 @@ import {
   type RemoteContent,
   type RemoteLock,
   type RemotePlace,
+  SecondState,
 } from './remote-place.ts';
 import { writeSurely } from './write-surely.ts';
 
@@ -198,6 +199,8 @@ export class RemoteLease implements StateLease {
         this.#lock = lock;
         this.#age.renewedAt(began);
       } catch (error) {
+        // Nothing was stored, and the lock is still ours to release.
+        if (error instanceof SecondState) throw error;
         const lost =
           error instanceof Overtaken ? new LostLock(this.#place.location) : problemWith(this.#place, error);
         this.#failure = { error: lost };

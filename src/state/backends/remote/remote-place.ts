@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { UserError } from '../../../problems/user-error.ts';
 import { lazily } from '../../../values/lazily.ts';
 import { type LockInfo, lockInfo } from '../../lock-info.ts';
 
@@ -74,6 +75,8 @@ export const NO_CONTENT: RemoteContent = {
 };
 
 export interface OtherContent extends Pick<RemoteContent, 'state' | 'journal'> {
+  /** True while a run has its lock: what it is about to create may not be in it yet. */
+  readonly isLocked?: boolean;
   /** For messages. */
   readonly location: string;
   /** What `state move --from` takes. */
@@ -123,6 +126,9 @@ export interface EarlierDocument {
 export class Overtaken extends Error {
   override readonly name = 'Overtaken';
 }
+
+/** A state of the same workspace was begun since this run looked for others, so this write of a first document stored nothing. */
+export class SecondState extends UserError {}
 
 /** A lock in JSON, for places that keep it as text. What a later voxform adds to it stays. */
 export const storedLock = lazily(() =>

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { messageOf } from '../../../../src/operator/messages.ts';
 import { postgres } from '../../../../src/state/backends/postgres/postgres-backend.ts';
 import { othersStatement } from '../../../../src/state/backends/postgres/statements.ts';
+import { emptyDocument } from '../../../../src/state/fold.ts';
 import { openSession, readState } from '../../../../src/state/session.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 import { creating, failureOf, lockRequest, saved, sessionOptions } from '../../temporary-state.ts';
@@ -62,6 +64,59 @@ describe('the schema', () => {
     expect(await fresh.elsewhere?.('W2')).toBeUndefined();
     await sql("UPDATE voxform.states SET state = state || 'x'");
     expect(await fresh.elsewhere?.('W1')).toEqual({ ...found, records: undefined });
+  });
+
+  it('tells of an empty one while a run uses it', async () => {
+    const { url } = await freshDatabase();
+    const fresh = await storeIn(url, { name: 'new' });
+    const old = await storeIn(url, { name: 'old' });
+    const commit = async () => {
+      const lease = await old.lock(lockRequest());
+      await lease.commit(emptyDocument({ lineage: 'L1', salt: 'S1' }, 'W1', '0.0.0'), undefined);
+      return lease;
+    };
+    const lease = await commit();
+    expect(await fresh.elsewhere?.('W1')).toMatchObject({ records: 0 });
+    await lease.release();
+    expect(await fresh.elsewhere?.('W1')).toBeUndefined();
+  });
+
+  it('takes one first state of a workspace, however many begin under different names at the same time', async () => {
+    const { url, sql } = await freshDatabase();
+    const stores = await Promise.all(['a', 'b', 'c', 'd'].map((name) => storeIn(url, { name })));
+    const sessions = await Promise.all(
+      stores.map((store, index) => {
+        const beginning = async () => expect(await store.elsewhere?.('W1')).toBeUndefined();
+        return openSession(
+          store,
+          sessionOptions({ beginning, fresh: { lineage: `L${index}`, salt: 'S' }, lock: lockRequest() }),
+        );
+      }),
+    );
+    const begun = await Promise.all(
+      sessions.map((session) =>
+        session.record(creating('a')).then(
+          () => 'begun',
+          (error: unknown) => messageOf(error),
+        ),
+      ),
+    );
+    const refused = begun.filter((each) => each !== 'begun');
+    expect(refused).toHaveLength(stores.length - 1);
+    for (const each of refused) expect(each).toMatch(/ [abcd], of the same workspace W1/);
+    for (const session of sessions) await session.close();
+    expect(await sql('SELECT name FROM voxform.states WHERE state IS NOT NULL')).toHaveLength(1);
+    expect(await sql('SELECT name FROM voxform.states WHERE lock IS NOT NULL')).toEqual([]);
+    const second = stores[begun.findIndex((each) => each !== 'begun')];
+    expect(await second?.elsewhere?.('W1')).toMatchObject({ records: 1 });
+  });
+
+  it('takes a second one where no look at others is wanted', async () => {
+    const { url } = await freshDatabase();
+    await recordedIn(await storeIn(url, { name: 'a' }));
+    const second = await storeIn(url, { name: 'b' });
+    await recordedIn(second);
+    expect((await second.read()).document).toBeDefined();
   });
 
   it('finds that state by an index', async () => {
