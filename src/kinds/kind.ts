@@ -50,10 +50,11 @@ export interface Kind extends KindSchema {
   /** For a kind whose records may own the workspace. Changes that touch owners are guarded. */
   readonly ownership?: Ownership;
   /**
-   * What comes of it while two workspaces have such a record each, as a clause, and what a person must do with the one in the
-   * workspace that is left, as a clause that follows `In the dashboard, `; absent where two do no harm.
+   * The effect while two workspaces have such a record each, as a clause, and what a person must do with the one in the workspace that is
+   * left, as a clause that follows `In the dashboard, `. Undefined for a record without such an effect; absent for a kind without any: a
+   * migration creates records of the other kinds last.
    */
-  leftBehind?(record: { readonly id: string; readonly spec: JsonObject }): LeftBehind;
+  leftBehind?(record: { readonly id: string; readonly spec: JsonObject }): LeftBehind | undefined;
   /** For a kind whose records are published by a person: what is written is a draft until then. Goes with `published`. */
   readonly publishing?: Publishing;
 }

@@ -63,6 +63,13 @@ export const phoneNumber: Kind = {
       return typeof nickname === 'string' && nickname !== '' ? `${which} (${nickname})` : which;
     },
   },
+  leftBehind: ({ spec: { inbound_agent_id: inbound } }) =>
+    inbound === undefined || inbound === null
+      ? undefined
+      : {
+          harm: 'once both workspaces have the number, a call may reach either: the API does not document which',
+          step: 'unlink or release the number, which is live there',
+        },
   label: ({ nickname, number }) => String(nickname ?? number ?? ''),
   create: (client, body) => client.numbers.create(body as NumberRequest),
 

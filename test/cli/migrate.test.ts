@@ -7,7 +7,7 @@ import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.
 import { type UnmanagedWorkspace, unmanagedWorkspace } from '../runs/unmanaged-workspace.ts';
 import { type CommandResult, command } from '../trust/in-process.ts';
 import { type Folder, temporaryFolder } from './voxform-process.ts';
-import { agentManifest } from './workspace.ts';
+import { agentManifest, webhookManifest } from './workspace.ts';
 
 const KEYS = { OLD_API_KEY: 'key-of-the-old-one', NEW_API_KEY: 'key-of-the-new-one' };
 
@@ -249,6 +249,59 @@ describe('migrate', () => {
     const freeBuffer = await h.migrate();
     expect(freeBuffer.code).toBe(1);
     expect(flat(freeBuffer)).toContain('old skips every resource of the manifests');
+  });
+
+  it('creates what is live last, and no number before its agent', async () => {
+    const number = (name: string, agent: string, more = '') => `apiVersion: voxform/v1
+kind: PhoneNumber
+metadata: { name: ${name} }
+spec: { number: "+4930${more}111", inbound_agent_id: { $ref: Agent/${agent} } }
+`;
+    await using h = await house({
+      'manifests/agents.yaml': `${agentManifest('ready')}---\n${agentManifest('refused')}---\n${withBase('late', 'FAQ')}`,
+      'manifests/hook.yaml': webhookManifest('hook', 'https://example.com/hook'),
+      'manifests/numbers.yaml': [
+        number('n1', 'ready', '1'),
+        number('n2', 'refused', '2'),
+        number('n3', 'late', '3'),
+      ].join('---\n'),
+    });
+    for (const n of [1, 2, 3]) {
+      const id = await h.old.number(`+4930${n}111`);
+      await h.run('import', `PhoneNumber/n${n}`, id, '-w', 'old');
+    }
+    const ahead = JSON.parse((await h.migrate('--dry-run', '--output', 'json')).stdout) as {
+      readonly summary: Readonly<Record<string, number>>;
+      readonly checklist: readonly {
+        readonly moment: string;
+        readonly text: string;
+        readonly addresses: readonly string[];
+      }[];
+    };
+    expect(ahead.summary).toMatchObject({ create: 5, manual: 2 });
+    const numbers = ['PhoneNumber/n1', 'PhoneNumber/n2', 'PhoneNumber/n3'];
+    const live = ahead.checklist.filter(({ text }) => /\blive\b.*\bold\b|\bold\b.*\blive\b/.test(text));
+    expect(live).toMatchObject([
+      { moment: 'know', addresses: numbers },
+      { moment: 'after', addresses: ['PhoneNumber/n1', 'PhoneNumber/n2'] },
+    ]);
+
+    const order: string[] = [];
+    h.hook = ({ method, path: at, body }) => {
+      if (method !== 'POST') return undefined;
+      order.push(at.split('/').at(-1) ?? '');
+      return JSON.stringify(body).includes('"refused"') ? REFUSED : undefined;
+    };
+    const first = await h.migrate();
+    expect(first.code, flat(first)).toBe(1);
+    expect([order.slice(0, 2), order.slice(2).sort()]).toEqual([
+      ['agents', 'agents'],
+      ['numbers', 'webhooks'],
+    ]);
+    h.hook = () => undefined;
+    h.empty.dashboard.addKnowledgeBase({ name: 'FAQ' });
+    expect(await h.migrate()).toMatchObject({ code: 0 });
+    expect(await h.summaryOf('new')).toEqual({ manual: 3, noop: 4 });
   });
 
   it('keeps the ids of both workspaces for recover and import', async () => {

@@ -78,7 +78,9 @@ describe('batches', () => {
         planned('Agent/b', 'noop'),
         planned('Agent/c', 'update', 'Agent/b'),
         planned('Agent/z', 'create'),
+        planned('PhoneNumber/first', 'create'),
         planned('PhoneNumber/n', 'create', 'Agent/a'),
+        planned('PhoneNumber/there', 'adopt'),
         planned('WorkspaceUser/u', 'manual', 'Agent/a'),
       ],
     };
@@ -86,9 +88,13 @@ describe('batches', () => {
       batchesOf(document, size).map((batch) => batch.map(({ address }) => address));
     expect(batches(2)).toEqual([
       ['Agent/c', 'Agent/z'],
-      ['Agent/a', 'PhoneNumber/n'],
+      ['PhoneNumber/there', 'Agent/a'],
+      ['PhoneNumber/first', 'PhoneNumber/n'],
     ]);
-    expect(batches()).toEqual([['Agent/c', 'Agent/z', 'Agent/a', 'PhoneNumber/n']]);
+    expect(batches(), 'numbers are live once they are created').toEqual([
+      ['Agent/c', 'Agent/z', 'PhoneNumber/there', 'Agent/a'],
+      ['PhoneNumber/first', 'PhoneNumber/n'],
+    ]);
     expect(batchesOf({ resources: [] }, 1)).toEqual([]);
   });
 });

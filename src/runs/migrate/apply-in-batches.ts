@@ -6,6 +6,7 @@ import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-docum
 import type { Address } from '../../manifests/resource.ts';
 import { type ApplyPlanInput, applyPlan } from '../apply-plan.ts';
 import type { RunContext } from '../run-context.ts';
+import { goesLive } from './live-last.ts';
 
 interface BatchedApply extends ApplyPlanInput {
   /** Resources in one batch; all in one where absent. */
@@ -14,7 +15,7 @@ interface BatchedApply extends ApplyPlanInput {
   readonly maxFailures: number;
 }
 
-/** Applies a plan batch by batch. What no batch reached any more is skipped, and its result says why. */
+/** Applies a plan batch by batch, live records last. Results of skipped resources say why. */
 export async function applyInBatches(
   context: Pick<RunContext, 'interrupts' | 'now' | 'redactor'>,
   { batch, maxFailures, ...carrying }: BatchedApply,
@@ -35,11 +36,16 @@ export async function applyInBatches(
       for (const { address } of resources) results.set(address, { status: 'skipped', because: halted });
       continue;
     }
+    const reached = resources.filter(({ address, depends_on }) => {
+      const because = depends_on.find((each) => (results.get(each)?.status ?? 'done') !== 'done');
+      if (because !== undefined) results.set(address, { status: 'skipped', because: `${because} failed` });
+      return because === undefined;
+    });
     const rest = index === 0 ? document.resources.filter(({ action }) => !writes.has(action)) : [];
     const report = await applyPlan(context, {
       ...carrying,
       lostCreates,
-      planned: narrowed(planned, [...resources, ...rest]),
+      planned: narrowed(planned, [...reached, ...rest]),
     });
     for (const [address, result] of report.results) results.set(address, result);
     warnings.push(...report.warnings);
@@ -48,7 +54,7 @@ export async function applyInBatches(
     const failed = [...results.values()].filter(({ status }) => status === 'failed').length;
     if (interrupted !== undefined) halted = 'the run was interrupted';
     else if (report.halted !== undefined) halted = report.halted;
-    else if (failed > maxFailures)
+    else if (batch !== undefined && failed > maxFailures)
       halted = `${failed} failed by batch ${index + 1} of ${parts.length}, and --max-failures allows ${maxFailures}`;
   }
   return {
@@ -68,7 +74,8 @@ function narrowed(planned: PlanResult, resources: readonly PlannedResource[]): P
 
 /**
  * What an apply of the plan would write, in parts of at most `size`: each resource after all that it depends on, in the same part or an
- * earlier one, and among equals by address.
+ * earlier one, and among equals by address. Records that are live once they are created, and all that depends on them, have parts of their
+ * own at the end.
  */
 export function batchesOf(
   { resources }: Pick<PlanDocument, 'resources'>,
@@ -82,16 +89,20 @@ export function batchesOf(
   const ordered = [...written.values()].sort(
     (a, b) => depth(a) - depth(b) || (a.address < b.address ? -1 : 1),
   );
+  const isLate = (resource: PlannedResource): boolean => depth(resource) >= written.size;
   const batches: PlannedResource[][] = [];
   for (const resource of ordered) {
     const last = batches.at(-1);
-    if (last === undefined || last.length >= size) batches.push([resource]);
+    const before = last?.at(-1);
+    const isFull = last !== undefined && last.length >= size;
+    if (last === undefined || before === undefined || isFull || isLate(before) !== isLate(resource))
+      batches.push([resource]);
     else last.push(resource);
   }
   return batches;
 }
 
-/** How many others must come before each, one after the other. A plan holds no circle. */
+/** The number of others that must come before each, one after the other; for live records at least the number of all. A plan has no cycle. */
 function depthsOf(written: ReadonlyMap<Address, PlannedResource>): ReadonlyMap<Address, number> {
   const depths = new Map<Address, number>();
   for (const start of written.keys()) {
@@ -101,7 +112,9 @@ function depthsOf(written: ReadonlyMap<Address, PlannedResource>): ReadonlyMap<A
       const open = before.filter((each) => !depths.has(each));
       if (open.length > 0) stack.push(...open);
       else {
-        depths.set(address, Math.max(0, ...before.map((each) => (depths.get(each) ?? 0) + 1)));
+        const resource = written.get(address);
+        const least = resource !== undefined && goesLive(resource) ? written.size : 0;
+        depths.set(address, Math.max(least, ...before.map((each) => (depths.get(each) ?? 0) + 1)));
         stack.pop();
       }
     }

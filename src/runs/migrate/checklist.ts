@@ -82,8 +82,8 @@ export function checkPlan(list: Checklist, planned: MigrationPlan): void {
     for (const text of hiddenConfig(kind, resource, planned.from)) list.add('know', text, address);
     const old = oldIds.get(address);
     const behind = old === undefined || id === old ? undefined : kind.leftBehind?.(shownOf(resource, old));
-    if (behind !== undefined && action === 'create')
-      list.add('know', { address, reason: behind.harm, steps: [] }, address);
+    if (behind !== undefined && id === null)
+      list.add('know', `live in ${planned.from}: ${behind.harm}`, address);
   }
 }
 

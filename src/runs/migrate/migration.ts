@@ -17,6 +17,7 @@ import { type ChecklistItem, checkPlan, checkRest } from './checklist.ts';
 import { IdMap, type MappedIds, mapPath } from './id-map.ts';
 import type { NameMap } from './knowledge-map.ts';
 import { adoptLive, type LiveExport } from './live-export.ts';
+import { withLiveWaiting } from './live-last.ts';
 import { checkRenderings } from './lost-renderings.ts';
 import type { MigrationWorkspaces } from './migration-workspaces.ts';
 import { type PreparedMigration, prepare } from './prepare.ts';
@@ -96,7 +97,7 @@ async function planMigration(
     guards: ends.to.project.guards,
   });
   await ends.to.loadRules();
-  return judged(planned, { opened: ends.to, desired: resources, now: context.now() });
+  return judged(withLiveWaiting(planned), { opened: ends.to, desired: resources, now: context.now() });
 }
 
 interface MigrationRun {
