@@ -3,8 +3,9 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type ConnectProxy, connectProxy } from '../platform/connect-proxy.ts';
+import { type CommandResult, command } from '../trust/in-process.ts';
 import { temporaryFolder } from './voxform-process.ts';
-import { agentManifest, projectFile, type TestWorkspace, testWorkspace } from './workspace.ts';
+import { API_KEY, agentManifest, projectFile, type TestWorkspace, testWorkspace } from './workspace.ts';
 
 /** Not on loopback, where a state begins without asking. */
 const BASE_URL = 'http://voice.example.com';
@@ -15,6 +16,8 @@ interface FarPlatform extends AsyncDisposable {
   readonly workspace: TestWorkspace;
   /** Runs the command in a folder, on a machine that remembers nothing of earlier runs. */
   run(...args: string[]): ReturnType<TestWorkspace['run']>;
+  /** The same on a terminal, where a person types this. */
+  onTerminal(typed: string, ...args: string[]): Promise<CommandResult>;
   configure(state: string): Promise<void>;
   git(...args: string[]): string;
 }
@@ -38,17 +41,19 @@ async function farPlatform(): Promise<FarPlatform> {
       projectFile({ ...workspace.emulator, url: BASE_URL }, `state: ${state}\n`),
     );
   await configure('{ backend: git }');
+  const freshMachine = async () => {
+    const memory = path.join(root, '.voxform', 'memory');
+    await rm(memory, { recursive: true, force: true });
+    return { HTTP_PROXY: `http://127.0.0.1:${proxy.port}`, XDG_STATE_HOME: memory };
+  };
   return {
     workspace,
     configure,
     git,
-    async run(...args) {
-      const memory = path.join(root, '.voxform', 'memory');
-      await rm(memory, { recursive: true, force: true });
-      return workspace.runWith(
-        { HTTP_PROXY: `http://127.0.0.1:${proxy.port}`, XDG_STATE_HOME: memory },
-        ...args,
-      );
+    run: async (...args) => workspace.runWith(await freshMachine(), ...args),
+    onTerminal: async (typed, ...args) => {
+      const env = { ...(await freshMachine()), VOXFORM_API_KEY: API_KEY };
+      return command(args, { cwd: root, env, columns: 80, typed });
     },
     async [Symbol.asyncDispose]() {
       await proxy[Symbol.asyncDispose]();
@@ -134,8 +139,13 @@ describe('manifests that may be older than those applied last', () => {
     const refused = await far.run(...APPLY);
     expect(refused.code).toBe(1);
     expect(words(refused.stderr)).toContain('--allow-older-commit');
+    await far.run('plan', '--out', 'old.plan');
+    // On a terminal a person decides, but nobody is asked about a saved plan.
+    expect((await far.onTerminal('no\n', 'apply')).stderr).toContain('Type yes');
+    const saved = await far.onTerminal('yes\n', 'apply', 'old.plan');
+    expect([saved.code, words(saved.stderr)]).toEqual([1, expect.stringContaining('--allow-older-commit')]);
     expect(far.workspace.writes()).toBe(writes);
-    expect((await far.run(...APPLY, '--allow-older-commit')).code).toBe(0);
+    expect((await far.run('apply', 'old.plan', '--allow-older-commit')).code).toBe(0);
     expect(far.workspace.writes()).toBe(writes + 1);
     // What was applied deliberately is the last apply.
     far.git('checkout', '-q', far.newer);

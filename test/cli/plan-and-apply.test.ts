@@ -153,14 +153,15 @@ it('apply has more creates in flight where the platform keeps up', async () => {
 });
 
 describe('a saved plan', () => {
-  it('is private, is applied as it is, and only once', async () => {
+  it('is private, is applied as it is without asking, and only once', async () => {
     await using workspace = await testWorkspace(FILES);
     const file = path.join(workspace.folder.root, 'a.plan');
     await workspace.run('plan', '--out', 'a.plan');
     expect((await stat(file)).mode & 0o777).toBe(0o600);
-    expect((await workspace.run('apply', 'a.plan', '--auto-approve')).code).toBe(0);
+    // Neither a terminal nor --auto-approve.
+    expect((await workspace.run('apply', 'a.plan')).code).toBe(0);
     expect(workspace.writes()).toBe(3);
-    const again = await workspace.run('apply', 'a.plan', '--auto-approve');
+    const again = await workspace.run('apply', 'a.plan');
     expect(again.code).toBe(1);
     expect(again.stderr).toContain('the plan is stale');
     expect(workspace.writes()).toBe(3);

@@ -19,12 +19,14 @@ export interface CommandOptions {
   readonly interrupts?: Interrupts;
   /** Both outputs are a terminal of this width. */
   readonly columns?: number | undefined;
+  /** What a person types on that terminal. Without it nobody can be asked. */
+  readonly typed?: string;
 }
 
 /** A whole command in this process: what it wrote, and its exit code. */
 export async function command(
   args: readonly string[],
-  { cwd, env = {}, now = () => new Date(), until, columns, ...rest }: CommandOptions,
+  { cwd, env = {}, now = () => new Date(), until, columns, typed, ...rest }: CommandOptions,
 ): Promise<CommandResult> {
   const interrupts = rest.interrupts ?? new Interrupts(() => undefined);
   const stdout = new Collector();
@@ -37,7 +39,7 @@ export async function command(
     args,
     cwd,
     env,
-    stdin: () => Readable.from([]),
+    stdin: () => Object.assign(Readable.from([typed ?? '']), { isTTY: typed !== undefined }),
     stdout: rest.stdout ?? stdout,
     stderr,
     interrupts,

@@ -76,7 +76,8 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
       const { now } = context;
       const planned = await plan({ opened, state, client, options, now, onProgress: progress.read });
       progress.clear();
-      return approveAndApply(context, { opened, session, planned, options, shown });
+      const isReviewed = saved !== undefined;
+      return approveAndApply(context, { opened, session, planned, options, isReviewed, shown });
     }).catch((error: unknown) => {
       // The session cannot end without its store either.
       if (!isStateErrorShown) throw error;
@@ -109,25 +110,28 @@ interface ApprovedApply {
   readonly session: StateSession;
   readonly planned: PlanResult;
   readonly options: ApplyFlags;
+  /** True for a saved plan: its file is what was reviewed, so nobody is asked again. */
+  readonly isReviewed: boolean;
   /** Called after the report was printed. */
   shown(report: ApplyReport): void;
 }
 
 async function approveAndApply(
   context: Context,
-  { opened, session, planned, options, shown }: ApprovedApply,
+  { opened, session, planned, options, isReviewed, shown }: ApprovedApply,
 ): Promise<number> {
   const { document } = planned.plan;
   const { reach } = opened;
   session.note(toldPlan(document));
-  await show(context, { ...document, guards: trippedIn(document.guards, options) }, { ...options, reach });
+  const isApproved = isReviewed || options.autoApprove === true;
+  const isAsked = !isApproved && context.terminal.canAsk;
+  const shownPlan = { ...document, guards: trippedIn(document.guards, options) };
+  await show(context, shownPlan, { ...options, isAsked, reach });
   refuseDenied(document);
   if (changesIn(document) > 0) {
-    const isAsked = !options.autoApprove && context.terminal.canAsk;
     refuseTrippedGuards(document, { ...options, allowOlderCommit: options.allowOlderCommit || isAsked });
     refuseFirstState(context, { opened, session, document, isAsked });
-    const approved = options.autoApprove || (await confirm(context, document));
-    if (!approved) return cancelled(context, { what: 'apply', session });
+    if (!isApproved && !(await confirm(context, document))) return cancelled(context, { what: 'apply', session });
   }
 
   const { interrupts } = context;
@@ -155,13 +159,13 @@ async function approveAndApply(
 async function show(
   context: Context,
   document: PlanDocument,
-  options: ApplyFlags & { readonly reach: Reach },
+  options: ApplyFlags & { readonly isAsked: boolean; readonly reach: Reach },
 ): Promise<void> {
   const { terminal, verbose } = context;
-  const { output, full, autoApprove, reach } = options;
+  const { output, full, isAsked, reach } = options;
   if (output === 'text') {
     await report(context, options, planReport(document));
-  } else if (!autoApprove && terminal.canAsk) {
+  } else if (isAsked) {
     terminal.err(reportText(planReport(document), terminal.errorStyle, { verbose, full, reach }));
   }
 }

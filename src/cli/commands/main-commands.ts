@@ -71,7 +71,7 @@ export const mainCommands = {
     define: (command, perform) => {
       withFull(withWaiver(withLock(withPlanning(command))))
         .description(
-          'Plan, ask for approval, and apply. A saved plan is applied exactly as it is, or refused if anything changed since.',
+          'Plan, ask for approval, and apply. A saved plan is applied without asking, exactly as it is, or refused if anything changed since.',
         )
         .argument('[plan-file]', 'Plan saved with voxform plan --out FILE')
         .addOption(outputOption(reportFormatNames))
