@@ -115,7 +115,7 @@ export function resourcesOfState(
     ...statusOf(planned),
     ...others.map(([address, { id }]) => ({ address, id, status, detail: '' })),
   ];
-  const isFine = (row: ResourceRow) => ['in sync', 'unverified', 'recorded'].includes(row.status);
+  const isFine = (row: ResourceRow) => row.status === 'in sync' || row.status === 'recorded';
   return rows
     .map((row): ResourceRow => {
       const { address } = row;

@@ -60,7 +60,7 @@ export function resourcesOf(report: RunReport | undefined): readonly ResourceRow
         return { address, id, status, detail };
     }
   });
-  const isFine = ({ status }: ResourceRow) => Number(status === 'in sync' || status === 'unverified');
+  const isFine = ({ status }: ResourceRow) => Number(status === 'in sync');
   return rows.sort((a, b) => isFine(a) - isFine(b));
 }
 

@@ -8,11 +8,11 @@ export interface ResourceStatus {
   readonly status: SyncStatus;
   /** Fields of which the platform kept its own value; present only where there are any. */
   readonly not_applied?: readonly string[];
-  /** Managed fields that the platform does not show, so that only memory speaks for them; present only where there are any. */
+  /** Managed fields that the platform does not show: they count as last sent. Present only if there are any. */
   readonly unverified?: readonly string[];
   /** True where its draft is newer than its published version, whatever else is to be said of it. */
   readonly unpublished: boolean;
-  /** Why, in a clause; empty where all is well. */
+  /** The reason of the status, or the number of unverified fields, in a clause. May be empty. */
   readonly detail: string;
 }
 
@@ -28,20 +28,15 @@ export function statusOf(resources: readonly PlannedResource[]): ResourceStatus[
   }));
 }
 
-/** True where nobody has to do anything. */
-export function isSettled({ status }: ResourceStatus): boolean {
-  return status === 'in sync' || status === 'unverified';
-}
-
 function standingOf(resource: PlannedResource): SyncStatus {
-  const { action, changes, notices = [], steps = [], unverified = [] } = resource;
+  const { action, changes, notices = [], steps = [] } = resource;
   switch (action) {
     case 'noop':
       if (isNotApplied(resource)) return 'not applied';
       // Steps are left only of what a run has just applied.
       if (steps.some((step) => step.action !== 'publish')) return 'manual';
       if (notices.length > 0 || steps.length > 0) return 'unpublished';
-      return unverified.length > 0 ? 'unverified' : 'in sync';
+      return 'in sync';
     case 'update':
     case 'replace':
       return changes.some(({ cause }) => cause !== 'manifest') ? 'drifted' : 'changed';
@@ -65,7 +60,9 @@ function detailOf(resource: PlannedResource): string {
     whatDiffers(resource),
     kept.length === 0 ? '' : `kept by the platform: ${kept.join(', ')}`,
     ...notices,
-    unverified.length === 0 ? '' : `unverified: ${unverified.join(', ')}`,
+    unverified.length === 0
+      ? ''
+      : `${unverified.length} ${unverified.length === 1 ? 'field' : 'fields'} unverified`,
   ]
     .filter((part) => part !== '')
     .join('; ');

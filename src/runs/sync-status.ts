@@ -1,8 +1,7 @@
-/** How a resource can stand. Only the first two need nobody. */
+/** The statuses of a resource. Only the first needs nobody. */
 export const syncStatuses = [
+  /** Fields that the platform does not show count as last sent. */
   'in sync',
-  /** In sync according to the state: the platform does not show all of it. */
-  'unverified',
   /** Applied, and what callers hear is older: somebody must publish it. */
   'unpublished',
   /** Sent, and the platform kept its own value of some of it. */

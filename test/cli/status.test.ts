@@ -95,7 +95,7 @@ describe('status', () => {
     expect((await standing())[0], 'the draft is as published, though edited since').toBe('Agent/day in sync');
   });
 
-  it('names the fields that nobody can verify', async () => {
+  it('counts the fields that nobody can verify as in sync, as plan does', async () => {
     const spec = '  tts_config: { voice_id: v1, speed: fast }\n';
     await using workspace = await testWorkspace({ 'manifests/a.yaml': `${agentManifest('day')}${spec}` });
     await workspace.run('apply', '--auto-approve');
@@ -103,8 +103,10 @@ describe('status', () => {
     workspace.emulator.dashboard.publishAgent(agent ?? '');
     const fields = ['tts_config.speed', 'tts_config.voice_id'];
     const { stdout } = await workspace.run('status', '--output', 'json');
-    expect(JSON.parse(stdout)).toMatchObject([{ status: 'unverified', unverified: fields }]);
-    expect((await workspace.run('status')).stdout).toContain(`unverified: ${fields.join(', ')}`);
+    expect(JSON.parse(stdout)).toMatchObject([{ status: 'in sync', unverified: fields }]);
+    expect((await workspace.run('status')).stdout).toMatch(/Agent\/day +in sync +2 fields unverified\n/);
+    expect((await workspace.run('status', '--detailed-exitcode')).code).toBe(0);
+    expect((await workspace.run('plan')).stdout).toMatch(/in sync\s+\(2 fields unverified\)/);
   });
 
   it('waits for what somebody publishes, and for no longer than it may', async () => {

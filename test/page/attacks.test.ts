@@ -535,7 +535,7 @@ describe('what is shown', () => {
       expect(await resources(old)).not.toContain('badge good');
     }
     const { resources: rows = [] } = (await source.workspace(source.rows[2]?.address ?? '')) ?? {};
-    const settled = rows.find(({ status }) => /in sync|unverified/.test(status))?.address ?? '';
+    const settled = rows.find(({ status }) => status === 'in sync')?.address ?? '';
     const standing = async (of: number) => {
       const path = pathOf(`voices/clients/client-0000${of}:production`, 'resources', settled);
       return /class="standing"><span class="([^"]*)/.exec((await page.ask(path)).text)?.[1];

@@ -131,7 +131,8 @@ async function approveAndApply(
   if (changesIn(document) > 0) {
     refuseTrippedGuards(document, { ...options, allowOlderCommit: options.allowOlderCommit || isAsked });
     refuseFirstState(context, { opened, session, document, isAsked });
-    if (!isApproved && !(await confirm(context, document))) return cancelled(context, { what: 'apply', session });
+    if (!isApproved && !(await confirm(context, document)))
+      return cancelled(context, { what: 'apply', session });
   }
 
   const { interrupts } = context;

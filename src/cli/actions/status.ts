@@ -7,7 +7,7 @@ import { renderTable, whole } from '../../output/table.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { type PlanSources, preparedToPlan } from '../../runs/planning.ts';
-import { isSettled, type ResourceStatus, statusOf } from '../../runs/resource-status.ts';
+import { type ResourceStatus, statusOf } from '../../runs/resource-status.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag, PlatformFlags, SelectionFlags, WorkspacesFlags } from '../flags.ts';
@@ -99,7 +99,7 @@ function codeFor(
     log.warn('timed out waiting for agents to be published');
     return ExitCode.error;
   }
-  return detailedExitcode && !rows.every(isSettled) ? ExitCode.changes : ExitCode.ok;
+  return detailedExitcode && rows.some(({ status }) => status !== 'in sync') ? ExitCode.changes : ExitCode.ok;
 }
 
 function printSeveral(

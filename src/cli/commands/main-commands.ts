@@ -107,7 +107,7 @@ export const mainCommands = {
     define: (command, perform) =>
       withWorkspaces(withPlatform(withSelection(command)))
         .description(
-          'Show the status of each resource: in sync, drifted, unverified, not applied, manual or unknown, with its unverified fields and what publishing its draft would change. Changes nothing.',
+          'Show the status of each resource: in sync, drifted, not applied, manual or unknown, with the number of its unverified fields and what publishing its draft would change. Changes nothing.',
         )
         .addOption(outputOption(['text', 'json']))
         .option('--kind <kinds...>', 'Only resources of these kinds', collectItems)

@@ -48,7 +48,6 @@ export function badge(standing: Standing): Html {
 const tones: Readonly<Record<string, StandingWords['tone']>> = {
   done: 'good',
   'in sync': 'good',
-  unverified: 'good',
   failed: 'bad',
   died: 'bad',
   blocked: 'bad',
