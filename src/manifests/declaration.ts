@@ -1,4 +1,5 @@
 import type { Value } from '../values/value.ts';
+import type { FoundPlaceholder } from './check-placeholders.ts';
 import type { PlacedReference } from './check-spec.ts';
 import type { Metadata } from './envelope.ts';
 import { type DocumentPath, type Finding, findingOf, type Problem } from './finding.ts';
@@ -21,6 +22,7 @@ export interface Checked extends Declaration, SpecSources {
   /** Its values, value forms worked in. */
   readonly spec: { readonly [key: string]: Value };
   readonly references: readonly PlacedReference[];
+  readonly placeholders: readonly FoundPlaceholder[];
   /** Absent where the kind has none, or where what it is made of is wrong. */
   readonly naturalKey: { readonly path: DocumentPath; readonly key: string } | undefined;
 }

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { duplicateAddresses, identityFindings } from '../manifests/check-identities.ts';
+import { placeholderFindings, placeholdersIn } from '../manifests/check-placeholders.ts';
 import { referenceFindings } from '../manifests/check-references.ts';
 import { checkSpec } from '../manifests/check-spec.ts';
 import type { Checked, Declaration } from '../manifests/declaration.ts';
@@ -80,7 +81,7 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
     checked.push(made.checked);
     resources.push(made.resource);
   }
-  findings.push(identityFindings(checked));
+  findings.push(identityFindings(checked), placeholderFindings(checked, project.literalPlaceholders));
   if (options.mode === 'offline-with-secrets') {
     const inputs = inputsFor(options);
     findings.push(settingFindings(project, workspace, inputs), webhookFindings(project, inputs));
@@ -148,6 +149,7 @@ function makeResource(declaration: Declaration, overlays: Overlays, context: For
       ...sources,
       spec: own,
       references,
+      placeholders: placeholdersIn(own),
       naturalKey: isRight ? { path: naturalKey.field.split('.'), key: naturalKey.key } : undefined,
     },
     findings: wrong.map((problem) => findingIn(sources, problem)),

@@ -168,6 +168,13 @@ const schemaOf = (has: Sections) =>
     state: has('state', stateSchema).optional(),
     limits: has('limits', limitsSchema).optional(),
     guards: has('guards', guardsSchema).optional(),
+    literal_placeholders: z
+      .array(z.string().min(1))
+      .meta({
+        description: `Names that texts contain as \${name} on purpose, so that validate does not warn; * matches any characters.`,
+        examples: [['customer_name', 'call_*']],
+      })
+      .optional(),
     watch: has('watch', watchSchema).optional(),
     notify: has('notify', notifySchema).optional(),
     pull_requests: has('pull_requests', pullRequestsSchema).optional(),

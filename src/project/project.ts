@@ -28,6 +28,8 @@ export interface ProjectConfig {
   readonly defaults: Readonly<Record<string, JsonObject>>;
   readonly limits: Limits;
   readonly guards: Guards;
+  /** Names that texts may contain as `${name}`, with `*` for any characters. */
+  readonly literalPlaceholders: readonly string[];
   /** When watch may apply; at any time where there are none. */
   readonly windows: readonly ApplyWindow[];
   /** The webhooks that watch notifies. */

@@ -146,6 +146,37 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    reason:
+      'a name in braces after a dollar sign is sent as it is: once per name, where it first stands, in files and joined texts too',
+    files: {
+      'manifests/a.yaml': agent(
+        'a',
+        `prompt_config:\n  prompt: |\n    Hello.\n    I am \${name} of {{ company }}.`,
+      ),
+      'manifests/b.yaml': agent('b', 'prompt_config: { prompt: { $file: b.md } }'),
+      'manifests/b.md': `I am \${ name } of \${company:-Acme}. \${1} $x \${}`,
+      'manifests/c.yaml': agent(
+        'c',
+        `prompt_config: { prompt: { $join: ["\${team}", { $ref: Agent/a }] } }\nname: { $var: title }`,
+      ),
+      'voxform.yaml': withWorkspace(`vars: { title: "The \${title}" }`),
+    },
+    expected: [
+      `manifests/a.yaml:9:12 spec.prompt_config.prompt warning unresolved-placeholder \${name} is sent as it is: insert { $var: name } with $join, or list the name under literal_placeholders (2 places)`,
+      `manifests/b.yaml:6:28 spec.prompt_config.prompt warning unresolved-placeholder \${company} is sent as it is: insert { $var: company } with $join, or list the name under literal_placeholders`,
+      `manifests/c.yaml:6:28 spec.prompt_config.prompt warning unresolved-placeholder \${team} is sent as it is: insert { $var: team } with $join, or list the name under literal_placeholders`,
+      `voxform.yaml:7:25 workspaces.test.vars.title warning unresolved-placeholder \${title} is sent as it is: insert { $var: title } with $join, or list the name under literal_placeholders`,
+    ],
+  },
+  {
+    reason: 'such names that are meant',
+    files: {
+      'voxform.yaml': `literal_placeholders: [name, "call_*"]\n${PLAIN_PROJECT}`,
+      'manifests/a.yaml': agent('a', `prompt_config: { prompt: "\${name} \${call_id}" }`),
+    },
+    expected: [],
+  },
+  {
     reason: 'an agent that refers to itself',
     files: { 'manifests/a.yaml': agent('a', calls('a')) },
     expected: [
