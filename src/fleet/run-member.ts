@@ -70,9 +70,17 @@ export async function runMember(
     throw sameWorkspace(row.address, row.twins);
   }
   const redactor = new Redactor();
+  const { requests } = shutdown;
   const wanted = (version: ProjectVersion) =>
-    sources.checkout({ source: row.source, project: row.project, ...version }, shutdown.requests);
-  const newest = await wanted({ version: row.version, commit: row.commit });
+    sources.checkout({ source: row.source, project: row.project, ...version }, requests);
+  let unusable: UserError | undefined;
+  const newest = await wanted({ version: row.version, commit: row.commit }).catch((error: unknown) => {
+    const { good } = row;
+    const isLost = good === undefined || good.version === row.version || requests.aborted;
+    if (isLost || !(error instanceof UserError)) throw error;
+    unusable = error;
+    return wanted(good);
+  });
   let inForce: ProjectVersion = newest;
   const source: ManifestSource = {
     name: row.source,
@@ -129,11 +137,12 @@ export async function runMember(
   });
   const trigger =
     row.asked === undefined ? (row.failures > 0 ? 'retry' : 'interval') : TRIGGERS[row.asked.why];
-  const report = await reconciler.run({
+  const run = await reconciler.run({
     number: 1,
     triggers: [trigger],
     askedBy: row.asked?.by === undefined ? [] : [row.asked.by],
   });
+  const report = unusable === undefined ? run : { ...run, invalid: { diagnostics: [], error: unusable } };
   loads.keep(row.address, last);
   const { opened } = manifests.loaded ?? {};
   const own = local.stateOf?.(row.workspace);

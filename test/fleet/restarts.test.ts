@@ -16,26 +16,35 @@ const acme = 'voices/acme:test';
 
 it('keeps the last valid manifests in force after a restart', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
-  const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: 'same' });
-  const first = await fleet.server({ sources });
-  await fleet.until(async () => (await fleet.status(acme)) === 'in-sync');
-  await first.stop('restart');
-  await fleet.folder.write('acme/manifests/a.yaml', 'kind: Agentt\n');
   const emulator = fleet.emulators.get('acme');
-  const [agent] = emulator?.world.agents.values() ?? [];
-  if (emulator === undefined || agent === undefined) throw new Error('nothing was applied');
-  const writes = () => emulator.requests.filter(({ method }) => method !== 'GET').length;
-  const before = writes();
-  agent.prompt_config = { ...agent.prompt_config, prompt: 'Changed in the dashboard.' };
-  const again = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: 'same' });
-  await fleet.server({ sources: again.sources });
-  await fleet.until(async () => (await fleet.status(acme)) === 'invalid');
-  const [restored] = emulator.world.agents.values();
-  expect([restored?.prompt_config?.prompt, writes() - before]).toEqual(['One.', 1]);
-  const { workspaces } = await fleet.control.status({ address: acme });
-  expect(workspaces[0]?.last).toMatchObject({
-    problems: expect.arrayContaining([expect.stringContaining('unknown kind "Agentt"')]),
-  });
+  if (emulator === undefined) throw new Error('no platform');
+  const begin = () => {
+    const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: 'same' });
+    return fleet.server({ sources });
+  };
+  let server = await begin();
+  await fleet.until(async () => (await fleet.status(acme)) === 'in-sync');
+  const restartWith = async (file: string, content: string, problem: string): Promise<void> => {
+    await server.stop('restart');
+    await fleet.folder.write(`acme/${file}`, content);
+    const [agent] = emulator.world.agents.values();
+    if (agent === undefined) throw new Error('nothing was applied');
+    agent.prompt_config = { ...agent.prompt_config, prompt: 'Changed in the dashboard.' };
+    const writes = () => emulator.requests.filter(({ method }) => method !== 'GET').length;
+    const before = writes();
+    server = await begin();
+    const row = async () => (await fleet.control.status({ address: acme })).workspaces[0];
+    await fleet.until(async () => JSON.stringify((await row())?.last).includes(problem));
+    const [restored] = emulator.world.agents.values();
+    expect([restored?.prompt_config?.prompt, writes() - before]).toEqual(['One.', 1]);
+    expect((await row())?.status).toBe('invalid');
+  };
+  await step('invalid manifests', () =>
+    restartWith('manifests/a.yaml', 'kind: Agentt\n', 'unknown kind \\"Agentt\\"'),
+  );
+  await step('a project that is too large to be read', () =>
+    restartWith('manifests/large.yaml', '#'.repeat(1_100_000), 'more than 1 MiB'),
+  );
 });
 
 it('tells a receiver at least once, and nothing again that was delivered', async () => {
