@@ -13,7 +13,7 @@ export interface GitCall {
   /** All that git is to have of the environment: see `gitEnvironment`. */
   readonly env: ProcessEnvironment;
   readonly cwd?: string | undefined;
-  /** Kills git, and all that git has started. */
+  /** Ends git, and all that git has started. */
   readonly signal: AbortSignal;
 }
 
@@ -23,6 +23,9 @@ export interface GitResult {
   /** As much of what it said besides as its end holds. */
   readonly complaint: string;
 }
+
+/** Milliseconds in which git must remove its locks and temporary files before it is killed. */
+const LAST_CHANCE = 2000;
 
 /** Bytes that are kept of what git complains of. */
 const MOST_KEPT = 10_000;
@@ -54,8 +57,12 @@ export async function startGit(args: readonly string[], { env, cwd, signal }: Gi
   const { spawn } = await import('node:child_process');
   signal.throwIfAborted();
   const child = spawn('git', args, { env, cwd, stdio: 'pipe', detached: true, windowsHide: true });
-  const kill = (): void => killGroup(child.pid);
-  signal.addEventListener('abort', kill, { once: true });
+  let killing: NodeJS.Timeout | undefined;
+  const stop = (): void => {
+    endGroup(child.pid, 'SIGTERM');
+    killing = setTimeout(() => endGroup(child.pid, 'SIGKILL'), LAST_CHANCE);
+  };
+  signal.addEventListener('abort', stop, { once: true });
   let complaint = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaint = (complaint + text).slice(-MOST_KEPT);
@@ -73,16 +80,17 @@ export async function startGit(args: readonly string[], { env, cwd, signal }: Gi
         throw new UserError(`git cannot run in ${cwd}: the folder does not exist`);
       throw error;
     } finally {
-      signal.removeEventListener('abort', kill);
+      signal.removeEventListener('abort', stop);
+      clearTimeout(killing);
     }
   };
   return { child, ended: end() };
 }
 
-function killGroup(pid: number | undefined): void {
+function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   if (pid === undefined) return;
   // Unless it has ended by itself.
-  attempt(() => process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL'));
+  attempt(() => process.kill(process.platform === 'win32' ? pid : -pid, signal));
 }
 
 /** What would make git look at another repository than the one that is meant, or ask a person. */

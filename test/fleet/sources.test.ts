@@ -18,7 +18,7 @@ import type { SourceContents, Sources } from '../../src/fleet/member.ts';
 import { brokenProjects } from '../../src/fleet/members.ts';
 import { openSources } from '../../src/fleet/sources/open-sources.ts';
 import { Redactor } from '../../src/values/redactor.ts';
-import { Remote } from '../operator/git-remote.ts';
+import { leaveFile, Remote } from '../operator/git-remote.ts';
 import { GitServer } from '../state/backends/git/git-server.ts';
 import { step } from '../step.ts';
 
@@ -379,6 +379,34 @@ describe('a repository of projects', () => {
     const next = outcomeOf(sources.discover('voices', never));
     releaseAll();
     expect(await next).toEqual(['voices/clients/acme:test']);
+  });
+
+  it('fetches again where a fetch was ended or killed halfway', async () => {
+    using remote = new Remote();
+    remote.push({ 'clients/a/voxform.yaml': projectText('a') });
+    const [hook, held, config] = ['hook', 'held', 'config'].map((name) => path.join(remote.root, name));
+    if (hook === undefined || held === undefined || config === undefined) throw new Error('no paths');
+    writeFileSync(hook, `#!/bin/sh\n[ -e ${held} ] && exec sleep 600\nexec "$@"\n`, { mode: 0o700 });
+    writeFileSync(config, `[uploadpack]\n\tpackObjectsHook = ${hook}\n`);
+    const sources = gitFleet(remote, '', { GIT_CONFIG_GLOBAL: config });
+    const found = async () => addresses(await sources.discover('voices', never));
+    await found();
+    const lock = path.join(remote.fetched, 'shallow.lock');
+
+    remote.push({ 'clients/b/voxform.yaml': projectText('b') });
+    writeFileSync(held, '');
+    const stop = new AbortController();
+    const ended = sources.discover('voices', stop.signal).catch(String);
+    await expect.poll(() => existsSync(lock), { timeout: 10_000 }).toBe(true);
+    stop.abort('over');
+    await ended;
+    rmSync(held);
+    await expect.poll(() => existsSync(lock), { timeout: 10_000 }).toBe(false);
+    expect(await found()).toEqual(['voices/clients/a:test', 'voices/clients/b:test']);
+
+    remote.push({ 'clients/c/voxform.yaml': projectText('c') });
+    leaveFile(lock);
+    expect(await found()).toContain('voices/clients/c:test');
   });
 
   it('leaves no file where a checkout fails or is ended', async () => {

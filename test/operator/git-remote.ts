@@ -7,6 +7,7 @@ import {
   realpathSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,6 +17,13 @@ import type { ManifestSource } from '../../src/operator/source.ts';
 import { beginRepository } from '../hosting/bare-repository.ts';
 
 const identity = ['-c', 'user.name=t', '-c', 'user.email=t@example.com'];
+
+/** Puts a file where git, killed ten minutes ago, would have left it. */
+export function leaveFile(file: string): void {
+  writeFileSync(file, '');
+  const then = Date.now() / 1000 - 600;
+  utimesSync(file, then, then);
+}
 
 /** A bare repository, a folder of files to commit to it from, and a folder to watch in. */
 export class Remote implements Disposable {
@@ -86,6 +94,13 @@ export class Remote implements Disposable {
       keepSecret: () => undefined,
       ...more,
     });
+  }
+
+  /** The repository that the one watched source fetches into. */
+  get fetched(): string {
+    const git = path.join(this.watched, '.voxform/git');
+    const [home = ''] = readdirSync(git);
+    return path.join(git, home, 'repository');
   }
 
   checkouts(): string[] {

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseGitAddress } from '../../src/git/git-address.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { GitServer } from '../state/backends/git/git-server.ts';
-import { Remote } from './git-remote.ts';
+import { leaveFile, Remote } from './git-remote.ts';
 
 const never = new AbortController().signal;
 
@@ -98,6 +98,17 @@ describe('a repository as the source', () => {
     expect(readFileSync(path.join(fetched.folder, 'x'), 'utf8')).toBe('one');
     await source.keep(fetched);
     expect(remote.checkouts()).toEqual([commit]);
+  });
+
+  it('fetches into a repository in which a fetch was killed', async () => {
+    using remote = new Remote();
+    remote.push({ x: 'one' });
+    await remote.source().fetch(never);
+    for (const name of ['shallow.lock', 'objects/pack/tmp_pack_x'])
+      leaveFile(path.join(remote.fetched, name));
+    const commit = remote.push({ x: 'two' });
+    expect(await remote.source().fetch(never)).toMatchObject({ commit, problem: undefined });
+    expect(readdirSync(path.join(remote.fetched, 'objects/pack'))).not.toContain('tmp_pack_x');
   });
 
   it('sends the login of the address as a header, and to no server that it is redirected to', async () => {

@@ -5,6 +5,7 @@ import type { GitAddress } from '../../git/git-address.ts';
 import { JoinedWork } from '../../git/joined-work.ts';
 import { ObjectReader, type TreeEntry } from '../../git/object-reader.ts';
 import { ALONE, gitEnvironment } from '../../git/run-git.ts';
+import { removeStaleFiles } from '../../git/stale-files.ts';
 import { MAX_FILE_BYTES } from '../../manifests/read-file.ts';
 import { type FetchOptions, fetchGit } from '../../operator/git/fetch-git.ts';
 import { UserError } from '../../problems/user-error.ts';
@@ -139,6 +140,7 @@ export class GitProjects implements SourceReader {
 
   async #fetch(what: string, signal: AbortSignal): Promise<void> {
     await this.#prepare(signal);
+    await removeStaleFiles(this.#repository);
     const options = ['--no-tags', '--depth=1', '--no-write-fetch-head', '--no-auto-gc'];
     await this.#git(['fetch', ...options, '--', this.#options.address.url, what], { signal });
   }

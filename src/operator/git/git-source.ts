@@ -5,6 +5,7 @@ import path from 'node:path';
 import { type GitAddress, isRefName, parseGitAddress } from '../../git/git-address.ts';
 import { ObjectReader } from '../../git/object-reader.ts';
 import { ALONE, gitEnvironment } from '../../git/run-git.ts';
+import { removeStaleFiles } from '../../git/stale-files.ts';
 import { misuse, UserError } from '../../problems/user-error.ts';
 import { CHECKOUTS } from '../../project/local-paths.ts';
 import { treeProblem } from '../../project/project-size.ts';
@@ -140,7 +141,7 @@ class GitSource implements ManifestSource {
   async #prepare(signal: AbortSignal): Promise<void> {
     await mkdir(this.#home, { recursive: true, mode: 0o700 });
     const entries = await readdir(this.#home);
-    if (entries.includes('repository')) return;
+    if (entries.includes('repository')) return removeStaleFiles(path.join(this.#home, 'repository'));
     await fetchGit(
       ['init', '--quiet', '--bare', '--template=', '--', path.join(this.#home, 'repository')],
       this.#gitOptions(signal),

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { JoinedWork } from '../../../git/joined-work.ts';
 import { type GitResult, lastWords, runGit } from '../../../git/run-git.ts';
+import { removeStaleFiles } from '../../../git/stale-files.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import type { GitRemote } from './git-remote.ts';
 
@@ -60,6 +61,7 @@ export class ObjectCache {
     const key = createHash('sha256').update(address).digest('hex').slice(0, 24);
     const folder = path.join(base, `${key}.${this.#format}`);
     if (await isLarge(folder)) await discard(folder);
+    await removeStaleFiles(folder);
     if (await isThere(folder)) return folder;
     await mkdir(base, { recursive: true, mode: 0o700 });
     const fresh = `${folder}.new-${randomUUID()}`;

@@ -6,6 +6,7 @@ import { emptyDocument } from '../../../../src/state/fold.ts';
 import { openSession, readState } from '../../../../src/state/session.ts';
 import { LostLock } from '../../../../src/state/state-errors.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
+import { leaveFile } from '../../../operator/git-remote.ts';
 import { creating, failureOf, lockRequest, saved, sessionOptions } from '../../temporary-state.ts';
 import { type Fault, GitServer, git, newBare, newRepository } from './git-server.ts';
 import { Machine, type MachineOptions, scratch } from './machine.ts';
@@ -197,8 +198,11 @@ describe('a state in a ref of Git', () => {
     await run(here.store(), ['a']);
     each((repository) => rmSync(repository, { recursive: true }));
     expect(await resourcesOf(here.store())).toEqual(['Agent/a']);
+    await run(machine().store(), ['z']);
+    each((repository) => leaveFile(path.join(repository, 'shallow.lock')));
+    expect(await resourcesOf(here.store())).toEqual(['Agent/a', 'Agent/z']);
     each((repository) => writeFileSync(path.join(repository, 'HEAD'), 'x'));
-    expect(await resourcesOf(here.store())).toEqual(['Agent/a']);
+    expect(await resourcesOf(here.store())).toEqual(['Agent/a', 'Agent/z']);
     const session = await openSession(here.store(), recorded());
     each((repository) => {
       const objects = path.join(repository, 'objects');
@@ -210,8 +214,8 @@ describe('a state in a ref of Git', () => {
     });
     await session.record(saved('b'));
     await session.close();
-    expect(await resourcesOf(machine().store())).toEqual(['Agent/a', 'Agent/b']);
-    expect(await here.store().history()).toHaveLength(2);
+    expect(await resourcesOf(machine().store())).toEqual(['Agent/a', 'Agent/b', 'Agent/z']);
+    expect(await here.store().history()).toHaveLength(3);
   });
 
   it('shares the objects of a machine with other runs of it, which begin at once', async () => {
