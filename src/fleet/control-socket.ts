@@ -22,6 +22,8 @@ const methods = [
   'reject',
   'plan',
   'project',
+  'claim',
+  'release',
   'addToken',
   'tokens',
   'removeToken',

@@ -4,6 +4,7 @@ import type { Json } from '../values/json.ts';
 import type { FleetDatabase, FleetStatements } from './database/fleet-database.ts';
 import { FLEET_SCHEMA } from './database/fleet-tables.ts';
 import type { ProjectVersion, ProjectWanted } from './member.ts';
+import { claimWorkspace, releaseWorkspaces, type WorkspaceClaim } from './rows/claim-rows.ts';
 import { unusedPatterns } from './rows/member-rows.ts';
 import { lockRows } from './rows/run-rows.ts';
 import {
@@ -32,6 +33,9 @@ interface ProjectOfWorkspace extends ProjectWanted {
   readonly good: ProjectVersion | undefined;
 }
 
+/** For which a command that was killed keeps its claim. */
+export const CLAIM_MILLISECONDS = 30_000;
+
 /** What a person may do with a fleet. All that goes wrong is a `UserError`. */
 export interface FleetControl {
   /** Figures of the whole fleet, and the workspaces that the filter lets through. */
@@ -52,6 +56,10 @@ export interface FleetControl {
   plan(address: string): Promise<Json | undefined>;
   /** Of which project the workspace is, at the version that is to run. */
   project(address: string): Promise<ProjectOfWorkspace>;
+  /** Claims a workspace of the platform for a command, or renews the claim. */
+  claim(claim: WorkspaceClaim): Promise<void>;
+  /** Ends the claim of that holder. */
+  release(holder: string): Promise<void>;
   /** Lets somebody sign in to the page. The token, which cannot be shown again. */
   addToken(token: NewToken): Promise<string>;
   tokens(): Promise<readonly ListedToken[]>;
@@ -190,6 +198,8 @@ FROM ${S}.workspaces w LEFT JOIN ${S}.sources s ON s.name = w.source WHERE w.add
         good: good === null ? undefined : { version: good, commit: goodCommit ?? undefined },
       } as ProjectOfWorkspace;
     },
+    claim: (claim) => claimWorkspace(database, claim, { patience: CLAIM_MILLISECONDS, corrects: false }),
+    release: (holder) => releaseWorkspaces(database, [holder]),
     addToken: (token) => addToken(database, token),
     tokens: () => listTokens(database),
     removeToken: (name) => removeToken(database, name),

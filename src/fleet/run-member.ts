@@ -8,7 +8,6 @@ import type { RunReport } from '../operator/run-report.ts';
 import type { ManifestSource, Version } from '../operator/source.ts';
 import type { JointLimit } from '../platform/joint-limit.ts';
 import { UserError } from '../problems/user-error.ts';
-import type { WorkspaceConfig } from '../project/project.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import { isSameState } from '../state/state-place.ts';
 import { Redactor } from '../values/redactor.ts';
@@ -32,8 +31,7 @@ export interface MemberRuns {
 
 interface RunUse {
   readonly loads: KeptLoads;
-  /** Called before the run uses the workspace. Throws where it must not. */
-  begin(workspace: WorkspaceConfig): Promise<void>;
+  readonly begin: NonNullable<RunContext['begin']>;
 }
 
 export interface MemberRun {
@@ -113,7 +111,7 @@ export async function runMember(
     watchFiles: async () => false,
   });
   const reconciler = new Reconciler({
-    context: ofWorkspace,
+    context: { ...ofWorkspace, begin },
     shutdown,
     clock,
     policy: {
@@ -126,7 +124,6 @@ export async function runMember(
     address: row.address,
     fresh: row.fresh,
     manifests,
-    begin,
     missing: row.missing,
     origin: ({ version }) => source.originOf(version),
     request: row.request ?? NO_REQUEST,

@@ -196,8 +196,10 @@ export class Worker {
     });
     try {
       const { database, patience } = this.#options;
-      const begin = ({ workspaceId, baseUrl }: WorkspaceConfig) =>
-        claimWorkspace(database, { address: row.address, job: job.id, workspaceId, baseUrl }, patience);
+      const begin = ({ workspaceId, baseUrl }: WorkspaceConfig) => {
+        const claim = { address: row.address, holder: job.id, workspaceId, baseUrl };
+        return claimWorkspace(database, claim, { patience, corrects: true });
+      };
       const run = await runMember({ ...this.#options, loads: this.#loads, begin }, row, shutdown);
       onRun(row, { ...run, error: undefined, lateness: row.lateness });
       return outcomeOf(run, ended());

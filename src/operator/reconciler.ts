@@ -2,7 +2,6 @@ import { refreshedEntry } from '../engine/apply/refreshed-entry.ts';
 import type { PlanResult } from '../engine/engine.ts';
 import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
-import type { WorkspaceConfig } from '../project/project.ts';
 import { applyPlan, toldPlan } from '../runs/apply-plan.ts';
 import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
 import { changesIn } from '../runs/planning.ts';
@@ -50,8 +49,6 @@ interface ReconcilerOptions {
   /** What a first state begins with, such as that of a plan that waits for approval; something new where absent. */
   readonly fresh?: FreshState | undefined;
   readonly manifests: LastGoodManifests;
-  /** Called before a run uses the workspace. Throws where it must not. */
-  readonly begin?: ((workspace: WorkspaceConfig) => Promise<void>) | undefined;
   /** Milliseconds for which a resource must have been missing before it is released; 0 where nothing can be half written. */
   readonly removalDelay: number;
   /** Milliseconds for which another run may hold the state before that is a failure. */
@@ -149,7 +146,7 @@ export class Reconciler {
       commit: version.commit,
       warnings: invalid === undefined ? warnings : [],
     };
-    await this.#options.begin?.(opened.workspace);
+    await context.begin?.(opened.workspace);
     const stored = await opened.state(this.#fresh ?? this.#options.fresh);
     this.#fresh = stored.serial === 0 ? { lineage: stored.lineage, salt: stored.salt } : undefined;
     if (opened.holder !== undefined) throw new StateLocked(opened.holder, opened.reach);

@@ -210,6 +210,7 @@ export async function openWorkspace(
   const project = await openProject(context);
   const workspace = selectWorkspace(project, { name: context.workspace, env, requireKey });
   if (requireKey) noteOtherKey(context, project.workspaces[workspace.name]?.apiKey, workspace);
+  await context.begin?.(workspace);
   return new OpenWorkspace(context, { project, workspace });
 }
 

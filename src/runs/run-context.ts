@@ -5,6 +5,7 @@ import type { RequestEvent } from '../platform/transport-options.ts';
 import type { OtherPolicies } from '../policies/policy-source.ts';
 import type { Reach } from '../problems/workspace-command.ts';
 import type { LocalPaths } from '../project/local-paths.ts';
+import type { WorkspaceConfig } from '../project/project.ts';
 import type { FailPoint, StoreUser } from '../state/backends/backend.ts';
 import type { Redactor } from '../values/redactor.ts';
 
@@ -51,6 +52,8 @@ export interface RunContext {
   now(): Date;
   /** Told, whenever a workspace is opened, how a command means it. */
   readonly onWorkspace?: ((reach: Reach) => void) | undefined;
+  /** Called before a workspace is used. Throws where it must not be. A loop that opens a workspace once calls it before each run. */
+  readonly begin?: ((workspace: WorkspaceConfig) => Promise<void>) | undefined;
   /** Told after every try of a request. */
   readonly onRequest?: ((event: RequestEvent) => void) | undefined;
   /** These of a program that plans one workspace again and again. */

@@ -78,7 +78,8 @@ it('is set up by an administrator, and served with rights on its two schemas alo
     await folder.write('voices/renamed/voxform.yaml', project);
     await folder.write('voices/renamed/manifests/a.yaml', agentManifest('a', 'One.'));
     await pg.sql(`INSERT INTO voxform_fleet.workspaces (address, source, project, workspace, mode, interval_ms, version, due_at)
-SELECT 'voices/renamed:test', source, 'renamed', workspace, mode, interval_ms, 'none', due_at FROM voxform_fleet.workspaces`);
+SELECT 'voices/renamed:test', source, 'renamed', workspace, mode, interval_ms, 'none', due_at FROM voxform_fleet.workspaces;
+UPDATE voxform_fleet.workspaces SET vanished_at = now() WHERE address = 'voices/acme:test'`);
     const moved = await fleet('exec', 'voices/renamed:test', '--', 'state', 'move', '--from', from);
     expect([moved.code, moved.stdout]).toEqual([0, expect.stringContaining('1 resource, serial')]);
     const planned = await fleet('exec', 'voices/renamed:test', 'plan');

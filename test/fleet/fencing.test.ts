@@ -1,10 +1,13 @@
 import { rename } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { agentManifest } from '../cli/workspace.ts';
+import { Interrupts } from '../../src/cli/interrupts.ts';
+import { agentManifest, projectFile } from '../cli/workspace.ts';
 import { FakeClock } from '../operator/fake-clock.ts';
 import { step } from '../step.ts';
+import { command } from '../trust/in-process.ts';
 import { openQueue } from './fleet-databases.ts';
+import { KEY } from './server-options.ts';
 import { type TestFleet, testFleet } from './test-fleet.ts';
 
 const APPLY = 'workspaces: { "*": { mode: apply, interval: 1h } }';
@@ -160,7 +163,7 @@ it('lets another process fetch at once what it was fetching when it was told to 
 });
 
 it('runs a workspace under no second address while another process still runs it under the first', async () => {
-  const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
+  const fleet = await fleetForExec();
   const emulator = fleet.emulators.get('acme');
   emulator?.faults.add({ match: { method: 'GET' }, times: 1, fault: { delayMs: 600_000 } });
   const child = await fleet.child();
@@ -174,6 +177,20 @@ it('runs a workspace under no second address while another process still runs it
   const [row] = (await fleet.control.status({ address: renamed })).workspaces;
   expect(row?.last).toMatchObject({ error: expect.stringContaining(`${ADDRESS} are the same workspace`) });
   expect(postsIn(fleet)).toEqual([]);
+  await step('nor writes a command to it, but it may read', async () => {
+    for (const words of [
+      ['apply', '--auto-approve'],
+      ['import', 'Agent/a', 'ID'],
+      ['state', 'init'],
+      ['orphans'],
+    ]) {
+      const { code, stderr } = await exec(fleet, renamed, words);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`in use under ${ADDRESS}`)]);
+    }
+    for (const words of [['plan'], ['state', 'list']])
+      expect(await exec(fleet, renamed, words)).toMatchObject({ code: 0 });
+    expect(postsIn(fleet)).toEqual([]);
+  });
   await step('and runs it once that process is gone', async () => {
     child.kill('SIGKILL');
     await child.ended;
@@ -184,3 +201,51 @@ it('runs a workspace under no second address while another process still runs it
     expect(await fleet.pg.sql('SELECT * FROM voxform_fleet.claims')).toEqual([]);
   });
 });
+
+it('runs a workspace under no second address while fleet exec writes to it under the first', async () => {
+  const fleet = await fleetForExec();
+  const first = await fleet.server();
+  await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
+  await first.stop('over');
+  const emulator = fleet.emulators.get('acme');
+  emulator?.faults.add({ match: { method: 'GET' }, times: 1, fault: { delayMs: 600_000 } });
+  const before = emulator?.requests.length ?? 0;
+  const interrupts = new Interrupts(() => undefined);
+  const executing = exec(fleet, ADDRESS, ['apply', '--auto-approve'], interrupts);
+  await fleet.until(() => (emulator?.requests.length ?? 0) > before);
+  const claims = () =>
+    fleet.pg.sql(`SELECT address, until < now() + interval '31 seconds' AS ends FROM voxform_fleet.claims`);
+  expect(await claims()).toEqual([{ address: ADDRESS, ends: true }]);
+  await rename(path.join(fleet.folder.root, 'acme'), path.join(fleet.folder.root, 'renamed'));
+  await fleet.server();
+  const renamed = 'voices/renamed:test';
+  await fleet.until(async () => (await fleet.status(renamed)) === 'failed');
+  const [row] = (await fleet.control.status({ address: renamed })).workspaces;
+  expect(row?.last).toMatchObject({ error: expect.stringContaining(`in use under ${ADDRESS}`) });
+  await step('and ends its claim with it', async () => {
+    interrupts.raise('SIGTERM');
+    expect((await executing).code).toBe(143);
+    expect(await claims()).toEqual([]);
+    expect(postsIn(fleet)).toHaveLength(1);
+  });
+});
+
+/** Commands must not find the key under the name that overrides those of all projects. */
+async function fleetForExec(): Promise<TestFleet> {
+  const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
+  for (const emulator of fleet.emulators.values()) {
+    await fleet.folder.write(
+      'acme/voxform.yaml',
+      projectFile(emulator).replace('VOXFORM_API_KEY', 'KEY_OF_ACME'),
+    );
+  }
+  return fleet;
+}
+
+function exec(fleet: TestFleet, address: string, words: readonly string[], interrupts?: Interrupts) {
+  return command(['fleet', 'exec', address, '--', ...words], {
+    cwd: fleet.folder.root,
+    env: { FLEET_DATABASE_URL: fleet.pg.url, KEY_OF_ACME: KEY },
+    ...(interrupts && { interrupts }),
+  });
+}

@@ -101,16 +101,16 @@ describe.each(Object.entries(newDatabases))(
       await discover(database, contentsOf(members));
       const claim = (name: string, workspaceId = 'one') => {
         const baseUrl = 'https://one.example.com';
-        const claimed = { address: memberNamed(name).address, job: `job-${name}`, workspaceId, baseUrl };
-        return claimWorkspace(database, claimed, 60_000).then(
+        const claimed = { address: memberNamed(name).address, holder: `job-${name}`, workspaceId, baseUrl };
+        return claimWorkspace(database, claimed, { patience: 60_000, corrects: true }).then(
           () => 'begun',
           (error: unknown) => messageOf(error),
         );
       };
       const begun = async () =>
         (await Promise.all(names.map((name) => claim(name)))).filter((is) => is === 'begun');
-      expect((await begun()).length).toBeLessThanOrEqual(1);
-      expect(await database.ask('SELECT job FROM voxform_fleet.claims')).toHaveLength(1);
+      expect(await begun()).toHaveLength(1);
+      expect(await database.ask('SELECT holders FROM voxform_fleet.claims')).toHaveLength(1);
       await releaseWorkspaces(
         database,
         names.map((name) => `job-${name}`),
@@ -128,6 +128,32 @@ describe.each(Object.entries(newDatabases))(
         await database.ask('DELETE FROM voxform_fleet.claims');
         for (const name of [...names, ...names])
           expect([name, await claim(name, `id-${name}`)]).toEqual([name, 'begun']);
+      });
+    });
+
+    it('keeps a workspace claimed for an address until the last of its holders is done', async () => {
+      const database = await newDatabase();
+      await setUpTables(database);
+      const claim = (address: string, holder: string) =>
+        claimWorkspace(
+          database,
+          { address, holder, workspaceId: 'one', baseUrl: 'https://one.example.com' },
+          { patience: 60_000, corrects: false },
+        ).then(
+          () => 'begun',
+          (error: unknown) => messageOf(error),
+        );
+      for (const holder of ['run', 'command', 'command']) expect(await claim('a', holder)).toBe('begun');
+      for (const done of ['run', 'command']) {
+        expect(await claim('b', 'other')).toContain('in use under a');
+        await releaseWorkspaces(database, [done]);
+      }
+      expect(await claim('b', 'other')).toBe('begun');
+      await step('or until it is not renewed any more', async () => {
+        await database.ask(`UPDATE voxform_fleet.claims SET until = now() - interval '1 second'`);
+        expect(await claim('a', 'run')).toBe('begun');
+        await releaseWorkspaces(database, ['run']);
+        expect(await claim('b', 'other')).toBe('begun');
       });
     });
 

@@ -11,7 +11,7 @@ export const KEY = 'key-of-the-fleet-test';
 
 /** How a process serves the fleet of a folder in tests: it looks for work all the time. */
 export function serverOptions(folder: string, { url, home }: { url: string; home: string }): ServeOptions {
-  const env = { VOXFORM_API_KEY: KEY };
+  const env = { VOXFORM_API_KEY: KEY, KEY_OF_ACME: KEY };
   const fleet = loadFleetFile(path.join(folder, 'fleet.yaml'), { FLEET_DATABASE_URL: url });
   return {
     database: fleetDatabaseAt(url),

@@ -1,12 +1,15 @@
-import type { FleetControl } from '../../fleet/control.ts';
+import { randomUUID } from 'node:crypto';
+import { CLAIM_MILLISECONDS, type FleetControl } from '../../fleet/control.ts';
 import type { ProjectVersion, Sources } from '../../fleet/member.ts';
 import { formerDatabase, withControl } from '../../fleet/open-fleet.ts';
 import { openSources } from '../../fleet/sources/open-sources.ts';
+import { messageOf } from '../../operator/messages.ts';
 import { closing } from '../../problems/closing.ts';
 import { misuse, UserError } from '../../problems/user-error.ts';
 import { workspaceCommands } from '../../problems/workspace-command.ts';
 import { InvalidProject } from '../../project/invalid-project.ts';
 import { loadProject } from '../../project/load-project.ts';
+import type { WorkspaceConfig } from '../../project/project.ts';
 import type { Context } from '../context.ts';
 import { type FleetFlags, fleetFileOf, projectEnvironment } from './fleet.ts';
 
@@ -25,6 +28,44 @@ function refuseOtherSource(
 
 /** Commands that need the newest manifests and report their errors. */
 const OF_NEWEST = ['plan', 'apply', 'drift'];
+
+/** Commands that change neither the platform nor the state. Others claim the workspace. */
+const READING = ['plan', 'drift', 'status', 'history', 'get', 'versions', 'impact'];
+const READING_STATE = ['list', 'show', 'pull', 'unlock'];
+
+function isReading([name = '', part = '']: readonly string[]): boolean {
+  return READING.includes(name) || (name === 'state' && READING_STATE.includes(part));
+}
+
+/** Claims the workspace that a command opens, so that no run uses it under another address, until it is disposed of. */
+function claiming(control: FleetControl, address: string, { log, interrupts }: Context) {
+  const holder = randomUUID();
+  let renewal: NodeJS.Timeout | undefined;
+  return {
+    async begin({ workspaceId, baseUrl }: WorkspaceConfig): Promise<void> {
+      let claimedAt = performance.now();
+      const claim = async (): Promise<void> => {
+        const at = performance.now();
+        await control.claim({ address, holder, workspaceId, baseUrl });
+        claimedAt = at;
+      };
+      await claim();
+      clearInterval(renewal);
+      renewal = setInterval(() => {
+        claim().catch((error: unknown) => {
+          if (performance.now() - claimedAt < CLAIM_MILLISECONDS || interrupts.stop.aborted) return;
+          log.warn(`Stopping, because a run may use the workspace by now: ${messageOf(error)}`);
+          interrupts.raise('SIGTERM');
+        });
+      }, CLAIM_MILLISECONDS / 4);
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      clearInterval(renewal);
+      // The claim ends by itself if this fails.
+      await control.release(holder).catch(() => undefined);
+    },
+  };
+}
 
 interface ExecFlags extends FleetFlags {
   readonly address: string;
@@ -68,7 +109,9 @@ export async function fleetExec(context: Context, flags: ExecFlags): Promise<num
         commit = good.commit;
       });
     }
-    return context.run(command, {
+    await using claim = isReading(command) ? undefined : claiming(control, address, context);
+    return await context.run(command, {
+      begin: claim?.begin,
       cwd,
       projectFolder,
       local,

@@ -173,12 +173,12 @@ COMMENT ON COLUMN comparisons.until IS 'Calls are being read, at the longest unt
   workspace_id text NOT NULL,
   base_url text NOT NULL,
   address text NOT NULL,
-  job text NOT NULL,
+  holders text[] NOT NULL,
   until timestamptz NOT NULL,
   PRIMARY KEY (workspace_id, base_url)
 );
-COMMENT ON TABLE claims IS 'The workspaces of the platform that runs use now, each under one address.';
-CREATE INDEX claims_job ON claims (job)`,
+COMMENT ON TABLE claims IS 'The workspaces of the platform that are in use now, each under one address.';
+COMMENT ON COLUMN claims.holders IS 'Jobs, and commands of fleet exec.'`,
   },
   {
     compatibleFrom: 1,

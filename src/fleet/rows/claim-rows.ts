@@ -1,76 +1,100 @@
 import { UserError } from '../../problems/user-error.ts';
-import type { FleetDatabase, FleetStatements } from '../database/fleet-database.ts';
+import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 
 const S = FLEET_SCHEMA;
 
-/** A workspace of the platform that a run is about to use. */
-interface WorkspaceClaim {
+/** A workspace of the platform that a run or a command is about to use. */
+export interface WorkspaceClaim {
   readonly address: string;
-  /** Of the job. */
-  readonly job: string;
+  /** Id of the job, or of the command. */
+  readonly holder: string;
   readonly workspaceId: string;
   /** Normalized. */
   readonly baseUrl: string;
 }
 
-/** Milliseconds after which a claim ends that its process does not renew: as for the job, before others take over. */
-type Patience = number;
+interface ClaimTerms {
+  /** Milliseconds after which a claim ends that is not renewed. */
+  readonly patience: number;
+  /**
+   * True where the row of the workspace gets the id and address of this claim, which a process with another environment, or with newer
+   * manifests, may have read otherwise.
+   */
+  readonly corrects: boolean;
+}
 
 /**
- * Claims the workspace for one run, in one statement: of several processes that try it at the same moment, one succeeds. The row gets
- * what the run really uses, which a process with another environment, or with newer manifests, may have read otherwise.
+ * Claims the workspace, or renews the claim, in one statement: of several processes that try it under different addresses at the same
+ * moment, one succeeds. Under one address, the lock of the state keeps them apart.
  * @throws UserError where another address has the same workspace.
  */
 export async function claimWorkspace(
-  { ask }: FleetDatabase,
-  { address, job, workspaceId, baseUrl }: WorkspaceClaim,
-  patience: Patience,
+  { ask }: FleetStatements,
+  { address, holder, workspaceId, baseUrl }: WorkspaceClaim,
+  { patience, corrects }: ClaimTerms,
 ): Promise<void> {
   const identity = [address, workspaceId, baseUrl];
-  // What another process commits after this statement began has its claim in the way of this one.
+  // A claim that another process commits after this statement began still conflicts with this one.
   const [claimed] = await ask(
     `WITH corrected AS (UPDATE ${S}.workspaces SET workspace_id = $2, base_url = $3
-  WHERE address = $1 AND (workspace_id, base_url) IS DISTINCT FROM ($2, $3))
-INSERT INTO ${S}.claims AS c (address, workspace_id, base_url, job, until) VALUES ($1, $2, $3, $4, now() + $5 * interval '1 millisecond')
-ON CONFLICT (workspace_id, base_url) DO UPDATE SET address = excluded.address, job = excluded.job, until = excluded.until
+  WHERE $6 AND address = $1 AND (workspace_id, base_url) IS DISTINCT FROM ($2, $3))
+INSERT INTO ${S}.claims AS c (address, workspace_id, base_url, holders, until)
+VALUES ($1, $2, $3, ARRAY[$4], now() + $5 * interval '1 millisecond')
+ON CONFLICT (workspace_id, base_url) DO UPDATE SET address = excluded.address, until = greatest(c.until, excluded.until),
+  holders = CASE WHEN c.until < now() THEN excluded.holders ELSE array_remove(c.holders, $4) || excluded.holders END
 WHERE c.address = excluded.address OR c.until < now()
 RETURNING (${TWINS}) AS twins`,
     ...identity,
-    job,
+    holder,
     patience,
+    corrects,
   );
   if (claimed?.twins === null) return;
-  const [holder] = claimed === undefined ? await ask(HOLDER, ...identity) : [];
-  throw sameWorkspace(address, String(claimed?.twins ?? holder?.address ?? 'another'));
+  if (claimed !== undefined) throw sameWorkspace(address, String(claimed.twins));
+  const [other] = await ask(HOLDER, ...identity);
+  throw inUse(address, String(other?.address ?? 'another address'));
 }
 
 const TWINS = `SELECT string_agg(w.address, ' and ' ORDER BY w.address) FROM ${S}.workspaces w
   WHERE w.workspace_id = $2 AND w.base_url = $3 AND w.address <> $1 AND w.vanished_at IS NULL`;
 const HOLDER = `SELECT address FROM ${S}.claims WHERE workspace_id = $2 AND base_url = $3 AND address <> $1`;
+const HINT = 'Correct workspace_id in the project of one, or remove it.';
 
 /** @param twins addresses. */
 export function sameWorkspace(address: string, twins: string): UserError {
   return new UserError(`${address} and ${twins} are the same workspace of the platform; none of them runs`, {
-    hint: 'Correct workspace_id in the project of one, or remove it.',
+    hint: HINT,
   });
 }
 
-/** Says that the runs of these jobs are under way. */
+function inUse(address: string, twin: string): UserError {
+  return new UserError(
+    `${address} and ${twin} are the same workspace of the platform, which is in use under ${twin}`,
+    { hint: HINT },
+  );
+}
+
+/** Extends the claims of runs that are under way. */
 export async function renewWorkspaces(
   { ask }: FleetStatements,
-  jobs: readonly string[],
-  patience: Patience,
+  holders: readonly string[],
+  patience: number,
 ): Promise<void> {
-  if (jobs.length === 0) return;
+  if (holders.length === 0) return;
   await ask(
-    `UPDATE ${S}.claims SET until = now() + $2 * interval '1 millisecond' WHERE job = ANY ($1::text[])`,
-    jobs,
+    `UPDATE ${S}.claims SET until = greatest(until, now() + $2 * interval '1 millisecond') WHERE holders && $1::text[]`,
+    holders,
     patience,
   );
 }
 
-/** Gives back the workspaces of runs that ended. */
-export async function releaseWorkspaces({ ask }: FleetStatements, jobs: readonly string[]): Promise<void> {
-  await ask(`DELETE FROM ${S}.claims WHERE job = ANY ($1::text[])`, jobs);
+/** Ends the claims of these holders. A claim that has others stays. */
+export async function releaseWorkspaces({ ask }: FleetStatements, holders: readonly string[]): Promise<void> {
+  await ask(
+    `WITH ended AS (DELETE FROM ${S}.claims WHERE holders <@ $1::text[])
+UPDATE ${S}.claims SET holders = ARRAY(SELECT h FROM unnest(holders) AS h WHERE h <> ALL ($1::text[]))
+WHERE holders && $1::text[] AND NOT holders <@ $1::text[]`,
+    holders,
+  );
 }
