@@ -72,7 +72,8 @@ function placesOf(placed: PlacedNode, around: Surroundings): readonly PlacedAddr
     return parsed === undefined ? [] : [{ is, ...parsed, range, nameRange: stretch(parsed.name), isShared }];
   };
 
-  if (at === 'key') return role === 'project' && isPatches(path) ? asAddress('patch') : [];
+  if (at === 'key')
+    return role === 'project' && path.length === 3 && isKeyedByAddress(path) ? asAddress('patch') : [];
   if (last === '$ref') return asAddress('reference');
   if (role === 'manifest' && first === 'metadata' && isObject(value) && typeof value.kind === 'string') {
     if (second === 'name' && path.length === 2) return named('declaration', value.kind);
@@ -86,8 +87,9 @@ function placesOf(placed: PlacedNode, around: Surroundings): readonly PlacedAddr
     : [];
 }
 
-function isPatches(path: DocumentPath): boolean {
-  return path.length === 3 && path[0] === 'workspaces' && path[2] === 'patches';
+/** True for the keys of settings of a workspace that are addresses. */
+export function isKeyedByAddress([first, , third]: DocumentPath): boolean {
+  return first === 'workspaces' && (third === 'patches' || third === 'ids');
 }
 
 /** Where a part of a scalar's value stands in the text; undefined where it is not written as it is. */

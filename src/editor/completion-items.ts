@@ -5,6 +5,7 @@ import { flowValue } from '../manifests/write-back/new-value.ts';
 import { type ScalarValue, scalarText } from '../manifests/write-back/scalar-text.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { valueAt } from '../values/path.ts';
+import { isKeyedByAddress } from './address-places.ts';
 import { type FileRole, roleOf } from './file-role.ts';
 import {
   environmentNames,
@@ -87,7 +88,7 @@ function freeKeys(
   role: FileRole,
   at: DocumentPath,
 ): readonly NameChoice[] {
-  if (role === 'project' && at.length === 3 && at[0] === 'workspaces' && at[2] === 'patches') {
+  if (role === 'project' && at.length === 3 && isKeyedByAddress(at)) {
     return declarations.map(({ address, source }) => ({ name: address, detail: source.file }));
   }
   if (role !== 'manifest' || at.length !== 2 || at[0] !== 'metadata' || at[1] !== 'labels') return [];

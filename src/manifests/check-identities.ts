@@ -32,9 +32,19 @@ function* repeated<Member>(
   }
 }
 
-/** Two resources that would be one record, and names that are claimed twice. Found at the later of the two. */
-export function identityFindings(resources: readonly Checked[]): Finding[] {
-  return [...naturalKeyFindings(resources), ...idFindings(resources), ...previousNameFindings(resources)];
+/**
+ * Two resources that would be one record, and names that are claimed twice. Found at the later of the two.
+ * @param counts whether `metadata.id` counts in the workspace.
+ */
+export function identityFindings(
+  resources: readonly Checked[],
+  counts: { readonly ids: boolean } = { ids: true },
+): Finding[] {
+  return [
+    ...naturalKeyFindings(resources),
+    ...(counts.ids ? idFindings(resources) : []),
+    ...previousNameFindings(resources),
+  ];
 }
 
 function* naturalKeyFindings(resources: readonly Checked[]): Generator<Finding> {

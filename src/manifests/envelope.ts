@@ -12,6 +12,9 @@ export const API_VERSION = 'voxform/v1';
 
 const resourceName = z.string().regex(NAME_PATTERN, { error: NAME_RULE });
 
+export const recordId = () =>
+  z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected the id of a record' });
+
 /** What a manifest says about its resource rather than about the record. None of it is sent. */
 export const metadataSchema = described('Name and settings of the resource in this project.', {
   name: resourceName.meta({
@@ -23,9 +26,7 @@ export const metadataSchema = described('Name and settings of the resource in th
     .record(z.string().min(1), z.string())
     .meta(about('Labels for --selector. Never sent.', { team: 'support' }))
     .optional(),
-  id: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected the id of a record' })
+  id: recordId()
     .meta(about('Id of an existing record to adopt instead of creating one.', '01JEMV1AT0AGENT00000000001'))
     .optional(),
   previous_names: z

@@ -68,7 +68,7 @@ export function sharedSteps(
   if (full) return { shared: [], resources, without: (resource) => resource };
   const held = resources.flatMap((resource) =>
     (resource.steps ?? [])
-      .filter((step) => isApplied(resource) || (isSetting(step) && isAllSaid(resource)))
+      .filter(() => isApplied(resource) || isAllSaid(resource))
       .map((step) => ({ resource, step })),
   );
   const many = stepsOfMany(held, reach);
@@ -161,13 +161,13 @@ function isSetting(step: NextStep): step is Setting {
   return step.action === 'dashboard' && step.sets !== undefined;
 }
 
-/** The steps say all that is to be said of a resource that only a person changes. */
+/** The steps say all that is to be said of a resource that only a person changes, or whose id is wrong. */
 function isAllSaid(resource: PlannedResource): boolean {
   const { action, changes, steps = [], notices = [], previous_address: was } = resource;
+  if (notices.length > 0 || was !== undefined) return false;
+  if (action === 'blocked') return steps.some((step) => step.action === 'correct_id');
   return (
     action === 'manual' &&
-    notices.length === 0 &&
-    was === undefined &&
     steps.every(isSetting) &&
     changes.every((change) => change.manual && change.cause !== 'both' && change.referents === undefined)
   );

@@ -60,7 +60,7 @@ const words = {
   resolve_first: ({ address }) => ({ said: `Resolve ${address} first, then plan again.` }),
   correct_workspace: () => ({ said: 'If the other workspace is the right one, correct workspace_id.' }),
   correct_id: () => ({
-    said: 'Remove metadata.id from the manifest, or name a record of this workspace.',
+    said: 'Correct or remove the id, which names no record of this workspace. If it is of another workspace, set `ids: {}` for this one in voxform.yaml: then metadata.id does not count here.',
   }),
   retry_ignored: () => ({ said: 'Change the manifest, or resend it with --retry-ignored.' }),
   lift_guards: ({ guards }) => ({

@@ -99,7 +99,11 @@ export const nextStep = z
     }),
     step('resolve_first', 'Resolve the unknown create of another resource, then plan again.', { address }),
     step('correct_workspace', 'Correct workspace_id.', {}),
-    step('correct_id', 'Remove metadata.id, or name a record of this workspace.', {}),
+    step(
+      'correct_id',
+      'Correct or remove the id, or set `ids` of this workspace, where metadata.id does not count then.',
+      {},
+    ),
     step('retry_ignored', 'Change the manifest, or send the field again.', {
       path: z.string().describe('The field.'),
     }),

@@ -81,7 +81,10 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
     checked.push(made.checked);
     resources.push(made.resource);
   }
-  findings.push(identityFindings(checked), placeholderFindings(checked, project.literalPlaceholders));
+  findings.push(
+    identityFindings(checked, { ids: workspace.ids === undefined }),
+    placeholderFindings(checked, project.literalPlaceholders),
+  );
   if (options.mode === 'offline-with-secrets') {
     const inputs = inputsFor(options);
     findings.push(settingFindings(project, workspace, inputs), webhookFindings(project, inputs));
@@ -137,7 +140,7 @@ function makeResource(declaration: Declaration, overlays: Overlays, context: For
       kind: kind.name,
       name: metadata.name,
       labels: metadata.labels ?? {},
-      id: metadata.id,
+      id: overlays.idOf(declaration),
       previousNames: metadata.previous_names ?? [],
       ignoreDrift: metadata.ignore_drift ?? [],
       mayReplace: metadata.replace === 'allow',

@@ -41,6 +41,12 @@ export class Overlays {
     return this.#skips(address);
   }
 
+  /** The record to adopt, if any. */
+  idOf({ address, metadata }: Declaration): string | undefined {
+    const { ids } = this.#options.workspace;
+    return ids === undefined ? metadata.id : own(ids, address);
+  }
+
   /** True where the value form stands in the project file, so that its paths begin at the project folder. */
   holds(form: unknown): boolean {
     return this.#forms.has(form);
@@ -77,14 +83,25 @@ export class Overlays {
     }
     const addresses = new Set(declarations.map(({ address }) => address));
     const base = ['workspaces', workspace.name];
-    for (const address of Object.keys(workspace.patches)) {
-      if (addresses.has(address)) continue;
-      const { said, fix } = suggestAddress(address, addresses);
-      const problem = { code: 'unknown-address', message: `no manifest declares ${address}${said}`, fix };
-      findings.push({
-        ...this.#finding('error', problem, [...base, 'patches', address]),
-        absent: address,
-      });
+    for (const setting of ['patches', 'ids'] as const) {
+      for (const address of Object.keys(workspace[setting] ?? {})) {
+        if (addresses.has(address)) continue;
+        const { said, fix } = suggestAddress(address, addresses);
+        const problem = { code: 'unknown-address', message: `no manifest declares ${address}${said}`, fix };
+        findings.push({
+          ...this.#finding('error', problem, [...base, setting, address]),
+          absent: address,
+        });
+      }
+    }
+    const holders = new Map<string, string>();
+    for (const [address, id] of Object.entries(workspace.ids ?? {})) {
+      const holder = holders.get(id);
+      if (holder === undefined) holders.set(id, address);
+      else {
+        const problem = { code: 'duplicate-id', message: `${holder} has the same id` };
+        findings.push(this.#finding('error', problem, [...base, 'ids', address]));
+      }
     }
     for (const problem of idleSkips(workspace.skip, addresses, this.#options)) {
       findings.push({

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { recordId } from '../manifests/envelope.ts';
 import { settingForms } from '../manifests/setting-forms.ts';
 import { MOST_GIVEN } from '../platform/concurrency-limit.ts';
 import { stateSchema } from '../state/state-place.ts';
@@ -60,6 +61,14 @@ const workspaceSchema = (has: Sections) =>
         description:
           'Changes to specs in this workspace, by address, such as Agent/support-line. null removes a field.',
         examples: [{ 'Kind/name': { llm_config: { temperature: 0.2 } } }],
+      })
+      .optional(),
+    ids: z
+      .record(z.string(), recordId())
+      .meta({
+        description:
+          'Ids of existing records to adopt in this workspace, by address. With it, metadata.id of manifests does not count here: {} for a workspace without any.',
+        examples: [{ 'Kind/name': '01JEMV1AT0AGENT00000000001' }],
       })
       .optional(),
     skip: z

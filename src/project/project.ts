@@ -50,6 +50,8 @@ export interface WorkspaceConfig {
   readonly vars: Readonly<Record<string, Value>>;
   /** RFC 7396 merge patches on a spec, by address. */
   readonly patches: Readonly<Record<string, JsonObject>>;
+  /** By address: existing records to adopt. `metadata.id` counts only where this is absent. */
+  readonly ids?: Readonly<Record<string, string>> | undefined;
   /** Address globs of resources that this workspace does not have. */
   readonly skip: readonly string[];
   /** PEM certificates that are trusted besides Node's own. */

@@ -120,7 +120,7 @@ describe('a next step', () => {
     },
     {
       step: { action: 'correct_id' },
-      text: 'Remove metadata.id from the manifest, or name a record of this workspace.',
+      text: 'Correct or remove the id, which names no record of this workspace. If it is of another workspace, set `ids: {}` for this one in voxform.yaml: then metadata.id does not count here.',
     },
     {
       step: { action: 'retry_ignored', path: 'name' },

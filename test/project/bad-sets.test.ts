@@ -323,6 +323,17 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    reason: 'ids for nothing, that are none, and of one record twice',
+    files: {
+      'voxform.yaml': withWorkspace('ids:\n  Agent/suport: A1\n  Agent/support: A2\n  Agent/other: A2'),
+      'manifests/a.yaml': `${agent('support')}---\n${agent('other')}`,
+    },
+    expected: [
+      'voxform.yaml:8:7 workspaces.test.ids.Agent/suport unknown-address no manifest declares Agent/suport; did you mean "Agent/support"?',
+      'voxform.yaml:10:7 workspaces.test.ids.Agent/other duplicate-id Agent/support has the same id',
+    ],
+  },
+  {
     reason: 'a patch with a wrong value is told where the patch is',
     files: {
       'voxform.yaml': withWorkspace('patches:\n  Agent/a: { llm_config: { max_tokens: many } }'),

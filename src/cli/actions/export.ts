@@ -29,6 +29,7 @@ interface ExportOptions extends PlatformFlags, DiscoveryFlags {
   readonly out: string;
   readonly layout: FileLayout;
   readonly force?: boolean;
+  readonly workspaceIds?: boolean;
 }
 
 const MANIFESTS = 'manifests';
@@ -48,6 +49,7 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
       workspace: exportedWorkspace(opened),
       layout: options.layout,
       file,
+      workspaceIds: options.workspaceIds ?? false,
       settings: (await settingsFiles(false)).map(([path, text]) => ({ path, text })),
     });
     const noted = notingTokens(untilStopped(files, context), tokens);

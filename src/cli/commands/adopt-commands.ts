@@ -42,6 +42,10 @@ export const adoptingCommands = {
             .choices(['resource', 'kind'])
             .default('resource'),
         )
+        .option(
+          '--workspace-ids',
+          'Keep the ids of the records in voxform.yaml, for the workspace alone, so that the manifests fit other workspaces',
+        )
         .action(perform(async () => (await import('../actions/export.ts')).exportWorkspace));
       await withDiscovery(command, exportDescription);
     },

@@ -138,7 +138,8 @@ function created(facts: Facts, reason: string, recreates?: string): Decision {
   const { binding, kind, leaves } = facts;
   if (binding.entry === undefined && binding.resource.id !== undefined) {
     return without(facts, 'blocked', {
-      reason: `metadata.id names ${binding.resource.id}, but the platform has no such record; remove metadata.id to create a new one`,
+      reason: `its id ${binding.resource.id} names no record of this workspace`,
+      steps: [{ action: 'correct_id' }],
     });
   }
   if (facts.contender !== undefined && facts.contender !== binding.resource.address) {

@@ -33,6 +33,8 @@ interface ProjectParts {
   readonly workspace: ExportedWorkspace;
   readonly layout: FileLayout;
   readonly file: string;
+  /** The project file has the ids of the records, and the manifests have none. */
+  readonly workspaceIds: boolean;
   /** What a project has beside its manifests. */
   readonly settings: readonly ProjectFile[];
 }
@@ -40,12 +42,23 @@ interface ProjectParts {
 /** All files of a project, each made when it is asked for. */
 export function* projectFiles(
   drafts: ManifestDrafts,
-  { workspace, layout, file, settings }: ProjectParts,
+  { workspace, layout, file, workspaceIds, settings }: ProjectParts,
 ): Generator<ProjectFile> {
-  yield* manifestFiles(drafts.whole(), layout);
-  yield projectFile(workspace, file);
+  yield* manifestFiles(workspaceIds ? nameless(drafts.whole()) : drafts.whole(), layout);
+  yield projectFile(workspace, file, workspaceIds ? idsOf(drafts) : undefined);
   yield secretsFile(workspace, drafts.manifests);
   yield* settings;
+}
+
+/** The manifests without ids of records, which belong to one workspace. */
+export function* nameless(manifests: Iterable<ExportedManifest>): Generator<ExportedManifest> {
+  for (const { draft, texts } of manifests) yield { draft: { ...draft, id: undefined }, texts };
+}
+
+function idsOf({ manifests }: ManifestDrafts): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    manifests.flatMap(({ kind, name, id }) => (id === undefined ? [] : [[`${kind}/${name}`, id]])),
+  );
 }
 
 /** The files of manifests, which come by address, and of the long texts in them; no more of them is kept than what is not yet given. */
@@ -127,11 +140,12 @@ function lastKey(path: string): string {
 export function projectFile(
   { name, baseUrl, workspaceId, apiKeySecret }: ExportedWorkspace,
   file: string,
+  ids?: Readonly<Record<string, string>>,
 ): ProjectFile {
   const project = {
     version: 1,
     workspaces: {
-      [name]: { base_url: baseUrl, workspace_id: workspaceId, api_key: { $secret: apiKeySecret } },
+      [name]: { base_url: baseUrl, workspace_id: workspaceId, api_key: { $secret: apiKeySecret }, ids },
     },
   };
   return {

@@ -6,8 +6,8 @@ import { claimOf, isHeldAlready, recordClaims } from '../../engine/apply/import-
 import type { Address } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { type DraftSources, withDrafts } from '../draft-workspace.ts';
-import type { ExportedManifest, ManifestDrafts } from '../export/drafts.ts';
-import { manifestFiles, type ProjectFile } from '../export/project-files.ts';
+import type { ManifestDrafts } from '../export/drafts.ts';
+import { manifestFiles, nameless, type ProjectFile } from '../export/project-files.ts';
 import { refuseUsed, writeAll, writeFolder } from '../export/write-folder.ts';
 import type { Missed } from '../mentioned-ids.ts';
 import type { OpenWorkspace } from '../open-workspace.ts';
@@ -57,10 +57,6 @@ export async function exportLive(
       discard: () => rm(root, { recursive: true, force: true }),
     };
   });
-}
-
-function* nameless(manifests: Iterable<ExportedManifest>): Generator<ExportedManifest> {
-  for (const { draft, texts } of manifests) yield { draft: { ...draft, id: undefined }, texts };
 }
 
 async function refuseUsedManifests({ project, workspace }: OpenWorkspace): Promise<void> {
