@@ -58,7 +58,7 @@ try {
   await page.goto(fleet);
   // The page updates itself.
   await page.locator('#overview tbody tr').nth(2).waitFor({ timeout: 60_000 });
-  await page.locator('.tiles .none', { hasText: 'never run' }).waitFor({ timeout: 60_000 });
+  await page.locator('#none', { hasText: 'never run' }).waitFor({ timeout: 60_000 });
   await shoot(page, 'page-fleet', { width: 1120, height: 760, colorScheme: 'light' });
   const token = await voxform(['fleet', 'token', 'add', 'ann', '--role', 'approver'], fleetFolder);
   await signIn(page, fleet, token.trim());

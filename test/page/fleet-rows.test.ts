@@ -61,6 +61,18 @@ it('does not call a workspace that was never checked the oldest check', () => {
   expect(oldest).toEqual(['Longest unchecked since', new Date(since)]);
 });
 
+it('counts the workspaces of each status, and names in one line those that there are none of', async () => {
+  await using page = await runningPage();
+  const { text } = await page.ask('/');
+  const tiles = [...text.matchAll(/<a href="\/workspaces\?status=([\w-]+)"><strong>(\d+)/g)];
+  expect(tiles.map(([, status, count]) => [status, count])).toEqual([
+    ['in-sync', '1'],
+    ['waiting', '1'],
+    ['failed', '1'],
+  ]);
+  expect(/id="none">([^<]+)/.exec(text)?.[1]).toMatch(/invalid, .*never run/);
+});
+
 it('says that a person decided, not that a person asked for it', () => {
   const paused = decision('paused', { at: new Date(since), by: 'ann' });
   const table = (run: RunDetail) => runsTable('acme:test', [run], new Date(since)).text;

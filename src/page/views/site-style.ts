@@ -53,7 +53,6 @@ time span{white-space:nowrap;font-variant-numeric:tabular-nums}
 .tiles a:hover{border-color:var(--wire);background:var(--box)}
 .tiles strong{display:block;font-size:26px;line-height:1.2;font-weight:600;font-variant-numeric:tabular-nums}
 .tiles small{display:block;color:var(--faint);font-size:13px}
-.tiles .none strong,.tiles .none .badge{color:var(--faint);font-weight:400}
 .facts{display:grid;grid-auto-flow:dense;grid-template-columns:repeat(auto-fill,minmax(min(100%,290px),1fr));gap:8px 20px;margin:12px 0 0;padding:0}
 .facts div{min-width:0}
 .facts .long{grid-column:1/-1}
