@@ -63,7 +63,6 @@ try {
   const token = await voxform(['fleet', 'token', 'add', 'ann', '--role', 'approver'], fleetFolder);
   await signIn(page, fleet, token.trim());
   await page.goto(`${fleet}/workspaces/voices/clients/acme:production`);
-  await page.locator('summary').first().click();
   await shoot(page, 'page-plan', { width: 1120, height: 760, colorScheme: 'light' });
 } finally {
   await browser.close();

@@ -50,7 +50,6 @@ export function factsOfWorkspace(shown: ShownWorkspace): Fact[] {
     ['Vanished', vanishedAt === null ? null : new Date(vanishedAt)],
     ['Asked for a run', asked?.by],
     ['Plan', plan?.id],
-    ['Plan made', plan && new Date(plan.madeAt)],
     ['Plan approved by', plan?.state === 'approved' ? plan.by : null],
     ['Plan rejected', rejected && new Date(rejected.at)],
     ['Plan rejected by', rejected && pauseText(rejected)],

@@ -10,7 +10,7 @@ import {
   keptPlan,
   keptRuns,
   pageOfWorkspaces,
-  shownPlan,
+  shownPlans,
   sourceNames,
   storedState,
   workspaceVersion,
@@ -97,18 +97,18 @@ export class FleetSource implements PageSource {
     const [shown] = await shownWorkspaces(this.#options.database, { address });
     if (shown === undefined) return undefined;
     const { database } = this.#options;
-    const [given, state, kept, running, compared] = await Promise.all([
-      shownPlan(database, address),
+    const [plans, state, kept, running, compared] = await Promise.all([
+      shownPlans(database, address),
       this.#state(address),
       keptRuns(database, address, { limit: MOST_RUNS }),
       isRunning(database, address),
       comparisonsOf(database, address),
     ]);
-    const plan = given === undefined ? undefined : planDocument.parse(given);
+    const left = plans.left === undefined ? undefined : planDocument.parse(plans.left);
+    const { saved } = plans;
     const held = heldText(shown);
     const { rejected } = shown;
     const known = state.outside ?? state.document;
-    const open = shown.plan?.state === 'waiting' ? shown.plan : rejected;
     return {
       ...rowOf(shown),
       facts: [
@@ -119,9 +119,9 @@ export class FleetSource implements PageSource {
       nextRun: shown.paused === null && shown.vanishedAt === null ? new Date(shown.dueAt) : undefined,
       problems: problemsOf(shown),
       held: held && `Not applied: ${held}.${rejected === null ? '' : ` ${REJECTED}`}`,
-      resources: resourcesOfState(known, plan, shown),
-      plan,
-      waiting: open ? { id: open.id, madeAt: new Date(open.madeAt) } : undefined,
+      resources: resourcesOfState(known, left, shown),
+      left,
+      saved: saved && { ...saved, plan: planDocument.parse(saved.plan) },
       reach: { member: address },
       orphans: known === undefined ? [] : openOrphans(known),
       outside: state.outside?.location,

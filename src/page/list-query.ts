@@ -1,7 +1,7 @@
-import { type ListQuery, listOrders, needs, standings } from './page-data.ts';
+import { type ListQuery, listOrders, needs, type ResourceQuery, standings } from './page-data.ts';
 
 export function listQuery(parameters: URLSearchParams): ListQuery {
-  const text = (key: string) => parameters.get(key)?.replaceAll('\0', '').trim().slice(0, 255) || undefined;
+  const text = textIn(parameters);
   return {
     status: standings.find((each) => each === parameters.get('status')),
     needs: needs.find((each) => each === parameters.get('needs')),
@@ -11,6 +11,15 @@ export function listQuery(parameters: URLSearchParams): ListQuery {
     sort: listOrders.find((each) => each === parameters.get('sort')) ?? 'standing',
     page: pageNumber(parameters.get('page')),
   };
+}
+
+export function resourceQuery(parameters: URLSearchParams): ResourceQuery {
+  const text = textIn(parameters);
+  return { q: text('q'), status: text('status'), page: pageNumber(parameters.get('page')) };
+}
+
+function textIn(parameters: URLSearchParams) {
+  return (key: string) => parameters.get(key)?.replaceAll('\0', '').trim().slice(0, 255) || undefined;
 }
 
 /** What it asks for that there is not, each a sentence. */
@@ -37,6 +46,6 @@ export function unknownIn(parameters: URLSearchParams, sources: readonly string[
 }
 
 /** From 1. */
-export function pageNumber(text: string | null | undefined): number {
+function pageNumber(text: string | null | undefined): number {
   return /^[1-9]\d{0,5}$/.test(text ?? '') ? Number(text) : 1;
 }

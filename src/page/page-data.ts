@@ -60,6 +60,15 @@ export interface ListQuery {
   readonly page: number;
 }
 
+/** Which resources of a workspace are listed. */
+export interface ResourceQuery {
+  /** Words, all of which the address, the id or the detail contains. */
+  readonly q: string | undefined;
+  readonly status: string | undefined;
+  /** From 1. */
+  readonly page: number;
+}
+
 export const ROWS_PER_PAGE = 50;
 export const ORPHAN_GONE = 'This orphan is not on the list any more.';
 
@@ -156,11 +165,11 @@ export interface WorkspaceDetail extends WorkspaceRow {
   /** Why changes are not applied. */
   readonly held: string | undefined;
   readonly resources: readonly ResourceRow[];
-  /** What is left to do as of `checkedAt`; undefined where the platform was not read yet. */
-  readonly plan: PlanDocument | undefined;
-  /** The saved plan that can be approved: it waits, or was rejected and no other took its place. */
-  readonly waiting: { readonly id: string; readonly madeAt: Date | undefined } | undefined;
-  /** What a command needs to mean it, e.g. ` -w staging`. */
+  /** What the last run found left to do, as of `checkedAt`; undefined where the platform was not read yet. */
+  readonly left: PlanDocument | undefined;
+  /** The saved plan: it waits, is approved, or was rejected and no other took its place. It shows what was true when it was made. */
+  readonly saved: SavedPlan | undefined;
+  /** What commands add to select this workspace, e.g. ` -w staging`. */
   readonly reach: Reach;
   /** Open ones. */
   readonly orphans: readonly Orphan[];
@@ -176,6 +185,12 @@ export interface WorkspaceDetail extends WorkspaceRow {
   readonly impacts?: ReadonlyMap<string, ShownImpact>;
   /** What can be done with it now. */
   readonly actions: readonly ActionName[];
+}
+
+interface SavedPlan {
+  readonly id: string;
+  readonly madeAt: Date;
+  readonly plan: PlanDocument;
 }
 
 export interface ShownImpact {

@@ -153,8 +153,8 @@ export class WatchSource implements PageSource, RunObserver {
           ? undefined
           : this.#options.redact(holdMessage(read.hold, planWords(read), reach)),
       resources: resourcesOf(read),
-      plan: read && planAfter(read),
-      waiting: undefined,
+      left: read && planAfter(read),
+      saved: undefined,
       reach,
       orphans: openOrphans({ orphans }),
       runs: this.#own.with(runs),

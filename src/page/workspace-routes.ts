@@ -3,7 +3,7 @@ import { UserError } from '../problems/user-error.ts';
 import { closingReasons } from '../state/state-document.ts';
 import type { Access } from './access/access.ts';
 import { may } from './access/person.ts';
-import { pageNumber } from './list-query.ts';
+import { resourceQuery } from './list-query.ts';
 import { type Follows, formOf, type PageAnswers, type PageContext, type PageEnv } from './page-answers.ts';
 import {
   type ActionName,
@@ -17,9 +17,10 @@ import {
 import { html } from './views/html.ts';
 import { pathOf } from './views/parts.ts';
 import { resourceView } from './views/resource-view.ts';
+import { resourcePages } from './views/resources-view.ts';
 import { runView } from './views/run-view.ts';
 import { confirmView, pageActionWords } from './views/small-views.ts';
-import { planOf, resourcePages, workspaceView } from './views/workspace-view.ts';
+import { planOf, workspaceView } from './views/workspace-view.ts';
 import { type WorkspacePath, workspacePath } from './workspace-path.ts';
 
 interface WorkspaceRoutes {
@@ -80,10 +81,14 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
     const shown = { title: address, section: 'workspaces', follows } as const;
     if (view === 'action') return confirm(c, path, { detail, follows });
     if (view === 'workspace') {
-      const given = c.req.query('page');
-      const page = Math.min(pageNumber(given), resourcePages(detail));
-      if (given !== undefined && given !== String(page)) return c.redirect(`${back}?page=${page}`, 302);
-      return answers.show(c, workspaceView(detail, answers.context(c), page), shown);
+      const { searchParams } = new URL(c.req.url);
+      const query = resourceQuery(searchParams);
+      const page = String(Math.min(query.page, resourcePages(detail, query)));
+      if (searchParams.has('page') && searchParams.get('page') !== page) {
+        searchParams.set('page', page);
+        return c.redirect(`${back}?${searchParams}`, 302);
+      }
+      return answers.show(c, workspaceView(detail, answers.context(c), query), shown);
     }
     const body = resourceView(detail, path.resource, answers.context(c));
     if (body === undefined) {
@@ -104,7 +109,8 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
     if (person === undefined) return answers.signIn(c, context.here, 401);
     const of = c.req.query('of');
     const isPlan = action === 'approve' || action === 'reject';
-    if (isPlan && detail.waiting?.id !== of) {
+    const isDecided = detail.saved !== undefined && !detail.actions.includes('approve');
+    if (isPlan && (detail.saved?.id !== of || isDecided)) {
       const text = 'This plan does not wait any more: it was decided, or a newer one took its place.';
       return answers.gone(c, text, back);
     }
@@ -120,7 +126,11 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
       return answers.gone(c, ORPHAN_GONE, back);
     if (action === 'compare-calls' && !detail.resources.some((each) => each.address === of))
       return answers.gone(c, 'This resource is gone from the workspace.', back);
-    const body = confirmView(detail, { action, of, shown: isPlan ? planOf(detail) : html`` }, context);
+    const body = confirmView(
+      detail,
+      { action, of, shown: isPlan ? planOf(detail.saved?.plan, { reach: detail.reach }) : html`` },
+      context,
+    );
     const title = `${pageActionWords[action].heading} · ${address}`;
     return answers.show(c, body, { title, section: 'workspaces', follows });
   }

@@ -4,6 +4,8 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pathOf } from '../../src/page/views/parts.ts';
 import { hasBrowser, noBrowser, startBrowser } from '../browser.ts';
+import { agents } from '../output/many-resources.ts';
+import { change, plan } from '../output/sample-plan.ts';
 import { type RunningPage, runningPage } from './running-page.ts';
 import { SampleSource } from './sample-source.ts';
 
@@ -159,14 +161,62 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     expect(complaints.filter((text) => !/Password forms|status of 40[49]/.test(text))).toEqual([]);
   });
 
+  it('shows a plan that asks for approval as changes, each open, with its warnings below', async () => {
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.goto(`${running.url}${pathOf(ADDRESS, 'actions', 'approve')}?of=plan-1`);
+    expect(await page.locator('details.resource:not([open])').count()).toBe(0);
+    const top = (selector: string) =>
+      page.evaluate<number>(`document.querySelector('${selector}').getBoundingClientRect().top`);
+    expect(await top('details.resource .field')).toBeLessThan(await top('.remark:not(.bad)'));
+    expect(await top('details.resource .field')).toBeLessThan(await top('.effect'));
+    expect(await top('.confirm button')).toBeLessThan(900);
+  });
+
+  it('shows a workspace of 60 agents on a few screens, each of them once', async () => {
+    const never = 'never published: publish it in the dashboard when it is ready';
+    const make = (changed: number) => (index: number) => ({
+      notices: [never],
+      ...(index < changed && {
+        action: 'update' as const,
+        reason: 'the manifest changed',
+        changes: [change('name', { before: 'Branch', after: `Branch ${index}` })],
+      }),
+    });
+    const visible = (selector: string) =>
+      `[...document.querySelectorAll('${selector}')].filter((each) => each.checkVisibility()).map((each) => each.textContent)`;
+    for (const changed of [3, 60]) {
+      const source = new SampleSource({ count: 1, plan: plan(agents(60, make(changed))) });
+      await using other = await runningPage({ source });
+      const own = await visit();
+      await signInAs(own, 'admin-token', other.url);
+      const workspace = `${other.url}${pathOf(ADDRESS)}`;
+      for (const [width, most] of [
+        [1280, 2000],
+        [360, 4000],
+      ] as const) {
+        await own.setViewportSize({ width, height: 900 });
+        await own.goto(workspace);
+        expect(await own.evaluate('document.documentElement.scrollHeight')).toBeLessThan(most);
+        const named = await own.evaluate<string[]>(visible('main .resource .address, #resources td.name'));
+        expect(named).toEqual([...new Set(named)]);
+      }
+      await looksRight(own);
+      await own.locator('#resources summary', { hasText: changed === 3 ? 'unpublished' : 'changed' }).click();
+      expect(await own.evaluate(visible('#resources td.name'))).toHaveLength(changed === 3 ? 57 : 60);
+      await own.goto(`${workspace}/actions/approve?of=plan-1`);
+      expect(await own.evaluate(visible('.resource .address'))).toHaveLength(changed);
+      expect(await own.evaluate(visible('.resource .field'))).toHaveLength(changed === 3 ? 3 : 0);
+    }
+  });
+
   it('shows what policies object to, and where the rule of a waiver is', async () => {
     await page.goto(`${running.url}${pathOf(ADDRESS)}`);
-    const plan = await page.locator('#plan').innerText();
-    expect(plan).toContain('Apply refuses this plan: calls-end (policies/calls.yaml): Calls must end');
-    expect(plan).toContain(
+    const said = await page.locator('#plan').innerText();
+    expect(said).toContain('Apply refuses this plan: calls-end (policies/calls.yaml): Calls must end');
+    expect(said).toContain(
       'calls-end (voxform.yaml): Calls must end. Waived: a load test. Agent/support-line',
     );
-    expect(plan).toContain('no-friday: Nobody is here on Friday.');
+    expect(said).toContain('no-friday: Nobody is here on Friday.');
     await page.locator('#history a', { hasText: '2 h' }).click();
     const waived = 'calls-end (policies/calls.yaml) for Agent/support-line: a load test';
     await page.locator('dd', { hasText: waived }).waitFor();
@@ -261,7 +311,9 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
   it('shows a change by itself, and keeps what is opened and focused', async () => {
     await page.goto(`${running.url}${pathOf(ADDRESS)}`);
     await holds(page, 'typeof heard === "number"');
-    await page.locator('summary').first().press('Enter');
+    const isOpen = '[...document.querySelectorAll("#plan details.resource")].map(({ open }) => open)';
+    const before = await page.evaluate<boolean[]>(isOpen);
+    await page.locator('#plan details.resource > summary').first().press('Enter');
     const link = page.locator('#history a').first();
     await link.focus();
     const [row] = running.source.rows;
@@ -269,7 +321,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     running.source.revision += 1;
     await page.locator('#standing .badge', { hasText: 'drifted' }).waitFor();
     await holds(page, `document.body.dataset.version === '${running.source.revision}'`);
-    expect(await page.locator('details[open]').count()).toBe(1);
+    expect(await page.evaluate(isOpen)).toEqual(before.with(0, before[0] === false));
     expect(await page.evaluate('document.activeElement.closest("section").id')).toBe('history');
     expect(await page.locator('#connection').isVisible()).toBe(false);
   });

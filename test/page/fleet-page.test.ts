@@ -121,7 +121,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
   });
   await step('the step that is left to a person is told, though all is in sync', async () => {
     expect((await get(pathOf(address))).text).toMatch(
-      /For a person \(1\)[\s\S]*<span class="faint">unpublished<[\s\S]*publish it when it is ready/,
+      /1 for a person: 1 unpublished[\s\S]*publish it when it is ready/,
     );
     expect((await get('/')).text).toMatch(/<h2>Needs a person[\s\S]*voices\/acme:test[\s\S]*1 for a person/);
   });
@@ -142,7 +142,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     await until(async () => (await status(address)) === 'pending');
     await control.pause([address], { by: 'ann' });
     const { text } = await get(pathOf(address));
-    expect(text).toMatch(/badge[^>]*>paused[\s\S]*1 manual[\s\S]*For a person \(2\)[\s\S]*WorkspaceUser/);
+    expect(text).toMatch(/badge[^>]*>paused[\s\S]*1 manual[\s\S]*WorkspaceUser[\s\S]*2 for a person/);
     expect(text).toMatch(
       /<h2>Resources[\s\S]*1 unpublished[\s\S]*1 manual|<h2>Resources[\s\S]*1 manual[\s\S]*1 unpublished/,
     );
@@ -210,6 +210,24 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     await write('acme', 'Two.');
     await until(async () => (await status(address)) === 'waiting');
     expect(await source.version(address)).not.toBe(before);
+  });
+  await step('a plan that waits shows when it was made, the resources what the last run found', async () => {
+    const parts = async () => {
+      const { text } = await get(pathOf(address), await page.signIn(tokens.approver));
+      return {
+        plan: /approve\?of=(\w+)/.exec(text)?.[1],
+        made: /<h2>Plan <small>made <time datetime="([^"]+)/.exec(text)?.[1],
+        resources: /<section id="resources">.*?<\/section>/s.exec(text)?.[0] ?? '',
+      };
+    };
+    const before = await parts();
+    expect(before.made).toBeDefined();
+    expect(before.resources).toContain('never published');
+    const emulator = emulators.get('acme');
+    for (const id of emulator?.world.agents.keys() ?? []) emulator?.dashboard.publishAgent(id);
+    await control.run([address], 'ann');
+    await until(async () => !(await parts()).resources.includes('never published'));
+    expect(await parts()).toMatchObject({ plan: before.plan, made: before.made });
   });
   await step('an admin closes an orphan', async () => {
     await folder.write('acme/manifests/a.yaml', agentManifest('successor'));

@@ -5,6 +5,7 @@ import type { RunDetail, WorkspaceRow } from '../../src/page/page-data.ts';
 import { decision, detailOfReport } from '../../src/page/run-details.ts';
 import { addressText, facts, pathOf, runsTable } from '../../src/page/views/parts.ts';
 import { sampleReport } from '../operator/sample-report.ts';
+import { agents } from '../output/many-resources.ts';
 import { plan, resource, richPlan } from '../output/sample-plan.ts';
 import { runningPage } from './running-page.ts';
 import { SampleSource } from './sample-source.ts';
@@ -71,6 +72,26 @@ it('counts the workspaces of each status, and names in one line those that there
     ['failed', '1'],
   ]);
   expect(/id="none">([^<]+)/.exec(text)?.[1]).toMatch(/invalid, .*never run/);
+});
+
+it('finds resources by text and status, in pages, without a script', async () => {
+  const resources = agents(120, (index) => (index < 60 ? { notices: ['never published'] } : {}));
+  await using page = await runningPage({ source: new SampleSource({ plan: plan(resources) }) });
+  const path = '/workspaces/voices/clients/client-00000:production';
+  const found = async (query: string) => {
+    const { text } = await page.ask(`${path}?${query}`);
+    return [...text.matchAll(/<td class="name">.*?\/(branch-\d+)</g)].map(([, name]) => name);
+  };
+  expect(await found('q=branch-05')).toHaveLength(10);
+  expect(await found('q=NEVER+branch-06')).toEqual([]);
+  expect(await found('status=unpublished')).toHaveLength(50);
+  expect(await found('status=unpublished&page=2')).toHaveLength(10);
+  expect(await found('status=unpublished&q=branch-05&page=1')).toHaveLength(10);
+  const { status, headers } = await page.ask(`${path}?status=unpublished&page=9`);
+  expect([status, headers.location]).toEqual([302, `${path}?status=unpublished&page=2`]);
+  const hostile = (await page.ask(`${path}?q=%3Cb%3E&status=%22none`)).text;
+  expect(hostile).toContain('value="&lt;b&gt;"');
+  expect(hostile).toContain('No resource matches.');
 });
 
 it('says that a person decided, not that a person asked for it', () => {

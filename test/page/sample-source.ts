@@ -102,8 +102,8 @@ const differing: Partial<Record<Standing, Partial<WorkspaceDetail>>> = {
     actions: ['resume', 'close-orphan'],
   },
   'never-run': {
-    plan: undefined,
-    waiting: undefined,
+    left: undefined,
+    saved: undefined,
     nextRun: undefined,
     resources: [],
     orphans: [],
@@ -190,8 +190,8 @@ export class SampleSource implements PageSource {
       problems: row.standing === 'failed' ? [{ heading: 'The last run failed', lines: [row.summary] }] : [],
       held: undefined,
       resources: resourcesOf(sampleReport({ plan: this.plan })),
-      plan: this.plan,
-      waiting: { id: this.waiting, madeAt: at(30) },
+      left: this.plan,
+      saved: { id: this.waiting, madeAt: at(30), plan: this.plan },
       reach: undefined,
       orphans: [
         {

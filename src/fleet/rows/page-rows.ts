@@ -162,15 +162,25 @@ export async function isRunning({ ask }: FleetStatements, address: string): Prom
   return row?.running === true;
 }
 
-/** The plan that waits, is approved, or was rejected and nothing took its place; else that of what the last run left to do. */
-export async function shownPlan({ ask }: FleetStatements, address: string): Promise<Json | undefined> {
-  const [row] = await ask(
-    `SELECT p.plan FROM ${S}.plans p JOIN ${S}.workspaces w ON w.address = p.address
+/** The saved plan that waits, is approved, or was rejected and nothing took its place; and the plan of what the last run left to do. */
+export async function shownPlans(
+  { ask }: FleetStatements,
+  address: string,
+): Promise<{
+  readonly saved: { readonly id: string; readonly madeAt: Date; readonly plan: Json } | undefined;
+  readonly left: Json | undefined;
+}> {
+  const rows = await ask(
+    `SELECT p.id, p.made_at, p.plan FROM ${S}.plans p JOIN ${S}.workspaces w ON w.address = p.address
 WHERE p.address = $1 AND (p.state IN ('waiting', 'approved', '${LEFT}') OR p.state = 'rejected' AND p.id = w.last->>'rejected')
-ORDER BY p.state = '${LEFT}', p.state = 'rejected' LIMIT 1`,
+ORDER BY p.state = 'rejected'`,
     address,
   );
-  return row?.plan as Json | undefined;
+  const saved = rows.find(({ id }) => id !== LEFT);
+  return {
+    saved: saved && { id: String(saved.id), madeAt: saved.made_at as Date, plan: saved.plan as Json },
+    left: rows.find(({ id }) => id === LEFT)?.plan as Json | undefined,
+  };
 }
 
 /** A plan that a run made, and what became of it; undefined where it is no longer kept. */

@@ -15,6 +15,7 @@ import { noopNotes } from '../remarks-text.ts';
 import {
   changedGroups,
   outcomeOf,
+  planReport,
   type Report,
   type ReportGroup,
   reachOf,
@@ -31,6 +32,8 @@ interface PageOptions {
   /** Says of each resource what many share. */
   readonly full?: boolean | undefined;
   readonly reach?: Reach;
+  /** Whether the boxes of resources are open, or their groups closed, too. */
+  readonly fold?: 'none' | 'resources' | 'groups';
 }
 
 /** Of what is unchanged: more of it would only make the file large. */
@@ -51,10 +54,29 @@ export function htmlReport(report: Report, options: PageOptions = {}): string {
   return htmlPage({ title, body: body.join('\n') });
 }
 
-/** What a report says of changes, without its head and its picture, for a page that has its own. */
-export function changesHtml(report: Report, options: PageOptions): string {
-  const changed = { ...report, groups: changedGroups(report) };
-  return [...remarks(report, options), ...groupsHtml(changed, options)].join('\n');
+/** Changed resources that a page shows unfolded. */
+export const MOST_UNFOLDED = 20;
+
+/**
+ * The changes of a plan, and below them its remarks, without head and picture, for a page that has its own. Why an apply would
+ * refuse the plan comes first. Whether records are published is no part of a change: the page tells it in its list of resources.
+ */
+export function changesHtml(plan: PlanDocument, options: PageOptions): string {
+  const resources = plan.resources.map(withoutPublication);
+  const report = planReport({ ...plan, resources });
+  const groups = changedGroups(report);
+  const count = groups.reduce((sum, group) => sum + group.resources.length, 0);
+  return [
+    ...refusals(report),
+    ...groupsHtml({ ...report, groups }, count <= MOST_UNFOLDED ? { ...options, fold: 'none' } : options),
+    ...remarks(report, options),
+  ].join('\n');
+}
+
+function withoutPublication(resource: PlannedResource): PlannedResource {
+  if (resource.action !== 'noop' && resource.action !== 'update') return resource;
+  const { notices: _, ...rest } = resource;
+  return rest;
 }
 
 /** The reports of several workspaces on one page, what failed first. */
@@ -109,18 +131,32 @@ function introduction(report: Report, options: PageOptions): string[] {
   return [
     `<p class="where">${[escapeMarkup(`${id} at ${url}`), timeHtml(options.made)].filter(Boolean).join(' · ')}</p>`,
     `<p class="summary">${escapeMarkup(report.summary.join(' '))}</p>`,
+    ...refusals(report),
     ...remarks(report, options),
   ];
 }
 
-function remarks({ document, pending, applied }: Report, { full = false, reach }: PageOptions): string[] {
+/** Why an apply ended early, or would not begin. */
+function refusals({ document, applied }: Report): string[] {
   const ended = applied && earlyEnd(applied);
-  const said = [...wordedWarnings(document.warnings, reach), ...noopNotes(document)];
-  const { shared, without } = sharedSteps(pending, { full, reach });
   return [
     ...(ended === undefined ? [] : [remark(ended, 'bad')]),
     ...document.guards.map((guard) => remark(`Apply refuses this plan: ${guardText(guard)}`, 'bad')),
-    ...violationGroups(document).map(violationHtml),
+    ...violationGroups(document).filter(isDenied).map(violationHtml),
+  ];
+}
+
+function isDenied({ standing }: ViolationGroup): boolean {
+  return standing === 'denied';
+}
+
+function remarks({ document, pending }: Report, { full = false, reach }: PageOptions): string[] {
+  const said = [...wordedWarnings(document.warnings, reach), ...noopNotes(document)];
+  const { shared, without } = sharedSteps(pending, { full, reach });
+  return [
+    ...violationGroups(document)
+      .filter((group) => !isDenied(group))
+      .map(violationHtml),
     ...(document.refreshed
       ? []
       : [remark('Made with --no-refresh: from the state, without reading the platform.', '')]),
@@ -134,15 +170,17 @@ function remarks({ document, pending, applied }: Report, { full = false, reach }
   ];
 }
 
-function violationHtml({ standing, said, violations }: ViolationGroup): string {
-  const lead = standing === 'denied' ? 'Apply refuses this plan: ' : '';
+function violationHtml(group: ViolationGroup): string {
+  const { said, violations } = group;
+  const [lead, tone] = isDenied(group)
+    ? (['Apply refuses this plan: ', 'bad'] as const)
+    : (['', ''] as const);
   const [only, ...others] = violations.map(violationSubject);
-  if (others.length === 0)
-    return remark(`${lead}${said.replace(/[^.!?]$/, '$&.')} ${only}`, standing === 'denied' ? 'bad' : '');
+  if (others.length === 0) return remark(`${lead}${said.replace(/[^.!?]$/, '$&.')} ${only}`, tone);
   const text = `${escapeMarkup(`${lead}${said}`)}`;
   const items = violations.map((each) => `<li>${escapeMarkup(violationSubject(each))}</li>`).join('');
   const listed = `<details class="more"><summary>${violations.length} resources</summary><ul>${items}</ul></details>`;
-  return `<div class="remark${standing === 'denied' ? ' bad' : ''}">${text}${listed}</div>`;
+  return `<div class="remark${tone === '' ? '' : ` ${tone}`}">${text}${listed}</div>`;
 }
 
 function remarkOn(addresses: readonly string[], text: string): string {
@@ -195,7 +233,7 @@ function filled({ groups }: Report): ReportGroup[] {
   return groups.filter(({ resources }) => resources.length > 0);
 }
 
-function groupsHtml(report: Report, { full = false, reach }: PageOptions): string[] {
+function groupsHtml(report: Report, { full = false, reach, fold = 'resources' }: PageOptions): string[] {
   const towards = report.what === 'drift' ? 'platform' : 'manifest';
   const shown = { verbose: false, wholeTexts: true, towards, reach } as const;
   const views = { secrets: createSecretNumbers(), ...shown };
@@ -219,13 +257,17 @@ function groupsHtml(report: Report, { full = false, reach }: PageOptions): strin
     ];
     const listed = said.slice(0, mostListed);
     const rest = said.length - listed.length;
-    return [
-      `<section data-group><h2>${escapeMarkup(heading)} (${resources.length})${why}</h2>`,
-      ...listed.map((each) => resourceHtml(each, group, each.resources.map(outcome)[0])),
+    const head = `<h2>${escapeMarkup(heading)} (${resources.length})${why}</h2>`;
+    const content = [
+      ...listed.map((each) =>
+        resourceHtml(each, group, { outcome: each.resources.map(outcome)[0], isOpen: fold === 'none' }),
+      ),
       ...(rest === 0 ? [] : [`<p class="faint">and ${rest} more</p>`]),
       ...(rows.size === 0 ? [] : [tableHtml([...rows], { key: group.key, views })]),
-      '</section>',
     ].join('\n');
+    return fold === 'groups'
+      ? `<details class="group" data-group><summary>${head}</summary>${content}</details>`
+      : `<section data-group>${head}\n${content}\n</section>`;
   });
 }
 

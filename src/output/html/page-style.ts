@@ -39,7 +39,9 @@ summary .address code{font-weight:600}
 summary .faint{overflow-wrap:anywhere;min-width:0}
 .content{padding:8px 12px 12px}
 .content p{margin:4px 0;overflow-wrap:anywhere}
+.content .field+p{margin-top:10px}
 .content ul{margin:4px 0;padding-left:20px}
+[data-group]+.remark{margin-top:20px}
 .field{margin:10px 0 0}
 @media (min-width:720px){.field.short{display:grid;grid-template-columns:minmax(0,2fr) minmax(0,3fr);gap:12px}}
 .field.short+.field.short{margin-top:4px}

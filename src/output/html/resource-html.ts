@@ -22,8 +22,17 @@ export const toneOf: Readonly<Record<Action, Tone>> = {
   noop: 'faint',
 };
 
-/** A resource, or several of which the same is said, folded: which, and what changes; and inside why, how and by whom. */
-export function resourceHtml(said: Statement, group: ReportGroup, outcome: Outcome | undefined): string {
+interface ResourceOptions {
+  readonly outcome: Outcome | undefined;
+  readonly isOpen: boolean;
+}
+
+/** A resource, or several that share a statement: its address and changed fields, and inside the reason, the changes and the steps. */
+export function resourceHtml(
+  said: Statement,
+  group: ReportGroup,
+  { outcome, isOpen }: ResourceOptions,
+): string {
   const { resources, fields } = said;
   const [resource] = resources;
   if (resource === undefined) return '';
@@ -40,7 +49,7 @@ export function resourceHtml(said: Statement, group: ReportGroup, outcome: Outco
   );
   const tone = toneOf[group.colorOf];
   return [
-    `<details class="resource" data-item="${escapeMarkup(group.key)}"><summary>`,
+    `<details class="resource" data-item="${escapeMarkup(group.key)}"${isOpen ? ' open' : ''}><summary>`,
     `<span class="symbol ${tone}" aria-hidden="true">${escapeMarkup(group.symbol)}</span>`,
     `<span class="address">${isOne ? addressHtml(address) : `${resources.length} resources`}</span>`,
     ...(drifted ? ['<span class="note">drifted</span>'] : []),
@@ -67,9 +76,9 @@ export function rowMarks(said: Statement): string {
   );
 }
 
-/** Why, and each field. */
+/** The reason, each field, and then what else is to be known. */
 export function contentHtml(said: Statement): string {
-  return [...remarks(said), ...said.fields.map(fieldHtml)].join('');
+  return [...reasons(said), ...said.fields.map(fieldHtml), ...remarks(said)].join('');
 }
 
 export function addressesHtml(addresses: readonly string[]): string {
@@ -84,14 +93,23 @@ function pathsOf({ fields }: Statement): string | undefined {
   return paths.length === 0 ? undefined : listed(paths, namedFields);
 }
 
-function remarks(said: Statement): string[] {
-  const { resources, reason, notices, steps, released, elsewhere } = said;
+function reasons(said: Statement): string[] {
+  const { resources, reason, elsewhere } = said;
+  return [
+    ...(reason === '' ? [] : [reason]),
+    ...(elsewhere === 0 ? [] : [`plus ${plural(elsewhere, 'change')} above, shared with others`]),
+    ...routeRemarks(said, { verbose: resources.length === 1 }),
+  ].map(sentenceHtml);
+}
+
+function sentenceHtml(sentence: string): string {
+  return `<p>${escapeMarkup(sentence)}</p>`;
+}
+
+function remarks({ resources, notices, steps, released }: Statement): string[] {
   const only = resources.length === 1 ? resources[0] : undefined;
   const { unverified = [], not_applied: kept = [] } = only ?? {};
   const sentences = [
-    ...(reason === '' ? [] : [reason]),
-    ...(elsewhere === 0 ? [] : [`plus ${plural(elsewhere, 'change')} above, shared with others`]),
-    ...routeRemarks(said, { verbose: only !== undefined }),
     ...notices,
     ...(released.length === 0 ? [] : [`no longer managed: ${released.join(', ')}`]),
     ...(kept.length === 0 ? [] : [`not applied by the platform: ${kept.join(', ')}`]),
@@ -100,8 +118,5 @@ function remarks(said: Statement): string[] {
       : [`not shown by the platform, compared with the values last sent: ${unverified.join(', ')}`]),
   ];
   const list = steps.map((step) => `<li>${escapeMarkup(step)}</li>`).join('');
-  return [
-    ...sentences.map((sentence) => `<p>${escapeMarkup(sentence)}</p>`),
-    ...(list === '' ? [] : [`<p>Manual steps:</p><ul>${list}</ul>`]),
-  ];
+  return [...sentences.map(sentenceHtml), ...(list === '' ? [] : [`<p>Manual steps:</p><ul>${list}</ul>`])];
 }

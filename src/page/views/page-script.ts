@@ -53,11 +53,12 @@ function keyOf(details) {
   return (details.closest('[data-live]')?.id ?? '') + ' ' + details.querySelector('summary')?.textContent;
 }
 function replace(old, fresh) {
+  const known = new Set([...old.querySelectorAll('details')].map(keyOf));
   const open = new Set([...old.querySelectorAll('details[open]')].map(keyOf));
   const focused = old.contains(document.activeElement) ? document.activeElement : null;
   const href = focused?.getAttribute('href');
   old.replaceWith(fresh);
-  for (const details of fresh.querySelectorAll('details')) if (open.has(keyOf(details))) details.open = true;
+  for (const details of fresh.querySelectorAll('details')) if (known.has(keyOf(details))) details.open = open.has(keyOf(details));
   if (focused === null) return;
   const same = [...fresh.querySelectorAll('a, button, summary')].find((each) =>
     href === null ? each.textContent === focused.textContent : each.getAttribute('href') === href);

@@ -188,3 +188,17 @@ export function pager(page: number, pages: number, link: (page: number) => strin
   return html`<nav class="pager" aria-label="Pages">${page > 1 ? html`<a rel="prev" href="${link(page - 1)}">Previous</a>` : ''}
 <span>Page ${page} of ${grouped(pages)}</span>${page < pages ? html`<a rel="next" href="${link(page + 1)}">Next</a>` : ''}</nav>`;
 }
+
+/** A select with `all` first. */
+export function choice(
+  label: string,
+  name: string,
+  chosen: string | undefined,
+  values: readonly (readonly [value: string, text: string])[],
+): Html {
+  return html`<label>${label}<select name="${name}">${option('', 'all', chosen ?? '')}${values.map(([value, text]) => option(value, text, chosen))}</select></label>`;
+}
+
+export function option(value: string, text: string, chosen: string | undefined): Html {
+  return html`<option value="${value}"${value === chosen ? html` selected` : ''}>${text}</option>`;
+}

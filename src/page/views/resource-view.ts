@@ -1,7 +1,6 @@
 import { type PlanDocument, type PlannedResource, summaryOf } from '../../engine/plan/plan-document.ts';
 import { addressHtml } from '../../output/html/address-html.ts';
 import { changesHtml } from '../../output/html/html-report.ts';
-import { planReport } from '../../output/report.ts';
 import type { WorkspaceDetail } from '../page-data.ts';
 import { leftIn } from '../report-standing.ts';
 import { callsSection } from './calls-view.ts';
@@ -17,8 +16,8 @@ export function resourceView(
   const row = detail.resources.find((each) => each.address === address);
   if (row === undefined) return undefined;
   const { now } = context;
-  const { plan, checkedAt, reach } = detail;
-  const resource = leftIn(plan).find((each) => each.address === address);
+  const { left, checkedAt, reach } = detail;
+  const resource = leftIn(left).find((each) => each.address === address);
   const source = resource?.source;
   return html`<p class="crumbs"><a href="${pathOf(detail.address)}">${addressText(detail.address)}</a></p>
 <h1>${trusted(addressHtml(address))}</h1>
@@ -34,7 +33,7 @@ ${facts(
   ],
   now,
 )}
-<section><h2>Plan${checkedAt === undefined ? '' : html` <small>as of ${moment(checkedAt, now)}</small>`}</h2>${plan === undefined || resource === undefined ? html`<p class="empty">No changes.</p>` : html`<div class="plan">${trusted(changesHtml(planReport(only(plan, resource)), { reach }))}</div>`}</section></div>
+<section><h2>Plan${checkedAt === undefined ? '' : html` <small>as of ${moment(checkedAt, now)}</small>`}</h2>${left === undefined || resource === undefined ? html`<p class="empty">No changes.</p>` : html`<div class="plan">${trusted(changesHtml(only(left, resource), { reach }))}</div>`}</section></div>
 ${callsSection(detail, address, context)}`;
 }
 

@@ -92,9 +92,18 @@ input[type=text],input[type=search],input[type=password],select,textarea{font:in
 .narrow{max-width:460px;margin:24px auto}
 .narrow form label,.confirm label{display:block;margin:12px 0;max-width:460px}
 .confirm .actions{margin-top:16px}
-.plan+.confirm{position:sticky;bottom:0;background:var(--paper);border-top:1px solid var(--line)}
-.plan+.confirm .actions{margin:12px 0}
-html:has(.plan+.confirm){scroll-padding-bottom:80px}
+.effect{margin:16px 0;max-width:70em}
+.plan~.confirm{position:sticky;bottom:0;background:var(--paper);border-top:1px solid var(--line)}
+.plan~.confirm .actions{margin:12px 0}
+html:has(.plan~.confirm){scroll-padding-bottom:80px}
+details.group{border-bottom:1px solid var(--line)}
+details.group>summary{padding:8px 0;cursor:pointer;overflow-wrap:anywhere}
+details.group>summary h2{display:inline;margin:0}
+.facts+.plan{margin-top:20px}
+details.group>summary .badge{margin:0 6px 0 4px}
+details.group>summary strong{font-weight:600;margin-right:6px}
+details.group .rows{margin:0 0 8px 18px;width:calc(100% - 18px)}
+details.group .rows tr:last-child td{border-bottom:0}
 .pager{display:flex;gap:16px;align-items:center;margin:12px 0;color:var(--faint)}
 .empty{color:var(--faint);padding:20px;text-align:center;border:1px dashed var(--line);border-radius:8px}
 .resource-link{text-decoration:none}

@@ -77,7 +77,7 @@ const closings = [
 
 /** Says what will happen, and asks. */
 export function confirmView(
-  { address, mode, orphans, facts: known, waiting }: WorkspaceDetail,
+  { address, mode, orphans, facts: known, saved }: WorkspaceDetail,
   {
     action,
     of,
@@ -104,16 +104,16 @@ export function confirmView(
   const orphanFacts =
     orphan === undefined ? [] : [['Orphan', orphan.address] as const, ['Id', orphan.id] as const];
   const planFacts =
-    waiting === undefined || waiting.id !== of
+    saved === undefined || saved.id !== of
       ? []
       : [
-          ['Plan', waiting.id] as const,
-          ...(waiting.madeAt === undefined ? [] : [['Plan made', waiting.madeAt] as const]),
+          ['Plan', saved.id] as const,
+          ['Plan made', saved.madeAt] as const,
           ...known.filter(([label]) => label.startsWith('Plan rejected')),
         ];
   return html`<p class="crumbs"><a href="${pathOf(address)}">${addressText(address)}</a></p><h1>${heading}</h1>
 ${facts([['Workspace', address], ['Mode', mode], ...(platform === undefined ? [] : [platform]), ...planFacts, ...orphanFacts, ...resourceFacts], now)}
-<p class="panel change">${effect} ${more}</p>${shown}
+${shown}<p class="effect">${effect} ${more}</p>
 <form class="confirm" method="post" action="${pathOf(address, 'actions', action)}"><input type="hidden" name="form" value="${visitor.formToken}">${of === undefined ? '' : html`<input type="hidden" name="of" value="${of}">`}${reason}
 <p class="actions"><button class="primary">${button}</button><a class="button" href="${pathOf(address)}">Cancel</a></p></form>`;
 }

@@ -7,7 +7,7 @@ import {
   type WorkspaceList,
 } from '../page-data.ts';
 import { type Html, html } from './html.ts';
-import { grouped, pager, standingWords, type ViewContext } from './parts.ts';
+import { choice, grouped, option, pager, standingWords, type ViewContext } from './parts.ts';
 import { listPath, needWords, rowsTable } from './rows-table.ts';
 
 const orderWords: Readonly<Record<ListQuery['sort'], string>> = {
@@ -60,19 +60,6 @@ ${unknown.map((each) => html`<p class="panel change" role="alert">${each}</p>`)}
 <div id="list" data-live><p class="where">${isFiltered ? `${grouped(found)} of ` : ''}${grouped(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
 ${rows.length === 0 ? html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'No workspace matches.'}</p>` : rowsTable([{ rows }], now)}
 ${pager(query.page, pagesOf(list), (page) => listPath({ ...query, page }))}</div>`;
-}
-
-function choice(
-  label: string,
-  name: string,
-  chosen: string | undefined,
-  values: readonly (readonly [value: string, text: string])[],
-): Html {
-  return html`<label>${label}<select name="${name}">${option('', 'all', chosen ?? '')}${values.map(([value, text]) => option(value, text, chosen))}</select></label>`;
-}
-
-function option(value: string, text: string, chosen: string | undefined): Html {
-  return html`<option value="${value}"${value === chosen ? html` selected` : ''}>${text}</option>`;
 }
 
 export function pagesOf({ found }: Pick<WorkspaceList, 'found'>): number {
