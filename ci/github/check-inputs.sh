@@ -16,13 +16,12 @@ if [[ -n $INPUT_API_KEY ]]; then
   printf '::add-mask::%s\n' "${INPUT_API_KEY//%/%25}"
 fi
 
-[[ $INPUT_MODE =~ ^(validate|plan|apply|drift)$ ]] || fail 'mode must be validate, plan, apply or drift'
+[[ $INPUT_MODE =~ ^(install|validate|plan|apply|drift)$ ]] || fail 'mode must be install, validate, plan, apply or drift'
 [[ $INPUT_WORKSPACE =~ ^([A-Za-z0-9][A-Za-z0-9._-]{0,99})?$ ]] ||
   fail 'workspace must be letters, digits, dots, dashes and underscores'
 is_path "$INPUT_WORKING_DIRECTORY" || fail 'working-directory must be a folder inside the repository'
 is_path "$INPUT_PLAN_FILE" || fail 'plan-file must be a path inside working-directory'
-[[ $INPUT_VOXFORM =~ ^(source|path|[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?)$ ]] ||
-  fail 'voxform must be source, path, or an exact version such as 1.2.3'
+[[ $INPUT_VOXFORM =~ ^(source|path)$ ]] || fail 'voxform must be source or path'
 [[ $INPUT_PLAN_RUN_ID =~ ^[0-9]*$ ]] || fail 'plan-run-id must be the id of a run'
 [[ $INPUT_RETENTION_DAYS =~ ^[1-9][0-9]?$ ]] || fail 'retention-days must be 1 to 99'
 [[ $INPUT_COMMENT =~ ^(true|false)$ ]] || fail 'comment must be true or false'

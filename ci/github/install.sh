@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Puts `voxform` on the path: from this action's own sources and lock file, from the registry in one exact version, or not at all.
+# Puts `voxform` on the path: from this action's own sources and lock file, or the one of the runner.
 set -euo pipefail
 
-quiet=(--ignore-scripts --no-audit --no-fund --loglevel=error)
 bin="$RUNNER_TEMP/voxform-bin"
 
 case $INPUT_VOXFORM in
@@ -15,14 +14,10 @@ path)
 source)
   # An earlier step of the same job may have put voxform on the path.
   [[ ! -x $bin/voxform ]] || exit 0
-  (cd "$ACTION_PATH" && npm ci --omit=dev "${quiet[@]}")
+  (cd "$ACTION_PATH" && npm ci --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error)
   mkdir -p "$bin"
   printf '#!/bin/sh\nexec node "%s/src/main.ts" "$@"\n' "$ACTION_PATH" >"$bin/voxform"
   chmod +x "$bin/voxform"
   echo "$bin" >>"$GITHUB_PATH"
-  ;;
-*)
-  npm install --global --prefix "$RUNNER_TEMP/voxform" "${quiet[@]}" "voxform@$INPUT_VOXFORM"
-  echo "$RUNNER_TEMP/voxform/bin" >>"$GITHUB_PATH"
   ;;
 esac

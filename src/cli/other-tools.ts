@@ -43,7 +43,7 @@ export const instead: Readonly<Record<string, string>> = {
   'workspace delete': 'Remove the workspace from voxform.yaml. Its records stay on the platform.',
   taint: 'voxform cannot force a replacement; --allow-replace only permits one that an edit needs.',
   update: 'voxform apply plans, asks for approval and applies.',
-  upgrade: 'Upgrade voxform with npm install.',
+  upgrade: 'To upgrade voxform, install the new version as you installed this one.',
   stack: 'voxform workspace list lists the workspaces of voxform.yaml, -w NAME selects one.',
   'force-unlock': 'voxform state unlock removes a lock that a killed run left.',
   mv: 'voxform state mv renames a resource in the state.',

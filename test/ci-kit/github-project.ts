@@ -40,7 +40,7 @@ export class GithubProject implements AsyncDisposable {
     host.repositories = this.repository.folder;
     this.runner = new GithubRunner(host, this.repository, {
       VOXFORM_API_KEY: API_KEY,
-      LOCAL_API_KEY: API_KEY,
+      STAGING_API_KEY: API_KEY,
       OPENAI_API_KEY: 'key-of-a-model',
     });
   }

@@ -12,7 +12,7 @@ import path from 'node:path';
 import { type Contexts, filled, isDue } from './expressions.ts';
 import { type GithubHost, type Permissions, REPOSITORY, REPOSITORY_ID } from './github-host.ts';
 import type { Repository } from './repository.ts';
-import { action, root, type Step, type Workflow, written } from './workflow.ts';
+import { action, COPY, root, type Step, type Workflow, written } from './workflow.ts';
 
 /** What starts a run. */
 export interface Trigger {
@@ -172,8 +172,11 @@ class RunningJob {
     if (step.run !== undefined) {
       return this.#shell(fill(step.run), own, fill(step['working-directory'] ?? '.'));
     }
-    const name = (step.uses ?? '').split('@')[0] ?? '';
-    if (name === 'your-org/voxform') return this.#composite(inputs, own);
+    const [name = '', ref = ''] = (step.uses ?? '').split('@');
+    if (!/^[a-z\d-]+\/[\w.-]+$/i.test(name) || !/^[\da-f]{40}$/.test(ref)) {
+      throw new Error(`GitHub finds no such action, or another one later: ${step.uses}`);
+    }
+    if (name === COPY.split('@')[0]) return this.#composite(inputs, own);
     const outcome = this.#foreign(name, inputs) ? 'success' : 'failure';
     return { outcome, outputs: {} };
   }

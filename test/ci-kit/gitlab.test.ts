@@ -1,17 +1,17 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { VERSION } from '../../src/version.ts';
 import { agentManifest, projectFile } from '../cli/workspace.ts';
 import { step } from '../step.ts';
 import { GitlabHost, PROJECT_ID, TOKEN } from './gitlab-host.ts';
 import { type GitlabEnd, type GitlabJob, runGitlabJob, startOf, type Template } from './gitlab-runner.ts';
-import { Repository } from './repository.ts';
+import { Repository, sha256 } from './repository.ts';
 import { shipped } from './workflow.ts';
 
 const template = shipped<Template>('ci/gitlab/voxform.gitlab-ci.yml');
 const API_KEY = 'key-of-the-workspace';
+const PACKAGE = 'a package';
 
 const onRequest = {
   CI_PIPELINE_SOURCE: 'merge_request_event',
@@ -153,8 +153,32 @@ describe('the template for GitLab', () => {
     expect(startOf(job(name), { ...template.variables, ...variables })).toBe(start);
   });
 
-  it('applies one at a time, with the version that it came with', () => {
+  it('applies one at a time', () => {
     expect(job('apply').resource_group).toBe('voxform');
-    expect(template.variables.VOXFORM_PACKAGE).toBe(`voxform@${VERSION}`);
+  });
+
+  it.each([
+    { reason: 'nothing was chosen', chosen: {}, code: 1 },
+    { reason: 'a package', chosen: { VOXFORM_PACKAGE: 'p.tgz', VOXFORM_SHA256: sha256(PACKAGE) }, code: 0 },
+    {
+      reason: 'another package',
+      chosen: { VOXFORM_PACKAGE: 'p.tgz', VOXFORM_SHA256: sha256('other') },
+      code: 1,
+    },
+    { reason: 'a package without its hash', chosen: { VOXFORM_PACKAGE: 'p.tgz' }, code: 1 },
+  ])('installs only what was chosen: $reason', async ({ chosen, code }) => {
+    using repository = new Repository({ 'p.tgz': PACKAGE });
+    if (code === 1) rmSync(path.join(repository.bin, 'voxform'));
+    const installed = repository.recordNpm();
+    const ended = await runGitlabJob(
+      { before_script: template['.voxform'].before_script ?? [] },
+      {
+        repository,
+        host: { url: 'http://127.0.0.1:9' },
+        variables: { ...template.variables, ...chosen, CI_COMMIT_SHA: repository.git(['rev-parse', 'HEAD']) },
+      },
+    );
+    expect(ended.code, ended.log).toBe(code);
+    expect(installed()).toEqual(code === 0 ? [PACKAGE] : []);
   });
 });

@@ -1,35 +1,38 @@
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { ciWorkflow } from '../../src/cli/actions/init-settings.ts';
-import { VERSION } from '../../src/version.ts';
+import { ciWorkflow, parseInstallation } from '../../src/cli/actions/ci-workflow.ts';
+import type { Emulator } from '../../src/emulator/start-emulator.ts';
 import { agentManifest } from '../cli/workspace.ts';
 import { step } from '../step.ts';
 import { GithubProject, type Request, sharedProject } from './github-project.ts';
-import type { Workflow } from './workflow.ts';
+import { sha256 } from './repository.ts';
+import { COPY, type Workflow } from './workflow.ts';
 
-const workflow = parse(ciWorkflow(VERSION)) as Workflow;
+const PACKAGE = 'a package';
+const chosen = `p.tgz#sha256=${sha256(PACKAGE)}`;
+
+/** What `init` writes for this `--install`, in a project whose workspace has another name. */
+function workflowFor(install: string): Workflow {
+  const { env, ...rest } = parse(ciWorkflow(parseInstallation(install))) as Workflow;
+  return { ...rest, env: { ...env, VOXFORM_WORKSPACE: 'test' } };
+}
+
+const workflow = workflowFor(chosen);
 const request: Request = { number: 8, branch: 'night', title: 'Night' };
 
 it('the workflow of a new project plans what is proposed, and applies what is merged, one job at a time', async () => {
   const held = { method: '', reached: Promise.withResolvers<void>(), goOn: Promise.withResolvers<void>() };
   const hold = (method: string) =>
     Object.assign(held, { method, reached: Promise.withResolvers(), goOn: Promise.withResolvers() });
-  await using project = await GithubProject.open(
-    (emulator) => sharedProject(emulator).replace('VOXFORM_API_KEY', 'LOCAL_API_KEY'),
-    async ({ method }) => {
-      if (method !== held.method) return undefined;
-      held.method = '';
-      held.reached.resolve();
-      await held.goOn.promise;
-      return undefined;
-    },
-  );
+  await using project = await GithubProject.open(projectOf, async ({ method }) => {
+    if (method !== held.method) return undefined;
+    held.method = '';
+    held.reached.resolve();
+    await held.goOn.promise;
+    return undefined;
+  });
   const { repository, runner } = project;
-  // In place of npm's: runs the voxform of this test where the one of this version is asked for.
-  const npx = `#!/bin/sh\n[ "$1 $2" = "--yes voxform@${VERSION}" ] || exit 9\nshift 2\nexec voxform "$@"\n`;
-  writeFileSync(path.join(repository.bin, 'npx'), npx, { mode: 0o755 });
+  const installed = repository.recordNpm();
   /** What the next job says that waits for the lock. */
   const waiting = () =>
     new Promise<string>((resolve) => {
@@ -41,7 +44,9 @@ it('the workflow of a new project plans what is proposed, and applies what is me
   await step('a request is proposed', async () => {
     const proposed = await project.propose(workflow, request, {
       'manifests/night.yaml': agentManifest('night'),
+      'p.tgz': PACKAGE,
     });
+    expect(installed()).toEqual([PACKAGE]);
     expect(proposed.plan?.result, proposed.plan?.log).toBe('success');
     expect(proposed.plan?.summary).toContain('Agent/night');
     expect(project.writes()).toBe(0);
@@ -84,4 +89,42 @@ it('the workflow of a new project plans what is proposed, and applies what is me
     expect(project.created()).toEqual(['day', 'dusk', 'night']);
     expect(repository.inState('test')).toEqual(['Agent/day', 'Agent/dusk', 'Agent/night']);
   });
+});
+
+function projectOf(emulator: Emulator): string {
+  return sharedProject(emulator).replace('VOXFORM_API_KEY', 'STAGING_API_KEY');
+}
+
+it.each([
+  { reason: 'nothing was chosen', install: '', result: 'failure', says: /::error.*VOXFORM_PACKAGE/ },
+  {
+    reason: 'another package',
+    install: `p.tgz#sha256=${sha256('other')}`,
+    result: 'failure',
+    says: /FAILED/,
+  },
+  { reason: 'the action of a copy', install: COPY, result: 'success', says: /^/ },
+])(
+  'the workflow gives a key only to the voxform that was chosen: $reason',
+  async ({ install, result, says }) => {
+    await using project = await GithubProject.open(projectOf);
+    const installed = project.repository.recordNpm();
+    const workflow = workflowFor(install);
+    for (const { steps } of Object.values(workflow.jobs)) {
+      const installs = steps.findIndex(({ name, uses }) => name === 'Install voxform' || uses === COPY);
+      const hasKey = steps.findIndex(({ env }) => JSON.stringify(env ?? {}).includes('secrets.'));
+      expect(installs).toBeGreaterThan(0);
+      expect(hasKey).toBeGreaterThan(installs);
+    }
+    const { plan } = await project.propose(workflow, request, { 'p.tgz': PACKAGE });
+    expect(plan?.log).toMatch(says);
+    expect(plan?.result).toBe(result);
+    expect(installed()).toEqual([]);
+    expect(plan?.summary.includes('Agent/day')).toBe(result === 'success');
+  },
+);
+
+it('the workflow runs all jobs in the image that was chosen', () => {
+  const image = `registry.example.com/voxform@sha256:${sha256(PACKAGE)}`;
+  for (const { container } of Object.values(workflowFor(image).jobs)) expect(container?.image).toBe(image);
 });

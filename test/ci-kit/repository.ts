@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { inject } from 'vitest';
@@ -103,6 +112,14 @@ export class Repository implements Disposable {
     return execFileSync(path.join(this.bin, 'voxform'), args, { cwd, env, encoding: 'utf8', stdio: 'pipe' });
   }
 
+  /** Puts an npm on the path that keeps the packages it would install, and gives their contents. */
+  recordNpm(): () => string[] {
+    const kept = path.join(this.folder, 'installed');
+    const npm = `#!/bin/sh\n[ "$1" = install ] || exit 0\nfor package; do :; done\ncat "$package" >> '${kept}'\n`;
+    writeFileSync(path.join(this.bin, 'npm'), npm, { mode: 0o755 });
+    return () => (existsSync(kept) ? [readFileSync(kept, 'utf8')] : []);
+  }
+
   /** The process that holds the lock of a state. */
   holderOf(workspace: string): number {
     return this.#stored<{ readonly pid: number }>(workspace, 'lock.json').pid;
@@ -120,4 +137,8 @@ export class Repository implements Disposable {
   [Symbol.dispose](): void {
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }

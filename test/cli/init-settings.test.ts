@@ -1,17 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { ciWorkflow } from '../../src/cli/actions/init-settings.ts';
 import { defaultManifests } from '../../src/project/check-project.ts';
 import { command } from '../trust/in-process.ts';
 import { temporaryFolder } from './voxform-process.ts';
-
-interface Workflow {
-  readonly env: Readonly<Record<string, string>>;
-  readonly jobs: Readonly<Record<string, { readonly steps: readonly { readonly run?: string }[] }>>;
-}
 
 it('init writes the pattern that projects have by default', async () => {
   await using folder = await temporaryFolder();
@@ -28,9 +22,9 @@ it('init names a key of its own: the overriding variable would apply to every wo
     readonly workspaces: Readonly<Record<string, { api_key: unknown }>>;
   };
   expect(Object.values(workspaces).map(({ api_key }) => api_key)).toEqual([{ $secret: 'LOCAL_API_KEY' }]);
-  for (const shown of [stdout, text, ciWorkflow('1.2.3')]) expect(shown).not.toContain('VOXFORM_API_KEY');
+  const workflow = await readFile(path.join(folder.root, 'x/.github/workflows/voxform.yml'), 'utf8');
+  for (const shown of [stdout, text, workflow]) expect(shown).not.toContain('VOXFORM_API_KEY');
   expect(stdout).toContain('export LOCAL_API_KEY=');
-  expect(ciWorkflow('1.2.3')).toMatch(/LOCAL_API_KEY: \$\{\{ secrets\.LOCAL_API_KEY \}\}/);
 });
 
 it('init writes files in canonical form', async () => {
@@ -85,20 +79,42 @@ describe('the state of a new project', () => {
   });
 });
 
-describe('the workflow that init writes', () => {
-  const text = ciWorkflow('1.2.3-rc.1');
-  const { env, jobs } = parse(text) as Workflow;
-  const commands = Object.values(jobs)
-    .flatMap(({ steps }) => steps.map(({ run = '' }) => run))
-    .filter((run) => run.includes('npx'));
-
-  it('runs one exact version, which stands in one place', () => {
-    expect(env).toEqual({ VOXFORM: 'voxform@1.2.3-rc.1' });
-    expect(text.match(/1\.2\.3/g)).toHaveLength(1);
+describe('the source that CI installs from', () => {
+  const commit = 'a1'.repeat(20);
+  const hash = 'b2'.repeat(32);
+  it.each([
+    ['acme/voxform@', commit, true],
+    ['acme/tools/voxform@', commit, true],
+    ['vendor/voxform-0.1.0.tgz#sha256=', hash, true],
+    ['https://files.example.com/voxform.tgz?v=1#sha256=', hash, true],
+    ['registry.example.com:5000/voxform@sha256:', hash, true],
+    ['voxform@', '0.1.0', false],
+    ['acme/voxform@', 'main', false],
+    ['acme/voxform@', commit.slice(1), false],
+    ['vendor/voxform.tgz', '', false],
+    ['http://files.example.com/voxform.tgz#sha256=', hash, false],
+    ['$(id)#sha256=', hash, false],
+    ['registry.example.com/voxform:', 'latest', false],
+  ])('%s%s: %s', async (name, pin, isTaken) => {
+    await using folder = await temporaryFolder();
+    const { code, stderr } = await command(['init', '--install', name + pin], { cwd: folder.root });
+    expect(code, stderr).toBe(isTaken ? 0 : 64);
+    if (!isTaken) return expect(await readdir(folder.root)).toEqual([]);
+    const text = await readFile(path.join(folder.root, '.github/workflows/voxform.yml'), 'utf8');
+    expect(text).toContain(pin);
+    expect(parse(text)).toBeTruthy();
   });
 
-  it('never runs the name without its version', () => {
-    expect(commands).toHaveLength(3);
-    for (const command of commands) expect(command).toMatch(/^npx --yes "\$VOXFORM" \w/);
+  it.each([
+    { typed: `acme/voxform@${commit}\n`, code: 0, has: `uses: acme/voxform@${commit}\n`, reason: 'a source' },
+    { typed: '\n', code: 0, has: 'VOXFORM_PACKAGE: ""', reason: 'left for later' },
+    { typed: 'voxform@0.1.0\n', code: 1, has: undefined, reason: 'none: nothing is written' },
+  ])('is asked for on a terminal: $reason', async ({ typed, code, has }) => {
+    await using folder = await temporaryFolder();
+    const ended = await command(['init'], { cwd: folder.root, columns: 80, typed });
+    expect(ended).toMatchObject({ code });
+    if (has === undefined) return expect(await readdir(folder.root)).toEqual([]);
+    const text = await readFile(path.join(folder.root, '.github/workflows/voxform.yml'), 'utf8');
+    expect(text).toContain(has);
   });
 });

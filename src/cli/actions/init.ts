@@ -5,15 +5,23 @@ import { makeFolders } from '../../files/make-folders.ts';
 import { gitEnvironment, runGit } from '../../git/run-git.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { shellWord } from '../../problems/shell-word.ts';
-import { UserError } from '../../problems/user-error.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
-import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import { packagePath } from '../package-files.ts';
-import { ciWorkflow, settingsFiles, withSharedState } from './init-settings.ts';
+import { askForInstallation, CI_WORKSPACE, ciWorkflow, type Installation } from './ci-workflow.ts';
+import { cancelled } from './confirm.ts';
+import { settingsFiles, withSharedState } from './init-settings.ts';
+
+const WORKFLOW = '.github/workflows/voxform.yml';
+
+interface Given {
+  readonly dir: string;
+  readonly install?: Installation;
+}
 
 /** Writes a new project into a folder. Files that are there already are left as they are. */
-export async function init(context: Context, { dir: folder }: { readonly dir: string }): Promise<void> {
+export async function init(context: Context, { dir: folder, install }: Given): Promise<number> {
   const target = path.resolve(context.cwd, folder);
   const known = projectFileIn(target);
   if (known !== undefined) {
@@ -22,7 +30,11 @@ export async function init(context: Context, { dir: folder }: { readonly dir: st
     });
   }
   const isShared = await hasOrigin(target, context.env);
-  const files = await projectFiles(isShared);
+  const asks =
+    install === undefined && context.terminal.canAsk && !(await exists(path.join(target, WORKFLOW)));
+  const installation = asks ? await askForInstallation(context) : install;
+  if (context.interrupts.stop.aborted) return cancelled(context);
+  const files = await projectFiles(isShared, installation);
   const out = (line: string): void => context.terminal.out(`${line}\n`);
   for (const [name, text] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
     out(
@@ -42,18 +54,27 @@ export async function init(context: Context, { dir: folder }: { readonly dir: st
   out(`  export LOCAL_API_KEY=anything OPENAI_API_KEY=anything`);
   out(`  voxform${here} validate`);
   out(`  voxform${here} plan`);
-  out(`Then set base_url and workspace_id in ${path.join(folder, PROJECT_FILE)}.`);
+  out(
+    `Then add your workspace as ${CI_WORKSPACE} to ${path.join(folder, PROJECT_FILE)}: CI plans and applies that one.`,
+  );
+  if (installation === undefined) {
+    out(`CI fails until you fill in VOXFORM_PACKAGE and VOXFORM_SHA256 in ${path.join(folder, WORKFLOW)}.`);
+  }
   if (isShared) out('The state will be in refs/voxform/ of the remote origin.');
+  return ExitCode.ok;
 }
 
 /**
  * The quickstart example with its schemas beside it, and settings for editor, Git and CI; by path in the project.
  * @param isShared whether the state is in the repository, for every clone of it.
  */
-async function projectFiles(isShared: boolean): Promise<Map<string, string>> {
+async function projectFiles(
+  isShared: boolean,
+  installation: Installation | undefined,
+): Promise<Map<string, string>> {
   const files = new Map<string, string>([
     ...(await settingsFiles(isShared)),
-    ['.github/workflows/voxform.yml', ciWorkflow(VERSION)],
+    [WORKFLOW, ciWorkflow(installation)],
   ]);
   const example = packagePath('examples/quickstart');
   for (const entry of await readdir(example, { recursive: true, withFileTypes: true })) {

@@ -1,6 +1,7 @@
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { reportFormatNames } from '../../output/formats/index.ts';
 import { syncStatuses } from '../../runs/sync-status.ts';
+import { type Installation, installationForms, parseInstallation } from '../actions/ci-workflow.ts';
 import {
   collectItems,
   collectText,
@@ -33,6 +34,11 @@ export const mainCommands = {
           'Create a new project: voxform.yaml, a manifest of each kind, JSON Schemas, and settings for the editor, Git and CI. Existing files are kept. In a repository with a remote origin, the state will be in a ref there, else in a file.',
         )
         .argument('[dir]', 'Folder', '.')
+        .addOption(
+          new Option('--install <source>', `Where CI gets voxform from: ${installationForms}`).argParser(
+            parseInstall,
+          ),
+        )
         .action(perform(async () => (await import('../actions/init.ts')).init, { withoutProject: true })),
   },
   validate: {
@@ -168,3 +174,9 @@ export const mainCommands = {
     },
   },
 } satisfies CommandTable;
+
+function parseInstall(text: string): Installation {
+  const installation = parseInstallation(text);
+  if (installation === undefined) throw new InvalidArgumentError(`Expected ${installationForms}.`);
+  return installation;
+}

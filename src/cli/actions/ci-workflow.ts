@@ -1,0 +1,149 @@
+import { UserError } from '../../problems/user-error.ts';
+import type { Context } from '../context.ts';
+
+/** The voxform that the jobs run. It gets the API keys, so each form names content that nobody can exchange. */
+export type Installation =
+  | { readonly from: 'action'; readonly action: string }
+  | { readonly from: 'package'; readonly file: string; readonly sha256: string }
+  | { readonly from: 'image'; readonly image: string };
+
+const FORMS = [
+  ['OWNER/REPOSITORY@COMMIT', 'an action: a copy of voxform on GitHub, at a full commit'],
+  ['FILE#sha256=HASH', 'a package file, in this repository or at an https address'],
+  ['IMAGE@sha256:DIGEST', 'a container image'],
+] as const;
+
+export const installationForms = FORMS.map(([form]) => form).join(', ');
+
+/** Reads one of the forms of `--install`. Without characters that YAML, a shell or an expression of GitHub would take for theirs. */
+export function parseInstallation(text: string): Installation | undefined {
+  if (/^[a-z\d][a-z\d-]*\/[\w.-]+(\/[\w.-]+)*@[\da-f]{40}$/i.test(text))
+    return { from: 'action', action: text };
+  if (/^[a-z\d][\w.:/-]*@sha256:[\da-f]{64}$/.test(text)) return { from: 'image', image: text };
+  const [, file, sha256] =
+    /^(https:\/\/[\w.~:/?&=%+@-]+|[\w.][\w./@+-]*)#sha256=([\da-f]{64})$/.exec(text) ?? [];
+  return file === undefined || sha256 === undefined ? undefined : { from: 'package', file, sha256 };
+}
+
+/**
+ * Asks where CI gets voxform from. Undefined if the person leaves that for later.
+ * @throws UserError if the answer is none of the forms.
+ */
+export async function askForInstallation({
+  terminal,
+  interrupts,
+}: Pick<Context, 'terminal' | 'interrupts'>): Promise<Installation | undefined> {
+  const width = Math.max(...FORMS.map(([form]) => form.length));
+  const forms = FORMS.map(([form, meaning]) => `  ${form.padEnd(width)}  ${meaning}\n`).join('');
+  terminal.err(`Which voxform does CI run? It gets your API keys.\n${forms}`);
+  const answer = (await terminal.ask('Source (Enter: choose later): ', interrupts.stop))?.trim() ?? '';
+  if (answer === '') return undefined;
+  const installation = parseInstallation(answer);
+  if (installation !== undefined) return installation;
+  throw new UserError('not a source of voxform; nothing was written', {
+    hint: `Expected ${installationForms}.`,
+  });
+}
+
+/** The name that the docs give a first workspace on the platform. A new project has only one on this machine, which CI does not reach. */
+export const CI_WORKSPACE = 'staging';
+
+const SETUP_NODE = `      - uses: actions/setup-node@820762786026740c76f36085b0efc47a31fe5020 # v7.0.0
+        with: { node-version: 24 }
+`;
+
+const FROM_PACKAGE = `${SETUP_NODE}      - name: Install voxform
+        run: |
+          case $VOXFORM_PACKAGE in
+            '') echo '::error title=voxform::Fill in VOXFORM_PACKAGE and VOXFORM_SHA256 in .github/workflows/voxform.yml'; exit 1 ;;
+            https://*) curl --fail --silent --show-error --location --output "$RUNNER_TEMP/voxform.tgz" "$VOXFORM_PACKAGE" ;;
+            *) cp "$VOXFORM_PACKAGE" "$RUNNER_TEMP/voxform.tgz" ;;
+          esac
+          echo "$VOXFORM_SHA256  $RUNNER_TEMP/voxform.tgz" | sha256sum --check
+          npm install --global --ignore-scripts --no-audit --no-fund "$RUNNER_TEMP/voxform.tgz"
+`;
+
+/** The parts of the workflow that an installation decides. */
+function partsOf(installation: Installation | undefined): { env: string; job: string; steps: string } {
+  switch (installation?.from) {
+    case 'action':
+      return {
+        env: '',
+        job: '',
+        steps: `      - uses: ${installation.action}\n        with: { mode: install }\n`,
+      };
+    case 'image':
+      return {
+        env: '',
+        // The user that owns the checkout on runners of GitHub.
+        job: `    container: { image: "${installation.image}", options: --user 1001 }\n`,
+        steps: '',
+      };
+    case 'package':
+    case undefined: {
+      const { file, sha256 } = installation ?? { file: '', sha256: '' };
+      const env = `  # The package of voxform: a file of this repository or an https address, and its SHA-256.
+  VOXFORM_PACKAGE: "${file}"
+  VOXFORM_SHA256: "${sha256}"
+`;
+      return { env, job: '', steps: FROM_PACKAGE };
+    }
+    default:
+      return installation satisfies never;
+  }
+}
+
+/**
+ * The workflow that runs a project on GitHub.
+ * @param installation the voxform to run. Without one, the jobs fail before a step that has a key.
+ */
+export function ciWorkflow(installation: Installation | undefined): string {
+  const { env, job, steps } = partsOf(installation);
+  return `# Plans every pull request, and applies every merge.
+name: voxform
+on:
+  pull_request:
+  push:
+    branches: [main]
+
+permissions:
+  contents: read
+
+env:
+  # The workspace of voxform.yaml that the jobs plan and apply, with the key that it names in both steps below.
+  VOXFORM_WORKSPACE: ${CI_WORKSPACE}
+${env}
+jobs:
+  plan:
+    if: github.event_name == 'pull_request'
+    runs-on: ubuntu-latest
+${job}    steps:
+      # Keeps the token of the job: git reads the state with it. The whole history tells whether a commit is older than the last apply.
+      - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
+        with: { fetch-depth: 0 }
+${steps}      - run: voxform validate --output github
+      - name: Plan
+        # A pull request from a fork gets no secrets.
+        if: github.event.pull_request.head.repo.full_name == github.repository
+        run: voxform plan --output markdown >> "$GITHUB_STEP_SUMMARY"
+        env:
+          STAGING_API_KEY: \${{ secrets.STAGING_API_KEY }}
+          OPENAI_API_KEY: \${{ secrets.OPENAI_API_KEY }}
+
+  apply:
+    if: github.event_name == 'push'
+    runs-on: ubuntu-latest
+${job}    permissions:
+      contents: write # to push the state
+    # In turn: one that waited for the lock of the state would apply an older commit.
+    concurrency: { group: voxform-apply, cancel-in-progress: false }
+    steps:
+      - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
+        # Check out the branch, not the pushed commit: a late job must not revert later merges.
+        with: { ref: main, fetch-depth: 0 }
+${steps}      - run: voxform apply --auto-approve --lock-timeout 15m
+        env:
+          STAGING_API_KEY: \${{ secrets.STAGING_API_KEY }}
+          OPENAI_API_KEY: \${{ secrets.OPENAI_API_KEY }}
+`;
+}
