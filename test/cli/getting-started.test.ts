@@ -2,11 +2,17 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
+import type { Workflow } from '../ci-kit/workflow.ts';
 import { command } from '../trust/in-process.ts';
 import { temporaryFolder } from './voxform-process.ts';
 
 const PAGE = readFileSync(path.resolve(import.meta.dirname, '../../docs/getting-started.md'), 'utf8');
+
+interface ProjectFile {
+  readonly workspaces: Readonly<Record<string, { base_url: string; api_key: { $secret: string } }>>;
+}
 
 interface Shown {
   readonly args: readonly string[];
@@ -64,6 +70,14 @@ it('can be followed from the first command to the last', { timeout: 120_000 }, a
   await next('drift', 2);
   for (const each of ['accept', 'plan']) await next(each);
   expect(commands).toEqual([]);
+
+  const written = async <T>(name: string) => parse(await readFile(path.join(voices, name), 'utf8')) as T;
+  const { env: inCi, jobs } = await written<Workflow>('.github/workflows/voxform.yml');
+  const { workspaces } = await written<ProjectFile>('voxform.yaml');
+  const { base_url: url, api_key: key } = workspaces[inCi?.VOXFORM_WORKSPACE ?? ''] ?? {};
+  expect(url, 'CI reaches no workspace on this machine').toBe(own.url);
+  const keys = Object.values(jobs).map(({ steps }) => steps.flatMap(({ env = {} }) => Object.keys(env)));
+  expect(keys).toEqual(Object.keys(jobs).map(() => [key?.$secret, 'OPENAI_API_KEY']));
 });
 
 /** What the page has a person do in the dashboard. */
