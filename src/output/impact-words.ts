@@ -1,4 +1,10 @@
-import type { Compared, Difference, ImpactDocument, ImpactVersion } from '../runs/impact/impact-document.ts';
+import {
+  type Compared,
+  type Difference,
+  FEWEST_CALLS,
+  type ImpactDocument,
+  type ImpactVersion,
+} from '../runs/impact/impact-document.ts';
 import { type Measure, measures, type ShareField, shareFields } from '../runs/impact/tally.ts';
 
 /** `12.3% (10.1 to 14.7)`, with its 95 % interval; a dash where the version has no calls. */
@@ -35,7 +41,7 @@ interface ComparedRow {
   readonly before: string;
   readonly after: string;
   readonly difference: Difference;
-  /** `-4.1 points (-6.2 to -2.0)`, or that there are too few calls. */
+  /** `-4.1 points (-6.2 to -2.0)`, or that no difference is clear. */
   readonly said: string;
 }
 
@@ -60,7 +66,15 @@ export function rangeText({ since, direction, channel }: ImpactDocument): string
   return filters.length === 0 ? range : `${range} with ${filters.join(' and ')}`;
 }
 
-const TOO_FEW = 'too few calls to tell';
+const UNCLEAR = {
+  no_clear_difference: 'no clear difference',
+  too_few_calls: `too few calls, under ${FEWEST_CALLS}`,
+} as const;
+
+/** True where the interval of a difference does not contain zero. */
+export function isClear({ verdict }: Difference): boolean {
+  return verdict === 'higher' || verdict === 'lower';
+}
 
 /** The differences, shares before medians; rare values only where they differ. @param versions those of the document */
 export function comparedRows(compared: Compared, versions: readonly ImpactVersion[]): ComparedRow[] {
@@ -74,7 +88,7 @@ export function comparedRows(compared: Compared, versions: readonly ImpactVersio
   const shares = shareFields.flatMap((field) => {
     const frequent = valuesOf(field, versions);
     const told = Object.entries(compared.shares[field]).filter(
-      ([value, { verdict }]) => verdict !== 'too_few_calls' || frequent.includes(value),
+      ([value, each]) => isClear(each) || frequent.includes(value),
     );
     return told.map(([value, difference]) => {
       const said = differenceText(difference, (each) => signed(each * 100, 1), ' points');
@@ -100,11 +114,10 @@ function differenceText(
   text: (value: number) => string,
   unit: string,
 ): string {
-  if (difference === null || low === null || high === null) return TOO_FEW;
-  const interval = `${text(low)} to ${text(high)}`;
-  return verdict === 'too_few_calls'
-    ? `${TOO_FEW} (${interval})`
-    : `${text(difference)}${unit} (${interval})`;
+  const interval = low === null || high === null ? undefined : `${text(low)} to ${text(high)}`;
+  if (verdict !== 'higher' && verdict !== 'lower')
+    return UNCLEAR[verdict] + (interval === undefined ? '' : ` (${interval}${unit})`);
+  return `${text(difference ?? 0)}${unit} (${interval})`;
 }
 
 function signed(value: number, digits?: number): string {

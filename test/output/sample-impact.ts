@@ -2,15 +2,15 @@ import { compareVersions } from '../../src/runs/impact/compare-versions.ts';
 import { type Impact, versionFigures } from '../../src/runs/impact/measure-impact.ts';
 import { CountedValues, SharesOverTime, VersionTally } from '../../src/runs/impact/tally.ts';
 
-/** Two versions. @param text stands wherever the platform could have put it. */
-export function sampleImpact(text = 'escalated'): Impact {
+/** Two versions with so many calls. @param text stands wherever the platform could have put it. */
+export function sampleImpact(text = 'escalated', [first, second] = [300, 100]): Impact {
   const values = new CountedValues();
   const [before, after] = [new VersionTally(values), new VersionTally(values)];
   const overTime = new SharesOverTime(values);
-  for (let hour = 0; hour < 400; hour++) {
+  for (let hour = 0; hour < first + second; hour++) {
     const outcomes = [text, '__proto__', 'constructor', `${'long_'.repeat(40)}${hour % 3}`];
     const call = { session_outcome: outcomes[hour % 4], end_reason: null, duration: '99:99:99', cost: -1 };
-    (hour < 300 ? before : after).add(call);
+    (hour < first ? before : after).add(call);
     overTime.add(hour * 3_600_000, call);
   }
   const sides = [

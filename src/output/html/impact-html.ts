@@ -4,6 +4,7 @@ import { measures, shareFields } from '../../runs/impact/tally.ts';
 import {
   comparedRows,
   comparisonOf,
+  isClear,
   quantilesText,
   rangeText,
   shareText,
@@ -63,9 +64,9 @@ function comparedHtml(impact: ImpactDocument): string {
       `<span class="mono">${escapeMarkup(title)}</span>`,
       escapeMarkup(before),
       escapeMarkup(after),
-      difference.verdict === 'too_few_calls'
-        ? `<span class="faint">${escapeMarkup(said)}</span>`
-        : `<strong>${escapeMarkup(said)}</strong>`,
+      isClear(difference)
+        ? `<strong>${escapeMarkup(said)}</strong>`
+        : `<span class="faint">${escapeMarkup(said)}</span>`,
     ],
   }));
   const titles = [

@@ -1,4 +1,4 @@
-import type { Compared, Difference } from './impact-document.ts';
+import { type Compared, type Difference, FEWEST_CALLS } from './impact-document.ts';
 import { differenceOf, type Estimate, rounded, wilson } from './intervals.ts';
 import { measures, type ShareField, type Shares, shareFields, type VersionTally } from './tally.ts';
 
@@ -29,6 +29,7 @@ export function compareVersions(from: ComparedSide, to: ComparedSide): Compared 
       difference(
         sides.map(({ measured }) => measured[measure].median()),
         [before, after],
+        sides.map(({ measured }) => measured[measure].total),
       ),
     ];
   });
@@ -47,17 +48,20 @@ function shareDifference(field: ShareField, value: string, sides: readonly Share
   return difference(
     estimates,
     estimates.map((estimate) => estimate?.value),
+    sides.map(({ calls }) => calls),
   );
 }
 
 function difference(
   [from, to]: readonly (Estimate | undefined)[],
   [before, after]: readonly (number | undefined)[],
+  calls: readonly number[],
 ): Difference {
   const value = before === undefined || after === undefined ? null : rounded(after - before);
+  const unclear = Math.min(...calls) < FEWEST_CALLS ? 'too_few_calls' : 'no_clear_difference';
   if (from === undefined || to === undefined)
-    return { difference: value, low: null, high: null, verdict: 'too_few_calls' };
+    return { difference: value, low: null, high: null, verdict: unclear };
   const { low, high } = differenceOf(from, to);
-  const verdict = low > 0 ? 'higher' : high < 0 ? 'lower' : 'too_few_calls';
+  const verdict = low > 0 ? 'higher' : high < 0 ? 'lower' : unclear;
   return { difference: value, low: rounded(low), high: rounded(high), verdict };
 }

@@ -9,6 +9,9 @@ import { measures, shareFields } from './tally.ts';
 
 export const IMPACT_FORMAT_VERSION = 1;
 
+/** With fewer calls, an interval that contains zero is too wide to tell even large differences. */
+export const FEWEST_CALLS = 30;
+
 const limits = {
   low: z.number().describe('Lower end of the 95 % interval.'),
   high: z.number().describe('Upper end of the 95 % interval.'),
@@ -44,8 +47,10 @@ const version = described('A published version and its calls.', {
 });
 
 const verdict = z
-  .enum(['higher', 'lower', 'too_few_calls'])
-  .describe('`too_few_calls` if the interval holds no difference, or there is none.');
+  .enum(['higher', 'lower', 'no_clear_difference', 'too_few_calls'])
+  .describe(
+    `The last two if the interval contains zero or is missing: \`too_few_calls\` if a version has fewer than ${FEWEST_CALLS} calls with the field.`,
+  );
 
 const difference = described('A difference with its 95 % interval.', {
   difference: z.number().nullable().describe('To less from; null if one side has no value.'),

@@ -176,6 +176,11 @@ describe('the impact of versions', () => {
     expect(newest).toMatchObject({ from: 2, to: 3, duration: { verdict: 'too_few_calls', low: null } });
     expect(newest?.shares.session_outcome.escalated?.verdict).toBe('too_few_calls');
     const { compared } = await made.measure({ compare: [1, 2] });
+    expect(compared?.duration, 'the same in 150 calls').toMatchObject({
+      verdict: 'no_clear_difference',
+      low: 0,
+      high: 0,
+    });
     // Newcombe 1998, table II.
     expect(compared?.shares.session_outcome.escalated?.low).toBeCloseTo(0.0524, 4);
     expect(compared?.shares.session_outcome.escalated?.high).toBeCloseTo(0.3339, 4);
