@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { suggestion } from '../problems/suggest.ts';
+import { nearest, suggestion } from '../problems/suggest.ts';
 import { about, described } from '../values/described.ts';
 import { isObject, type Json } from '../values/json.ts';
 import { type Problem, quoted } from './finding.ts';
@@ -92,21 +92,16 @@ export function readEnvelope(document: Json, known: KnownNames): ReadEnvelope {
     const message = 'a manifest must be an object with apiVersion, kind, metadata and spec';
     return { envelope: undefined, problems: [{ code: 'wrong-type', message, path: [], at: 'value' }] };
   }
-  const kind = typeof document.kind === 'string' ? known.kinds.get(document.kind) : undefined;
+  const named = typeof document.kind === 'string' ? document.kind : undefined;
+  const kind = named === undefined ? undefined : (known.kinds.get(named) ?? meantKind(named, known));
   // What the spec holds is checked against its kind: the envelope would only copy it.
   const spec = isObject(document.spec) ? {} : document.spec;
   const { success: isRight, error } = envelopeSchema.safeParse({ ...document, spec });
   const issues = error?.issues ?? [];
   const checked = { schema: envelopeSchema, value: document, name: 'the manifest' };
   const problems = issues.flatMap((issue) => problemsOfIssue(issue, checked));
-  if (typeof document.kind === 'string' && kind === undefined) {
-    problems.push({
-      code: 'unknown-kind',
-      ...unknownKind(document.kind, known),
-      path: ['kind'],
-      at: 'value',
-    });
-  }
+  if (named !== undefined && !known.kinds.has(named))
+    problems.push({ code: 'unknown-kind', ...unknownKind(named, known), path: ['kind'], at: 'value' });
   const metadata = isRight ? (document.metadata as Metadata) : usableMetadata(document.metadata);
   if (kind !== undefined && metadata !== undefined) {
     for (const problem of ignoreDriftProblems(metadata, kind)) problems.push(problem);
@@ -124,6 +119,11 @@ export function unknownKind(name: string, { kinds, lookups }: KnownNames): Pick<
     message: `unknown kind ${quoted(name)}${said || `; kinds: ${[...kinds.keys()].join(', ')}`}`,
     fix,
   };
+}
+
+/** The kind that a misspelt one suggests: references to the resource are right, and its spec can still be checked. */
+function meantKind(name: string, { kinds, lookups }: KnownNames): KindSchema | undefined {
+  return lookups.has(name) ? undefined : kinds.get(nearest(name, kinds.keys()) ?? '');
 }
 
 /** As much of the metadata as is right, so that one mistake in it does not hide those elsewhere. */

@@ -143,11 +143,15 @@ function declaredIn(
     const message = 'the file declares nothing';
     findings.push({ severity: 'warning', code: 'empty-file', message, file, line: 1, column: 1 });
   }
+  let nameless: UnreadFile | undefined;
   for (const { index, line, value } of documents) {
     if (value === undefined) continue;
     const { envelope, problems: wrong } = readEnvelope(value, known);
     for (const problem of wrong) findings.push(findingOf(problem, file, index));
-    if (envelope === undefined) continue;
+    if (envelope === undefined) {
+      nameless ??= { file, line, column: 1, text: undefined };
+      continue;
+    }
     const { kind, metadata, spec } = envelope;
     declarations.push({
       address: `${kind.name}/${metadata.name}`,
@@ -161,6 +165,6 @@ function declaredIn(
   const unread =
     problem !== undefined && hasUnread(parsed)
       ? { file, line: problem.line, column: problem.column, text }
-      : undefined;
+      : nameless;
   return { declarations, findings, unread };
 }

@@ -1,13 +1,13 @@
 import type { Finding } from '../manifests/finding.ts';
 import type { Address } from '../manifests/resource.ts';
 
-/** A file whose declarations are not all known. */
+/** A file whose declarations are not all known: it cannot be read, or a manifest in it has no known kind or no name. */
 export interface UnreadFile {
   readonly file: string;
   /** Of its first problem. */
   readonly line: number | undefined;
   readonly column: number | undefined;
-  /** Undefined where the file has none that could be read. */
+  /** Undefined where its text does not tell what it declares. */
   readonly text: string | undefined;
 }
 

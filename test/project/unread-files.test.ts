@@ -38,6 +38,20 @@ describe('a file that cannot be read', () => {
     ]);
   });
 
+  it.each([
+    { reason: 'its kind is misspelt', kind: 'agent', codes: ['unknown-kind'] },
+    { reason: 'its kind is unknown', kind: 'Bot', codes: ['unknown-kind', 'unchecked-references'] },
+    { reason: 'it has no kind', kind: undefined, codes: ['missing-field', 'unchecked-references'] },
+  ])('has references to a manifest that are no errors where $reason', async ({ kind, codes }) => {
+    const agent = manifest('Agent', 'sales', 'name: Sales');
+    const files = {
+      'manifests/agents.yaml': agent.replace('kind: Agent\n', kind === undefined ? '' : `kind: ${kind}\n`),
+      'manifests/number.yaml': number('sales'),
+    };
+    const { diagnostics } = await loadFiles(files);
+    expect(diagnostics.map(({ code }) => code).sort()).toEqual(codes.toSorted());
+  });
+
   it('may declare what a workspace patches and skips', async () => {
     const settings = '    patches: { Agent/sales: { name: S } }\n    skip: [Agent/sal*]\n';
     const files = { 'voxform.yaml': PLAIN_PROJECT + settings, 'manifests/agents.yaml': broken };
