@@ -80,7 +80,7 @@ export function waiverText(waiver: NonNullable<PastRun['waived']>[number]): stri
 
 const MOST_WAIVED = 5;
 
-const resourceColumns = [...whole('ADDRESS'), 'ACTION', 'RESULT', ...whole('ID'), 'CHANGED'];
+const resourceColumns = [...whole('ADDRESS', 'ACTION', 'RESULT', 'ID'), { title: 'CHANGED', prose: true }];
 
 export function changesOf({ resources = [], more = 0, error, moved_from, moved_to }: PastRun): string {
   if (moved_from !== undefined)

@@ -27,8 +27,9 @@ const narrowest = 12;
 const readable = 20;
 /** The same where leaving out other columns may give it. */
 const comfortable = 28;
-/** In columns: sentences are not squeezed below this. */
+/** In columns: sentences are not squeezed below this, nor below their longest word if it is no longer than that. */
 const leastProse = 32;
+const longestKept = 60;
 
 /**
  * Rows under titles, columns aligned. Where a row is wider than the style, spare columns may be left out, sentences are wrapped, then the
@@ -60,7 +61,11 @@ export function tableLayout(
   let widths = columns.map(({ title }, index) =>
     Math.max(displayWidth(title), ...rows.map((row) => displayWidth(row[index] ?? ''))),
   );
-  const shown = withoutSpare(columns, widths, style.width);
+  const asProse = columns.map(({ prose }, index) =>
+    prose ? leastAsProse(rows.map((row) => row[index])) : 0,
+  );
+  const placed = columns.map((column, index) => ({ ...column, index, asProse: asProse[index] ?? 0 }));
+  const shown = withoutSpare(placed, widths, style.width);
   const linesOf = () => inLines(sized(shown, widths), style.width);
   let lines = linesOf();
   const row = (texts: readonly string[]): string =>
@@ -84,6 +89,8 @@ export function tableLayout(
 interface PlacedColumn extends Column {
   /** Its place in a row. */
   readonly index: number;
+  /** The width below which its sentences are not squeezed; 0 for other columns. */
+  readonly asProse: number;
 }
 
 interface SizedColumn extends PlacedColumn {
@@ -92,13 +99,17 @@ interface SizedColumn extends PlacedColumn {
   readonly least: number;
 }
 
+function leastAsProse(texts: readonly (string | undefined)[]): number {
+  const words = texts.flatMap((text = '') => text.split(' ').map(displayWidth));
+  return Math.max(leastProse, ...words.filter((width) => width <= longestKept));
+}
+
 /** Without as many spare columns as it takes for the others to fit on one line; all where leaving out does not make them fit. */
 function withoutSpare(
-  columns: readonly Column[],
+  all: readonly PlacedColumn[],
   widths: readonly number[],
   width: number,
 ): readonly PlacedColumn[] {
-  const all = columns.map((column, index) => ({ ...column, index }));
   const fits = (some: readonly PlacedColumn[]): boolean =>
     sized(some, widths).reduce((sum, column) => sum + wanted(column, comfortable) + gap, -gap) <= width;
   let kept = all;
@@ -110,15 +121,15 @@ function withoutSpare(
 }
 
 /** What a column asks for: one that may be wrapped need not be as wide as its longest cell. */
-function wanted({ whole = false, prose = false, width }: SizedColumn, enough: number): number {
-  return whole ? width : Math.min(width, prose ? leastProse : enough);
+function wanted({ whole = false, prose = false, width, asProse }: SizedColumn, enough: number): number {
+  return whole ? width : Math.min(width, prose ? asProse : enough);
 }
 
 function sized(columns: readonly PlacedColumn[], widths: readonly number[]): SizedColumn[] {
   return columns.map((column) => {
-    const { index, whole = false, prose = false } = column;
+    const { index, whole = false, prose = false, asProse } = column;
     const natural = widths[index] ?? 0;
-    const least = Math.min(natural, prose ? leastProse : narrowest);
+    const least = Math.min(natural, prose ? asProse : narrowest);
     return { ...column, width: natural, least: whole ? natural : least };
   });
 }

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runText } from '../../src/output/history-text.ts';
 import { renderTable, tableLayout } from '../../src/output/table.ts';
 import { breakText, displayWidth, pad, truncate, wrapWords } from '../../src/output/text-width.ts';
+import type { PastRun } from '../../src/runs/past-runs.ts';
 import { evil, plainStyle, unsafe, widest } from './sample-styles.ts';
 
 const columns = [
@@ -47,6 +49,30 @@ Agent/a-rather-long-name  one two                7
                           xxxxxxxxxxxxxxxxxx
                           xxxxxxxxxxxx
 `);
+  });
+
+  it.each([80, 90, 100, 110, 120, 140])('breaks no path of a run at %i columns', (width) => {
+    const paths = ['prompt_config.prompt', 'knowledge_base_config.chunks_to_retrieve'];
+    const run: PastRun = {
+      ...{
+        run: 'r',
+        command: 'apply',
+        who: 'ann',
+        host: 'here',
+        began: '2026-01-31T00:00:00Z',
+        result: 'done',
+      },
+      resources: [
+        {
+          ...{ address: 'Agent/receptionist', action: 'update', result: 'done' },
+          ...{ id: '01KDVDNAZ8003QGCWKGGRNVMH1', paths },
+        },
+      ],
+      voxform_version: '0.1.0',
+    };
+    const text = runText(run, plainStyle(width));
+    for (const path of paths) expect(text).toContain(path);
+    expect(widest(text)).toBeLessThanOrEqual(width);
   });
 
   it('leaves out spare columns, the highest first, where the others fit then', () => {
