@@ -62,12 +62,17 @@ export function lockFor(
   };
 }
 
+/** `40 s` or `12 min`, for messages on locks. */
+export function spanText(seconds: number): string {
+  return seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
+}
+
 /** As much of a holder as is known, for messages. */
 export function describedHolder(holder: LockInfo & { readonly silentSeconds?: number | undefined }): string {
   const { who, pid, job, since, operation, id, silentSeconds } = holder;
   const where = job === undefined ? (pid === 0 ? '' : ` (process ${pid})`) : ` (${job.name} ${job.url})`;
   const begun = since === '' ? '' : ` since ${since}`;
-  const seen = silentSeconds === undefined ? '' : `, last seen ${silentSeconds} s ago`;
+  const seen = silentSeconds === undefined ? '' : `, last seen ${spanText(silentSeconds)} ago`;
   return `${who}${where}${begun} for ${operation}, lock ${id}${seen}`;
 }
 

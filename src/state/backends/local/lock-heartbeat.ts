@@ -5,6 +5,7 @@ import { isAlive, processFacts } from '../../../files/process-facts.ts';
 import { writeBeside } from '../../../files/replace-file.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { LockAge } from '../../lock-age.ts';
+import { spanText } from '../../lock-info.ts';
 import { readIfThere } from './file-problem.ts';
 import { type HeldLock, lockBytes, parseLock, readLock, temporaryName } from './lock-file.ts';
 
@@ -137,7 +138,8 @@ export async function judge(
   if (silence === undefined || silence.milliseconds < timing.silence) return { death: undefined, silence };
   await pause?.(timing.beat * 1.5);
   const later = pause === undefined ? silence : await silenceOf(files, file, own);
-  const death = later?.stamp === silence.stamp ? `a run silent for ${secondsOf(later)} s` : undefined;
+  const death =
+    later?.stamp === silence.stamp ? `a run silent for ${spanText(secondsOf(later) ?? 0)}` : undefined;
   return { death, silence: later };
 }
 

@@ -9,6 +9,7 @@ import {
   lockFor,
   lockWithId,
   refuseWhenAborted,
+  spanText,
 } from '../../lock-info.ts';
 import { beginningLine, unlockLine } from '../../run-history.ts';
 import type { LockRequest } from '../../store.ts';
@@ -194,8 +195,7 @@ function untilTakenOver(holder: LockHolder, place: RemotePlace): string {
   if (holder.silentSeconds === undefined) return '';
   const patience = millisecondsUntilTakeover(holder, place.timing) / 1000;
   const left = Math.ceil(patience - holder.silentSeconds);
-  const shown = patience < 120 ? `${patience} s` : `${patience / 60} min`;
-  return ` It is taken over by itself once its holder is silent for ${shown}, in ${left} s at the earliest.`;
+  return ` Another run takes it over once its holder has been silent for ${spanText(patience)}: in ${spanText(left)} at the earliest.`;
 }
 
 function changingHands({ place }: Locking, misses: number): UserError {

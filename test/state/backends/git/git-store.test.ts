@@ -148,6 +148,8 @@ describe('a state in a ref of Git', () => {
     const { message, hint } = await failureOf(machine({ ahead: 700 }).store().lock(lockRequest()));
     expect(message).toMatch(/^the state refs\/voxform\/test of origin is locked by ann@here/);
     expect(hint).toContain('silent for 12 min');
+    const early = await failureOf(machine({ ahead: 100 }).store().lock(lockRequest()));
+    expect(early.hint).toMatch(/silent for 12 min: in 11 min /);
     const notices: string[] = [];
     const next = await machine({ ahead: 740 })
       .store()
