@@ -35,19 +35,13 @@ export async function decideOnPlans({ ground, approved, figures }: Fleet, random
   const { workspaces } = await ground.status();
   for (const { address, plan } of workspaces) {
     if (plan?.state !== 'waiting') continue;
-    const shown = await ground.run('fleet', 'approve', address);
+    const shown = await ground.run('fleet', 'show', address);
     // Another plan may wait by now, or none.
     if (!shown.stdout.includes(plan.id)) continue;
     const isRejected = random?.chance(0.2) ?? false;
     const [, project = ''] = /^\w+\/(\w+):/.exec(address) ?? [];
     if (!isRejected) for (const edition of editionsIn(shown.stdout)) approved.get(project)?.add(edition);
-    const { code } = await ground.run(
-      'fleet',
-      'approve',
-      address,
-      plan.id,
-      ...(isRejected ? ['--reject'] : []),
-    );
+    const { code } = await ground.run('fleet', isRejected ? 'reject' : 'approve', address, plan.id);
     if (code === 0) figures.count('decisions on plans', isRejected ? 'rejected' : 'approved');
   }
 }

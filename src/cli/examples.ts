@@ -54,21 +54,23 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
   fleet: ['fleet serve', 'fleet status'],
   'fleet serve': ['fleet serve', 'fleet serve --listen 127.0.0.1:9095'],
   'fleet status': ['fleet status', 'fleet status voices/clients/acme:production'],
-  'fleet run': [
-    'fleet run voices/clients/acme:production',
-    'fleet run voices/acme:staging voices/acme:production',
-  ],
+  'fleet run': ['fleet run voices/clients/acme:production', "fleet run 'voices/*:staging'"],
   'fleet pause': [
     'fleet pause voices/clients/acme:production',
-    'fleet pause voices/acme:production --because "migration on Friday"',
+    'fleet pause "voices/acme:*" --because "migration on Friday"',
   ],
-  'fleet resume': [
-    'fleet resume voices/clients/acme:production',
-    'fleet resume voices/acme:staging voices/acme:production',
+  'fleet resume': ['fleet resume voices/clients/acme:production', "fleet resume 'voices/*:staging'"],
+  'fleet show': [
+    'fleet show voices/clients/acme:production',
+    'fleet show voices/clients/acme:production --output markdown',
   ],
   'fleet approve': [
-    'fleet approve voices/clients/acme:production',
     'fleet approve voices/clients/acme:production 5f0c2a9e41d7',
+    'fleet approve voices/clients/acme:production 5f0c',
+  ],
+  'fleet reject': [
+    'fleet reject voices/clients/acme:production 5f0c2a9e41d7',
+    'fleet reject voices/clients/acme:production 5f0c --because "not on a Friday"',
   ],
   'fleet token': ['fleet token add ann --role approver', 'fleet token list'],
   'fleet token add': ['fleet token add ann --role approver', 'fleet token add wall --role viewer'],

@@ -60,7 +60,7 @@ export function fleetStatusText(status: FleetOverview, style: Style, { address }
     `${plural(total, 'workspace')}${named.length === 0 ? '' : `: ${named.join(', ')}`}${unusable}${left}${checked}${late}`,
     ...(rows.length === 0 ? [] : ['', renderTable(columns, rows, style).trimEnd()]),
     ...(rows.some((_, place) => open[place]?.plan?.state === 'waiting')
-      ? ['', 'To show or approve a plan: voxform fleet approve WORKSPACE [PLAN]']
+      ? ['', 'To show a plan: voxform fleet show WORKSPACE']
       : []),
     ...(more > 0 ? [`and ${more} more; to see all: voxform fleet status --output json`] : []),
     ...broken.slice(0, MOST_ROWS).flatMap(({ project, problem }) => {

@@ -34,6 +34,8 @@ export const instead: Readonly<Record<string, string>> = {
   'orphans delete': closes(),
   'orphans list': 'voxform orphans lists the open orphans, voxform orphans --all all of them.',
   'orphans ls': 'voxform orphans lists the open orphans, voxform orphans --all all of them.',
+  'fleet list': 'Use voxform fleet status.',
+  'fleet ls': 'Use voxform fleet status.',
   'workspace ls': 'Use voxform workspace list.',
   'workspace show': 'voxform workspace list marks the selected workspace.',
   'workspace select': selects(),

@@ -1,6 +1,8 @@
+import { shellWord } from '../problems/shell-word.ts';
 import { didYouMean } from '../problems/suggest.ts';
 import { misuse, UserError } from '../problems/user-error.ts';
 import type { Json } from '../values/json.ts';
+import { matchesAddress } from './addresses.ts';
 import type { FleetDatabase, FleetStatements } from './database/fleet-database.ts';
 import { FLEET_SCHEMA } from './database/fleet-tables.ts';
 import type { ProjectVersion, ProjectWanted } from './member.ts';
@@ -25,6 +27,15 @@ interface PersonsDecision {
   readonly because?: string | undefined;
 }
 
+/** Addresses, and patterns in which `*` stands for any text, as in the fleet file. */
+type WorkspaceNames = readonly string[];
+
+interface Decided {
+  readonly changed: readonly string[];
+  /** Those that were named but already were so, or are left out. */
+  readonly unchanged: readonly string[];
+}
+
 interface ProjectOfWorkspace extends ProjectWanted {
   readonly workspace: string;
   /** What the name of its source means to the processes that serve it; null where none has yet. */
@@ -42,16 +53,15 @@ export interface FleetControl {
   status(filter: WorkspaceFilter): Promise<FleetStatus>;
   /** The patterns of rules that no workspace has. */
   unusedPatterns(patterns: readonly string[]): Promise<readonly string[]>;
-  /** Has workspaces run before their turn. */
-  run(addresses: readonly string[], by: string): Promise<void>;
-  /** Lets workspaces have no turn; a run under way goes on. Those that were not paused before. */
-  pause(addresses: readonly string[], decision: PersonsDecision): Promise<readonly string[]>;
-  /** Those that were paused. */
-  resume(addresses: readonly string[], by: string): Promise<readonly string[]>;
-  /** Has exactly that plan applied. @param plan its id, or the digest that begins with it. */
-  approve(address: string, plan: string, by: string): Promise<void>;
-  /** Has that plan not applied, unless somebody approves it after all. */
-  reject(address: string, plan: string, decision: PersonsDecision): Promise<void>;
+  /** Has workspaces run before their turn. Paused ones that only a pattern names are left out. */
+  run(names: WorkspaceNames, by: string): Promise<Decided>;
+  /** Gives workspaces no turn; a run in progress goes on. */
+  pause(names: WorkspaceNames, decision: PersonsDecision): Promise<Decided>;
+  resume(names: WorkspaceNames, by: string): Promise<Decided>;
+  /** Has exactly that plan applied. Returns its id. @param plan its id, the beginning of it, or the digest that begins with it. */
+  approve(address: string, plan: string, by: string): Promise<string>;
+  /** Has that plan not applied, unless somebody approves it after all. Returns its id. */
+  reject(address: string, plan: string, decision: PersonsDecision): Promise<string>;
   /** The plan that waits, is approved, or was rejected and nothing took its place, as `plan --out` writes it; undefined where there is none. */
   plan(address: string): Promise<Json | undefined>;
   /** Of which project the workspace is, at the version that is to run. */
@@ -66,6 +76,9 @@ export interface FleetControl {
   /** Ends its sessions too. */
   removeToken(name: string): Promise<void>;
 }
+
+/** Characters that stand for a whole plan. */
+const SHORTEST = 4;
 
 const S = FLEET_SCHEMA;
 /** The open plan, else the rejected one that nothing took the place of. */
@@ -96,32 +109,59 @@ export function fleetControl(database: FleetDatabase): FleetControl {
     );
   };
 
+  const named = async (names: WorkspaceNames): Promise<string[]> => {
+    const patterns = names.filter((name) => name.includes('*'));
+    const addresses = names.filter((name) => !name.includes('*'));
+    await known(addresses);
+    if (patterns.length === 0) return [...new Set(addresses)];
+    const rows = await ask(`SELECT address FROM ${S}.workspaces WHERE vanished_at IS NULL ORDER BY address`);
+    const all = rows.map(({ address }) => String(address));
+    const matches = patterns.flatMap((pattern) => {
+      const found = all.filter((address) => matchesAddress(pattern, address));
+      if (found.length > 0) return found;
+      throw misuse(
+        `no workspace of the fleet matches ${JSON.stringify(pattern)}`,
+        'A pattern is an address, SOURCE/PROJECT:WORKSPACE, in which * stands for any text; see: voxform fleet status',
+      );
+    });
+    return [...new Set([...addresses, ...matches])];
+  };
+
   const decide = async (
     { address, plan, by, because }: PersonsDecision & { readonly address: string; readonly plan: string },
     state: 'approved' | 'rejected',
-  ): Promise<void> => {
+  ): Promise<string> => {
     await known([address]);
-    await database.atomically(async (statements) => {
+    if (plan.length < SHORTEST)
+      throw misuse(
+        `${JSON.stringify(plan)} is too short for a plan: name at least ${SHORTEST} characters of its id`,
+      );
+    return database.atomically(async (statements) => {
       await lockRows(statements, [address]);
       const [open] = await statements.ask(
         `SELECT id, digest, state, decided_by FROM ${S}.plans WHERE ${CURRENT} FOR UPDATE`,
         address,
       );
-      const isSame = open !== undefined && plan.length >= 8 && String(open.digest).startsWith(plan);
+      const isSame = open !== undefined && String(open.digest).startsWith(plan);
       const waiting = open?.state === 'rejected' ? undefined : open?.id;
       if (!isSame) throw await notWaiting(statements, { address, plan, open: waiting });
+      const id = String(open.id);
+      const ids = await plansNamed(statements, address, plan);
+      if (ids.length > 1)
+        throw new UserError(`${ids.length} plans of ${address} begin with ${plan}: ${ids.join(', ')}`);
       if (open.state === state) {
-        if (open.decided_by === by) return;
-        throw new UserError(`${open.decided_by} has already ${state} the plan ${plan} of ${address}`);
+        if (open.decided_by === by) return id;
+        throw new UserError(`${open.decided_by} has already ${state} the plan ${id} of ${address}`);
       }
       await statements.ask(
         `UPDATE ${S}.plans SET state = $3, decided_by = $4, decided_at = now() WHERE address = $1 AND id = $2`,
         address,
-        open.id,
+        id,
         state,
         by,
       );
-      await enter(statements, state, { addresses: [address], by, because, plan: String(open.id) });
+      await enter(statements, state, { addresses: [address], by, because, plan: id });
+      return id;
     });
   };
 
@@ -130,7 +170,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
     { address, plan, open }: { readonly address: string; readonly plan: string; readonly open: unknown },
   ): Promise<UserError> => {
     const [row] = await statements.ask(
-      `SELECT state, decided_by FROM ${S}.plans WHERE address = $1 AND length($2) >= 8 AND starts_with(digest, $2)`,
+      `SELECT state, decided_by FROM ${S}.plans WHERE address = $1 AND starts_with(digest, $2)`,
       address,
       plan,
     );
@@ -140,7 +180,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
       hint:
         open === undefined
           ? 'No plan of this workspace waits.'
-          : `The plan ${open} waits. Look at it before you approve it.`,
+          : `The plan ${open} waits. Look at it before you approve it: voxform fleet show ${shellWord(address)}`,
     });
   };
 
@@ -154,28 +194,29 @@ export function fleetControl(database: FleetDatabase): FleetControl {
       return { ...figures, workspaces };
     },
     unusedPatterns: (patterns) => unusedPatterns(database, patterns),
-    async run(addresses, by) {
-      await known(addresses);
-      await database.atomically(async (statements) => {
+    async run(names, by) {
+      const addresses = await named(names);
+      return database.atomically(async (statements) => {
         await lockRows(statements, addresses);
         const paused = await statements.ask(
           `SELECT address FROM ${S}.workspaces WHERE address = ANY ($1::text[]) AND (paused_at IS NOT NULL OR vanished_at IS NOT NULL)`,
           addresses,
         );
-        if (paused.length > 0) {
-          const list = paused.map(({ address }) => String(address)).join(', ');
-          throw new UserError(`paused or vanished, so not run: ${list}`, { hint: 'Nothing was asked for.' });
-        }
-        await enter(statements, 'requested', { addresses, by });
+        const skipped = paused.map(({ address }) => String(address));
+        const refused = skipped.filter((address) => names.includes(address));
+        if (refused.length > 0)
+          throw new UserError(`paused or vanished: ${refused.join(', ')}`, { hint: 'No run was requested.' });
+        const left = addresses.filter((address) => !skipped.includes(address));
+        return decided(addresses, await enter(statements, 'requested', { addresses: left, by }));
       });
     },
-    async pause(addresses, decision) {
-      await known(addresses);
-      return enter(database, 'paused', { addresses, ...decision });
+    async pause(names, decision) {
+      const addresses = await named(names);
+      return decided(addresses, await enter(database, 'paused', { addresses, ...decision }));
     },
-    async resume(addresses, by) {
-      await known(addresses);
-      return enter(database, 'resumed', { addresses, by });
+    async resume(names, by) {
+      const addresses = await named(names);
+      return decided(addresses, await enter(database, 'resumed', { addresses, by }));
     },
     approve: (address, plan, by) => decide({ address, plan, by }, 'approved'),
     reject: (address, plan, decision) => decide({ address, plan, ...decision }, 'rejected'),
@@ -204,6 +245,20 @@ FROM ${S}.workspaces w LEFT JOIN ${S}.sources s ON s.name = w.source WHERE w.add
     tokens: () => listTokens(database),
     removeToken: (name) => removeToken(database, name),
   };
+}
+
+function decided(addresses: readonly string[], changed: readonly string[]): Decided {
+  return { changed, unchanged: addresses.filter((address) => !changed.includes(address)) };
+}
+
+/** Ids of all plans of a workspace that begin so, also of those that are over. */
+async function plansNamed({ ask }: FleetStatements, address: string, plan: string): Promise<string[]> {
+  const rows = await ask(
+    `SELECT id FROM ${S}.plans WHERE address = $1 AND starts_with(digest, $2) ORDER BY id LIMIT 5`,
+    address,
+    plan,
+  );
+  return rows.map(({ id }) => String(id));
 }
 
 const ASKED = `asked_at = clock_timestamp(), asked_why = $2, asked_by = $3, due_at = least(due_at, now())

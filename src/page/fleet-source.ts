@@ -163,11 +163,11 @@ export class FleetSource implements PageSource {
         await control.run([address], by);
         break;
       case 'pause':
-        if ((await control.pause([address], { by, because })).length === 0)
+        if ((await control.pause([address], { by, because })).changed.length === 0)
           throw new UserError('The workspace is already paused.');
         break;
       case 'resume':
-        if ((await control.resume([address], by)).length === 0)
+        if ((await control.resume([address], by)).changed.length === 0)
           throw new UserError('The workspace is not paused.');
         break;
       case 'approve':

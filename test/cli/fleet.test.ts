@@ -106,10 +106,16 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
 
   const plan = await step('and waits for approval of exactly one plan', async () => {
     await until(async () => (await statusOf(acme)) === 'waiting');
-    const shown = await fleet('approve', acme);
+    const shown = await fleet('show', acme);
     expect(shown.stdout).toContain('+ Agent/a');
+    expect((await fleet('show', acme, '--output', 'markdown')).stdout).toContain('<code>Agent/a</code>');
     const [, id = ''] = /fleet approve \S+ ([0-9a-f]{12})/.exec(shown.stdout) ?? [];
-    expect((await fleet('approve', acme, '--reject')).code).toBe(64);
+    for (const args of [
+      ['approve', acme],
+      ['reject', acme],
+      ['approve', acme, id.slice(0, 3)],
+    ])
+      expect((await fleet(...args)).code, args.join(' ')).toBe(64);
     const wrong = await fleet('approve', acme, 'deadbeefdead');
     expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('does not wait for approval')]);
     return id;
@@ -132,12 +138,24 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     expect((await fleet('run', acme)).code).toBe(1);
     expect((await fleet('resume', acme)).stdout).toBe('Resumed 1 workspace.\n');
     expect((await fleet('run', acme)).stdout).toBe('Asked for 1 run.\n');
-    for (const name of ['run', 'pause', 'status', 'approve', 'exec']) {
-      const { code, stderr } = await fleet(
-        name,
-        'voices/clients/acne:test',
-        ...(name === 'exec' ? ['plan'] : []),
-      );
+    await step('named by patterns', async () => {
+      expect((await fleet('pause', 'voices/*:test', acme)).stdout).toBe('Paused 2 workspaces.\n');
+      expect((await fleet('run', '*')).stdout).toBe('Asked for 1 run. Skipped 2: paused.\n');
+      expect((await fleet('resume', '*')).stdout).toBe('Resumed 2 workspaces. 1 already was.\n');
+      const { code, stderr } = await fleet('pause', 'voices/*:nobody');
+      expect([code, stderr]).toEqual([64, expect.stringContaining('matches "voices/*:nobody"')]);
+      await until(async () => (await statusOf(acme)) === 'waiting');
+    });
+    for (const [name = '', ...more] of [
+      ['run'],
+      ['pause'],
+      ['status'],
+      ['show'],
+      ['approve', '5f0c2a9e41d7'],
+      ['reject', '5f0c2a9e41d7'],
+      ['exec', 'plan'],
+    ]) {
+      const { code, stderr } = await fleet(name, 'voices/clients/acne:test', ...more);
       expect([name, code, stderr]).toEqual([name, 64, expect.stringContaining(`did you mean "${acme}"?`)]);
     }
   });
@@ -146,7 +164,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     const { stdout } = await fleet('status');
     expect(stdout).toMatch(/^3 workspaces: .*; 2 never checked$/m);
     expect(stdout).toMatch(new RegExp(`${acme} +waiting .* plan ${plan}$`, 'm'));
-    expect(stdout).toContain('\nTo show or approve a plan: voxform fleet approve WORKSPACE [PLAN]\n');
+    expect(stdout).toContain('\nTo show a plan: voxform fleet show WORKSPACE\n');
     expect((await fleet('status', acme)).stdout).toContain(`voxform fleet approve ${acme} ${plan}\n`);
   });
 
@@ -166,8 +184,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
   });
 
   await step('and tells who rejected a plan, and how to approve it after all', async () => {
-    expect((await fleet('approve', acme, plan, '--because', 'x')).code).toBe(64);
-    const { stdout } = await fleet('approve', acme, plan, '--reject', '--because', 'not today');
+    const { stdout } = await fleet('reject', acme, plan.slice(0, 4), '--because', 'not today');
     const approve = `voxform fleet approve ${acme} ${plan}`;
     expect(stdout).toBe(`Rejected plan ${plan} of ${acme}. To approve it after all: ${approve}\n`);
     const shown = (await fleet('status', acme)).stdout;
@@ -179,7 +196,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
   await step('and applies what was approved, whose answer is lost', async () => {
     first.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });
     await fleet('pause', acme);
-    expect((await fleet('approve', acme, plan)).stdout).toBe(
+    expect((await fleet('approve', acme, plan.slice(0, 6))).stdout).toBe(
       `Approved plan ${plan} of ${acme}. Paused, so it applies after: voxform fleet resume ${acme}\n`,
     );
     await fleet('resume', acme);

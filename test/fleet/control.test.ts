@@ -27,6 +27,12 @@ it('applies the approved plan alone, and has a plan that went stale approved ane
     await expect(fleet.control.approve(ADDRESS, first, 'ann')).rejects.toThrow('it is stale');
   });
   const second = (await shown(fleet))?.plan?.id ?? '';
+  await step('nor does the beginning of two plans name one', async () => {
+    await fleet.pg.sql(
+      `UPDATE voxform_fleet.plans SET digest = left('${second}', 6) || substr(digest, 7) WHERE id = '${first}'`,
+    );
+    await expect(fleet.control.approve(ADDRESS, second.slice(0, 6), 'ann')).rejects.toThrow('2 plans');
+  });
   await step('the approved plan goes stale before its run', async () => {
     await fleet.control.pause([ADDRESS], { by: 'ann' });
     await fleet.control.approve(ADDRESS, second, 'ann');
@@ -73,10 +79,10 @@ it('records each request and decision with its person, whoever else acts before 
     );
   await step('two ask for a run at once, and a third pauses it', async () => {
     await Promise.all([control.run([ADDRESS], 'ann'), control.run([ADDRESS], 'adm')]);
-    expect(await control.pause([ADDRESS], { by: 'bob' })).toEqual([ADDRESS]);
-    expect(await control.pause([ADDRESS], { by: 'eve' })).toEqual([]);
+    expect(await control.pause([ADDRESS], { by: 'bob' })).toMatchObject({ changed: [ADDRESS] });
+    expect(await control.pause([ADDRESS], { by: 'eve' })).toEqual({ changed: [], unchanged: [ADDRESS] });
     await expect(control.run([ADDRESS], 'eve')).rejects.toThrow('paused');
-    expect(await control.resume([ADDRESS], 'bob')).toEqual([ADDRESS]);
+    expect(await control.resume([ADDRESS], 'bob')).toMatchObject({ changed: [ADDRESS] });
     const [first, second, ...rest] = await people();
     expect([first, second].toSorted()).toEqual(['requested adm', 'requested ann']);
     expect(rest).toEqual(['paused bob', 'resumed bob']);
@@ -143,7 +149,9 @@ it('gives a paused workspace no turn, and keeps failures and their pause over re
   await fleet.server();
   expect((await shown(fleet))?.dueAt).toBe(failed?.dueAt);
   await step('paused', async () => {
-    expect(await fleet.control.pause([ADDRESS], { by: 'ann', because: 'a visit' })).toEqual([ADDRESS]);
+    expect(await fleet.control.pause([ADDRESS], { by: 'ann', because: 'a visit' })).toMatchObject({
+      changed: [ADDRESS],
+    });
     await expect(fleet.control.run([ADDRESS], 'ann')).rejects.toThrow('paused');
     const paused = await shown(fleet);
     expect(paused?.paused).toMatchObject({ by: 'ann', because: 'a visit', at: paused?.since });

@@ -5,6 +5,7 @@ import { setUpTables, tablesScript, tablesVersion } from '../../fleet/database/s
 import { FLEET_FILE, type FleetFile, loadFleetFile } from '../../fleet/fleet-file.ts';
 import { openFleetDatabase, withControl } from '../../fleet/open-fleet.ts';
 import type { ShownStatus } from '../../fleet/shown-status.ts';
+import type { ReportFormatName } from '../../output/formats/index.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
 import { snakeCased } from '../../output/snake-cased.ts';
@@ -14,6 +15,7 @@ import { refuseOverrides } from '../../project/select-workspace.ts';
 import { userName } from '../../runs/local-user.ts';
 import { Secret } from '../../values/value.ts';
 import type { Context } from '../context.ts';
+import type { FullFlag } from '../flags.ts';
 import { fleetStatusText } from '../fleet-status-text.ts';
 import { LISTEN_TOKEN } from '../page-address.ts';
 
@@ -87,8 +89,11 @@ const ALL = 1_000_000;
 
 export async function fleetRun(context: Context, flags: AddressesFlags): Promise<void> {
   const { addresses } = flags;
-  await asked(context, flags, (control) => control.run(addresses, userName(context.env)));
-  context.terminal.out(`Asked for ${plural(addresses.length, 'run')}.\n`);
+  const { changed, unchanged } = await asked(context, flags, (control) =>
+    control.run(addresses, userName(context.env)),
+  );
+  const skipped = unchanged.length === 0 ? '' : ` Skipped ${unchanged.length}: paused.`;
+  context.terminal.out(`Asked for ${plural(changed.length, 'run')}.${skipped}\n`);
 }
 
 export async function fleetPause(
@@ -96,64 +101,70 @@ export async function fleetPause(
   flags: AddressesFlags & { readonly because?: string },
 ): Promise<void> {
   const { addresses, because } = flags;
-  const paused = await asked(context, flags, (control) =>
+  const { changed, unchanged } = await asked(context, flags, (control) =>
     control.pause(addresses, { by: userName(context.env), because }),
   );
-  tell(context, 'Paused', { changed: paused, addresses, keepsReason: because !== undefined });
+  const isOne = unchanged.length === 1;
+  const reason = because === undefined ? '' : isOne ? ' and keeps its reason' : ' and keep their reasons';
+  tell(context, `Paused ${plural(changed.length, 'workspace')}.`, { count: unchanged.length, reason });
 }
 
 export async function fleetResume(context: Context, flags: AddressesFlags): Promise<void> {
   const { addresses } = flags;
-  const resumed = await asked(context, flags, (control) => control.resume(addresses, userName(context.env)));
-  tell(context, 'Resumed', { changed: resumed, addresses });
+  const { changed, unchanged } = await asked(context, flags, (control) =>
+    control.resume(addresses, userName(context.env)),
+  );
+  tell(context, `Resumed ${plural(changed.length, 'workspace')}.`, { count: unchanged.length, reason: '' });
 }
 
-export async function fleetApprove(
-  context: Context,
-  flags: FleetFlags & {
-    readonly address: string;
-    readonly plan?: string;
-    readonly reject?: boolean;
-    readonly because?: string;
-  },
-): Promise<void> {
-  const { address, plan, reject, because } = flags;
-  const { terminal } = context;
-  if (plan === undefined && reject) {
-    throw misuse(
-      '--reject needs a plan',
-      `See the one that waits: voxform fleet approve ${shellWord(address)}`,
-    );
-  }
-  if (because !== undefined && !reject) throw misuse('--because needs --reject');
-  if (plan === undefined) return showPlan(context, flags);
+interface DecisionFlags extends FleetFlags {
+  readonly address: string;
+  readonly plan: string;
+}
+
+export async function fleetApprove(context: Context, flags: DecisionFlags): Promise<void> {
+  const { address, plan } = flags;
   const by = userName(context.env);
-  const after = await asked(context, flags, async (control) => {
-    if (reject) {
-      await control.reject(address, plan, { by, because });
-      return `To approve it after all: voxform fleet approve ${shellWord(address)} ${plan}`;
-    }
-    await control.approve(address, plan, by);
-    const [approved] = (await control.status({ address })).workspaces;
-    return approved?.paused ? `Paused, so it applies after: voxform fleet resume ${shellWord(address)}` : '';
+  const [id, isPaused] = await asked(context, flags, async (control) => {
+    const approved = await control.approve(address, plan, by);
+    const [workspace] = (await control.status({ address })).workspaces;
+    return [approved, Boolean(workspace?.paused)] as const;
   });
-  terminal.out(
-    `${reject ? 'Rejected' : 'Approved'} plan ${plan} of ${address}. ${after}`.trimEnd().concat('\n'),
+  const after = isPaused ? ` Paused, so it applies after: voxform fleet resume ${shellWord(address)}` : '';
+  context.terminal.out(`Approved plan ${id} of ${address}.${after}\n`);
+}
+
+export async function fleetReject(
+  context: Context,
+  flags: DecisionFlags & { readonly because?: string },
+): Promise<void> {
+  const { address, plan, because } = flags;
+  const by = userName(context.env);
+  const id = await asked(context, flags, (control) => control.reject(address, plan, { by, because }));
+  context.terminal.out(
+    `Rejected plan ${id} of ${address}. To approve it after all: voxform fleet approve ${shellWord(address)} ${id}\n`,
   );
 }
 
-async function showPlan(context: Context, flags: FleetFlags & { readonly address: string }): Promise<void> {
-  const document = await asked(context, flags, (control) => control.plan(flags.address));
-  if (document === undefined) throw new UserError(`no plan of ${flags.address} waits for approval`);
+interface ShowFlags extends FleetFlags, FullFlag {
+  readonly address: string;
+  readonly output: ReportFormatName;
+}
+
+export async function fleetShow(context: Context, flags: ShowFlags): Promise<void> {
+  const { address, output } = flags;
+  const found = await asked(context, flags, (control) => control.plan(address));
+  if (found === undefined) throw new UserError(`no plan of ${address} waits for approval`);
   const { planDocument } = await import('../../engine/plan/plan-schema.ts');
   const { approvalDigest } = await import('../../engine/plan/approval-digest.ts');
-  const { planReport } = await import('../../output/report.ts');
-  const { reportText } = await import('../../output/formats/text-format.ts');
-  const plan = planDocument.parse(document);
-  const { terminal } = context;
-  terminal.out(reportText(planReport(plan), terminal.style));
-  const id = approvalDigest(plan).slice(0, 12);
-  terminal.out(`\nTo approve it: voxform fleet approve ${shellWord(flags.address)} ${id}\n`);
+  const { showPlan } = await import('./show.ts');
+  const plan = planDocument.parse(found);
+  await showPlan(context, plan, { ...flags, reach: { member: address } });
+  if (output !== 'text') return;
+  const named = `${shellWord(address)} ${approvalDigest(plan).slice(0, 12)}`;
+  context.terminal.out(
+    `\nTo approve it: voxform fleet approve ${named}\nTo reject it: voxform fleet reject ${named}\n`,
+  );
 }
 
 /** Makes the tables, or prints what somebody with more rights runs. */
@@ -212,17 +223,11 @@ function asked<T>(
   return withControl(fleetFileOf(context, flags), context.cwd, work);
 }
 
-interface Told {
-  readonly changed: readonly string[];
-  readonly addresses: readonly string[];
-  /** True where a reason was given that those do not get that were so before. */
-  readonly keepsReason?: boolean;
-}
-
-function tell({ terminal }: Context, done: string, { changed, addresses, keepsReason }: Told): void {
-  const before = new Set(addresses).size - changed.length;
-  const isOne = before === 1;
-  const reason = keepsReason ? (isOne ? ' and keeps its reason' : ' and keep their reasons') : '';
-  const rest = before === 0 ? '' : ` ${before} already ${isOne ? 'was' : 'were'}${reason}.`;
-  terminal.out(`${done} ${plural(changed.length, 'workspace')}.${rest}\n`);
+function tell(
+  { terminal }: Context,
+  done: string,
+  { count, reason }: { readonly count: number; readonly reason: string },
+): void {
+  const rest = count === 0 ? '' : ` ${count} already ${count === 1 ? 'was' : 'were'}${reason}.`;
+  terminal.out(`${done}${rest}\n`);
 }

@@ -1,10 +1,14 @@
 import { Option } from 'commander';
 import { shownStatuses } from '../../fleet/shown-status.ts';
-import { duration, outputOption } from '../flags.ts';
+import { reportFormatNames } from '../../output/formats/index.ts';
+import { duration, outputOption, withFull } from '../flags.ts';
 import { pageRoles, withPage } from '../page-flags.ts';
 import type { CommandTable } from '../perform.ts';
 
 const ADDRESS = 'Address, SOURCE/PROJECT:WORKSPACE';
+const ADDRESSES =
+  'Addresses, or patterns as in fleet.yaml, in which * stands for any text: "voices/*:staging"';
+const PLAN = 'Id of the plan, or its beginning; voxform fleet show ADDRESS prints it';
 const withoutProject = { withoutProject: true };
 
 /** Many workspaces, kept by any number of processes over one database. */
@@ -53,7 +57,7 @@ export const fleetCommands = {
         .command('run')
         .summary('Run workspaces before their turn')
         .description('Ask for a run of these workspaces before their turn. Does not wait for it.')
-        .argument('<addresses...>', ADDRESS)
+        .argument('<addresses...>', ADDRESSES)
         .action(perform(async () => (await actions()).fleetRun, withoutProject));
       fleet
         .command('pause')
@@ -61,29 +65,42 @@ export const fleetCommands = {
         .description(
           'Begin no more runs of these workspaces until they are resumed. A run in progress continues.',
         )
-        .argument('<addresses...>', ADDRESS)
+        .argument('<addresses...>', ADDRESSES)
         .option('--because <text>', 'Reason, for fleet status')
         .action(perform(async () => (await actions()).fleetPause, withoutProject));
       fleet
         .command('resume')
         .summary('Resume paused workspaces')
         .description('Run paused workspaces again, at once and then on their interval.')
-        .argument('<addresses...>', ADDRESS)
+        .argument('<addresses...>', ADDRESSES)
         .action(perform(async () => (await actions()).fleetResume, withoutProject));
+      withFull(fleet.command('show'))
+        .summary('Show a waiting plan')
+        .description(
+          'Show the plan of a workspace that waits for approval, was approved, or was rejected last, in any format.',
+        )
+        .argument('<address>', ADDRESS)
+        .addOption(outputOption(reportFormatNames))
+        .action(perform(async () => (await actions()).fleetShow, withoutProject));
       fleet
         .command('approve')
         .summary('Approve a waiting plan')
         .description(
-          'Approve a waiting plan of a workspace in mode approve: the next run applies exactly that plan. If anything changed since, it makes a new one, which needs its own approval. Without a plan, show the one that waits.',
+          'Approve a waiting plan of a workspace in mode approve: the next run applies exactly that plan. If anything changed since, it makes a new one, which needs its own approval.',
         )
         .argument('<address>', ADDRESS)
-        .argument('[plan]', 'Id of the plan')
-        .option(
-          '--reject',
-          'Reject the plan instead; to approve it later, repeat the command without --reject',
-        )
-        .option('--because <text>', 'Reason of --reject, for fleet status')
+        .argument('<plan>', PLAN)
         .action(perform(async () => (await actions()).fleetApprove, withoutProject));
+      fleet
+        .command('reject')
+        .summary('Reject a waiting plan')
+        .description(
+          'Reject a waiting plan, so that it does not ask again; another plan does. It can still be approved afterwards.',
+        )
+        .argument('<address>', ADDRESS)
+        .argument('<plan>', PLAN)
+        .option('--because <text>', 'Reason, for fleet status')
+        .action(perform(async () => (await actions()).fleetReject, withoutProject));
       const tokens = () => import('../actions/fleet-token.ts');
       const token = fleet
         .command('token')
