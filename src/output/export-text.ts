@@ -31,7 +31,7 @@ export function exportText(report: ExportReport, style: Style): string {
     listing('Not found or not readable', missedLines(missed)),
     bullets('Left out: no manifest can declare them', missedLines(drafts.leftOut), style),
     listing('Fields left out', omittedLines(drafts, verbose)),
-    listing('Secrets to set before you plan', usedLines(drafts)),
+    listing('Secrets to set before you plan', usedLines(drafts.manifests)),
     listing('Secrets that the platform does not show', secretLines(drafts)),
   ]);
 }
@@ -63,7 +63,7 @@ function omittedLines({ manifests }: ManifestDrafts, verbose: boolean): string[]
 
 const MOST_NAMED = 3;
 
-function usedLines({ manifests }: ManifestDrafts): string[] {
+function usedLines(manifests: Parameters<typeof usedSecrets>[0]): string[] {
   return usedSecrets(manifests).map(({ name, places }) => {
     const used = places.map(({ path, address }) => `${path} of ${address}`);
     return `${name}: ${listed(used, 1)}`;
@@ -71,9 +71,7 @@ function usedLines({ manifests }: ManifestDrafts): string[] {
 }
 
 function secretLines({ manifests }: ManifestDrafts): string[] {
-  const lines = manifests.flatMap(({ kind, name: resource, secrets }) =>
-    secrets.map(({ path, name }) => `${name}: ${path} of ${kind}/${resource}`),
-  );
+  const lines = usedLines(manifests.map(({ kind, name, secrets }) => ({ kind, name, uses: secrets })));
   if (lines.length === 0) return [];
   return [
     'Some of these may be set on the platform. For each that is: uncomment the line in the manifest and set the secret as .env.example says.',

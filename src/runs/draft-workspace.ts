@@ -21,13 +21,15 @@ export interface DraftSources {
   /** Names that the project's manifests have for records; those of the state come first. */
   readonly inManifests?: NamesInProject;
   readonly ownSecrets?: OwnSecrets;
+  /** The name of the secret that fields which nobody shows take. */
+  readonly chosenSecret?: string | undefined;
   readonly onProgress?: OnReadProgress;
 }
 
 /** Reads a workspace, and does work with a manifest of each record that it has. The values in them can be had until the work is done. */
 export async function withDrafts<T>(
   opened: OpenWorkspace,
-  { given, since, options, secrets, inManifests, ownSecrets, onProgress }: DraftSources,
+  { given, since, options, secrets, inManifests, ownSecrets, chosenSecret, onProgress }: DraftSources,
   work: (drafted: { drafts: ManifestDrafts; missed: readonly Missed[] }) => Promise<T>,
 ): Promise<T> {
   const { inState, ids } = await rememberState(opened);
@@ -42,7 +44,12 @@ export async function withDrafts<T>(
         (kind, record) => drafter.take(kind, record),
       );
       const knownNames = [inState, ...(inManifests === undefined ? [] : [inManifests])];
-      const drafts = drafter.drafts({ knownNames, lookups, ...(ownSecrets !== undefined && { ownSecrets }) });
+      const drafts = drafter.drafts({
+        knownNames,
+        lookups,
+        chosenSecret,
+        ...(ownSecrets !== undefined && { ownSecrets }),
+      });
       return work({ drafts, missed });
     });
   } finally {

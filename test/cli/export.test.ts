@@ -53,17 +53,35 @@ describe('export', () => {
     await using workspace = await testWorkspace(FILES);
     const agent = (name: string, provider: string) =>
       post(workspace, 'agents', { name, llm_config: { provider, model: 'm' } });
-    const ids = [await agent('Own', 'openai'), await agent('Theirs', 'internal')];
+    const ids = [
+      await agent('Own', 'openai'),
+      await agent('Other', 'openai'),
+      await agent('Theirs', 'internal'),
+    ];
     const url = 'https://hooks.example.com/services/T00/B00/XyZ1xyz2XYZ3xyz4';
     const hook = await post(workspace, 'webhooks', { url });
     const flags = ['--agents', ...ids, '--webhooks', hook];
     const { code, stdout, stderr } = await workspace.run('export', '--out', 'out', ...flags);
     expect(code, stderr).toBe(0);
     const files = await tree(path.join(workspace.folder.root, 'out'));
-    expect(flat(stdout)).toContain('OWN_API_KEY: llm_config.api_key of Agent/own');
-    expect(files['manifests/agents/own.yaml']).toContain('# api_key: { $secret: OWN_API_KEY }');
+    expect(flat(stdout)).toContain('OPENAI_API_KEY: llm_config.api_key of Agent/other and 1 more');
+    expect(files['.env.example']?.match(/^\w+=/gm)).toEqual(['VOXFORM_API_KEY=', 'OPENAI_API_KEY=']);
+    expect(files['manifests/agents/own.yaml']).toContain('# api_key: { $secret: OPENAI_API_KEY }');
+    expect(files['manifests/agents/other.yaml']).toContain('# api_key: { $secret: OPENAI_API_KEY }');
     expect(files['manifests/agents/theirs.yaml']).not.toContain('api_key');
     expect(`${stdout}${files['.env.example']}`).not.toContain('THEIRS_API_KEY');
+    const chosen = await workspace.run('export', '--out', 'set', ...flags, '--api-key-secret', 'MODEL_KEY');
+    expect(chosen.code, chosen.stderr).toBe(0);
+    const set = await tree(path.join(workspace.folder.root, 'set'));
+    expect(set['manifests/agents/own.yaml']).toMatch(/^ {4}api_key: { \$secret: MODEL_KEY }$/m);
+    expect(set['manifests/agents/theirs.yaml']).not.toContain('api_key');
+    expect(set['.env.example']).toMatch(
+      /Required by llm_config.api_key of Agent\/other, and 1 more.\nMODEL_KEY=/,
+    );
+    const validated = await workspace.run('-C', 'set', 'validate');
+    expect(validated.code, validated.stdout).toBe(0);
+    const mistaken = await workspace.run('export', '--out', 'no', '--api-key-secret', 'VOXFORM_API_KEY');
+    expect(mistaken.code).toBe(64);
     const [file = '', text = ''] = Object.entries(files).find(([name]) => name.includes('webhooks/')) ?? [];
     const line = text.split('\n').findIndex((each) => each.includes('url:')) + 1;
     expect(flat(stderr)).toContain(`${file}:${line} url may contain a token in its path`);

@@ -30,6 +30,27 @@ describe('plan', () => {
     expect(plan.summary).toMatchObject({ create: 3, noop: 0 });
   });
 
+  it('warns where an agent with a provider of its own is created without a key', async () => {
+    const agent = (name: string, model: string) => `${agentManifest(name)}  llm_config: { ${model} }\n`;
+    await using workspace = await testWorkspace({
+      'manifests/a.yaml': [
+        agent('keyless', 'provider: openai, model: m'),
+        agent('alike', 'provider: openai, model: m'),
+        agent('keyed', 'provider: openai, model: m, api_key: { $secret: MODEL_KEY }'),
+        agent('internal', 'provider: internal'),
+        agent('plain', 'temperature: 0.5'),
+      ].join('---\n'),
+    });
+    const env = { MODEL_KEY: 'key-of-the-model' };
+    const { stdout } = await workspace.runWith(env, 'plan', '--output', 'json');
+    const { warnings } = JSON.parse(stdout) as { warnings: { address: string; message: string }[] };
+    const about = warnings.filter(({ message }) => message.includes('llm_config.api_key'));
+    expect(about.map(({ address }) => address)).toEqual(['Agent/alike', 'Agent/keyless']);
+    await workspace.runWith(env, 'apply', '--auto-approve');
+    const later = await workspace.runWith(env, 'plan', '--output', 'json');
+    expect(JSON.parse(later.stdout)).toMatchObject({ warnings: [] });
+  });
+
   it('has no colours in a pipe, and has them when they are forced', async () => {
     await using workspace = await testWorkspace(FILES);
     expect((await workspace.run('plan')).stdout).not.toContain('\u001b');

@@ -93,7 +93,7 @@ spec:
       - name: look
         parameters:
           $literal: { $ref: "#/x" }
-    # api_key: { $secret: SUPPORT_LINE_API_KEY }
+    # api_key: { $secret: OPENAI_API_KEY }
   prompt_config:
     prompt: { $file: support-line.prompt.md }
     welcome_message: |-

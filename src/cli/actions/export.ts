@@ -2,7 +2,7 @@ import path from 'node:path';
 import { kinds } from '../../kinds/index.ts';
 import { exportText } from '../../output/export-text.ts';
 import { shellWord } from '../../problems/shell-word.ts';
-import { UserError } from '../../problems/user-error.ts';
+import { misuse, UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
 import { withDrafts } from '../../runs/draft-workspace.ts';
 import { namesInManifests } from '../../runs/export/known-names.ts';
@@ -30,6 +30,7 @@ interface ExportOptions extends PlatformFlags, DiscoveryFlags {
   readonly layout: FileLayout;
   readonly force?: boolean;
   readonly workspaceIds?: boolean;
+  readonly apiKeySecret?: string;
 }
 
 const MANIFESTS = 'manifests';
@@ -39,9 +40,18 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
   if (!options.force) await refuseUsed(target);
   const given = await givenIds(context, options);
   const opened = await openWorkspace(context, { requireKey: true });
+  const { apiKey } = opened.workspace;
+  if (options.apiKeySecret === apiKey.name)
+    throw misuse(
+      `${apiKey.name} is the key of the workspace: --api-key-secret takes that of the model providers`,
+    );
   const progress = progressFor(context);
   const reading = { given, since: options.callsFrom ?? ALL_CALLS, options, onProgress: progress.read };
-  const sources = { ...(await rememberManifests(opened)), ...reading };
+  const sources = {
+    ...(await rememberManifests(opened)),
+    ...reading,
+    chosenSecret: options.apiKeySecret,
+  };
   return withDrafts(opened, sources, async ({ drafts, missed }) => {
     const tokens: TokenUrl[] = [];
     const file = projectFileIn(target) ?? PROJECT_FILE;

@@ -46,6 +46,11 @@ export const adoptingCommands = {
           '--workspace-ids',
           'Keep the ids of the records in voxform.yaml, for the workspace alone, so that the manifests fit other workspaces',
         )
+        .option(
+          '--api-key-secret <name>',
+          'Secret with the key of the model providers, set in each agent whose provider is not internal',
+          secretName,
+        )
         .action(perform(async () => (await import('../actions/export.ts')).exportWorkspace));
       await withDiscovery(command, exportDescription);
     },
@@ -90,6 +95,11 @@ export const adoptingCommands = {
 
 function exportDescription({ listed, mentioned, sources }: Discoverable): string {
   return `Export a workspace as a new project: manifests that adopt the records, prompts in files, references instead of ids. The API lists ${inWords(listed)}; ${inWords(mentioned)} are found through ${inWords(sources)}. Changes nothing on the platform.`;
+}
+
+function secretName(name: string): string {
+  if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return name;
+  throw new InvalidArgumentError('Expected the name of a secret, such as OPENAI_API_KEY.');
 }
 
 function named(folder: string): string {

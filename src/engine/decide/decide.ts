@@ -164,8 +164,18 @@ function created(facts: Facts, reason: string, recreates?: string): Decision {
     }),
     id: undefined,
     settled: undefined,
-    warnings: [],
+    warnings: lackingSecrets(facts),
   };
+}
+
+/** What the other fields of a new record ask for, and no manifest sets: a record with a provider but without its key does not work. */
+function lackingSecrets({ kind, leaves }: Facts): Remark[] {
+  return Object.entries(kind.fields).flatMap(([path, { needlessWith: other }]) => {
+    const value = other && leaves.get(other.field);
+    if (other === undefined || typeof value !== 'string' || value === other.value || leaves.has(path))
+      return [];
+    return [{ message: `${path} is not set, but ${other.field} is ${value}: it is created without one.` }];
+  });
 }
 
 /** A create that had no clear answer, and whose record cannot be looked for: only a person can say. */

@@ -30,6 +30,8 @@ interface NamingSources {
   readonly lookups: DiscoveryNotes['lookups'];
   /** What the project's manifests have for fields that nobody shows. */
   readonly ownSecrets?: OwnSecrets;
+  /** The name of the secret that fields which nobody shows take. */
+  readonly chosenSecret?: string | undefined;
 }
 
 /** A manifest without its values. */
@@ -41,6 +43,8 @@ export interface ManifestHead {
   readonly secrets: ManifestDraft['secrets'];
   readonly omitted: readonly Omission[];
   readonly uses: readonly UsedName[];
+  /** Fields that nobody shows and that take a secret which a person chose; among `uses`, too. */
+  readonly chosen: readonly UsedName[];
 }
 
 export interface ExportedManifest {
@@ -82,7 +86,7 @@ export class Drafter {
 
   take(kind: Kind, found: FoundRecord): void {
     const { record } = found;
-    const { body, omitted, uses, needless, unfit } = sketchOf(kind, found, this.#secrets);
+    const { body, omitted, uses, needless, owners, unfit } = sketchOf(kind, found, this.#secrets);
     this.#outlines.get(kind.name)?.push({
       id: record.id,
       key: kind.naturalKeyOf?.(record),
@@ -91,18 +95,20 @@ export class Drafter {
       omitted: this.#once(omitted),
       uses: uses.length === 0 ? NONE : uses,
       needless,
+      owners,
       body: this.#spool.put(unfit === undefined ? body : undefined),
     });
   }
 
   /** All manifests, once every record was taken. */
-  drafts({ knownNames, lookups, ownSecrets = new Map() }: NamingSources): ManifestDrafts {
+  drafts({ knownNames, lookups, ownSecrets = new Map(), chosenSecret }: NamingSources): ManifestDrafts {
     const leftOut: { kind: string; id: string; because: string }[] = [];
     const named = new Map<string, Map<string, string>>();
     const identities = new Identities();
     const secretNames = new SecretNames(
       this.#secrets.map(({ name }) => name),
       ownSecrets,
+      chosenSecret,
     );
     const manifests: (ManifestHead & { readonly body: SpoolPlace })[] = [];
     for (const kind of this.#kinds.values()) {
@@ -116,11 +122,14 @@ export class Drafter {
       const names = namesFor(fit, keptNames(known, outlines));
       named.set(kind.name, names);
       for (const outline of fit) {
-        const { omitted, uses, needless, body } = outline;
+        const { omitted, needless, owners, body } = outline;
         const name = names.get(outline.id) ?? outline.plainName;
-        const secrets = secretNames.offered(kind, name, needless);
+        const offered = secretNames.offered({ kind, name, needless, owners });
+        const chosen = offered.filter(({ isChosen }) => isChosen);
+        const secrets = offered.filter(({ isChosen }) => !isChosen);
+        const uses = [...outline.uses, ...chosen];
         const id = identities.idOf(kind, outline);
-        manifests.push({ kind: kind.name, name, id, secrets, omitted, uses, body });
+        manifests.push({ kind: kind.name, name, id, secrets, omitted, uses, chosen, body });
       }
     }
     manifests.sort((a, b) => compareText(`${a.kind}/${a.name}`, `${b.kind}/${b.name}`));
@@ -171,6 +180,7 @@ function completed(
     if (dangling.length > 0)
       notes.set(path, `no ${refersTo} with a unique name found for ${dangling.join(', ')}`);
   }
+  for (const { path, name } of head.chosen) leaves.set(path, { $secret: name });
   for (const [path, note] of body.notes) notes.set(path, note);
   const { name, id, secrets } = head;
   return { draft: { kind: kind.name, name, id, leaves, notes, secrets }, texts };

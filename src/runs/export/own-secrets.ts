@@ -21,39 +21,65 @@ export function ownSecrets(resources: readonly Resource[], kinds: ReadonlyMap<st
   );
 }
 
+interface OfferedTo {
+  readonly kind: Kind;
+  /** Of its manifest. */
+  readonly name: string;
+  /** Fields that are offered only where a manifest has them already. */
+  readonly needless: readonly LeafPath[];
+  /** By field: resources with the same text here presumably have one secret, such as the key of their provider. */
+  readonly owners: ReadonlyMap<LeafPath, string>;
+}
+
+interface OfferedSecret {
+  readonly path: LeafPath;
+  readonly name: string;
+  /** True where a person named it for records such as this one, so that the manifest sets it. */
+  readonly isChosen: boolean;
+}
+
 /** Offers a name for each secret that a record may have and that nobody shows. */
 export class SecretNames {
   readonly #taken: Set<string>;
   readonly #own: OwnSecrets;
-
-  /** @param taken names that mean a secret already: offered for another one, its text would be sent in that one's place. */
-  constructor(taken: Iterable<string>, own: OwnSecrets) {
-    this.#taken = new Set(taken);
-    this.#own = own;
-  }
+  readonly #chosen: string | undefined;
+  readonly #shared = new Map<string, string>();
 
   /**
-   * For the fields of one manifest.
-   * @param needless fields that are offered only where a manifest has them already.
+   * @param taken names that mean a secret already: offered for another one, its text would be sent in that one's place.
+   * @param chosen the name that a person chose for all of them.
    */
-  offered(
-    kind: Kind,
-    name: string,
-    needless: readonly LeafPath[],
-  ): readonly { readonly path: LeafPath; readonly name: string }[] {
+  constructor(taken: Iterable<string>, own: OwnSecrets, chosen?: string) {
+    this.#taken = new Set(taken);
+    this.#own = own;
+    this.#chosen = chosen;
+  }
+
+  /** For the fields of one manifest. */
+  offered({ kind, name, needless, owners }: OfferedTo): readonly OfferedSecret[] {
     const known = this.#own.get(`${kind.name}/${name}`);
     const paths = Object.keys(kind.fields).filter((path) => kind.fields[path]?.writeOnly);
-    return paths.flatMap((path) => {
+    return paths.flatMap((path): OfferedSecret[] => {
       const given = known?.get(path);
-      if (given !== undefined) return [{ path, name: given }];
+      if (given !== undefined) return [{ path, name: given, isChosen: false }];
       if (needless.includes(path)) return [];
-      const field = path.slice(path.lastIndexOf('.') + 1);
-      const short = variableOf(`${name}_${field}`);
-      const full = variableOf(`${kind.name}_${name}_${field}`);
-      const free = /^\d/.test(short) || this.#taken.has(short) ? full : short;
-      this.#taken.add(free);
-      return [{ path, name: free }];
+      const owner = owners.get(path);
+      if (this.#chosen !== undefined) return [{ path, name: this.#chosen, isChosen: owner !== undefined }];
+      if (owner === undefined) return [{ path, name: this.#free(kind, name, path), isChosen: false }];
+      const key = JSON.stringify([kind.name, path, owner]);
+      const shared = this.#shared.get(key) ?? this.#free(kind, owner, path);
+      this.#shared.set(key, shared);
+      return [{ path, name: shared, isChosen: false }];
     });
+  }
+
+  #free(kind: Kind, owner: string, path: LeafPath): string {
+    const field = path.slice(path.lastIndexOf('.') + 1);
+    const short = variableOf(`${owner}_${field}`);
+    const full = variableOf(`${kind.name}_${owner}_${field}`);
+    const free = /^\d/.test(short) || this.#taken.has(short) ? full : short;
+    this.#taken.add(free);
+    return free;
   }
 }
 

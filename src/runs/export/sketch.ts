@@ -15,6 +15,8 @@ export interface Sketch {
   readonly uses: readonly UsedName[];
   /** Fields for which the record has no use. */
   readonly needless: readonly LeafPath[];
+  /** By field that nobody shows: the text on which its value depends, such as the provider of a key. */
+  readonly owners: ReadonlyMap<LeafPath, string>;
   /** Why no manifest can declare the record; undefined where one can, as far as the record itself tells. */
   readonly unfit: string | undefined;
 }
@@ -46,10 +48,15 @@ export function sketchOf(kind: Kind, found: FoundRecord, secrets: readonly Secre
     ...spec.fromPublished.map((root) => [root, publishedNote(found)] as const),
     ...spec.asNumbers.map((path) => [path, NUMBER_NOTE] as const),
   ]);
-  const needless = Object.entries(kind.fields).flatMap(([path, { needlessWith: other }]) =>
-    other !== undefined && spec.leaves.get(other.field) === other.value ? [path] : [],
-  );
-  return { body: { leaves, notes }, omitted, uses, needless, unfit: spec.unfit };
+  const needless: LeafPath[] = [];
+  const owners = new Map<LeafPath, string>();
+  for (const [path, { needlessWith: other }] of Object.entries(kind.fields)) {
+    const owner = other && spec.leaves.get(other.field);
+    if (typeof owner !== 'string') continue;
+    if (owner === other?.value) needless.push(path);
+    else owners.set(path, owner);
+  }
+  return { body: { leaves, notes }, omitted, uses, needless, owners, unfit: spec.unfit };
 }
 
 const NUMBER_NOTE =
