@@ -12,7 +12,7 @@ export interface AcceptanceWords {
 
 /** The diff of the files, then what stays as it is and why. */
 export function renderAcceptance(
-  { files, accepted, refused, unmoved }: Acceptance,
+  { files, accepted, refused, unmoved, unshown = [] }: Acceptance,
   style: Style,
   words: AcceptanceWords,
 ): string {
@@ -24,6 +24,7 @@ export function renderAcceptance(
     renderFileDiffs(files, style).trimEnd(),
     section(style.bold(style.warn('Cannot be written back')), kept),
     ...unmoved.map((address) => style.prose(`${address} has not drifted.`)),
+    unshown.length === 0 ? '' : style.prose(`Versions do not show ${unshown.join(', ')}: left unchanged.`),
     style.bold(closing({ files, accepted, refused, unmoved }, words)),
   ]);
 }
@@ -36,9 +37,9 @@ function closing({ files, accepted, refused }: Acceptance, { verb, nothing }: Ac
 
 /** The same as data. `written` is false for a dry run, and where nothing was to be written. */
 export function acceptanceJson(
-  { files, accepted, refused, unmoved }: Acceptance,
+  { files, accepted, refused, unmoved, unshown = [] }: Acceptance,
   { workspace, written }: { readonly workspace: string; readonly written: boolean },
 ): object {
   const diffs = files.map((file) => ({ file: file.file, diff: unifiedDiff(file) }));
-  return { workspace, written, files: diffs, accepted, refused, unmoved };
+  return { workspace, written, files: diffs, accepted, refused, unmoved, unshown };
 }

@@ -12,6 +12,7 @@ import type { FileEdit, WantedValue } from '../project/write-back/edit-plan.ts';
 import { planEdits } from '../project/write-back/plan-edits.ts';
 import type { State } from '../state/state.ts';
 import type { Json } from '../values/json.ts';
+import type { LeafPath } from '../values/path.ts';
 import { isTainted, references, revealed, withReferences } from '../values/value.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
 
@@ -29,6 +30,8 @@ interface Acceptable {
   readonly refused: readonly NotAcceptable[];
   /** Of those asked for: what is as it was applied. */
   readonly unmoved: readonly Address[];
+  /** Managed fields that the source of the values never shows. They stay as they are, which is no failure. */
+  readonly unshown?: readonly LeafPath[];
 }
 
 /**
@@ -132,7 +135,7 @@ export async function driftValues(
 }
 
 /** What an accept writes, and what it leaves. */
-export interface Acceptance extends Pick<Acceptable, 'refused' | 'unmoved'> {
+export interface Acceptance extends Pick<Acceptable, 'refused' | 'unmoved' | 'unshown'> {
   readonly files: readonly FileEdit[];
   readonly accepted: readonly WantedValue[];
 }
@@ -140,7 +143,7 @@ export interface Acceptance extends Pick<Acceptable, 'refused' | 'unmoved'> {
 /** How the project's files are to change so that they have these values. Reads files, writes none. */
 export async function acceptanceOf(
   { project, workspace }: OpenWorkspace,
-  { wanted, records, refused, unmoved }: ValuesFound,
+  { wanted, records, refused, unmoved, unshown = [] }: ValuesFound,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Acceptance> {
   const edits = await planEdits({ project, workspace, kinds, lookups, env, wanted, records });
@@ -150,6 +153,7 @@ export async function acceptanceOf(
     accepted: wanted.filter(({ address, path }) => !left.has(`${address} ${path}`)),
     refused: [...refused, ...edits.refused],
     unmoved,
+    unshown,
   };
 }
 
@@ -166,14 +170,20 @@ interface RollingBack {
 export function valuesOfVersion({ kind, resource, version, records }: RollingBack): {
   readonly wanted: readonly WantedValue[];
   readonly refused: readonly NotAcceptable[];
+  readonly unshown: readonly LeafPath[];
 } {
   const { address } = resource;
   const wanted: WantedValue[] = [];
   const refused: NotAcceptable[] = [];
+  const unshown: LeafPath[] = [];
   for (const [path, value] of leavesOf(kind, resource.spec)) {
     const rule = ruleOf(kind, path);
     if (rule.writeOnly) continue;
     const shown = shownAt(kind, version, path);
+    if (shown === undefined && rule.hidden) {
+      unshown.push(path);
+      continue;
+    }
     if (shown === undefined) {
       refused.push({ address, path, why: 'the version does not show it; left unchanged' });
       continue;
@@ -185,5 +195,5 @@ export function valuesOfVersion({ kind, resource, version, records }: RollingBac
       refused.push({ address, path, why: 'its value is a secret' });
     } else wanted.push({ address, path, value: shown as Json });
   }
-  return { wanted, refused };
+  return { wanted, refused, unshown };
 }

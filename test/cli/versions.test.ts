@@ -70,6 +70,26 @@ describe('versions and rollback', () => {
     });
   });
 
+  it('brings back what a version shows, and notes what versions never show', async () => {
+    const hidden = '  knowledge_base_config: { chunks_to_retrieve: 3 }\n';
+    await using workspace = await testWorkspace({ [FILE]: agentManifest('day', 'Be kind.') + hidden });
+    await workspace.run('apply', '--auto-approve');
+    const agent = [...workspace.emulator.world.agents.values()][0]?.id ?? '';
+    workspace.emulator.dashboard.publishAgent(agent);
+    await workspace.folder.write(FILE, agentManifest('day', 'Be brief.') + hidden);
+    const rollback = ['rollback', 'Agent/day', '--to', '1', '--auto-approve'] as const;
+    expect(await workspace.run(...rollback)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('knowledge_base_config.chunks_to_retrieve'),
+    });
+    const file = path.join(workspace.folder.root, FILE);
+    expect(await readFile(file, 'utf8')).toBe(agentManifest('day', 'Be kind.') + hidden);
+    const again = await workspace.run(...rollback, '--output', 'json');
+    expect(again.code).toBe(0);
+    const unshown = ['knowledge_base_config.chunks_to_retrieve'];
+    expect(JSON.parse(again.stdout)).toMatchObject({ refused: [], unshown, written: false });
+  });
+
   it('says what is wrong', async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     await workspace.run('apply', '--auto-approve');
