@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { pathOf } from '../../src/page/views/parts.ts';
 import { hasBrowser, noBrowser, startBrowser } from '../browser.ts';
 import { agents } from '../output/many-resources.ts';
@@ -318,8 +318,13 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await link.focus();
     const [row] = running.source.rows;
     if (row !== undefined) running.source.rows[0] = { ...row, standing: 'drifted', summary: 'name changed' };
+    onTestFinished(() => {
+      running.source.waiting = 'plan-1';
+    });
+    running.source.waiting = 'plan-2';
     running.source.revision += 1;
     await page.locator('#standing .badge', { hasText: 'drifted' }).waitFor();
+    await page.locator('#plan a[href$="plan-2"]').first().waitFor();
     await holds(page, `document.body.dataset.version === '${running.source.revision}'`);
     expect(await page.evaluate(isOpen)).toEqual(before.with(0, before[0] === false));
     expect(await page.evaluate('document.activeElement.closest("section").id')).toBe('history');
