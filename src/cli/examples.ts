@@ -70,7 +70,7 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'fleet reject': [
     'fleet reject voices/clients/acme:production 5f0c2a9e41d7',
-    'fleet reject voices/clients/acme:production 5f0c --because "not on a Friday"',
+    'fleet reject voices/acme:production 5f0c --because late',
   ],
   'fleet token': ['fleet token add ann --role approver', 'fleet token list'],
   'fleet token add': ['fleet token add ann --role approver', 'fleet token add wall --role viewer'],

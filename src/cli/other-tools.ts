@@ -48,6 +48,11 @@ export const instead: Readonly<Record<string, string>> = {
   upgrade: 'To upgrade voxform, install the new version as you installed this one.',
   stack: 'voxform workspace list lists the workspaces of voxform.yaml, -w NAME selects one.',
   'force-unlock': 'voxform state unlock removes a lock that a killed run left.',
+  output:
+    'voxform state list prints the ids of all resources, voxform get TYPE ID a record. --output FORMAT is a flag of most commands.',
+  logs: 'voxform get calls lists the calls of agents, voxform history the runs of voxform. -v logs every request.',
+  console:
+    'There is no console. voxform state show ADDRESS shows a resource, voxform get TYPE ID a record, voxform explain describes fields.',
   mv: 'voxform state mv renames a resource in the state.',
   rename: 'voxform state mv renames a resource in the state.',
   publish: 'The API cannot publish. Publish the agent in the dashboard.',
@@ -62,6 +67,10 @@ export const instead: Readonly<Record<string, string>> = {
     'There is nothing to upgrade: voxform has no providers. voxform schema prints the schemas of this version.',
   '--destroy': deletes(),
   '--dry-run': 'voxform plan shows what apply would change and writes nothing.',
+  'apply --f': filesOf('A saved plan needs no flag: voxform apply FILE. '),
+  'apply --file': filesOf('A saved plan needs no flag: voxform apply FILE. '),
+  '--f': filesOf(),
+  '--filename': filesOf(),
   '--yes': 'Use --auto-approve.',
   'init --force': 'init keeps existing files. Delete those that it should write again.',
   '--force': 'To skip the approval prompt, use --auto-approve.',
@@ -78,6 +87,10 @@ export const instead: Readonly<Record<string, string>> = {
 
 function deletes(): string {
   return 'The API cannot delete. Remove the manifest and apply; voxform orphans then lists the record for you to delete in the dashboard.';
+}
+
+function filesOf(more = ''): string {
+  return `${more}The manifests are those that voxform.yaml names; --target ADDRESS selects resources.`;
 }
 
 function closes(): string {

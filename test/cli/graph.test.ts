@@ -33,6 +33,8 @@ describe('graph', () => {
       expect([code, stderr]).toEqual([0, '']);
       expect(stdout).toMatch(pattern);
     }
+    const shown = await command(['graph'], { cwd: folder.root, columns: 80 });
+    expect(shown.stderr, 'a person is told what draws it').toContain('--output html');
     const { stdout } = await graph(folder, 'Agent/night');
     expect(stdout).toBe('flowchart LR\n  subgraph g0["Agent"]\n    n0["night"]\n  end\n');
   });

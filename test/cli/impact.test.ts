@@ -60,6 +60,11 @@ describe('voxform impact', () => {
     expect((await code('session_outcome=resolved>+90%')).code).toBe(0);
     expect((await code('session_outcome=escalated>+5%', 'session_outcome=escalated<-10%')).code).toBe(2);
     expect((await code('duration<-20')).code).toBe(2);
+    const met = ['--fail-if', 'duration<-20', '--no-detailed-exitcode'];
+    expect(await workspace.run('impact', 'Agent/day', ...met)).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('is met'),
+    });
     expect((await code('session_outcome=escalated>+5%')).code).toBe(0);
     const misspelt = await code('session_outcome=escalatd>+5%');
     expect(misspelt.code).toBe(0);

@@ -49,6 +49,9 @@ it('prints plan, apply and drift in every form, each with the numbers that lead 
     const drift = await run('drift', '--output', format);
     expect([drift.code, drift.stderr]).toEqual([2, '']);
     fits('drift', format, drift.stdout);
+    const report = await run('drift', '--output', format, '--no-detailed-exitcode');
+    expect([report.code, report.stdout]).toEqual([0, drift.stdout]);
+    expect((await run('drift', '--detailed-exitcode')).code).toBe(2);
     const plan = await run('plan', '--output', format);
     fits('plan', format, plan.stdout);
     expect(plan.stdout).toContain('+12025550120 (Desk)');

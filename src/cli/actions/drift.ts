@@ -6,7 +6,9 @@ import type { PlatformFlags, SelectionFlags, WorkspacesFlags } from '../flags.ts
 import { planAll, type ReportFlags } from './plan-report.ts';
 import { reportEach } from './several.ts';
 
-interface DriftOptions extends SelectionFlags, PlatformFlags, WorkspacesFlags, ReportFlags {}
+interface DriftOptions extends SelectionFlags, PlatformFlags, WorkspacesFlags, ReportFlags {
+  readonly detailedExitcode: boolean;
+}
 
 export async function drift(context: Context, options: DriftOptions): Promise<number> {
   const flags = { ...options, refresh: true, evenIfAll: true };
@@ -16,6 +18,7 @@ export async function drift(context: Context, options: DriftOptions): Promise<nu
       preparedToPlan(context, { opened, options }, async (prepared) =>
         driftOf((await planAll(context, { ...prepared, opened, flags })).plan),
       ),
-    codeFor: (documents) => (documents.some(hasDrift) ? ExitCode.changes : ExitCode.ok),
+    codeFor: (documents) =>
+      options.detailedExitcode && documents.some(hasDrift) ? ExitCode.changes : ExitCode.ok,
   });
 }

@@ -36,6 +36,10 @@ export async function graph(
     context.log.info(
       `Grouped by ${grouped.by.replace(':', ' ')} (--group-by changes this). To draw one resource and its connections: voxform graph ADDRESS`,
     );
+  if (output === 'mermaid' && context.terminal.showsResults)
+    context.log.info(
+      'This is Mermaid, which GitHub and GitLab draw in Markdown. To draw it here: voxform graph --output html > graph.html',
+    );
   const render = await formats[output]();
   context.terminal.out(render(grouped, { workspace: opened.workspace.name, made: context.now() }));
 }

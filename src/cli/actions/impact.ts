@@ -22,6 +22,7 @@ interface ImpactFlags extends PlatformFlags {
   readonly channel?: string;
   readonly compare?: readonly [number, number];
   readonly failIf?: readonly string[];
+  readonly detailedExitcode: boolean;
   readonly output: 'text' | 'json' | 'html';
 }
 
@@ -47,7 +48,8 @@ export async function impact(context: Context, options: ImpactFlags): Promise<nu
   );
   progress.clear();
   terminal.out(rendered(measured, output, context));
-  return codeFor(context, measured.document, conditions);
+  const code = codeFor(context, measured.document, conditions);
+  return code === ExitCode.changes && !options.detailedExitcode ? ExitCode.ok : code;
 }
 
 function conditionOf(text: string): FailCondition {

@@ -102,9 +102,9 @@ export const mainCommands = {
     summary: 'Show what changed on the platform since the last apply',
     define: (command, perform) =>
       withFull(withWorkspaces(withPlatform(withSelection(command))))
-        .description(
-          'Show what changed on the platform since the last apply. Changes nothing. Exits with 2 when there is drift.',
-        )
+        .description('Show what changed on the platform since the last apply. Changes nothing.')
+        .option('--detailed-exitcode', 'Exit with 2 when there is drift', true)
+        .option('--no-detailed-exitcode', 'Exit with 0 when there is drift')
         .addOption(outputOption(reportFormatNames))
         .action(perform(async () => (await import('../actions/drift.ts')).drift, { severalWorkspaces })),
   },

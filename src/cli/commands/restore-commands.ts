@@ -87,6 +87,8 @@ export const restoringCommands = {
           'Exit with 2 when the interval of a difference lies beyond a limit, e.g. "session_outcome=escalated>+5%" (repeatable)',
           collectText,
         )
+        .option('--detailed-exitcode', 'Exit with 2 when a condition of --fail-if is met', true)
+        .option('--no-detailed-exitcode', 'Exit with 0 when a condition is met, and only say so')
         .addOption(outputOption(['text', 'json', 'html']))
         .action(perform(async () => (await import('../actions/impact.ts')).impact)),
   },
