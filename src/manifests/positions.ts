@@ -74,6 +74,11 @@ function oneLine(message: string): string {
 
 type Position = { readonly line: number; readonly column: number };
 
+/** Where a place stands in a file; undefined where the file cannot be read. */
+export function positionIn(file: string, place: DocumentPlace): Position | undefined {
+  return positionsOf(file)?.(place);
+}
+
 function positionsOf(file: string): ((place: DocumentPlace) => Position) | undefined {
   const read = readTextFile(file);
   if (!('text' in read)) return undefined;

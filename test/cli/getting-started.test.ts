@@ -71,6 +71,13 @@ it('can be followed from the first command to the last', { timeout: 120_000 }, a
   for (const each of ['accept', 'plan']) await next(each);
   expect(commands).toEqual([]);
 
+  own.dashboard.edit('agents', agent, { prompt_config: { welcome_message: 'Juniper Dental, good day.' } });
+  const accepted = await command(['accept', '-w', 'staging', '--auto-approve'], { cwd: voices, env });
+  expect(accepted, 'the likeliest edit of all').toMatchObject({ code: 0 });
+  expect(await readFile(path.join(voices, 'manifests/agents.yaml'), 'utf8')).toContain(
+    'Juniper Dental, good day.',
+  );
+
   const written = async <T>(name: string) => parse(await readFile(path.join(voices, name), 'utf8')) as T;
   const { env: inCi, jobs } = await written<Workflow>('.github/workflows/voxform.yml');
   const { workspaces } = await written<ProjectFile>('voxform.yaml');

@@ -1,13 +1,15 @@
 import path from 'node:path';
 import type { Declaration } from '../../manifests/declaration.ts';
+import type { DocumentPath } from '../../manifests/finding.ts';
 import type { Inputs } from '../../manifests/inputs.ts';
 import { decides, formsIn, type Layer } from '../../manifests/layers.ts';
+import { positionIn } from '../../manifests/positions.ts';
 import { realPath } from '../../manifests/read-file.ts';
 import { type Address, parseAddress } from '../../manifests/resource.ts';
 import { evaluateForms } from '../../manifests/value-forms.ts';
 import { CannotEdit } from '../../manifests/write-back/change.ts';
 import { editText, isJson, type TextEdit } from '../../manifests/write-back/edit-text.ts';
-import { isObject, type Json, jsonEqual } from '../../values/json.ts';
+import { isObject, type Json, type JsonObject, jsonEqual } from '../../values/json.ts';
 import { isPlain, withReferences } from '../../values/value.ts';
 import { type FileUse, fileUses, useKey } from '../file-uses.ts';
 import { inputsFor } from '../load-desired.ts';
@@ -15,6 +17,7 @@ import { Overlays } from '../overlays.ts';
 import { type DraftTexts, fieldProblem } from './check-edits.ts';
 import type { FileEdit, PlanEditsOptions, WantedValue } from './edit-plan.ts';
 import { type EditableFile, editableFile } from './editable-file.ts';
+import { joinReason } from './joined-part.ts';
 import { type Owned, ownerOf } from './owning-layer.ts';
 import { writtenValue } from './written-value.ts';
 
@@ -96,15 +99,28 @@ export class EditPlanner {
     const { root } = this.#options.project;
     const folder = path.join(root, path.dirname(layer.file));
     const fields = declaration.kind.fields;
+    const pathOf = (form: JsonObject): DocumentPath => [
+      ...layer.base,
+      ...at,
+      ...([...formsIn(raw)].find((each) => each.form === form)?.path ?? []),
+    ];
     return writtenValue(raw, value, {
       rule: fields[leaf] ?? fields[leaf.split('.')[0] ?? ''] ?? {},
       addressOf: (kind, id) => this.#addresses.get(`${kind}/${id}`),
       given: (part) => this.#given(part, folder),
+      joinReason: (form, text) =>
+        joinReason(form, text, {
+          given: (part) => this.#given(part, folder),
+          placeOf: (index, offset) => {
+            const place = { document: layer.document, path: [...pathOf(form), '$join', index], offset };
+            const position = positionIn(path.join(root, layer.file), { ...place, at: 'value' });
+            return position === undefined ? layer.file : `${layer.file}:${position.line}`;
+          },
+          fileOf: (name) => path.relative(root, path.resolve(folder, name)).replaceAll(path.sep, '/'),
+        }),
       toFile: (form, text) => {
         const absolute = realPath(path.resolve(folder, String(form.$file)));
-        const found = [...formsIn(raw)].find((each) => each.form === form)?.path ?? [];
-        const key = useKey({ ...layer, path: [...layer.base, ...at, ...found] });
-        texts.push({ absolute, text, key });
+        texts.push({ absolute, text, key: useKey({ ...layer, path: pathOf(form) }) });
       },
     });
   }

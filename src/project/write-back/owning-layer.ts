@@ -55,7 +55,7 @@ export function formReason(form: { readonly [key: string]: unknown }): string {
     case '$secret':
       return `it comes from the secret ${String(argument)}`;
     case '$join':
-      return 'it is joined from several parts ($join), and the changed part is unknown';
+      return 'it is joined from parts ($join)';
     default:
       return `it is written as ${name}`;
   }

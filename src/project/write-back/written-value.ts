@@ -18,6 +18,8 @@ interface ValueWriting {
   addressOf(kind: string, id: string): string | undefined;
   /** What a written value gives, references as ids; undefined where a part of it is not known or secret. */
   given(raw: Json): Json | undefined;
+  /** Why a text that is joined from parts cannot become this value. */
+  joinReason(form: JsonObject, value: Json): string;
   /** Called for a text that belongs into the file that a `$file` names. */
   toFile(form: JsonObject, text: string): void;
 }
@@ -44,6 +46,7 @@ export function writtenValue(raw: Json | undefined, value: Json, writing: ValueW
 function inForm(form: JsonObject, value: Json, writing: ValueWriting): Json {
   if (Object.hasOwn(form, '$literal')) return { $literal: value };
   if (Object.hasOwn(form, '$ref')) return fresh(value, writing);
+  if (Object.hasOwn(form, '$join')) throw new CannotEdit(writing.joinReason(form, value));
   if (!Object.hasOwn(form, '$file')) throw new CannotEdit(formReason(form));
   if (typeof value !== 'string') return fresh(value, writing);
   writing.toFile(form, value);

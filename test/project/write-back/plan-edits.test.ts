@@ -226,7 +226,6 @@ describe('writing over value forms', () => {
   it.each([
     { form: '{ $var: line }', why: /^it comes from the variable line of the workspace/ },
     { form: '{ $env: LINE }', why: /^it comes from the environment variable LINE$/ },
-    { form: '{ $join: [{ $env: LINE }, more] }', why: /^it is joined from several parts/ },
   ])('refuses $form', async ({ form, why }) => {
     const files = {
       'voxform.yaml': projectFile('vars: { line: Hello }'),
@@ -235,6 +234,36 @@ describe('writing over value forms', () => {
     const result = await planned(files, day('prompt_config.prompt', 'New.'));
     expect(result.files).toEqual([]);
     expect(result.refused[0]?.why).toMatch(why);
+  });
+
+  it.each([
+    { text: 'Hi, this is Juniper.\nBye.', part: 'Hello', reason: 'the first part' },
+    { text: 'Hello, this is Juniper.\nBy.', part: undefined, reason: 'a file' },
+    { text: 'Hello, this is Larch.\nBye.', part: '$var', reason: 'a variable' },
+    {
+      text: 'Hi, this is Larch.\nBye.',
+      part: 'Hello',
+      reason: 'several: the first of all',
+    },
+  ])('names file and line of the part of a joined text: $reason', async ({ text, part }) => {
+    const joined = `
+    prompt:
+      $join:
+        - "Hello, this is "
+        - { $var: company }
+        - { $file: ../prompts/bye.md }
+      separator: ""`;
+    const files = {
+      'voxform.yaml': projectFile('vars: { company: Juniper }'),
+      'manifests/a.yaml': agent('day', `prompt_config:${joined}`),
+      'prompts/bye.md': '.\nBye.',
+    };
+    const result = await planned(files, day('prompt_config.prompt', text));
+    expect(result.files).toEqual([]);
+    const lines = files['manifests/a.yaml'].split('\n');
+    const line = lines.findIndex((each) => part !== undefined && each.includes(part)) + 1;
+    const place = part === undefined ? 'prompts/bye.md:2' : `manifests/a.yaml:${line}`;
+    expect(result.refused[0]?.why).toMatch(new RegExp(`${place}(?!\\d)`));
   });
 
   it('refuses a field inside an object that is a variable', async () => {
