@@ -225,6 +225,7 @@ function summaryOf(report: RunReport, { after, redact, timeout, now, rejected }:
       doubtful: after?.resources.filter(isDoubtful).length ?? 0,
       person: after?.resources.filter(isForPerson).length ?? 0,
       orphans: report.orphans.length,
+      ...(plan.dashboard !== undefined && { dashboard: plan.dashboard }),
       counts: Object.fromEntries([...countsOf(report)].filter(([, count]) => count > 0)),
       unknown: (after?.resources ?? [])
         .filter(({ action }) => action === 'unknown')

@@ -9,6 +9,7 @@ import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
 /** A voice agent: readable by id alone, never listed; reads show only part of its configuration. */
 export const agent: Kind = {
   name: 'Agent',
+  dashboardKey: 'agent',
   description: 'A voice agent: model, prompt, speech and timing.',
   get spec() {
     return agentRequest();

@@ -23,6 +23,7 @@ const spec = lazyStrictObject(() => ({
 /** A phone number: listed and created, never updated; its links to agents are made in the dashboard. */
 export const phoneNumber: Kind = {
   name: 'PhoneNumber',
+  dashboardKey: 'number',
   description: 'A phone number and the agents it is linked to.',
   get spec() {
     return spec();

@@ -8,6 +8,7 @@ const webhooks = (client: PlatformClient) => client.collection('webhooks', webho
 /** A webhook: readable by id alone, never listed and never updated, so that a change needs another one. */
 export const webhook: Kind = {
   name: 'Webhook',
+  dashboardKey: 'webhook',
   description: 'A webhook: its target URL and delivery settings.',
   get spec() {
     return webhookRequest();

@@ -15,6 +15,7 @@ const spec = lazyStrictObject(() => ({
 /** A person's access to the workspace: listed and updated; invited in the dashboard. */
 export const workspaceUser: Kind = {
   name: 'WorkspaceUser',
+  dashboardKey: 'user',
   description: "A person's role and access in the workspace.",
   get spec() {
     return spec();

@@ -7,6 +7,8 @@ export interface KindSchema {
   readonly name: string;
   /** One sentence for editors and `--help`. */
   readonly description: string;
+  /** What `dashboard` of a workspace calls its records, e.g. `number`. */
+  readonly dashboardKey: string;
   /** The manifest's `spec`: strict, with the API's limits and a description of every field. */
   readonly spec: z.ZodObject;
   /** What is special about single leaves. A leaf that is not named is plain: shown, compared as it is, updatable. */

@@ -1,3 +1,4 @@
+import { withDashboardLinks } from '../engine/plan/dashboard-links.ts';
 import { type PlanDocument, type PlannedResource, summaryOf } from '../engine/plan/plan-document.ts';
 import type { RunReport } from './run-report.ts';
 
@@ -14,7 +15,7 @@ export function planAfter({ plan, applied }: Pick<RunReport, 'plan' | 'applied'>
     const reason = kept === undefined ? 'in sync' : 'the platform ignored part of the update';
     return [{ ...rest, action: 'noop', id: result.id, reason, changes: [], ...kept }];
   });
-  return { ...plan, resources, summary: summaryOf(resources) };
+  return withDashboardLinks({ ...plan, resources, summary: summaryOf(resources) });
 }
 
 /** What it stands for may exist twice on the platform, or its id may be lost. */

@@ -115,13 +115,14 @@ function renderUnrecorded(applied: readonly AppliedWrite[], { style, reach }: Wo
 function renderFailed(entry: AppliedWrite, { style, reach }: Wording): string[] {
   const { resource, result } = entry;
   if (result.status !== 'failed' || unrecordedStep(entry) !== undefined) return [];
-  const { address, source } = resource;
+  const { address, source, url } = resource;
   const help = helpText(result, reach);
   const place = source === null ? '' : `  ${style.dim(`${escapeControls(source.file)}:${source.line}`)}`;
   return [
     `  ${style.error('x')} ${style.bold(escapeControls(address))}${place}`,
     style.prose(result.error, { indent: 4 }),
     ...(help === undefined ? [] : [style.prose(help, { indent: 4, lead: style.dim('hint: ') })]),
+    ...linkLine(url),
   ];
 }
 
@@ -139,7 +140,7 @@ function renderLeft(left: readonly PlannedResource[], wording: Wording): string[
 }
 
 function renderPending(resource: PlannedResource, { style, reach }: Wording): string {
-  const { address, reason, steps = [] } = resource;
+  const { address, reason, url, steps = [] } = resource;
   const action = pendingActions.find((each) => each === resource.action) ?? 'manual';
   const { symbol, done } = actionWords[action];
   const isOpen = action === 'blocked' || action === 'unknown';
@@ -147,7 +148,11 @@ function renderPending(resource: PlannedResource, { style, reach }: Wording): st
   const head = `${style.action[action](pad(symbol, 3, 'right'))} ${style.bold(escapeControls(address))}${state}`;
   const why = !isOpen && steps.length > 0 ? [] : [style.prose(reason, { indent: 4, format: style.dim })];
   const said = steps.map((step) => style.prose(stepText(step, reach), { indent: 4, lead: '[ ] ' }));
-  return [head, ...why, ...said].join('\n');
+  return [head, ...why, ...said, ...linkLine(url)].join('\n');
+}
+
+function linkLine(url: string | undefined): string[] {
+  return url === undefined ? [] : [`    ${escapeControls(url)}`];
 }
 
 function closing(report: ApplyReport, style: Style): string {

@@ -22,6 +22,8 @@ interface StepTable {
   readonly titles: readonly string[];
   /** A row for each of the resources, its address last. */
   readonly rows: readonly (readonly string[])[];
+  /** Addresses in the dashboard, in the order of the rows; absent where none has one. */
+  readonly urls?: readonly string[];
 }
 
 /** So many must need a step before it is said once. */
@@ -91,7 +93,7 @@ export function sharedSteps(
   };
 }
 
-export type StepOwner = Pick<PlannedResource, 'address' | 'kind'>;
+export type StepOwner = Pick<PlannedResource, 'address' | 'kind' | 'url'>;
 
 interface Holder<O extends StepOwner> {
   readonly resource: O;
@@ -138,11 +140,13 @@ function sharedStep<O extends StepOwner>(
 
 /** A column for each field; empty where it stays as it is. */
 function tableOf(holders: readonly Holder<StepOwner>[], noun: string): StepTable {
-  const settings = holders.flatMap(({ resource: { address }, step }) =>
-    isSetting(step) ? [{ address, ...step.sets }] : [],
+  const settings = holders.flatMap(({ resource: { address, url = '' }, step }) =>
+    isSetting(step) ? [{ address, url, ...step.sets }] : [],
   );
   const fields = [...new Set(settings.map(({ field }) => field))];
-  const rows = [...Map.groupBy(settings, ({ address }) => address)].map(([address, sets]) => {
+  const groups = [...Map.groupBy(settings, ({ address }) => address)];
+  const urls = groups.map(([, [first]]) => first?.url ?? '');
+  const rows = groups.map(([address, sets]) => {
     const cells = fields.map((field) => {
       const own = sets.find((each) => each.field === field);
       return own === undefined ? '' : (own.value ?? '(none)');
@@ -150,7 +154,7 @@ function tableOf(holders: readonly Holder<StepOwner>[], noun: string): StepTable
     return [sets[0]?.record ?? '', ...cells, address];
   });
   const titles = [noun, ...fields, 'address'].map((title) => title.charAt(0).toUpperCase() + title.slice(1));
-  return { titles, rows };
+  return { titles, rows, ...(urls.some((url) => url !== '') && { urls }) };
 }
 
 type Setting = Extract<NextStep, { readonly action: 'dashboard' }> & {

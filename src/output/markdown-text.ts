@@ -1,3 +1,4 @@
+import { linkHost } from '../project/dashboard-address.ts';
 import { escapeControls } from './escape-controls.ts';
 
 /** Everything that Markdown or HTML might read as more than text; a table's bar too. */
@@ -25,4 +26,10 @@ export function fenced(language: string, lines: readonly string[]): string {
     .reduce((most, run) => Math.max(most, run.length), 2);
   const fence = '`'.repeat(longest + 1);
   return [fence + language, ...lines, fence].join('\n');
+}
+
+/** A link to the dashboard, named by its host; empty without an http or https address. */
+export function markdownLink(url: string | undefined): string {
+  const host = linkHost(url);
+  return host === undefined || /[\s\p{C}<>|\\]/u.test(url ?? '') ? '' : `[${markdownText(host)}](<${url}>)`;
 }

@@ -56,11 +56,13 @@ export function renderShared(
   const indent = 2;
   const line = style.prose(sharedStepText(shared, options), { indent, lead: '[ ] ' });
   if (shared.table === undefined) return line;
-  const { titles, rows } = shared.table;
-  const last = titles.length - 1;
+  const { rows: plain, urls } = shared.table;
+  const titles = urls === undefined ? shared.table.titles : [...shared.table.titles, 'link'];
+  const rows = plain.map((cells, index) => [...cells, ...(urls === undefined ? [] : [urls[index] ?? ''])]);
+  const last = shared.table.titles.length - 1;
   const columns = titles.map((title, index) => ({
     title: title.toUpperCase(),
-    whole: index === 0,
+    whole: index === 0 || index > last,
     ...(index === last && { spare: 1 }),
   }));
   const margin = ' '.repeat(indent + 4);

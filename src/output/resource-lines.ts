@@ -21,7 +21,7 @@ export function renderRemark(text: string, style: Style, format: Format = style.
 
 /** Symbol, address, marks, id and source; what does not fit on a line of its own. */
 export function headLine(resource: PlannedResource, { symbol, colorOf }: ResourceMark, style: Style): string {
-  const { action, address, id, source, adopted, previous_address: previous } = resource;
+  const { action, address, id, url, source, adopted, previous_address: previous } = resource;
   const color = style.action[colorOf];
   const marks = [
     adopted && action !== 'adopt' ? 'adopted' : undefined,
@@ -31,6 +31,7 @@ export function headLine(resource: PlannedResource, { symbol, colorOf }: Resourc
     ...(marks.length === 0 ? [] : [color(`(${marks.join(', ')})`)]),
     ...(id === null ? [] : [style.dim(escapeControls(id))]),
     ...(source === null ? [] : [style.dim(`${escapeControls(source.file)}:${source.line}`)]),
+    ...(url === undefined ? [] : [escapeControls(url)]),
   ];
   const lines = [`${color(pad(symbol, symbolWidth, 'right'))} ${style.bold(escapeControls(address))}`];
   for (const part of rest) {

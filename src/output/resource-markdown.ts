@@ -3,7 +3,7 @@ import { addressList, mustNameAll } from './address-list.ts';
 import type { Statement } from './compact.ts';
 import { escapeControls } from './escape-controls.ts';
 import type { FieldView } from './field-view.ts';
-import { fenced, markdownCode, markdownText } from './markdown-text.ts';
+import { fenced, markdownCode, markdownLink, markdownText } from './markdown-text.ts';
 import { plural } from './plural.ts';
 import { bracketed } from './prompt-diff/bracketed.ts';
 import { routeRemarks, sentenceOf } from './route-words.ts';
@@ -75,6 +75,7 @@ function withNames(said: Statement, words: RowWords, names: string): readonly st
       .filter((text) => text !== '')
       .map(markdownText)
       .join('; '),
+    ...resources.map(({ url }) => markdownLink(url)),
     ...(elsewhere === 0 ? [] : [`Plus ${plural(elsewhere, 'change')} above, shared with others.`]),
     ...routeRemarks(said, { verbose: resources.length === 1 }).map((remark) =>
       markdownText(sentenceOf(remark)),

@@ -23,6 +23,7 @@ import { runsIn } from '../state/run-history.ts';
 import { openOrphans } from '../state/state.ts';
 import { closingReasons, type StateDocument } from '../state/state-document.ts';
 import type { MovedMark } from '../state/state-errors.ts';
+import { isObject } from '../values/json.ts';
 import type { FleetComparisons } from './fleet-comparisons.ts';
 import { factsOfWorkspace, problemsOf } from './fleet-facts.ts';
 import type { CloseOrphan } from './fleet-orphans.ts';
@@ -124,6 +125,9 @@ export class FleetSource implements PageSource {
       saved: saved && { ...saved, plan: planDocument.parse(saved.plan) },
       reach: { member: address },
       orphans: known === undefined ? [] : openOrphans(known),
+      dashboard: isObject(shown.last)
+        ? planDocument.shape.dashboard.safeParse(shown.last.dashboard).data
+        : undefined,
       outside: state.outside?.location,
       isUnread: shown.checkedAt === null || state.isMoved,
       runs: [

@@ -173,6 +173,8 @@ export interface WorkspaceDetail extends WorkspaceRow {
   readonly reach: Reach;
   /** Open ones. */
   readonly orphans: readonly Orphan[];
+  /** Addresses of records in the dashboard, by kind. */
+  readonly dashboard: PlanDocument['dashboard'];
   /** Where the state lies, as messages call it, if that cannot be read or changed from the page: the rest is what the last run told. */
   readonly outside?: string | undefined;
   /** True where no run has told yet which resources there are. */

@@ -1,3 +1,4 @@
+import { dashboardOf } from '../engine/plan/dashboard-links.ts';
 import { holdMessage, messageOf, planWords } from '../operator/messages.ts';
 import { isDoubtful, isForPerson, planAfter } from '../operator/plan-after.ts';
 import type { RunObserver, RunReport } from '../operator/run-report.ts';
@@ -157,6 +158,7 @@ export class WatchSource implements PageSource, RunObserver {
       saved: undefined,
       reach,
       orphans: openOrphans({ orphans }),
+      dashboard: opened && dashboardOf(opened.workspace),
       runs: this.#own.with(runs),
       stateProblem: typeof parts === 'string' ? parts : undefined,
       actions: [

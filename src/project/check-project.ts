@@ -178,7 +178,7 @@ function projectFrom(document: ProjectDocument, settings: Settings, context: Pro
   const { manifests, default_workspace, defaults, limits = {}, guards = {} } = document;
   const workspaces: Record<string, WorkspaceConfig> = {};
   for (const [name, workspace] of Object.entries(document.workspaces)) {
-    const { patches, ids, skip, ca_file, state } = workspace;
+    const { patches, ids, skip, dashboard, ca_file, state } = workspace;
     const certificates = certificatesOf(ca_file, context);
     const read = settings.get(name);
     if (read === undefined) continue;
@@ -193,6 +193,7 @@ function projectFrom(document: ProjectDocument, settings: Settings, context: Pro
       ids,
       skip: skip ?? [],
       secretsDir,
+      dashboard,
       ca: certificates && 'pem' in certificates ? certificates.pem : undefined,
       state: statePlace(name, state ?? (document.state && inheritedState(read)), context),
       unset,

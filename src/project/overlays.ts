@@ -2,7 +2,7 @@ import { suggestAddress } from '../manifests/check-references.ts';
 import { checkSpec } from '../manifests/check-spec.ts';
 import type { Declaration } from '../manifests/declaration.ts';
 import { type KnownNames, unknownKind } from '../manifests/envelope.ts';
-import { type DocumentPath, type Finding, findingOf, type Problem } from '../manifests/finding.ts';
+import { type DocumentPath, type Finding, findingOf, type Problem, quoted } from '../manifests/finding.ts';
 import type { Inputs } from '../manifests/inputs.ts';
 import type { KindSchema } from '../manifests/kind-schema.ts';
 import {
@@ -15,6 +15,7 @@ import {
   withDefaults,
 } from '../manifests/layers.ts';
 import { evaluateForms, type FormsContext } from '../manifests/value-forms.ts';
+import { suggestion } from '../problems/suggest.ts';
 import type { Json, JsonObject } from '../values/json.ts';
 import type { ProjectConfig, WorkspaceConfig } from './project.ts';
 import { idleSkips, type SkipProblem, skippedKinds, skipping } from './skips.ts';
@@ -75,11 +76,19 @@ export class Overlays {
    * @param inputs of a load that does without what is not set.
    */
   findings(declarations: readonly Declaration[], inputs: Inputs): Finding[] {
-    const { project, workspace } = this.#options;
+    const { project, workspace, kinds } = this.#options;
     const findings = this.#defaultsFindings(inputs);
-    for (const { name, skip } of Object.values(project.workspaces)) {
+    const dashboardKeys = [...kinds.values()].map(({ dashboardKey }) => dashboardKey);
+    for (const { name, skip, dashboard = {} } of Object.values(project.workspaces)) {
       for (const problem of skippedKinds(skip, this.#options))
         findings.push(this.#skipFinding(name, problem));
+      for (const key of Object.keys(dashboard)) {
+        if (dashboardKeys.includes(key)) continue;
+        const { said, fix } = suggestion(key, dashboardKeys);
+        const message = `unknown record ${quoted(key)}${said || `; dashboard takes ${dashboardKeys.join(', ')}`}`;
+        const problem = { code: 'unknown-field', message, fix };
+        findings.push(this.#finding('error', problem, ['workspaces', name, 'dashboard', key]));
+      }
     }
     const addresses = new Set(declarations.map(({ address }) => address));
     const base = ['workspaces', workspace.name];

@@ -18,6 +18,16 @@ export function projectJsonSchema(kinds: Iterable<KindSchema>): JsonObject {
     properties: Object.fromEntries(all.map(({ name }) => [name, { $ref: `#/$defs/${name}` }])),
     additionalProperties: false,
   };
+  const { properties: ofWorkspace } = (properties.workspaces as JsonObject).additionalProperties as {
+    readonly properties: Record<string, JsonObject>;
+  };
+  const { description, additionalProperties: template } = ofWorkspace.dashboard ?? {};
+  ofWorkspace.dashboard = {
+    description: description ?? '',
+    type: 'object',
+    properties: Object.fromEntries(all.map(({ dashboardKey }) => [dashboardKey, template ?? {}])),
+    additionalProperties: false,
+  };
   const specs = Object.fromEntries(all.map((kind) => [kind.name, specJsonSchema(kind)]));
   return {
     $schema: DRAFT,

@@ -6,6 +6,7 @@ import { stateSchema } from '../state/state-place.ts';
 import { about, described } from '../values/described.ts';
 import { isObject } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
+import { dashboardTemplate } from './dashboard-address.ts';
 import { notifySchema } from './notify-schema.ts';
 import { policiesSchema } from './policy-schema.ts';
 import { pullRequestsSchema } from './pull-requests-schema.ts';
@@ -85,6 +86,10 @@ const workspaceSchema = (has: Sections) =>
         description: 'Folder with one file per secret, read if no environment variable has that name.',
         examples: ['/run/secrets/voxform'],
       })
+      .optional(),
+    dashboard: z
+      .record(z.string(), dashboardTemplate())
+      .describe('Addresses of records in the dashboard, for links: by the word for a record, such as agent.')
       .optional(),
     ca_file: z
       .string()

@@ -54,6 +54,8 @@ export interface WorkspaceConfig {
   readonly ids?: Readonly<Record<string, string>> | undefined;
   /** Address globs of resources that this workspace does not have. */
   readonly skip: readonly string[];
+  /** Addresses of records in the dashboard with `{id}`, by the word that their kind has for them. */
+  readonly dashboard?: Readonly<Record<string, string>> | undefined;
   /** PEM certificates that are trusted besides Node's own. */
   readonly ca?: string | undefined;
   /** Absolute path. */

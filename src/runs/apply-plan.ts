@@ -3,7 +3,8 @@ import { apply } from '../engine/apply/apply-resources.ts';
 import type { LostCreates } from '../engine/apply/failed-write.ts';
 import type { PlanResult } from '../engine/engine.ts';
 import { approvalDigest } from '../engine/plan/approval-digest.ts';
-import type { PlanDocument, Violation } from '../engine/plan/plan-document.ts';
+import { withDashboardLinks } from '../engine/plan/dashboard-links.ts';
+import type { PlanDocument, PlannedResource, Violation } from '../engine/plan/plan-document.ts';
 import { verifyWorkspace } from '../kinds/verify-workspace.ts';
 import type { Guard } from '../problems/next-step.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -52,7 +53,33 @@ export async function applyPlan(
   );
   session.note(endingOf({ ...report, results }, planned.plan.document));
   const { stateError } = report;
-  return { ...report, results, ...(stateError !== undefined && { stateError: redactor.redact(stateError) }) };
+  const plan = withLinksAfter(report.plan, results);
+  return {
+    ...report,
+    plan,
+    results,
+    ...(stateError !== undefined && { stateError: redactor.redact(stateError) }),
+  };
+}
+
+/** What was created has an id now, and a create without an answer has to be looked up. */
+function withLinksAfter(plan: PlanDocument, results: ApplyReport['results']): PlanDocument {
+  const after = plan.resources.map((resource): PlannedResource => {
+    const result = results.get(resource.address);
+    if (result?.status === 'done') return { ...resource, id: result.id ?? resource.id };
+    const next = result?.status === 'failed' ? (result.next ?? []) : [];
+    return next.some(({ action }) => action === 'import')
+      ? { ...resource, action: 'unknown', steps: next }
+      : resource;
+  });
+  const linked = withDashboardLinks({ ...plan, resources: after }).resources;
+  return {
+    ...plan,
+    resources: plan.resources.map(({ url: _, ...resource }, index) => {
+      const url = linked[index]?.url;
+      return url === undefined ? resource : { ...resource, url };
+    }),
+  };
 }
 
 /** Records the commit of the manifests, so that an apply of older ones is noticed. */

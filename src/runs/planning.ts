@@ -1,6 +1,7 @@
 import { type PlanResult, planFor } from '../engine/engine.ts';
 import { ReadAhead } from '../engine/observe/read-ahead.ts';
 import type { OnReadProgress } from '../engine/observe/read-counter.ts';
+import { dashboardOf, withDashboardLinks } from '../engine/plan/dashboard-links.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { RevalidateInput } from '../engine/revalidate-plan.ts';
 import type { Address, Resource } from '../manifests/resource.ts';
@@ -211,7 +212,9 @@ export async function planWorkspace(planning: Planning): Promise<PlanResult> {
     publications: options.publications ? 'all' : options.routes ? 'changes' : undefined,
     comparedDrafts: opened.comparedDrafts,
   });
-  return withStateWarnings(planned, planning);
+  const { document } = planned.plan;
+  const linked = withDashboardLinks(document, dashboardOf(opened.workspace));
+  return withStateWarnings({ ...planned, plan: { ...planned.plan, document: linked } }, planning);
 }
 
 /** The plan with a warning of an older state, and with a warning or a guard if the manifests may be older than those applied last. */

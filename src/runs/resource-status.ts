@@ -6,6 +6,8 @@ export interface ResourceStatus {
   readonly address: Address;
   readonly id: string | null;
   readonly status: SyncStatus;
+  /** Its address in the dashboard, where a person has something to do there. */
+  readonly url?: string;
   /** Fields of which the platform kept its own value; present only where there are any. */
   readonly not_applied?: readonly string[];
   /** Managed fields that the platform does not show: they count as last sent. Present only if there are any. */
@@ -21,6 +23,7 @@ export function statusOf(resources: readonly PlannedResource[]): ResourceStatus[
     address: resource.address,
     id: resource.id,
     status: standingOf(resource),
+    ...(resource.url !== undefined && { url: resource.url }),
     unpublished: resource.notices !== undefined && resource.notices.length > 0,
     ...(isNotApplied(resource) && { not_applied: [...(resource.not_applied ?? [])] }),
     ...(resource.unverified !== undefined && { unverified: [...resource.unverified] }),

@@ -10,6 +10,7 @@ const voices = (client: PlatformClient) => client.collection('voices', () => rec
 /** A fifth kind: listed, created and updated, and known by its name. */
 export const voice: Kind = {
   name: 'Voice',
+  dashboardKey: 'voice',
   description: 'A voice that agents speak with.',
   spec: z.strictObject({
     name: z.string().min(1).meta({ description: 'Name of the voice.' }),

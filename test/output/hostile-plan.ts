@@ -10,6 +10,7 @@ export function hostilePlan(): PlanDocument {
       resource(`Agent/${evil}${action}`, {
         action,
         id: evil,
+        url: action === 'update' ? `javascript:${evil}` : `https://${evil}.example/${evil}`,
         source: { file: evil, line: 1 },
         reason: evil,
         previous_address: evil,

@@ -11,7 +11,7 @@ import { resourcesOfState } from '../../src/page/fleet-rows.ts';
 import { FleetSource } from '../../src/page/fleet-source.ts';
 import { pathOf } from '../../src/page/views/parts.ts';
 import { Secret } from '../../src/values/value.ts';
-import { agentManifest } from '../cli/workspace.ts';
+import { agentManifest, projectFile } from '../cli/workspace.ts';
 import { testFleet } from '../fleet/test-fleet.ts';
 import { plainStyle } from '../output/sample-styles.ts';
 import { freshDatabase } from '../state/backends/postgres/databases.ts';
@@ -230,6 +230,9 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     expect(await parts()).toMatchObject({ plan: before.plan, made: before.made });
   });
   await step('an admin closes an orphan', async () => {
+    const acme = emulators.get('acme');
+    const dashboard = '    dashboard: { agent: "https://app.example.com/agents/{id}" }\n';
+    if (acme !== undefined) await folder.write('acme/voxform.yaml', projectFile(acme, dashboard));
     await folder.write('acme/manifests/a.yaml', agentManifest('successor'));
     const cookie = await page.signIn(tokens.admin);
     const approve = /actions\/approve\?of=([0-9a-f]+)"/;
@@ -243,6 +246,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     const { text } = await get(pathOf(address), cookie);
     const orphan = /close-orphan\?of=([^"]+)"/.exec(text)?.[1] ?? '';
     expect(text).toContain('Orphans (1)');
+    expect(text).toContain(`href="https://app.example.com/agents/${orphan}"`);
     const told =
       /<h2>Needs a person[\s\S]*voices\/acme:test[\s\S]*1 orphan<[\s\S]*<dt>Orphans<\/dt><dd><bdi>1</;
     expect((await get('/')).text).toMatch(told);

@@ -193,6 +193,7 @@ export class SampleSource implements PageSource {
       left: this.plan,
       saved: { id: this.waiting, madeAt: at(30), plan: this.plan },
       reach: undefined,
+      dashboard: { Webhook: 'https://app.example.com/webhooks/{id}' },
       orphans: [
         {
           kind: 'Webhook',

@@ -1,3 +1,4 @@
+import { dashboardOf, recordUrl } from '../../engine/plan/dashboard-links.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { renderTable, whole } from '../../output/table.ts';
 import { didYouMean } from '../../problems/suggest.ts';
@@ -35,7 +36,7 @@ export async function orphans(context: Context, options: OrphansOptions): Promis
     print(
       wanted.map((orphan) => ({ ...orphan, exists: null })),
       options,
-      context,
+      { terminal: context.terminal, workspace: opened.workspace },
     );
     return ExitCode.ok;
   }
@@ -49,13 +50,14 @@ async function check(
   { options, wanted }: { readonly options: OrphansOptions; readonly wanted: readonly Orphan[] },
 ): Promise<number> {
   const { workspaceId } = opened.workspace;
+  const printing = { terminal: context.terminal, workspace: opened.workspace };
   let { looked, isTrusted } = await opened.withClient(options, async (client) => {
     const looking: RecordReads = { client, workspaceId, concurrency: opened.concurrency(options) };
     const looked: readonly OrphanStatus[] = await lookAtOrphans(wanted, looking);
     return { looked, isTrusted: await isRightPlatform(looked, await opened.stateAhead(), looking) };
   });
   const gone = looked.filter(({ exists, closed }) => exists === false && closed === undefined);
-  if (options.output === 'text') print(looked, options, context);
+  if (options.output === 'text') print(looked, options, printing);
   const { exitCode } = context.interrupts;
   if (gone.length > 0 && !isTrusted) {
     context.log.warn(
@@ -74,7 +76,7 @@ async function check(
       context.log.info(`Closed ${address} (${id}): missing from the platform.`);
     looked = looked.map((each) => (done.has(each.id) ? { ...each, closed } : each));
   }
-  if (options.output === 'json') print(looked, options, context);
+  if (options.output === 'json') print(looked, options, printing);
   return exitCode ?? ExitCode.ok;
 }
 
@@ -121,20 +123,34 @@ function namedBy(given: string, listed: readonly Orphan[]): readonly Orphan[] {
 function print(
   known: readonly OrphanStatus[],
   { output, all = false }: OrphansOptions,
-  { terminal }: Context,
+  { terminal, workspace }: Pick<Context, 'terminal'> & Pick<OpenWorkspace, 'workspace'>,
 ): void {
+  const dashboard = dashboardOf(workspace);
+  const linked = known.map((orphan) => {
+    const url = recordUrl({ dashboard }, orphan);
+    return { ...orphan, ...(url !== undefined && { url }) };
+  });
   if (output === 'json') {
-    terminal.out(jsonText(known));
+    terminal.out(jsonText(linked));
     return;
   }
-  const columns = [...whole('WAS', 'ID'), 'REASON', 'SINCE', 'EXISTS', ...(all ? ['CLOSED'] : [])];
-  const rows = known.map(({ address, id, reason, since, exists, closed }) => [
+  const hasLinks = linked.some(({ url }) => url !== undefined);
+  const columns = [
+    ...whole('WAS', 'ID'),
+    'REASON',
+    'SINCE',
+    'EXISTS',
+    ...(all ? ['CLOSED'] : []),
+    ...(hasLinks ? whole('LINK') : []),
+  ];
+  const rows = linked.map(({ address, id, reason, since, exists, closed, url = '' }) => [
     address,
     id,
     reason,
     since.slice(0, 10),
     exists === null ? '?' : exists ? 'yes' : 'no',
     ...(all ? [closed === undefined ? '-' : `${closed.because}, ${closed.since.slice(0, 10)}`] : []),
+    ...(hasLinks ? [url] : []),
   ]);
   terminal.out(renderTable(columns, rows, terminal.tableStyle));
 }

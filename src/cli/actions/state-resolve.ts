@@ -1,3 +1,6 @@
+import { dashboardOf, recordUrl } from '../../engine/plan/dashboard-links.ts';
+import type { PlanDocument } from '../../engine/plan/plan-document.ts';
+import { kindOf } from '../../manifests/resource.ts';
 import { plural } from '../../output/plural.ts';
 import { renderTable, whole } from '../../output/table.ts';
 import { didYouMean } from '../../problems/suggest.ts';
@@ -22,11 +25,15 @@ export async function resolvePending(context: Context, options: ResolveOptions):
   refuseUnclear(options);
   const opened = await openWorkspace(context, { requireKey: false });
   return opened.inSession({ operation: 'state resolve', options }, (session) =>
-    resolveIn(session, context, options),
+    resolveIn(session, { ...context, dashboard: dashboardOf(opened.workspace) }, options),
   );
 }
 
-async function resolveIn(session: StateSession, context: Context, options: ResolveOptions): Promise<number> {
+async function resolveIn(
+  session: StateSession,
+  context: Context & Pick<PlanDocument, 'dashboard'>,
+  options: ResolveOptions,
+): Promise<number> {
   const { terminal } = context;
   const { pending } = session.state;
   const chosen = options.all ? sentSince(session.state, options.since) : [...new Set(options.address)];
@@ -36,8 +43,22 @@ async function resolveIn(session: StateSession, context: Context, options: Resol
     return ExitCode.ok;
   }
   if (options.all) {
-    const rows = chosen.map((address) => [address, pending.get(address)?.since ?? '']);
-    terminal.out(renderTable([...whole('ADDRESS'), 'SENT'], rows, terminal.tableStyle));
+    const rows = chosen.map((address) => {
+      const url = recordUrl(context, { kind: kindOf(address), id: null });
+      return [address, pending.get(address)?.since ?? '', url ?? ''];
+    });
+    const columns = [
+      ...whole('ADDRESS'),
+      'SENT',
+      ...(context.dashboard === undefined ? [] : whole('LOOK FOR IT AT')),
+    ];
+    terminal.out(
+      renderTable(
+        columns,
+        rows.map((row) => row.slice(0, columns.length)),
+        terminal.tableStyle,
+      ),
+    );
     if (!options.autoApprove && !(await approve(context, approvalOf(chosen.length))))
       return cancelled(context, { session });
   }

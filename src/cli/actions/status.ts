@@ -132,7 +132,12 @@ function table(
   { titled = false, options: { kind, only } }: TableOptions,
 ): string {
   const rows = found.flatMap(({ workspace, resources }) =>
-    resources.map(({ address, status, detail }) => [...(titled ? [workspace] : []), address, status, detail]),
+    resources.map(({ address, status, detail, url = '' }) => [
+      ...(titled ? [workspace] : []),
+      address,
+      status,
+      [detail, url].filter((part) => part !== '').join(' '),
+    ]),
   );
   if (rows.length === 0 && (kind ?? only) !== undefined) return 'No resource matches.\n';
   if (rows.length === 0) return 'No resources in the manifests or the state.\n';

@@ -16,6 +16,7 @@ export function approvalDigest(plan: PlanDocument): string {
   for (const resource of resources.filter(({ action }) => writes.has(action))) {
     const {
       source: _,
+      url: _url,
       reason: _reason,
       notices: _notices,
       routes: _routes,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { guards, nextStep } from '../../problems/next-step.ts';
+import { dashboardTemplate } from '../../project/dashboard-address.ts';
 import { described } from '../../values/described.ts';
 import { jsonValue } from '../../values/json-value.ts';
 import { actions, PLAN_FORMAT_VERSION } from './plan-actions.ts';
@@ -61,6 +62,12 @@ export const plannedResource = described('The planned action of one resource.', 
   kind: z.string(),
   action: z.enum(actions),
   id: z.string().nullable().describe('Id of the record; null before it is created.'),
+  url: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe(
+      'Address in the dashboard: of the record, or of the list where its id is not known. Present where a person has something to do there and the workspace has `dashboard`.',
+    ),
   source: z
     .strictObject({ file: z.string(), line: z.int() })
     .nullable()
@@ -138,6 +145,10 @@ export const planDocument = described('A voxform plan', {
     serial: z.int(),
     salt: z.string().describe('Key of the fingerprints of secret values.'),
   }),
+  dashboard: z
+    .record(z.string(), dashboardTemplate())
+    .optional()
+    .describe('By kind: addresses of records in the dashboard, with {id}; absent without the setting.'),
   refreshed: z
     .boolean()
     .describe('False if the records were not read (--no-refresh): the plan is from the state alone.'),

@@ -8,7 +8,7 @@ import { compacted, type Statement } from '../compact.ts';
 import { createSecretNumbers } from '../field-view.ts';
 import { sharedSteps, sharedStepText } from '../grouped-steps.ts';
 import { MARKDOWN_LIMIT, MarkdownPage } from '../markdown-page.ts';
-import { markdownCode, markdownText } from '../markdown-text.ts';
+import { markdownCode, markdownLink, markdownText } from '../markdown-text.ts';
 import { guardFlags, helpText, stepText, wordedWarnings } from '../next-steps.ts';
 import { plural } from '../plural.ts';
 import { groupedRemarks, noopNotes } from '../remarks-text.ts';
@@ -56,8 +56,10 @@ export function reportMarkdown(
   const applied = what === 'apply';
   const wording = { full, reach };
   page.addList('', urgentIn(report, wording), { share: bounds.urgent, rest: moreItems });
-  const checklist = ({ address, steps = [] }: PlannedResource): string[] =>
-    steps.map((step) => `- [ ] ${markdownCode(address)}: ${markdownText(stepText(step, reach))}`);
+  const checklist = ({ address, url, steps = [] }: PlannedResource): string[] =>
+    steps.map((step) =>
+      `- [ ] ${markdownCode(address)}: ${markdownText(stepText(step, reach))} ${markdownLink(url)}`.trimEnd(),
+    );
   const isOld = ({ action }: PlannedResource) => action === 'manual';
   page.addList('', remarksOf(document, { ...wording, applied }), { share: bounds.warnings, rest: moreItems });
   const { shared, resources, without } = sharedSteps(pending, wording);
@@ -69,10 +71,15 @@ export function reportMarkdown(
   page.addList('#### Manual steps', steps, { share: bounds.steps, rest: moreSteps });
   for (const { table } of shared) {
     if (table === undefined) continue;
-    const { titles, rows } = table;
+    const { urls } = table;
+    const titles = [...table.titles, ...(urls === undefined ? [] : ['Link'])];
+    const rows = table.rows.map((cells, index) => [
+      ...cells.map(markdownText),
+      ...(urls === undefined ? [] : [markdownLink(urls[index])]),
+    ]);
     page.addList(
       `${tableLine(titles.map(markdownText))}\n${tableLine(titles.map(() => '---'))}`,
-      rows.map((cells) => tableLine(cells.map(markdownText))),
+      rows.map(tableLine),
       { share: bounds.steps, rest: (count) => `| ${count} more |${' |'.repeat(titles.length - 1)}` },
     );
   }

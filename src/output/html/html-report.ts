@@ -22,6 +22,7 @@ import {
   type SeveralReports,
 } from '../report.ts';
 import { type ViolationGroup, violationGroups, violationSubject } from '../violation-words.ts';
+import { dashboardLink } from './address-html.ts';
 import { htmlPage, recordsHtml, timeHtml } from './page.ts';
 import { addressesHtml, resourceHtml, toneOf } from './resource-html.ts';
 import { listedInTable, tableHtml } from './resources-table.ts';
@@ -164,7 +165,10 @@ function remarks({ document, pending }: Report, { full = false, reach }: PageOpt
       const addresses = sharing.flatMap(({ address }) => address ?? []);
       if (addresses.length === 0) return remark(message, '');
       if (addresses.length < FEWEST_SHARING) return remark(`${addresses.join(', ')}: ${message}`, '');
-      return remarkOn(addresses, message);
+      return remarkOn(
+        addresses.map((address) => ({ address })),
+        message,
+      );
     }),
     ...shared.map((step) => stepHtml(step, without)),
   ];
@@ -183,27 +187,26 @@ function violationHtml(group: ViolationGroup): string {
   return `<div class="remark${tone === '' ? '' : ` ${tone}`}">${text}${listed}</div>`;
 }
 
-function remarkOn(addresses: readonly string[], text: string): string {
-  const listed = `<details class="more"><summary>${addresses.length} resources</summary>${addressesHtml(addresses)}</details>`;
+function remarkOn(resources: readonly Pick<PlannedResource, 'address' | 'url'>[], text: string): string {
+  const listed = `<details class="more"><summary>${resources.length} resources</summary>${addressesHtml(resources)}</details>`;
   return `<div class="remark">${escapeMarkup(text)}${listed}</div>`;
 }
 
 /** Rows that stand for their resource are found and filtered like it. */
 function stepHtml({ text, resources, table }: SharedStep, without: Steps['without']): string {
-  if (table === undefined)
-    return remarkOn(
-      resources.map(({ address }) => address),
-      text,
-    );
-  const rows = table.rows.map((cells, index) => {
+  if (table === undefined) return remarkOn(resources, text);
+  const { urls } = table;
+  const titles = [...table.titles, ...(urls === undefined ? [] : ['Link'])];
+  const rows = table.rows.map((texts, index) => {
+    const links = urls === undefined ? [] : [dashboardLink(urls[index])];
     const resource = resources[index];
     const isLeftOut = resource !== undefined && without(resource) === undefined;
-    return { cells: cells.map(escapeMarkup), item: isLeftOut ? resource.action : undefined };
+    return { cells: [...texts.map(escapeMarkup), ...links], item: isLeftOut ? resource.action : undefined };
   });
   const group = rows.some(({ item }) => item !== undefined) ? ' data-group' : '';
   return [
     `<div class="remark">${escapeMarkup(text)}<details class="more"${group}><summary>${resources.length} resources</summary>`,
-    `${recordsHtml(table.titles.map(escapeMarkup), rows)}</details></div>`,
+    `${recordsHtml(titles.map(escapeMarkup), rows)}</details></div>`,
   ].join('\n');
 }
 

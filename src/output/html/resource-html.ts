@@ -1,11 +1,12 @@
 import type { Action } from '../../engine/plan/plan-actions.ts';
+import type { PlannedResource } from '../../engine/plan/plan-document.ts';
 import { listed } from '../address-list.ts';
 import type { Statement } from '../compact.ts';
 import { escapeMarkup } from '../markup.ts';
 import { plural } from '../plural.ts';
 import type { Outcome, ReportGroup } from '../report.ts';
 import { routeRemarks } from '../route-words.ts';
-import { addressHtml } from './address-html.ts';
+import { addressHtml, dashboardLink } from './address-html.ts';
 import { fieldHtml } from './field-html.ts';
 
 type Tone = 'good' | 'change' | 'bad' | 'ask' | 'odd' | 'faint';
@@ -54,9 +55,10 @@ export function resourceHtml(
     `<span class="address">${isOne ? addressHtml(address) : `${resources.length} resources`}</span>`,
     ...(drifted ? ['<span class="note">drifted</span>'] : []),
     `<span class="faint">${marks.map(escapeMarkup).join(' · ')}</span></summary><div class="content">`,
-    ...(isOne ? [] : [addressesHtml(resources.map((each) => each.address))]),
+    ...(isOne ? [] : [addressesHtml(resources)]),
     ...(outcome?.said ?? []).map((text) => `<p class="${tone}">${escapeMarkup(text)}</p>`),
     ...(id === null || !isOne ? [] : [`<p class="faint">id <code>${escapeMarkup(id)}</code></p>`]),
+    ...(isOne && resource.url !== undefined ? [`<p>${dashboardLink(resource.url)}</p>`] : []),
     contentHtml(said),
     '</div></details>',
   ].join('');
@@ -81,8 +83,11 @@ export function contentHtml(said: Statement): string {
   return [...reasons(said), ...said.fields.map(fieldHtml), ...remarks(said)].join('');
 }
 
-export function addressesHtml(addresses: readonly string[]): string {
-  return `<ul class="addresses">${addresses.map((each) => `<li>${addressHtml(each)}</li>`).join('')}</ul>`;
+export function addressesHtml(resources: readonly Pick<PlannedResource, 'address' | 'url'>[]): string {
+  const items = resources.map(
+    ({ address, url }) => `<li>${[addressHtml(address), dashboardLink(url)].join(' ').trimEnd()}</li>`,
+  );
+  return `<ul class="addresses">${items.join('')}</ul>`;
 }
 
 const namedFields = 3;

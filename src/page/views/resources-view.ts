@@ -1,5 +1,6 @@
 import { isForPerson } from '../../operator/plan-after.ts';
 import { FEWEST_SHARING } from '../../output/compact.ts';
+import { dashboardLink } from '../../output/html/address-html.ts';
 import { MOST_UNFOLDED } from '../../output/html/html-report.ts';
 import { stepText } from '../../output/next-steps.ts';
 import { plural } from '../../output/plural.ts';
@@ -11,7 +12,7 @@ import {
   type WorkspaceDetail,
 } from '../page-data.ts';
 import { leftIn } from '../report-standing.ts';
-import { type Html, html } from './html.ts';
+import { type Html, html, trusted } from './html.ts';
 import { choice, isolated, moment, pager, pathOf, resourceLink, type ViewContext, word } from './parts.ts';
 
 /** The most urgent first: a record that may exist twice costs money for as long as nobody looks. */
@@ -34,6 +35,8 @@ type Resources = Pick<WorkspaceDetail, 'resources' | 'left' | 'saved' | 'reach'>
 
 /** A resource with its detail, and the steps for a person that the plan on the same page does not show. */
 interface SaidRow extends ResourceRow {
+  /** Its address in the dashboard, where a person has something to do there. */
+  readonly url: string | undefined;
   readonly isPlanned: boolean;
   readonly lines: readonly string[];
 }
@@ -145,10 +148,10 @@ function table(
 ): Html {
   const hasLines = group === undefined || group.shared.length === 0;
   const isSaid = hasLines && rows.some(({ lines }) => lines.length > 0);
-  const row = ({ address, id, status, lines }: SaidRow) => html`<tr>
+  const row = ({ address, id, url, status, lines }: SaidRow) => html`<tr>
 <td class="name">${resourceLink(workspace, address)}</td>
 ${group === undefined ? html`<td data-title="Status">${word(status, isOld)}</td>` : ''}
-<td data-title="Id">${id === null ? '' : html`<a class="resource-link" href="${pathOf(workspace, 'resources', address)}"><code>${id}</code></a>`}</td>
+<td data-title="Id">${id === null ? '' : html`<a class="resource-link" href="${pathOf(workspace, 'resources', address)}"><code>${id}</code></a>`} ${trusted(dashboardLink(url))}</td>
 ${isSaid ? html`<td class="text" data-title="Detail">${lines.map((line) => html`<div>${isolated(line)}</div>`)}</td>` : ''}</tr>`;
   return html`<table class="rows"><thead><tr><th scope="col">Resource</th>${group === undefined ? html`<th scope="col">Status</th>` : ''}<th scope="col">Id</th>${isSaid ? html`<th scope="col">Detail</th>` : ''}</tr></thead>
 <tbody>${rows.map(row)}</tbody></table>`;
@@ -157,15 +160,16 @@ ${isSaid ? html`<td class="text" data-title="Detail">${lines.map((line) => html`
 /** The most urgent first; those of a status in their order. */
 function found({ resources, left, saved, reach }: Resources, { q = '', status }: ResourceQuery): SaidRow[] {
   const planned = new Set(leftIn(saved?.plan ?? left).map(({ address }) => address));
-  const steps = new Map((left?.resources ?? []).map((each) => [each.address, each.steps ?? []]));
+  const known = new Map((left?.resources ?? []).map((each) => [each.address, each]));
   const words = q.toLowerCase().split(/\s+/);
   return resources
     .map((row): SaidRow => {
       const { address, detail } = row;
       const isPlanned = planned.has(address);
-      const open = isPlanned ? [] : (steps.get(address) ?? []);
+      const { url, steps = [] } = known.get(address) ?? {};
+      const open = isPlanned ? [] : steps;
       const lines = [detail, ...open.map((step) => stepText(step, reach))].filter((line) => line !== '');
-      return { ...row, isPlanned, lines };
+      return { ...row, url, isPlanned, lines };
     })
     .filter((row) => {
       const text = [row.address, row.id, row.status, ...row.lines].join('\n').toLowerCase();

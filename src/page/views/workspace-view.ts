@@ -1,6 +1,7 @@
+import { recordUrl } from '../../engine/plan/dashboard-links.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { planSummary } from '../../output/action-words.ts';
-import { addressHtml } from '../../output/html/address-html.ts';
+import { addressHtml, dashboardLink } from '../../output/html/address-html.ts';
 import { changesHtml, referencesHtml } from '../../output/html/html-report.ts';
 import { planReport } from '../../output/report.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
@@ -134,12 +135,12 @@ export function problemPanel({ heading, lines }: ShownProblem): Html {
 }
 
 function orphansPart(
-  { address: workspace, orphans, actions, outside, reach }: WorkspaceDetail,
+  { address: workspace, orphans, dashboard, actions, outside, reach }: WorkspaceDetail,
   { now, visitor }: ViewContext,
 ): Html {
   if (orphans.length === 0) return html``;
   const canClose = actions.includes('close-orphan') && may(visitor.person, 'close-orphan');
-  const item = ({ address, id, reason, since }: Orphan) =>
-    html`<li><div>${trusted(addressHtml(address))} <code>${id}</code> <span class="faint">${reason} ${moment(new Date(since), now)}</span> ${canClose ? actionLink(workspace, 'close-orphan', 'Close', id) : ''}</div></li>`;
+  const item = ({ address, kind, id, reason, since }: Orphan) =>
+    html`<li><div>${trusted(addressHtml(address))} <code>${id}</code> ${trusted(dashboardLink(recordUrl({ dashboard }, { kind, id })))} <span class="faint">${reason} ${moment(new Date(since), now)}</span> ${canClose ? actionLink(workspace, 'close-orphan', 'Close', id) : ''}</div></li>`;
   return html`<h2>Orphans (${orphans.length})</h2><p class="faint">Records that are no longer managed and may still be active. Delete them in the dashboard, then close them${outside === undefined ? ' here.' : `. ${closingOutside(outside, 'ID', reach)}`}</p><ul class="tasks">${orphans.slice(0, ROWS_PER_PAGE).map(item)}</ul>${orphans.length > ROWS_PER_PAGE ? html`<p class="faint">and ${orphans.length - ROWS_PER_PAGE} more</p>` : ''}`;
 }
