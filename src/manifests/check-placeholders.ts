@@ -61,7 +61,7 @@ export function placeholderFindings(resources: readonly WithTexts[], allowed: re
 }
 
 function findingAt(resource: SpecSources, { name, path, offset }: FoundPlaceholder): Finding {
-  const message = `\${${name}} is sent as it is: insert { $var: ${name} } with $join, or list the name under literal_placeholders`;
+  const message = `\${${name}} is sent as it is: insert { $var: ${name} } with $join, or list the name under literal_variables`;
   const finding = findingIn(resource, { code: 'unresolved-placeholder', message, path, at: 'value' });
   return { ...finding, severity: 'warning', ...(finding.place && { place: { ...finding.place, offset } }) };
 }

@@ -37,7 +37,7 @@ export async function allDiagnostics(
 
 /** Settings that have no bearing on what the manifests declare. */
 const HARMLESS =
-  /^(version|default_workspace|limits|guards|literal_placeholders|watch|notify|policies|workspaces\.("(\\.|[^"\\])*"|[^.]+)\.(base_url|workspace_id|api_key|state|secrets_dir|ca_file|dashboard))(?![^.[])/;
+  /^(version|default_workspace|limits|guards|literal_variables|watch|notify|policies|workspaces\.("(\\.|[^"\\])*"|[^.]+)\.(base_url|workspace_id|api_key|state|secrets_dir|ca_file|dashboard))(?![^.[])/;
 
 /** What is missing may be there once the project file is right. */
 const OF_ABSENCE: ReadonlySet<string> = new Set([

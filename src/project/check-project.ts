@@ -216,7 +216,7 @@ function projectFrom(document: ProjectDocument, settings: Settings, context: Pro
       maxChangedPercent: guards.max_changed_percent ?? defaultGuards.maxChangedPercent,
       minResources: guards.min_resources ?? defaultGuards.minResources,
     },
-    literalPlaceholders: document.literal_placeholders ?? [],
+    literalVariables: document.literal_variables ?? [],
     windows: windowsFrom(document.watch),
     pullRequests: document.pull_requests ?? {},
     webhooks: (document.notify ?? []).map((webhook) => ({ ...webhook, on: webhook.on ?? [...notifyEvents] })),

@@ -83,7 +83,7 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
   }
   findings.push(
     identityFindings(checked, { ids: workspace.ids === undefined }),
-    placeholderFindings(checked, project.literalPlaceholders),
+    placeholderFindings(checked, project.literalVariables),
   );
   if (options.mode === 'offline-with-secrets') {
     const inputs = inputsFor(options);

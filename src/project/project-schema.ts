@@ -182,7 +182,7 @@ const schemaOf = (has: Sections) =>
     state: has('state', stateSchema).optional(),
     limits: has('limits', limitsSchema).optional(),
     guards: has('guards', guardsSchema).optional(),
-    literal_placeholders: z
+    literal_variables: z
       .array(z.string().min(1))
       .meta({
         description: `Names that texts contain as \${name} on purpose, so that validate does not warn; * matches any characters.`,

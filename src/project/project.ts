@@ -29,7 +29,7 @@ export interface ProjectConfig {
   readonly limits: Limits;
   readonly guards: Guards;
   /** Names that texts may contain as `${name}`, with `*` for any characters. */
-  readonly literalPlaceholders: readonly string[];
+  readonly literalVariables: readonly string[];
   /** When watch may apply; at any time where there are none. */
   readonly windows: readonly ApplyWindow[];
   /** The webhooks that watch notifies. */

@@ -162,16 +162,16 @@ const rows: readonly Row[] = [
       'voxform.yaml': withWorkspace(`vars: { title: "The \${title}" }`),
     },
     expected: [
-      `manifests/a.yaml:9:12 spec.prompt_config.prompt warning unresolved-placeholder \${name} is sent as it is: insert { $var: name } with $join, or list the name under literal_placeholders (2 places)`,
-      `manifests/b.yaml:6:28 spec.prompt_config.prompt warning unresolved-placeholder \${company} is sent as it is: insert { $var: company } with $join, or list the name under literal_placeholders`,
-      `manifests/c.yaml:6:28 spec.prompt_config.prompt warning unresolved-placeholder \${team} is sent as it is: insert { $var: team } with $join, or list the name under literal_placeholders`,
-      `voxform.yaml:7:25 workspaces.test.vars.title warning unresolved-placeholder \${title} is sent as it is: insert { $var: title } with $join, or list the name under literal_placeholders`,
+      `manifests/a.yaml:9:12 spec.prompt_config.prompt warning unresolved-placeholder \${name} is sent as it is: insert { $var: name } with $join, or list the name under literal_variables (2 places)`,
+      `manifests/b.yaml:6:28 spec.prompt_config.prompt warning unresolved-placeholder \${company} is sent as it is: insert { $var: company } with $join, or list the name under literal_variables`,
+      `manifests/c.yaml:6:28 spec.prompt_config.prompt warning unresolved-placeholder \${team} is sent as it is: insert { $var: team } with $join, or list the name under literal_variables`,
+      `voxform.yaml:7:25 workspaces.test.vars.title warning unresolved-placeholder \${title} is sent as it is: insert { $var: title } with $join, or list the name under literal_variables`,
     ],
   },
   {
     reason: 'such names that are meant',
     files: {
-      'voxform.yaml': `literal_placeholders: [name, "call_*"]\n${PLAIN_PROJECT}`,
+      'voxform.yaml': `literal_variables: [name, "call_*"]\n${PLAIN_PROJECT}`,
       'manifests/a.yaml': agent('a', `prompt_config: { prompt: "\${name} \${call_id}" }`),
     },
     expected: [],

@@ -287,7 +287,7 @@ describe('a project file that is right', () => {
       defaultWorkspace: undefined,
       defaults: {},
       limits: { concurrency: 'auto', requestsPerSecond: null, timeoutSeconds: 30 },
-      literalPlaceholders: [],
+      literalVariables: [],
       guards: { maxChangedPercent: 50, minResources: 10 },
       windows: [],
       webhooks: [],
