@@ -131,10 +131,7 @@ it('goes through the guide with a workspace that was made by hand', { timeout: 2
     const imported = fromGuide('import -w new');
     if (rows.length > 0) expect(await voxform(imported)).toMatchObject({ code: 0 });
     const resolving = fromGuide('state resolve -w new');
-    for (const address of missing) {
-      const args = resolving.map((word) => (word.startsWith('Agent/') ? address : word));
-      expect(await voxform(args)).toMatchObject({ code: 0 });
-    }
+    if (missing.length > 0) expect(await voxform(resolving)).toMatchObject({ code: 0 });
   }
 
   async function migrateWhatWaited(): Promise<string> {
@@ -180,6 +177,17 @@ it('goes through the guide with a workspace that was made by hand', { timeout: 2
     for (const id of [...empty.world.agents.keys(), ...agentIds]) expect(ids).toContain(id);
   }
 
+  async function retireTheOldWorkspace(): Promise<void> {
+    const text = await readFile(path.join(house, 'voxform.yaml'), 'utf8');
+    await folder.write('house/voxform.yaml', text.replace('  old:\n', '  old:\n    skip: ["*/*"]\n'));
+    const retired = await guided('apply -w old');
+    expect(retired, retired.stderr).toMatchObject({ code: 0 });
+    const closed = await guided('orphans close -w old');
+    expect(closed, closed.stderr).toMatchObject({ code: 0 });
+    const { stdout } = await voxform(['orphans', '-w', 'old', '--output', 'json']);
+    expect(JSON.parse(stdout)).toEqual([]);
+  }
+
   await exportTheOldWorkspace();
   await adoptEverything();
   await prepareTheNewWorkspace();
@@ -191,6 +199,7 @@ it('goes through the guide with a workspace that was made by hand', { timeout: 2
   const checklist = await migrateWhatWaited();
   await findOnlyLinksInThePlan(checklist);
   await linkTheNumbers();
+  await retireTheOldWorkspace();
 });
 
 function projectFile(from: Emulator, to: Emulator): string {

@@ -121,6 +121,24 @@ describe('the state by hand', () => {
     });
   });
 
+  it('closes orphans by globs, and all that are open', async () => {
+    await using workspace = await testWorkspace({
+      'manifests/a.yaml': ['day', 'desk-1', 'desk-2'].map((name) => agentManifest(name)).join('---\n'),
+    });
+    await workspace.run('apply', '--auto-approve');
+    await workspace.run('state', 'rm', 'Agent/day', 'Agent/desk-1', 'Agent/desk-2');
+    const close = async (...args: string[]) =>
+      (await workspace.run('orphans', 'close', ...args, '--because', 'kept')).code;
+    expect([await close(), await close('--all', 'Agent/day'), await close('Webhook/*')]).toEqual([
+      64, 64, 64,
+    ]);
+    expect(await close('Agent/desk-*')).toBe(0);
+    expect(await rowsOf(workspace, 'orphans')).toMatchObject([{ address: 'Agent/day' }]);
+    expect(await close('--all')).toBe(0);
+    expect(await rowsOf(workspace, 'orphans')).toEqual([]);
+    expect(await close('--all')).toBe(0);
+  });
+
   it('closes the orphans that the platform has no more, once that is certain', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');

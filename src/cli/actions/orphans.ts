@@ -1,8 +1,10 @@
+import { matching } from '../../engine/decide/scope.ts';
 import { dashboardOf, recordUrl } from '../../engine/plan/dashboard-links.ts';
+import { isGlob } from '../../manifests/resource.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { renderTable, whole } from '../../output/table.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { advice, command, ExitCode, UserError } from '../../problems/user-error.ts';
+import { advice, command, ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import {
   isRightPlatform,
@@ -82,15 +84,19 @@ async function check(
 
 interface CloseOptions extends LockFlags {
   readonly ids: readonly string[];
+  readonly all?: boolean;
   readonly because: ClosingReason;
 }
 
 export async function closeOrphans(context: Context, options: CloseOptions): Promise<void> {
+  const { ids, all = false, because } = options;
+  if (all === ids.length > 0) throw misuse('orphans close takes ids, addresses or globs, or --all');
   const opened = await openWorkspace(context, { requireKey: false });
   const { orphans: listed } = await opened.state();
-  const { ids, because } = options;
   const closed = { because, since: context.now().toISOString() };
-  const before = new Set(ids.flatMap((given) => namedBy(given, listed)));
+  const open = openOrphans({ orphans: listed });
+  const before = new Set(all ? open : ids.flatMap((given) => namedBy(given, listed)));
+  if (before.size === 0) context.log.info('No open orphans.');
   const closing = [...before].map((orphan) => ({ ...orphan, closed }));
   const done = new Set(await recordClosed(opened, closing, options));
   for (const { address, id, closed: earlier } of before) {
@@ -99,8 +105,13 @@ export async function closeOrphans(context: Context, options: CloseOptions): Pro
   }
 }
 
-/** The orphans of an id, or the open one, else the closed one, that had an address. */
+/** The open orphans that a glob matches; or the orphans of an id; or the open one, else the closed one, that had an address. */
 function namedBy(given: string, listed: readonly Orphan[]): readonly Orphan[] {
+  if (isGlob(given)) {
+    const open = openOrphans({ orphans: listed });
+    const matches = new Set(matching(given, new Set(open.map(({ address }) => address)), 'orphans close'));
+    return open.filter(({ address }) => matches.has(address));
+  }
   const byId = listed.filter(({ id }) => id === given);
   if (byId.length > 0) return byId;
   const all = listed.filter(({ address }) => address === given);

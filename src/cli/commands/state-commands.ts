@@ -148,7 +148,8 @@ export const stateCommands = {
         .description(
           'Close orphans that need no more work. An orphan closed as handed-over or kept is managed again only by voxform import.',
         )
-        .argument('<ids...>', 'Ids of the records, or their former addresses')
+        .argument('[ids...]', 'Ids of the records, or their former addresses, such as Agent/support-*')
+        .option('--all', 'Close all open orphans')
         .addOption(
           new Option('--because <reason>', 'Why they need no more work')
             .choices(['deleted', 'handed-over', 'kept'])
