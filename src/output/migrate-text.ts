@@ -162,7 +162,8 @@ export function checklistText(matter: ChecklistContent, reach: Reach): string {
   if ('step' in matter) return stepText(matter.step, reach);
   if ('notice' in matter) return `${matter.notice.slice(0, 1).toUpperCase()}${matter.notice.slice(1)}.`;
   const { address, reason, steps } = matter;
-  return steps.length === 0 ? `${address}: ${reason}` : withSteps(`${address}: ${reason}.`, steps, reach);
+  const said = address === undefined ? reason : `${address}: ${reason}`;
+  return steps.length === 0 ? said : withSteps(`${said}.`, steps, reach);
 }
 
 interface ChecklistOptions {
@@ -185,7 +186,7 @@ function checklist(
   const left = items.filter(({ matter }) => !('step' in matter && said.has(matter.step)));
   const lines = left.flatMap(({ matter, addresses }) => {
     const text = checklistText(matter, reach);
-    const isNamed = addresses.length === 0 || 'address' in matter;
+    const isNamed = addresses.length === 0 || ('address' in matter && matter.address !== undefined);
     const lead = box ? '[ ] ' : '- ';
     const line = style.prose(text, { indent: 2, lead });
     if (isNamed) return [line];

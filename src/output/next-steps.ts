@@ -24,8 +24,8 @@ const words = {
     command: `voxform import ${step.address} ${step.id ?? 'ID'}`,
   }),
   resolve_not_created: ({ address }) => ({
-    said: 'If it is not there',
-    command: `voxform state resolve ${address} --not-created`,
+    said: address === 'all' ? 'Then, for those that are not there' : 'If it is not there',
+    command: `voxform state resolve ${address === 'all' ? '--all' : address} --not-created`,
   }),
   recreate: ({ address, remove_id }) => ({
     said:

@@ -66,7 +66,7 @@ export const nextStep = z
     }),
     importing,
     step('resolve_not_created', 'Mark the unknown create as not created, if the record is not there.', {
-      address,
+      address: z.string().describe('Address of the resource; `all` for every unknown create.'),
     }),
     step('recreate', 'Create the record again, if it was deleted.', {
       address: z.string().describe('Address of the resource; `all` for every missing record.'),

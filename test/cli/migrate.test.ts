@@ -363,7 +363,26 @@ spec: { number: "+4930${more}111", inbound_agent_id: { $ref: Agent/${agent} } }
     const commands = checklist.flatMap(
       ({ text }) => text.match(/voxform (import|state) .*?(?=voxform|$)/g) ?? [],
     );
-    expect(commands.map((text) => text.split(' -w new').length)).toEqual([2, 2, 2, 2]);
+    expect(commands.map((text) => text.split(' -w new').length)).toEqual([2, 2]);
+  });
+
+  it('lists unknown creates once, with the command that resolves all of them', async () => {
+    const names = ['a', 'b', 'c'];
+    await using h = await house({
+      'manifests/a.yaml': names.map((name) => agentManifest(name)).join('---\n'),
+    });
+    h.hook = ({ method }) => (method === 'POST' ? { status: 502 } : undefined);
+    await h.migrate();
+    h.hook = () => undefined;
+    const { checklist } = JSON.parse((await h.migrate('--dry-run', '--output', 'json')).stdout) as {
+      readonly checklist: readonly { readonly text: string; readonly addresses: readonly string[] }[];
+    };
+    const about = checklist.filter(({ text }) => text.includes('voxform state resolve'));
+    expect(about.map(({ addresses }) => addresses)).toEqual([names.map((name) => `Agent/${name}`)]);
+    const resolve = /voxform (state resolve .*)/.exec(about[0]?.text ?? '')?.[1]?.split(' ') ?? [];
+    expect(await h.run(...resolve, '--auto-approve')).toMatchObject({ code: 0 });
+    expect(await h.migrate()).toMatchObject({ code: 0 });
+    expect(h.empty.world.agents.size).toBe(3);
   });
 
   it('gives commands that run as they are printed', async () => {

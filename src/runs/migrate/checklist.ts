@@ -21,8 +21,8 @@ export type ChecklistContent =
   | { readonly step: NextStep }
   /** A clause on a record. */
   | { readonly notice: string }
-  /** What only a person can resolve, or should know, of one resource. */
-  | { readonly address: Address; readonly reason: string; readonly steps: readonly NextStep[] };
+  /** What only a person can resolve; with an address, of one resource. */
+  | { readonly address?: Address; readonly reason: string; readonly steps: readonly NextStep[] };
 
 export interface ChecklistItem {
   readonly moment: ChecklistMoment;
@@ -67,11 +67,14 @@ interface MigrationPlan {
 export function checkPlan(list: Checklist, planned: MigrationPlan): void {
   const { document, resources, oldIds } = planned;
   const specs = new Map(resources.map((resource) => [resource.address, resource]));
+  const alike = unconfirmedAlike(document);
   for (const each of document.resources) {
     const { address, kind: name, action, id, reason, adopted, steps = [] } = each;
     const kind = kindNamed(name);
     if (action === 'manual') {
       for (const step of steps) list.add('waits', { step }, address);
+    } else if (alike.has(address)) {
+      list.add('waits', UNCONFIRMED, address);
     } else if (action === 'blocked' || action === 'unknown') {
       list.add('waits', { address, reason, steps }, address);
     } else if ((action === 'adopt' || adopted === true) && kind.create !== undefined) {
@@ -85,6 +88,26 @@ export function checkPlan(list: Checklist, planned: MigrationPlan): void {
     if (behind !== undefined && id === null)
       list.add('know', `live in ${planned.from}: ${behind.harm}`, address);
   }
+}
+
+/** Of many creates, instead of the steps of each. */
+const UNCONFIRMED: ChecklistContent = {
+  reason: 'These creates were not confirmed: their records may or may not exist',
+  steps: [
+    { action: 'import', address: 'ADDRESS', id: null, reason: 'found' },
+    { action: 'resolve_not_created', address: 'all' },
+  ],
+};
+
+/** Unknown creates for which no candidate was found, where they are several. */
+function unconfirmedAlike({ resources }: PlanDocument): ReadonlySet<Address> {
+  const alike = resources.filter(
+    ({ action, steps = [] }) =>
+      action === 'unknown' &&
+      steps.some((step) => step.action === 'resolve_not_created') &&
+      steps.every((step) => step.action !== 'import' || step.id === null),
+  );
+  return new Set(alike.length > 1 ? alike.map(({ address }) => address) : []);
 }
 
 /** Config that no read shows and no manifest has: whoever made it by hand has to look. */
@@ -119,9 +142,10 @@ export function checkRest(done: MigrationOutcome): ChecklistItem[] {
     const kind = kindNamed(planned.kind);
     const result = results?.get(address);
     const isThere = result === undefined || result.status === 'done';
-    if (action === 'blocked' || action === 'unknown') {
+    // Unknown creates are on the list of what waits, which is printed above this one.
+    if (action === 'blocked') {
       list.add('after', { address, reason, steps }, address);
-    } else if (action === 'manual' || isThere) {
+    } else if (action !== 'unknown' && (action === 'manual' || isThere)) {
       for (const step of steps) list.add('after', { step }, address);
     }
     for (const notice of notices) if (!isMade(planned)) list.add('after', { notice }, address);
