@@ -5,10 +5,7 @@ set -eu
 
 home=$(cd -- "$(dirname -- "$0")/.." && pwd)
 
-node -e 'const [major, minor] = process.versions.node.split("."); process.exit(major > 22 || (major === "22" && minor >= 22) ? 0 : 1)' || {
-  echo "voxform needs Node 22.22 or later; this is $(node --version)." >&2
-  exit 1
-}
+node "$home/ci/check-node.js"
 # npm writes this file last.
 if [ ! -e "$home/node_modules/.package-lock.json" ]; then
   (cd -- "$home" && npm ci --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error >&2)

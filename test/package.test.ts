@@ -159,7 +159,7 @@ converge('.', new AbortController().signal).catch((error: unknown) => {
 describe('the packed command on an older Node', () => {
   const older = nodesOnPath().filter((file) => file !== process.execPath);
 
-  it('says in one line what it needs', async () => {
+  it('says what it needs and how to get it', async () => {
     const answers: Finished[] = [];
     for (const node of older) {
       const version = await succeed(node, ['--version']);
@@ -169,9 +169,36 @@ describe('the packed command on an older Node', () => {
     for (const { exitCode, stdout, stderr } of answers) {
       expect(exitCode).toBe(1);
       expect(stdout).toBe('');
-      expect(stderr).toMatch(/^voxform needs Node 22\.22 or later; this is \d+\.\d+\.\d+\.\n$/);
+      expect(stderr).toMatch(
+        /^voxform needs Node 22\.22 or later; this is \d+\.\d+\.\d+\.\nhint: .*nvm install \d+.*\n$/,
+      );
     }
   });
+
+  it.each([
+    { node: '20.19.0', isGlobal: true, code: 1, reason: 'the command would refuse to start' },
+    { node: '22.21.1', isGlobal: true, code: 1, reason: 'so it would here' },
+    { node: '22.22.0', isGlobal: true, code: 0, reason: 'it runs' },
+    { node: '20.19.0', isGlobal: false, code: 0, reason: 'a clone brings its own Node' },
+  ])(
+    'is installed on $node or not, for all: $isGlobal, because $reason',
+    async ({ node, isGlobal, code }) => {
+      const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
+        readonly scripts: { readonly preinstall: string };
+      };
+      const env = {
+        npm_lifecycle_event: 'preinstall',
+        npm_config_global: isGlobal ? 'true' : '',
+        npm_config_user_agent: `npm/10.8.2 node/v${node} linux x64`,
+      };
+      const ended = await execute(process.execPath, scripts.preinstall.split(' ').slice(1), {
+        cwd: root,
+        env,
+      });
+      expect(ended.exitCode).toBe(code);
+      expect(ended.stderr.includes('nvm install')).toBe(code === 1);
+    },
+  );
 
   it.each(['22.22.0', '22.23.1', '24.0.0'])('runs on %s', async (version) => {
     expect(await succeed(process.execPath, [...pretending(version), bin, '--version'])).toBe(`${VERSION}\n`);

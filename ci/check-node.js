@@ -1,0 +1,21 @@
+// Fails where voxform would refuse to start: as the first script of an installation for all projects, and before the hooks.
+// `npm ci` in a clone brings a Node of its own, which its scripts run on, so that it may have an older one.
+
+import { readFileSync } from 'node:fs';
+
+const { npm_lifecycle_event: event, npm_config_global: isGlobal, npm_config_user_agent: agent } = process.env;
+// npm puts the Node of the clone first on the path of a script; the command will run on that of npm.
+const [, current = process.versions.node] =
+  (event === undefined ? null : /\bnode\/v(\S+)/.exec(agent ?? '')) ?? [];
+const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+const [, oldest] = /^>=(\d+\.\d+)/.exec(engines.node);
+const [major, minor] = current.split('.').map(Number);
+const [oldestMajor, oldestMinor] = oldest.split('.').map(Number);
+const isOld = major < oldestMajor || (major === oldestMajor && minor < oldestMinor);
+
+if (isOld && (event !== 'preinstall' || isGlobal === 'true')) {
+  process.stderr.write(
+    `voxform needs Node ${oldest} or later; this is ${current}.\nhint:  Install it, for example with nvm install 24, then run the command again.\n`,
+  );
+  process.exitCode = 1;
+}
