@@ -5,7 +5,8 @@ import type { BehaviourPatch } from '../../src/emulator/behaviour.ts';
 import type { DraftDiffDocument } from '../../src/runs/draft-diff.ts';
 import { schemaProblems } from '../schema-problems.ts';
 import { step } from '../step.ts';
-import { agentManifest, testWorkspace } from './workspace.ts';
+import { command } from '../trust/in-process.ts';
+import { API_KEY, agentManifest, testWorkspace } from './workspace.ts';
 
 const FILE = 'manifests/day.yaml';
 
@@ -59,6 +60,21 @@ describe('versions and rollback', () => {
       );
     });
 
+    await step('without a version, a rollback lists them and offers the previous one', async () => {
+      const unnamed = await workspace.run('rollback', 'Agent/day', '--auto-approve');
+      expect(unnamed).toMatchObject({ code: 64, stdout: expect.stringMatching(/ 2 .*\n +1 /) });
+      expect(unnamed.stderr).toContain('voxform rollback Agent/day --to 1');
+      const file = path.join(workspace.folder.root, FILE);
+      const before = await readFile(file, 'utf8');
+      await workspace.folder.write(FILE, before.replace('Be kind.', 'Be quick.'));
+      const env = { VOXFORM_API_KEY: API_KEY, NO_COLOR: '1' };
+      const { code, stdout } = await command(['rollback', 'Agent/day'], {
+        ...{ cwd: workspace.folder.root, env, columns: 80, typed: 'yes\n' },
+      });
+      expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/ 2 .*\n +1 /) });
+      expect(await readFile(file, 'utf8')).toBe(before);
+    });
+
     await step('a version of another workspace is refused', async () => {
       workspace.emulator.dashboard.edit('agents', agent, { workspace_id: '01ANOTHER' });
       workspace.emulator.dashboard.publishAgent(agent);
@@ -102,7 +118,7 @@ describe('versions and rollback', () => {
       [['versions', 'Agent/day', '--output', 'markdown'], 64, '--output markdown needs --diff published'],
       [['versions', 'Agent/day', '--detailed-exitcode'], 64, '--detailed-exitcode needs --diff published'],
       [['rollback', 'Agent/day', '--to', '7'], 64, 'Agent/day has no published version 7'],
-      [['rollback', 'Agent/day'], 64, '--to'],
+      [['rollback', 'Agent/day'], 64, 'never published'],
       [['rollback', 'Agent/nobody', '--to', '1'], 64, 'no manifest declares Agent/nobody'],
     ];
     for (const [args, expected, message] of cases) {

@@ -47,15 +47,10 @@ export async function versions(context: Context, options: VersionsOptions): Prom
       return printDraft(context, await diffDraft({ address, state, client, workspace, redact }), options);
     }
     if (version === undefined) {
-      const all: VersionShown[] = [];
-      for await (const each of of.versions.list(client, of.id)) all.push(each);
+      const all = await publishedOf(of, client);
       if (options.output === 'json') terminal.out(jsonText(all));
       else if (all.length === 0) log.info(`${address} was never published.`);
-      else {
-        const rows = all.map((each) => [String(each.version), timeText(each.published_at, 'local')]);
-        const columns = [{ title: 'VERSION', align: 'right' as const }, ...whole('PUBLISHED')];
-        terminal.out(renderTable(columns, rows, terminal.tableStyle));
-      }
+      else terminal.out(versionTable(all, terminal.tableStyle));
       return ExitCode.ok;
     }
     const { workspaceId } = workspace;
@@ -72,6 +67,20 @@ export async function versions(context: Context, options: VersionsOptions): Prom
     );
     return ExitCode.ok;
   });
+}
+
+async function publishedOf(
+  { id, versions: of }: VersionedRecord,
+  client: PlatformClient,
+): Promise<readonly VersionShown[]> {
+  const all: VersionShown[] = [];
+  for await (const each of of.list(client, id)) all.push(each);
+  return all;
+}
+
+function versionTable(all: readonly VersionShown[], style: Style): string {
+  const rows = all.map((each) => [String(each.version), timeText(each.published_at, 'local')]);
+  return renderTable([{ title: 'VERSION', align: 'right' }, ...whole('PUBLISHED')], rows, style);
 }
 
 /** @throws UserError for flags that do not go together. */
@@ -122,7 +131,7 @@ function betweenText(
 
 interface RollbackOptions extends PlatformFlags, WriteBackOptions {
   readonly address: string;
-  readonly to: number;
+  readonly to?: number;
 }
 
 /** Writes a published version's values into the manifests, so that the next apply brings them back. */
@@ -135,7 +144,9 @@ export async function rollback(context: Context, options: RollbackOptions): Prom
     const resource = resources.find((each) => each.address === address);
     if (resource === undefined) throw undeclared(address, resources);
     const { workspaceId } = opened.workspace;
-    const version = await versionOf(versionedRecord(address, state), options.to, { client, workspaceId });
+    const record = versionedRecord(address, state);
+    const to = options.to ?? (await offered(context, options, await publishedOf(record, client)));
+    const version = await versionOf(record, to, { client, workspaceId });
     const kind = kindNamed(resource.kind);
     const records = await referableRecords({
       state,
@@ -148,13 +159,36 @@ export async function rollback(context: Context, options: RollbackOptions): Prom
     return writeBack(context, opened, {
       found: { ...valuesOfVersion({ kind, resource, version, records }), unmoved: [], records },
       options,
-      command: `voxform rollback ${address} --to ${options.to}`,
+      command: `voxform rollback ${address} --to ${to}`,
       words: {
         verb: 'Roll back',
-        nothing: `No managed field of ${address} differs from version ${options.to}.`,
+        nothing: `No managed field of ${address} differs from version ${to}.`,
       },
     });
   });
+}
+
+/**
+ * The version before the latest one, or the only one, for a person who sees it before anything is written.
+ * @throws UserError where nobody is asked, and where there is no version.
+ */
+async function offered(
+  { terminal, log }: Context,
+  { address, dryRun, autoApprove, output }: RollbackOptions,
+  all: readonly VersionShown[],
+): Promise<number> {
+  const [latest, previous = latest] = [...all].map(({ version }) => version).sort((a, b) => b - a);
+  if (previous === undefined)
+    throw misuse(`${address} was never published, so there is no version to roll back to`);
+  if (output === 'text') terminal.out(`${versionTable(all, terminal.tableStyle)}\n`);
+  const isSeen = dryRun || (terminal.canAsk && !autoApprove);
+  if (!isSeen || output !== 'text')
+    throw misuse(
+      `rollback needs --to VERSION, one of ${all.map(({ version }) => version).join(', ')}`,
+      `The one before the latest: voxform rollback ${address} --to ${previous}`,
+    );
+  log.info(`Rolling back to version ${previous}. To choose another one, use --to VERSION.`);
+  return previous;
 }
 
 /** @throws ForeignRecord where the version is of a record of another workspace. */

@@ -100,7 +100,11 @@ export const restoringCommands = {
           'Write the values of a published version into the manifests, for the next apply to restore. Changes managed fields only. Writes nothing to the platform.',
         )
         .argument('<address>', 'Address, e.g. Agent/support-line', address)
-        .requiredOption('--to <version>', 'Published version', positiveInteger);
+        .option(
+          '--to <version>',
+          'Published version (default: list them and offer the one before the latest)',
+          positiveInteger,
+        );
       withWriteBack(rollback).action(perform(async () => (await import('../actions/versions.ts')).rollback));
     },
   },
