@@ -8,9 +8,9 @@ const { npm_lifecycle_event: event, npm_config_global: isGlobal, npm_config_user
 const [, current = process.versions.node] =
   (event === undefined ? null : /\bnode\/v(\S+)/.exec(agent ?? '')) ?? [];
 const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
-const [, oldest] = /^>=(\d+\.\d+)/.exec(engines.node);
-const [major, minor] = current.split('.').map(Number);
-const [oldestMajor, oldestMinor] = oldest.split('.').map(Number);
+const oldest = engines.node.replace(/^>=(\d+\.\d+).*/, '$1');
+const [major = 0, minor = 0] = current.split('.').map(Number);
+const [oldestMajor = 0, oldestMinor = 0] = oldest.split('.').map(Number);
 const isOld = major < oldestMajor || (major === oldestMajor && minor < oldestMinor);
 
 if (isOld && (event !== 'preinstall' || isGlobal === 'true')) {
