@@ -12,6 +12,7 @@ import {
   type RequestOutcome,
 } from './platform-error.ts';
 import { ProxyFailure, type ProxySettings } from './proxy.ts';
+import { knownField } from './records/request-fields.ts';
 import { isClosedLocalPort, isOfGateway, type Method } from './retry.ts';
 
 /** The request that failed, and what is known of all tries at it. */
@@ -122,7 +123,10 @@ function answered(call: FailedCall, result: AttemptResult & { type: 'answer' }):
     .filter((word) => word !== undefined)
     .join(': ');
   const said = `${status}${words === '' ? '' : ` ${words}`}${inBrackets([code && `code ${code}`, ...notes])}`;
-  return errorOf(call, 'status', { facts: { status, code, detail, field, requestId }, said });
+  return errorOf(call, 'status', {
+    facts: { status, code, detail, field, knownField: field && knownField(field), requestId },
+    said,
+  });
 }
 
 const KEY_WORDS: Readonly<Record<number, string>> = {

@@ -18,6 +18,8 @@ export interface ExchangeFacts {
   readonly detail?: string | undefined;
   /** The field of the request that the platform objects to, where the body names one. */
   readonly field?: string | undefined;
+  /** As much of it as consists of fields of requests. */
+  readonly knownField?: string | undefined;
   readonly requestId?: string | undefined;
   /** Host and port of this machine where nothing listens. */
   readonly nobodyAt?: string | undefined;
@@ -28,9 +30,6 @@ export interface ExchangeFacts {
   /** True where a proxy did not connect to the platform. */
   readonly atProxy?: boolean | undefined;
 }
-
-/** The path of a field, and no value in its place. */
-const FIELD = /^[a-z_]\w*(\.\w+)*$/i;
 
 /** The message of an error for a history: without the text of an answer, also where another error quotes it. */
 export function recordedMessage(error: unknown): string {
@@ -59,12 +58,12 @@ export class PlatformError extends Error {
 
   /** The message for what is kept: without the text of the answer, which may repeat values of the request. */
   get recorded(): string {
-    const { method, path, status, code, detail, field, requestId, outcome } = this.facts;
+    const { method, path, status, code, detail, knownField: field, requestId, outcome } = this.facts;
     if (detail === undefined && this.reason !== 'malformed') return this.message;
     const notes = [
       this.reason === 'status' ? undefined : this.reason,
       code && `code ${code}`,
-      field !== undefined && FIELD.test(field) ? `field ${field}` : undefined,
+      field && `field ${field}`,
       requestId && `request id ${requestId}`,
     ].filter((note) => note !== undefined);
     const said = notes.length === 0 ? status : `${status} (${notes.join(', ')})`;

@@ -119,7 +119,7 @@ describe('get', () => {
       expect(code).toBe(0);
       expect(JSON.parse(stdout)).toMatchObject([{ start_time: '2026-01-01T23:00:00.000Z' }]);
       const outside = { body: undefined, query: 20, ignored: 8 }[callFilters];
-      const said = /(\d+) calls outside it are not shown/.exec(stderr.replaceAll(/\s+/g, ' '));
+      const said = /also sent (\d+) calls outside the date range/.exec(stderr.replaceAll(/\s+/g, ' '));
       expect(said?.[1]).toBe(outside === undefined ? undefined : String(outside));
     },
   );

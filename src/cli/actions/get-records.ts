@@ -70,7 +70,7 @@ export async function recordsOf(recordType: RecordType, reading: RecordsWanted):
           value: holdsIds(recordType, condition) ? idOf(value, state) : value,
         })),
         onOutside: (count) =>
-          log.warn(`The platform ignored the date range: ${count} calls outside it are not shown.`),
+          log.warn(`The platform also sent ${count} calls outside the date range, which are not shown.`),
       }),
     };
   }

@@ -42,7 +42,7 @@ export async function impact(context: Context, options: ImpactFlags): Promise<nu
       ...{ address, id, versions, client, workspace },
       ...{ since, direction, channel, compare },
       onOutside: (count) =>
-        log.warn(`The platform ignored the date range: ${count} earlier calls are left out.`),
+        log.warn(`The platform also sent ${count} calls from before the date range, which are not counted.`),
       onProgress: (calls) => progress.read({ done: calls, total: calls, inFlight: 0, growing: true }),
     }),
   );
