@@ -15,6 +15,7 @@ import {
   secretNames,
   variableNames,
 } from './form-names.ts';
+import { ruleCursor } from './rule-completion.ts';
 import { ownAddress, SchemaPlace, specPlace } from './schema-place.ts';
 import type { ProjectSnapshot, TextRange } from './snapshot.ts';
 import { cursorAt, type TextCursor } from './text-cursor.ts';
@@ -22,7 +23,7 @@ import { cursorAt, type TextCursor } from './text-cursor.ts';
 /** A replacement for the text at the cursor. */
 export interface Suggestion {
   readonly label: string;
-  readonly is: 'field' | 'value' | 'form' | 'reference' | 'file' | 'folder';
+  readonly is: 'field' | 'value' | 'form' | 'reference' | 'file' | 'folder' | 'function';
   readonly detail: string;
   readonly description: string;
   readonly newText: string;
@@ -48,6 +49,19 @@ export function suggestionsAt(
   const role = text === undefined ? undefined : roleOf(snapshot, file, text);
   const cursor = text === undefined || role === undefined ? undefined : cursorAt(text, offset);
   if (role === undefined || cursor === undefined) return [];
+  const rule = cursor.at === 'key' ? undefined : ruleCursor(role, cursor);
+  if (text !== undefined && rule !== undefined) {
+    const start = offset - rule.typed.length;
+    const end = offset + (/^\w*/.exec(text.slice(offset))?.[0].length ?? 0);
+    return rule.words.map(({ name, detail, isFunction }) => ({
+      label: name,
+      is: isFunction ? 'function' : 'field',
+      detail,
+      description: '',
+      newText: isFunction && text[end] !== '(' ? `${name}(` : name,
+      range: { start, end },
+    }));
+  }
   const place = new SchemaPlace(role, cursor.value, cursor.path);
   const completing = { snapshot, file, role, cursor, place };
   const keys = cursor.at === 'value' ? [] : keysFor(completing);

@@ -87,6 +87,12 @@ export class EditorSession {
     }
   }
 
+  /** The projects of the files that were opened so far, as of now. */
+  async projects(): Promise<readonly ProjectSnapshot[]> {
+    const snapshots = await Promise.all([...this.#projects.values()].map((loads) => loads.current()));
+    return snapshots.filter((snapshot) => snapshot !== undefined);
+  }
+
   /** To be called after each change of an open file. */
   changed(opened: OpenFile): void {
     this.projectOf(opened)?.changed();

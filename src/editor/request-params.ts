@@ -7,6 +7,7 @@ export const inFile = z.object({ textDocument: z.object({ uri: z.string() }) });
 export const atPosition = inFile.extend({ position });
 export const forReferences = atPosition.extend({ context: z.object({ includeDeclaration: z.boolean() }) });
 export const forRename = atPosition.extend({ newName: z.string() });
+export const forQuery = z.object({ query: z.string() });
 export const forCodeActions = inFile.extend({
   range: z.object({ start: position, end: position }),
   context: z.object({ only: z.array(z.string()).optional() }),

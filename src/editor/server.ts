@@ -34,6 +34,7 @@ import { EditorSession, type EditorSessionOptions } from './editor-session.ts';
 import { MessageReader } from './message-reader.ts';
 import { realFileOf } from './open-files.ts';
 import { forInitialize, paramsProblem } from './request-params.ts';
+import { listenToSymbols, SYMBOL_CAPABILITIES } from './symbol-requests.ts';
 import { listenToWords, WORD_CAPABILITIES } from './word-requests.ts';
 
 interface ServerOptions extends EditorSessionOptions {
@@ -135,6 +136,7 @@ class EditorServer {
     };
     listenToWords(requests);
     listenToEdits(requests);
+    listenToSymbols(requests);
   }
 
   #listenToFiles(): void {
@@ -188,6 +190,7 @@ class EditorServer {
         textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
         ...WORD_CAPABILITIES,
         ...EDIT_CAPABILITIES,
+        ...SYMBOL_CAPABILITIES,
         workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
       },
       serverInfo: { name: 'voxform', version: VERSION },

@@ -37,7 +37,7 @@ import { documentOf } from './shown-diagnostics.ts';
 import type { PlaceInFile, ProjectSnapshot, TextRange } from './snapshot.ts';
 
 export const WORD_CAPABILITIES: ServerCapabilities = {
-  completionProvider: { triggerCharacters: ['$', '/', ' ', '{', '"', "'"] },
+  completionProvider: { triggerCharacters: ['$', '/', ' ', '{', '"', "'", '.', '('] },
   hoverProvider: true,
   definitionProvider: true,
   referencesProvider: true,
@@ -148,9 +148,19 @@ type Moment = 'now' | 'latest';
 
 async function pointed(
   session: EditorSession,
-  { textDocument: { uri }, position }: TextDocumentPositionParams,
+  { textDocument, position }: TextDocumentPositionParams,
   moment: Moment,
 ): Promise<Pointed | undefined> {
+  const found = await openedFile(session, textDocument.uri, moment);
+  return found && { ...found, offset: found.document.offsetAt(position) };
+}
+
+/** An open file with its project. */
+export async function openedFile(
+  session: EditorSession,
+  uri: string,
+  moment: Moment = 'now',
+): Promise<Omit<Pointed, 'offset'> | undefined> {
   const opened = session.files.get(uri);
   if (opened?.file === undefined) return undefined;
   const loads = session.projectOf(opened);
@@ -161,7 +171,7 @@ async function pointed(
   const { document } = opened;
   const textOf = (name: string): string | undefined =>
     name === file ? document.getText() : known.textOf(name);
-  return { snapshot: { ...known, textOf }, file, offset: document.offsetAt(position), document };
+  return { snapshot: { ...known, textOf }, file, document };
 }
 
 /** For a fleet file, and in a project that cannot be loaded: the file's own text is all there is. */
@@ -176,12 +186,16 @@ function withoutProject(file: string): ProjectSnapshot {
   };
 }
 
-function documentIn(session: EditorSession, { folder, textOf }: ProjectSnapshot, file: string): TextDocument {
+export function documentIn(
+  session: EditorSession,
+  { folder, textOf }: ProjectSnapshot,
+  file: string,
+): TextDocument {
   const real = realPath(path.resolve(folder, file));
   return session.files.ofFile(real)?.document ?? documentOf(session.files.uriOf(real), textOf(file) ?? '');
 }
 
-function rangeIn(document: TextDocument, { start, end }: TextRange): Range {
+export function rangeIn(document: TextDocument, { start, end }: TextRange): Range {
   const at = (offset: number): Position => document.positionAt(offset);
   return { start: at(start), end: at(end) };
 }
@@ -200,6 +214,7 @@ const ITEM_KINDS: Readonly<Record<Suggestion['is'], CompletionItemKind>> = {
   reference: CompletionItemKind.Reference,
   file: CompletionItemKind.File,
   folder: CompletionItemKind.Folder,
+  function: CompletionItemKind.Function,
 };
 
 interface ItemPlace extends Pick<EditorRequests, 'said'> {

@@ -172,6 +172,31 @@ describe('completion', () => {
       ['report', 'apply', 'approve'],
       'fleet.yaml',
     ],
+    [
+      'variables and functions of a condition',
+      "policies:\n  - name: a\n    kind: PhoneNumber\n    deny: 'has(spec.number) && si‸",
+      ['spec', 'labels', 'size', 'has', MORE],
+      'policies.yaml',
+    ],
+    [
+      'fields of a kind in a condition',
+      'policies:\n  - name: a\n    kind: PhoneNumber\n    warn: \'name == "a.b" && spec.ni‸\'',
+      ['number', 'nickname', 'inbound_agent_id', 'outbound_agent_id'],
+      'policies.yaml',
+    ],
+    [
+      'fields of an item in a condition on a plan',
+      'policies:\n  - name: a\n    on: plan\n    deny: resource.changes.exists(c, c.‸',
+      ['path', 'cause', 'sensitive', MORE],
+      'policies.yaml',
+    ],
+    [
+      'functions of a text in a condition',
+      'policies:\n  - name: a\n    deny: name.‸',
+      ['size', 'contains', 'startsWith', MORE],
+      'policies.yaml',
+    ],
+    ['a text in a condition', 'policies:\n  - name: a\n    deny: name == "a‸', [], 'policies.yaml'],
     ['a file of policies', 'policies:\n  - name: a\n    on: ‸', ['manifest', 'plan'], 'policies.yaml'],
   ])('%s', async (_, text, labels, file) => {
     const found = (await suggested(text, file)).map(({ label }) => label);

@@ -2,12 +2,14 @@ import { describe, expect, it } from 'vitest';
 import {
   CompletionRequest,
   DefinitionRequest,
+  DocumentSymbolRequest,
   HoverRequest,
   type Location,
   type Position,
   PrepareRenameRequest,
   ReferencesRequest,
   RenameRequest,
+  WorkspaceSymbolRequest,
 } from 'vscode-languageserver-protocol/node';
 import { temporaryFolder } from '../cli/voxform-process.ts';
 import { agentManifest, projectFile } from '../cli/workspace.ts';
@@ -88,6 +90,37 @@ describe('voxform lsp, asked about words', () => {
         [target, ['late', 'previous_names:\n    - night']],
       ].sort(),
     );
+  });
+
+  it('lists what files declare, and finds resources by name', async () => {
+    const { editor, close } = await opened();
+    await using _ = close;
+    const { connection } = editor;
+    const outline = await connection.sendRequest(DocumentSymbolRequest.type, {
+      textDocument: { uri: editor.uri(FILE) },
+    });
+    expect(outline).toMatchObject([
+      {
+        name: 'PhoneNumber/main',
+        selectionRange: { start: behind('name: '), end: behind('name: main') },
+        children: [{ name: 'number' }, { name: 'nickname' }, { name: 'inbound_agent_id' }],
+      },
+    ]);
+    await editor.show('voxform.yaml', files['voxform.yaml']);
+    const settings = await connection.sendRequest(DocumentSymbolRequest.type, {
+      textDocument: { uri: editor.uri('voxform.yaml') },
+    });
+    expect(settings).toMatchObject([
+      { name: 'version' },
+      { name: 'workspaces', children: [{ name: 'test' }] },
+    ]);
+
+    const found = (query: string) => connection.sendRequest(WorkspaceSymbolRequest.type, { query });
+    expect(await found('agNIG')).toMatchObject([
+      { name: 'Agent/night', location: { uri: editor.uri('manifests/shift ü%20.yaml') } },
+    ]);
+    expect(await found('')).toHaveLength(3);
+    expect(await found('nobody')).toEqual([]);
   });
 
   it('tells what a field is', async () => {

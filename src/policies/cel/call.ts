@@ -28,7 +28,8 @@ interface CalledFunction {
   readonly args: readonly Expression[];
 }
 
-const MACROS = ['all', 'exists', 'exists_one', 'map', 'filter'];
+/** What is called on a list with a variable and what to do with it. */
+export const MACROS = ['all', 'exists', 'exists_one', 'map', 'filter'];
 
 /** What is called or computed. */
 export function callOf(checker: Checker, call: CalledFunction, site: CallSite): RulePart {

@@ -1,0 +1,89 @@
+import { MACROS } from '../policies/cel/call.ts';
+import { functions, methods } from '../policies/cel/functions.ts';
+import { type Type, wordFor } from '../policies/cel/types.ts';
+import { variablesOf } from '../policies/rule-variables.ts';
+import { isObject } from '../values/json.ts';
+import type { FileRole } from './file-role.ts';
+import type { TextCursor } from './text-cursor.ts';
+
+/** A word that may stand at the cursor in the condition of a rule. */
+interface RuleWord {
+  readonly name: string;
+  readonly detail: string;
+  readonly isFunction: boolean;
+}
+
+interface RuleCursor {
+  readonly words: readonly RuleWord[];
+  /** What is typed of the word. */
+  readonly typed: string;
+}
+
+/** Characters before the cursor that are looked at. */
+const LOOKED_AT = 500;
+
+const CHAIN = /((?:[A-Za-z_]\w*(?:\[[^\][]*\])*\.)*)([A-Za-z_]\w*)?$/;
+const BINDING =
+  /([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\.(?:all|exists|exists_one|map|filter)\(\s*([A-Za-z_]\w*)\s*,/g;
+
+/** Undefined where the cursor is in no condition of a rule. */
+export function ruleCursor(role: FileRole, { path, value, typed }: TextCursor): RuleCursor | undefined {
+  const [first, index, last] = path;
+  if (role === 'manifest' || first !== 'policies' || path.length !== 3) return undefined;
+  if (last !== 'deny' && last !== 'warn') return undefined;
+  const rules = isObject(value) && Array.isArray(value.policies) ? value.policies : [];
+  const rule: unknown = rules[Number(index)];
+  const { on, kind } = isObject(rule) ? rule : {};
+  const variables = variablesOf(
+    on === 'plan' ? 'plan' : 'manifest',
+    typeof kind === 'string' ? kind : undefined,
+  );
+  const before = typed.slice(-LOOKED_AT).replace(/"[^"]*"|'[^']*'/g, '_');
+  const [, chain = '', word = ''] = CHAIN.exec(before) ?? [];
+  // A text in quotes takes no words of ours.
+  if (/["']/.test(before)) return { words: [], typed: word };
+  const known = new Map(variables);
+  for (const [, list = '', name = ''] of before.matchAll(BINDING))
+    known.set(name, itemOf(typeAt(list, known)));
+  if (chain === '')
+    return {
+      words: [...fieldWords(known), ...calls([...Object.keys(functions), 'has', 'isSecret'])],
+      typed: word,
+    };
+  const type = typeAt(chain.slice(0, -1), known);
+  return { words: wordsOf(type), typed: word };
+}
+
+function wordsOf(type: Type): readonly RuleWord[] {
+  if (type.is === 'object') return fieldWords(type.fields);
+  const fitting = Object.entries(methods).filter(([, overloads]) =>
+    overloads.some(({ takes: [receiver] }) => receiver === type.is),
+  );
+  const macros = type.is === 'list' || type.is === 'map' ? MACROS : [];
+  return calls([...macros, ...fitting.map(([name]) => name)]);
+}
+
+function fieldWords(fields: ReadonlyMap<string, Type>): RuleWord[] {
+  return [...fields].map(([name, type]) => ({ name, detail: wordFor(type), isFunction: false }));
+}
+
+function calls(names: readonly string[]): RuleWord[] {
+  return names.map((name) => ({ name, detail: 'function', isFunction: true }));
+}
+
+function typeAt(chain: string, known: ReadonlyMap<string, Type>): Type {
+  const steps = chain.match(/[A-Za-z_]\w*|\[[^\][]*\]/g) ?? [];
+  return steps.reduce<Type>((type, step) => (step.startsWith('[') ? itemOf(type) : fieldOf(type, step)), {
+    is: 'object',
+    fields: known,
+  });
+}
+
+function fieldOf(type: Type, name: string): Type {
+  if (type.is === 'map') return type.of;
+  return (type.is === 'object' ? type.fields.get(name) : undefined) ?? { is: 'any' };
+}
+
+function itemOf(type: Type): Type {
+  return type.is === 'list' || type.is === 'map' ? type.of : { is: 'any' };
+}

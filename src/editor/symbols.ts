@@ -1,0 +1,94 @@
+import { isMap, isScalar, isSeq, type Scalar } from 'yaml';
+import { addressPlaces } from './address-places.ts';
+import { documentsIn, rangeIn } from './document-at.ts';
+import { roleOf } from './file-role.ts';
+import { placesIn } from './find-references.ts';
+import type { PlaceInFile, ProjectSnapshot, TextRange } from './snapshot.ts';
+
+/** Something that a file declares. */
+export interface FileSymbol {
+  readonly name: string;
+  readonly is: 'resource' | 'section' | 'entry';
+  /** Of all of it. */
+  readonly range: TextRange;
+  readonly nameRange: TextRange;
+  readonly children: readonly FileSymbol[];
+}
+
+/** The outline of a file: its resources, or its settings with what is named below them. */
+export function symbolsIn(snapshot: ProjectSnapshot, file: string): readonly FileSymbol[] {
+  const text = snapshot.textOf(file);
+  const role = text === undefined ? undefined : roleOf(snapshot, file, text);
+  if (text === undefined || role === undefined) return [];
+  if (role !== 'manifest') return documentsIn(text).flatMap(({ contents }) => entriesOf(contents, 'section'));
+  const declared = addressPlaces(text, role).filter(({ is }) => is === 'declaration');
+  return documentsIn(text).flatMap(({ contents }): FileSymbol[] => {
+    if (!isMap(contents)) return [];
+    const range = rangeIn(contents);
+    return declared
+      .filter(({ range: { start } }) => range.start <= start && start < range.end)
+      .map(({ kind, name, range: nameRange }) => ({
+        name: `${kind}/${name}`,
+        is: 'resource',
+        range,
+        nameRange,
+        children: entriesOf(contents.get('spec'), 'entry'),
+      }));
+  });
+}
+
+/** The keys of an object, or the names of the objects in a list, and those one level below a section. */
+function entriesOf(node: unknown, is: FileSymbol['is']): FileSymbol[] {
+  const below = (value: unknown) => (is === 'section' ? entriesOf(value, 'entry') : []);
+  if (isSeq(node)) {
+    return node.items.flatMap((item) => {
+      const name: unknown = isMap(item) ? item.get('name', true) : undefined;
+      return isMap(item) && isScalar(name) ? [entry(name, rangeIn(item), { is, children: [] })] : [];
+    });
+  }
+  if (!isMap(node)) return [];
+  return node.items.flatMap(({ key, value }) => {
+    if (!isScalar(key)) return [];
+    const { start, end } = rangeIn(key);
+    const range = { start, end: Math.max(end, rangeEnd(value)) };
+    return [entry(key, range, { is, children: below(value) })];
+  });
+}
+
+function entry(name: Scalar, range: TextRange, more: Pick<FileSymbol, 'is' | 'children'>): FileSymbol {
+  // An empty name is none to an editor.
+  return { name: String(name.value) || '(empty)', range, nameRange: rangeIn(name), ...more };
+}
+
+function rangeEnd(node: unknown): number {
+  return isScalar(node) || isMap(node) || isSeq(node) ? rangeIn(node).end : 0;
+}
+
+/** Declared resources whose address has all letters of the query in their order. */
+export function resourcesNamed(
+  snapshot: ProjectSnapshot,
+  query: string,
+  most: number,
+): readonly (PlaceInFile & { readonly name: string })[] {
+  const fits = snapshot.declarations.filter(({ address }) =>
+    hasLetters(address.toLowerCase(), query.toLowerCase()),
+  );
+  const files = Map.groupBy(fits.slice(0, most), ({ source }) => source.file);
+  return [...files].flatMap(([file, declared]) => {
+    const names = new Set(declared.map(({ address }) => address));
+    return placesIn(snapshot, file).flatMap(({ is, kind, name, range }) =>
+      is === 'declaration' && names.has(`${kind}/${name}`)
+        ? [{ name: `${kind}/${name}`, file, ...range }]
+        : [],
+    );
+  });
+}
+
+function hasLetters(text: string, letters: string): boolean {
+  let at = 0;
+  for (const letter of letters) {
+    at = text.indexOf(letter, at) + 1;
+    if (at === 0) return false;
+  }
+  return true;
+}
