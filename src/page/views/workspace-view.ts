@@ -141,6 +141,6 @@ function orphansPart(
   if (orphans.length === 0) return html``;
   const canClose = actions.includes('close-orphan') && may(visitor.person, 'close-orphan');
   const item = ({ address, kind, id, reason, since }: Orphan) =>
-    html`<li><div>${trusted(addressHtml(address))} <code>${id}</code> ${trusted(dashboardLink(recordUrl({ dashboard }, { kind, id })))} <span class="faint">${reason} ${moment(new Date(since), now)}</span> ${canClose ? actionLink(workspace, 'close-orphan', 'Close', id) : ''}</div></li>`;
+    html`<li><div>${trusted(addressHtml(address))} <code>${id}</code> <span class="faint">${reason} ${moment(new Date(since), now)}</span> ${trusted(dashboardLink(recordUrl({ dashboard }, { kind, id })))} ${canClose ? actionLink(workspace, 'close-orphan', 'Close', id) : ''}</div></li>`;
   return html`<h2>Orphans (${orphans.length})</h2><p class="faint">Records that are no longer managed and may still be active. Delete them in the dashboard, then close them${outside === undefined ? ' here.' : `. ${closingOutside(outside, 'ID', reach)}`}</p><ul class="tasks">${orphans.slice(0, ROWS_PER_PAGE).map(item)}</ul>${orphans.length > ROWS_PER_PAGE ? html`<p class="faint">and ${orphans.length - ROWS_PER_PAGE} more</p>` : ''}`;
 }
