@@ -39,7 +39,7 @@ export async function command(
     args,
     cwd,
     env,
-    stdin: () => Object.assign(Readable.from([typed ?? '']), { isTTY: typed !== undefined }),
+    stdin: () => Object.assign(Readable.from([Buffer.from(typed ?? '')]), { isTTY: typed !== undefined }),
     stdout: rest.stdout ?? stdout,
     stderr,
     interrupts,
