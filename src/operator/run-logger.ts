@@ -190,8 +190,8 @@ export class RunLogger implements RunObserver {
     const found = this.#said.news('missing', [...lost.values()]);
     if (found.gone > 0 && missing.length === 0)
       this.#say('info', 'no more missing records', { event: 'missing-gone' });
-    const warnings = wordedWarnings(plan?.warnings ?? [], reach).map(({ address, message }) =>
-      address === null ? message : `${address}: ${message}`,
+    const warnings = wordedWarnings(plan?.warnings ?? [], reach, { full: false }).map(
+      ({ address, message }) => (address === null ? message : `${address}: ${message}`),
     );
     for (const text of this.#said.news('plan-warning', warnings).added)
       this.#say('warning', text, { event: 'plan-warning' });

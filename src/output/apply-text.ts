@@ -14,7 +14,7 @@ import {
 } from './apply-words.ts';
 import { escapeControls } from './escape-controls.ts';
 import { sharedSteps } from './grouped-steps.ts';
-import { commandOf, helpText, stepText } from './next-steps.ts';
+import { commandOf, helpText, isTask, stepText } from './next-steps.ts';
 import { renderShared, renderWarnings } from './remarks-text.ts';
 import { paragraphs, type Style, section, sentences } from './style.ts';
 import { displayWidth, pad } from './text-width.ts';
@@ -147,7 +147,9 @@ function renderPending(resource: PlannedResource, { style, reach }: Wording): st
   const state = isOpen ? `  ${style.action[action](done)}` : '';
   const head = `${style.action[action](pad(symbol, 3, 'right'))} ${style.bold(escapeControls(address))}${state}`;
   const why = !isOpen && steps.length > 0 ? [] : [style.prose(reason, { indent: 4, format: style.dim })];
-  const said = steps.map((step) => style.prose(stepText(step, reach), { indent: 4, lead: '[ ] ' }));
+  const said = steps.map((step) =>
+    style.prose(stepText(step, reach), { indent: 4, lead: isTask(step) ? '[ ] ' : '' }),
+  );
   return [head, ...why, ...said, ...linkLine(url)].join('\n');
 }
 

@@ -1,9 +1,10 @@
 import type { PlannedResource, PlannedRoute } from '../engine/plan/plan-document.ts';
+import type { NextStep } from '../problems/next-step.ts';
 import { distinct } from '../values/json.ts';
 import { addressList, mustNameAll } from './address-list.ts';
 import { type Hunk, hunksOf, inAll } from './diff-hunks.ts';
 import { type FieldView, type FieldViewOptions, fieldViews } from './field-view.ts';
-import { stepText } from './next-steps.ts';
+import { isTask, stepText } from './next-steps.ts';
 import type { DiffLine } from './text-diff.ts';
 
 /** What is to be said of a resource, or once of several. */
@@ -66,6 +67,7 @@ function withoutTold(shared: readonly Statement[]): Statement[] {
 
 export function statementOf(resource: PlannedResource, views: FieldViewOptions): Statement {
   const { reason, routes, released = [], notices = [], steps = [] } = resource;
+  const wording = (step: NextStep) => stepText(step, views.reach);
   const fields = views.fieldsOf?.(resource) ?? fieldViews(resource, views);
   return {
     resources: [resource],
@@ -73,8 +75,8 @@ export function statementOf(resource: PlannedResource, views: FieldViewOptions):
     reason,
     routes,
     released,
-    notices,
-    steps: steps.map((step) => stepText(step, views.reach)),
+    notices: [...notices, ...steps.filter((step) => !isTask(step)).map(wording)],
+    steps: steps.filter(isTask).map(wording),
     elsewhere: 0,
   };
 }

@@ -4,7 +4,7 @@ import type { NextStep } from '../problems/next-step.ts';
 import { commandFor, type Reach } from '../problems/workspace-command.ts';
 import { appliedActions } from './action-words.ts';
 import { addressList } from './address-list.ts';
-import { stepText } from './next-steps.ts';
+import { isTask, stepText } from './next-steps.ts';
 import { plural } from './plural.ts';
 
 /** A manual step that many resources of a kind need. */
@@ -70,7 +70,7 @@ export function sharedSteps(
   if (full) return { shared: [], resources, without: (resource) => resource };
   const held = resources.flatMap((resource) =>
     (resource.steps ?? [])
-      .filter(() => isApplied(resource) || isAllSaid(resource))
+      .filter((step) => isTask(step) && (isApplied(resource) || isAllSaid(resource)))
       .map((step) => ({ resource, step })),
   );
   const many = stepsOfMany(held, reach);

@@ -9,7 +9,7 @@ import { addressList } from './address-list.ts';
 import { appliedCounts, appliedIn, haltOf, skippedIn } from './apply-words.ts';
 import { escapeControls } from './escape-controls.ts';
 import { stepsOfMany } from './grouped-steps.ts';
-import { guardText, helpText, stepText, withSteps } from './next-steps.ts';
+import { guardText, helpText, isTask, stepText, withSteps } from './next-steps.ts';
 import { kindCounts, plural } from './plural.ts';
 import { renderShared, renderWarnings } from './remarks-text.ts';
 import { paragraphs, type Style, section, sentences } from './style.ts';
@@ -187,7 +187,8 @@ function checklist(
   const lines = left.flatMap(({ matter, addresses }) => {
     const text = checklistText(matter, reach);
     const isNamed = addresses.length === 0 || ('address' in matter && matter.address !== undefined);
-    const lead = box ? '[ ] ' : '- ';
+    const isToDo = 'step' in matter ? isTask(matter.step) : !('notice' in matter);
+    const lead = box && isToDo ? '[ ] ' : '- ';
     const line = style.prose(text, { indent: 2, lead });
     if (isNamed) return [line];
     return [line, style.prose(addressList(addresses, full), { indent: 2 + lead.length, format: style.dim })];

@@ -1,5 +1,4 @@
 import type { Failure } from '../engine/apply/apply-report.ts';
-import { resendMessage } from '../engine/decide/resend-message.ts';
 import type { PlanWarning, Remark } from '../engine/plan/plan-document.ts';
 import type { Guard, NextStep } from '../problems/next-step.ts';
 import { shellWord } from '../problems/shell-word.ts';
@@ -131,6 +130,11 @@ function worded(step: NextStep, reach: Reach): Worded {
     : { said, command: commandFor(command, step.action === 'select_workspace' ? undefined : reach) };
 }
 
+/** False for a step that says only what is waited for. */
+export function isTask({ action }: NextStep): boolean {
+  return action !== 'wait' && action !== 'wait_for';
+}
+
 /** A sentence; where it ends in a command, without a full stop, so that the command can be copied as it is. */
 export function stepText(step: NextStep, reach: Reach): string {
   const { said, command } = worded(step, reach);
@@ -151,30 +155,59 @@ export function withSteps(sentence: string, steps: readonly NextStep[], reach: R
   return [sentence, ...texts].join(' ');
 }
 
-/** Fields that an update may erase, of which as many are named before the rest is counted. */
-const MOST_ERASED = 4;
-
 /** A warning with what to do about it. */
-export function remarkText(
-  { message, next = [], may_erase: fields = [] }: Remark,
-  reach: Reach,
-  full = true,
-): string {
-  const more = fields.length - MOST_ERASED;
-  const said =
-    full || more <= 1
-      ? message
-      : resendMessage([...fields.slice(0, MOST_ERASED), `${more} more (--full lists them)`]);
-  return withSteps(said, next, reach);
+export function remarkText({ message, next = [] }: Remark, reach: Reach): string {
+  return withSteps(message, next, reach);
 }
 
-/** Warnings as text, so that equal ones can be grouped. */
+interface WordedWarning {
+  readonly address: string | null;
+  readonly message: string;
+  /** Fields that an update may erase, if the message only counts them. */
+  readonly fields?: readonly string[];
+}
+
+interface WordingOptions {
+  readonly full: boolean;
+  /** The option that lists what is only counted; empty where none does. */
+  readonly lists?: string;
+}
+
+/** Warnings as text, so that equal ones can be grouped. Unless all is to be shown, a resource has one on what its update may erase. */
 export function wordedWarnings(
   warnings: readonly PlanWarning[],
   reach: Reach,
-  full = true,
-): { readonly address: string | null; readonly message: string }[] {
-  return warnings.map(({ address, ...remark }) => ({ address, message: remarkText(remark, reach, full) }));
+  { full, lists = '' }: WordingOptions,
+): WordedWarning[] {
+  const erasing = Map.groupBy(warnings.filter(isOnErasing), ({ address }) => address);
+  return warnings.flatMap(({ address, ...remark }): WordedWarning[] => {
+    if (full || remark.may_erase === undefined) return [{ address, message: remarkText(remark, reach) }];
+    const fields = erasing.get(address)?.flatMap(({ may_erase: each = [] }) => each);
+    erasing.delete(address);
+    return fields === undefined ? [] : [{ address, ...erasingText(fields, lists) }];
+  });
+}
+
+function isOnErasing({ may_erase: fields }: PlanWarning): boolean {
+  return fields !== undefined;
+}
+
+/** So many fields are named; of more, only keys are, which nobody can restore. */
+const MOST_ERASED = 1;
+
+function erasingText(fields: readonly string[], lists: string): Omit<WordedWarning, 'address'> {
+  const roots = [...new Set(fields.map((path) => path.split('.', 1)[0] ?? path))];
+  const named = fields.length <= MOST_ERASED ? fields : fields.filter((path) => path.endsWith('.api_key'));
+  const more = fields.length - named.length;
+  const counted = `${more} ${named.length > 0 ? 'other ' : ''}field${more === 1 ? '' : 's'}`;
+  const who = [...named, ...(more > 0 ? [counted] : [])];
+  const how = more > 0 && lists !== '' ? ` (${lists} lists them)` : '';
+  const message = `resends all of ${joined(roots)}: ${joined(who)} may be erased if set only in the dashboard${how}`;
+  return { message, ...(more > 0 && { fields }) };
+}
+
+function joined(names: readonly string[]): string {
+  return [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' and ');
 }
 
 /** What helps out of an error, for people; undefined where nothing is known. */

@@ -1,5 +1,6 @@
 import type { PlanDocument, PlanWarning } from '../engine/plan/plan-document.ts';
-import type { Reach } from '../problems/workspace-command.ts';
+import { nounOf } from '../manifests/resource.ts';
+import { commandFor, type Reach } from '../problems/workspace-command.ts';
 import { addressList, type NamedOptions } from './address-list.ts';
 import {
   type Formats,
@@ -9,6 +10,7 @@ import {
   sharedStepText,
 } from './grouped-steps.ts';
 import { guardText, wordedWarnings } from './next-steps.ts';
+import { plural } from './plural.ts';
 import { paragraphs, type Style, section } from './style.ts';
 import { renderTable } from './table.ts';
 import { renderViolations } from './violation-words.ts';
@@ -19,26 +21,41 @@ interface RemarkOptions {
   readonly reach: Reach;
   /** True where the run is over, so that no option of it lists anything. */
   readonly applied?: boolean;
+  /** Without notes. */
+  readonly quiet?: boolean | undefined;
 }
 
 /** What a plan says besides its changes: notes on unchanged resources, guards and policies that would stop an apply, and warnings. */
 export function renderRemarks(plan: PlanDocument, style: Style, options: RemarkOptions): string {
   return paragraphs([
-    section(style.bold('Notes'), renderAll(noopNotes(plan), style, { ...options, lead: '- ' })),
+    section(
+      style.bold('Notes'),
+      options.quiet
+        ? []
+        : noteTexts(plan, options).map((said) => style.prose(said, { indent: 2, lead: '- ' })),
+    ),
     renderGuards(plan, style),
     renderViolations(plan, style, options),
     renderWarnings(plan.warnings, style, options),
   ]).trimEnd();
 }
 
-/** Warnings under a heading; empty where there are none. */
+/**
+ * Warnings under a heading; empty where there are none. After an apply, without those on what its updates may have erased: the plan above
+ * has them.
+ */
 export function renderWarnings(
   warnings: readonly PlanWarning[],
   style: Style,
   options: RemarkOptions,
 ): string {
-  const said = wordedWarnings(warnings, options.reach, options.full || options.applied === true);
-  const lines = renderAll(said, style, { ...options, lead: `${style.warn('!')} ` });
+  const { full, reach, applied = false } = options;
+  const told = applied ? warnings.filter(({ may_erase: fields }) => fields === undefined) : warnings;
+  const said = wordedWarnings(told, reach, { full, lists: '--full' });
+  const lead = `${style.warn('!')} `;
+  const lines = groupedRemarks(said, full, applied ? { lists: '' } : {}).map((text) =>
+    style.prose(text, { indent: 2, lead }),
+  );
   return section(style.bold(style.warn('Warnings')), lines);
 }
 
@@ -77,21 +94,36 @@ function renderGuards({ guards }: PlanDocument, style: Style): string {
   return section(style.bold(style.error('Guards: apply refuses this plan')), lines);
 }
 
-/** What is to be known of resources that stay as they are. */
-export function noopNotes({ resources }: PlanDocument): PlanWarning[] {
-  return resources
-    .filter(({ action }) => action === 'noop')
-    .flatMap(({ address, notices = [], released = [] }) => [
-      ...notices.map((message) => ({ address, message })),
-      ...(released.length > 0 ? [{ address, message: `no longer managed: ${released.join(', ')}` }] : []),
-    ]);
+/** Notes on resources that stay as they are: on their publication counted where several share one, with the command that lists them. */
+export function noteTexts(
+  { resources }: PlanDocument,
+  { full, reach, ...formats }: GroupedOptions & { readonly full: boolean; readonly reach: Reach },
+): string[] {
+  const { text = String } = formats;
+  const unchanged = resources.filter(({ action }) => action === 'noop');
+  const ofNotices = unchanged.flatMap(({ address, kind, notices = [] }) =>
+    notices.map((message) => ({ address, kind, message })),
+  );
+  const command = commandFor('voxform status --only unpublished', reach);
+  const counted = [...Map.groupBy(ofNotices, ({ kind, message }) => `${kind} ${message}`).values()].flatMap(
+    (sharing) => {
+      const [{ kind, message } = { kind: '', message: '' }] = sharing;
+      return full || sharing.length === 1
+        ? groupedRemarks(sharing, full, formats)
+        : [text(`${plural(sharing.length, nounOf(kind))}: ${message} (${command})`)];
+    },
+  );
+  const released = unchanged.flatMap(({ address, released: paths = [] }) =>
+    paths.length > 0 ? [{ address, message: `no longer managed: ${paths.join(', ')}` }] : [],
+  );
+  return [...counted, ...groupedRemarks(released, full, formats)];
 }
 
 interface GroupedOptions extends Formats, Pick<NamedOptions, 'lists'> {}
 
 /** One text a message, with the addresses that it holds for before it. */
 export function groupedRemarks(
-  remarks: readonly PlanWarning[],
+  remarks: readonly Pick<PlanWarning, 'address' | 'message'>[],
   full: boolean,
   { text = String, code = String, lists = '--full' }: GroupedOptions = {},
 ): string[] {
@@ -100,14 +132,4 @@ export function groupedRemarks(
     const who = addressList(addresses, full, { lists });
     return who === '' ? text(message) : `${who}: ${text(message)}`;
   });
-}
-
-function renderAll(
-  remarks: readonly PlanWarning[],
-  style: Style,
-  { full, lead, applied }: RemarkOptions & { readonly lead: string },
-): string[] {
-  return groupedRemarks(remarks, full, applied ? { lists: '' } : {}).map((said) =>
-    style.prose(said, { indent: 2, lead }),
-  );
 }

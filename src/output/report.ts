@@ -66,8 +66,15 @@ export function planReport(plan: PlanDocument): Report {
     document: plan,
     summary: planSummary(plan),
     pending: shownActions.flatMap(of),
-    groups: [...shownActions, 'noop' as const].map((action) => groupOf(action, of(action))),
+    groups: [...shownActions, 'noop' as const].map((action) => groupOf(action, of(action).map(withoutEcho))),
   };
+}
+
+/** Without the notice that it was never published where publishing it for the first time is a step. */
+function withoutEcho(resource: PlannedResource): PlannedResource {
+  const { notices: _, ...rest } = resource;
+  const isFirst = resource.steps?.some((step) => step.action === 'publish' && step.meanwhile === undefined);
+  return isFirst ? rest : resource;
 }
 
 function groupOf(action: Action, resources: readonly PlannedResource[]): ReportGroup {
@@ -139,7 +146,7 @@ export function applyReport(report: ApplyReport): Report {
   const of = byAction(plan.resources);
   const written = appliedActions.flatMap(of);
   const resultGroup = (key: ResourceResult['status'], heading: string, mark: ResourceMark): ReportGroup => {
-    const resources = written.filter(({ address }) => results.get(address)?.status === key);
+    const resources = written.filter(({ address }) => results.get(address)?.status === key).map(withoutEcho);
     return { key, heading, ...mark, resources, isPlain };
   };
   return {

@@ -1,7 +1,7 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import type { Reach } from '../problems/workspace-command.ts';
 import { escapeControls } from './escape-controls.ts';
-import { stepText } from './next-steps.ts';
+import { isTask, stepText } from './next-steps.ts';
 import { plural } from './plural.ts';
 import { type ResourceMark, renderRemark, renderStep } from './resource-lines.ts';
 import type { Style } from './style.ts';
@@ -43,7 +43,7 @@ export function renderList(
   const below = ({ steps = [], notices = [], ...resource }: PlannedResource): string[] => [
     ...(says(resource) && resource.reason !== '' ? [renderRemark(resource.reason, style)] : []),
     ...notices.map((notice) => renderRemark(notice, style, style.warn)),
-    ...steps.map((step) => renderStep(stepText(step, reach), style)),
+    ...steps.map((step) => (isTask(step) ? renderStep : renderRemark)(stepText(step, reach), style)),
   ];
   const lines = rows.map(({ resource, cells }) =>
     [`${mark} ${inFrom(layout.line(shown(cells)))}`, ...below(resource)].join('\n'),

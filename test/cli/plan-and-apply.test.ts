@@ -101,10 +101,16 @@ describe('apply', () => {
     expect(workspace.writes()).toBe(0);
   });
 
-  it('has nothing to ask when there is nothing to do', async () => {
+  it('has nothing to ask when there is nothing to do, and -q has no notes then', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
     expect((await workspace.run('apply')).code).toBe(0);
+    expect((await workspace.run('plan')).stdout).toMatch(/2 agents: never published/);
+    for (const form of ['text', 'markdown', 'html', 'github']) {
+      const quiet = await workspace.run('plan', '-q', '--output', form);
+      if (form !== 'html') expect(quiet.stdout).not.toContain('never published');
+      else expect(quiet.stdout).not.toContain('2 agents');
+    }
   });
 
   it('reports what became of each resource as JSON', async () => {

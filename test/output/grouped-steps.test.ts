@@ -29,7 +29,10 @@ const partly = agents(25, (index) => ({
   changes: [
     change('prompt_config.prompt', { before: prompt(`Hours ${index}.`), after: prompt(`Open ${index}.`) }),
   ],
-  ...(index < 13 && { notices: ['edited since it was published'], steps: [step] }),
+  ...(index < 13 && {
+    notices: ['edited since it was published'],
+    steps: [{ ...step, meanwhile: 'until then' }],
+  }),
 }));
 
 const text = (resources: readonly PlannedResource[], full = false): string =>

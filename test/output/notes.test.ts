@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ApplyReport } from '../../src/engine/apply/apply-report.ts';
+import type { NextStep } from '../../src/problems/next-step.ts';
 import { agents } from './many-resources.ts';
 import {
   applyGithub,
@@ -10,7 +11,7 @@ import {
   planMarkdown,
   planText,
 } from './rendered.ts';
-import { plan } from './sample-plan.ts';
+import { change, plan } from './sample-plan.ts';
 import { plainStyle } from './sample-styles.ts';
 
 const note = 'edited since it was published: run status to see what publishing would change';
@@ -31,11 +32,27 @@ const forms = [
 ];
 
 describe('a note on many unchanged resources', () => {
-  it.each(forms)('is said once in $form', ({ shown }) => {
+  it.each(forms)('is a count with a command in $form', ({ shown }) => {
     const text = shown().replace(/\s+/g, ' ');
     expect(text.split(note)).toHaveLength(2);
-    expect(text).toContain('Agent/branch-000');
-    expect(text).toContain('Agent/branch-011');
+    expect(text).toMatch(/20 agents: .*voxform status --only unpublished/);
+    expect(text).not.toContain('Agent/branch-000');
+  });
+
+  it('names its resource where it is one, and all with --full', () => {
+    const one = plan(agents(1, () => ({ action: 'noop', notices: [note] })));
+    expect(planText(one, plainStyle())).toContain('Agent/branch-000: ');
+    expect(planText(unpublished, plainStyle(), { full: true })).toContain('Agent/branch-019');
+  });
+
+  it('is in no form for those who want no notes', () => {
+    const quiet = true;
+    const all = [
+      planText(unpublished, plainStyle(), { quiet }),
+      planMarkdown(unpublished, { quiet }),
+      planGithub(unpublished, { quiet }),
+    ];
+    for (const text of all) expect(text).not.toContain('published');
   });
 
   it.each([
@@ -48,7 +65,42 @@ describe('a note on many unchanged resources', () => {
     expect(times(page, '<details class="resource"')).toBe(0);
     expect(page).toContain('<details class="more" data-group><summary>20 resources</summary>');
     expect(times(page, `<p>${note}</p>`)).toBe(20);
-    expect(page).toContain(`<div class="remark">${note}<details`);
+    expect(page).toContain(`<p class="remark">20 agents: ${note} `);
     expect(times(shown(true), '<details class="resource"')).toBe(20);
   });
+});
+
+describe('an update of an agent that was never published', () => {
+  const first: NextStep = {
+    action: 'publish',
+    instruction: 'In the dashboard, publish it when it is ready.',
+  };
+  const updates = plan(
+    agents(10, (index) => ({
+      action: 'update',
+      changes: [change('name', { before: 'a', after: 'b' })],
+      ...(index < 4 && { notices: ['never published'], steps: [first] }),
+      ...(index >= 4 && { steps: [{ ...first, meanwhile: 'callers hear the old one' }] }),
+    })),
+  );
+
+  it.each([
+    { form: 'text', shown: () => planText(updates, plainStyle()) },
+    { form: 'Markdown', shown: () => planMarkdown(updates) },
+    { form: 'a page', shown: () => planHtml(updates) },
+  ])('says so with the step that publishes it, and no second list of agents: $form', ({ shown }) => {
+    expect(shown()).not.toContain('never published');
+    expect(shown()).toMatch(/Publish 10 agents/);
+  });
+});
+
+it('is no task to wait for another resource', () => {
+  const wait: NextStep = { action: 'wait_for', address: 'Agent/day', because: 'not_created' };
+  const lookUp: NextStep = { action: 'dashboard', instruction: 'Look there.' };
+  const waiting = plan(agents(1, () => ({ action: 'manual', reason: 'r', steps: [wait, lookUp] })));
+  for (const text of [planText(waiting, plainStyle()), planMarkdown(waiting)]) {
+    expect(text).toMatch(/\[ \].*Look there/);
+    expect(text).toMatch(/aits for Agent\/day/);
+    expect(text).not.toMatch(/\[ \].*aits for/);
+  }
 });

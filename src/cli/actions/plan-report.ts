@@ -55,12 +55,12 @@ export interface ReportFlags extends FullFlag {
 
 /** Prints a report, or those of several workspaces, in the format that was asked for. */
 export async function report(
-  { terminal, verbose, now }: Context,
+  { terminal, verbose, quiet, now }: Context,
   { output, full, reach }: ReportFlags & { readonly reach?: Reach },
   subject: Report | SeveralReports,
 ): Promise<void> {
   const { format } = await reportFormats[output]();
-  const presentation = { style: terminal.style, verbose, full, reach, made: now() };
+  const presentation = { style: terminal.style, verbose, full, quiet, reach, made: now() };
   const isSeveral = 'reports' in subject;
   terminal.out(isSeveral ? format.several(subject, presentation) : format.report(subject, presentation));
 }

@@ -29,8 +29,7 @@ export function publicationNotices(
   { hasStep }: { readonly hasStep: boolean },
 ): string[] {
   const draftStatus = record === undefined ? undefined : publishing?.draftStatus(record);
-  if (draftStatus === 'never')
-    return [hasStep ? 'never published' : 'never published: publish it in the dashboard when it is ready'];
+  if (draftStatus === 'never') return ['never published'];
   if (hasStep && draftStatus !== 'edited') return [];
   if (draftStatus !== 'edited' && draftStatus !== 'unclear') return [];
   return [editedNotice(draftStatus, hasStep ? undefined : 'run status to see what publishing would change')];

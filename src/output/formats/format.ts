@@ -9,6 +9,8 @@ interface Presentation {
   readonly verbose: boolean;
   /** Repeats what several resources share for each of them. */
   readonly full?: boolean | undefined;
+  /** Without notes on what is unchanged. */
+  readonly quiet?: boolean | undefined;
   /** When its subject was made, where that is known. */
   readonly made?: Date;
   /** Of the one workspace that is reported. */

@@ -13,7 +13,7 @@ import { diagnosticsGithub } from '../diagnostics.ts';
 import { type AnnotationLevel, githubCommand } from '../github-command.ts';
 import { guardText, remarkText, stepText } from '../next-steps.ts';
 import { plural } from '../plural.ts';
-import { groupedRemarks, noopNotes } from '../remarks-text.ts';
+import { noteTexts } from '../remarks-text.ts';
 import {
   changedGroups,
   outcomeOf,
@@ -33,6 +33,8 @@ const namedFields = 5;
 interface GithubOptions {
   /** Named in the titles, where there are several. */
   readonly workspace?: string;
+  /** Without notes. */
+  readonly quiet?: boolean | undefined;
   readonly reach?: Reach;
 }
 
@@ -48,7 +50,7 @@ const settled: ReadonlySet<string> = new Set(['create', 'adopt', 'update', 'repl
  * Annotations for GitHub Actions, a line each: what is planned, was found or was done for each declared resource, beside its manifest, and
  * warnings and guards. Those that need a person come first, because GitHub shows only the first ten of a kind.
  */
-export function reportGithub(report: Report, { workspace, reach }: GithubOptions = {}): string {
+export function reportGithub(report: Report, { workspace, quiet, reach }: GithubOptions = {}): string {
   const title = (what: string) => `voxform${workspace === undefined ? '' : ` ${workspace}`}: ${what}`;
   const wording = { title, reach };
   const { what, document, applied } = report;
@@ -61,7 +63,7 @@ export function reportGithub(report: Report, { workspace, reach }: GithubOptions
   const remarks = [
     ...document.warnings.map((warning) => warningAnnotation(warning, document, wording)),
     // One for all of which the same is said: GitHub shows few.
-    ...groupedRemarks(noopNotes(document), true).map((text) =>
+    ...(quiet ? [] : noteTexts(document, { full: false, reach })).map((text) =>
       githubCommand('notice', { title: title('note') }, text),
     ),
   ];
@@ -136,12 +138,15 @@ function fieldsOf(changes: readonly PlannedChange[]): string | undefined {
 }
 
 /** What failed, then the annotations of each workspace, which their titles name. */
-export function severalGithub({ reports, failures }: SeveralReports): string {
+export function severalGithub(
+  { reports, failures }: SeveralReports,
+  { quiet }: Pick<GithubOptions, 'quiet'> = {},
+): string {
   return [
     ...failures.map(failureGithub),
     ...reports.map((report) => {
       const { workspace } = report.document;
-      return reportGithub(report, { workspace, reach: reachOf(report) });
+      return reportGithub(report, { workspace, quiet, reach: reachOf(report) });
     }),
   ].join('');
 }

@@ -9,9 +9,9 @@ import { createSecretNumbers } from '../field-view.ts';
 import { sharedSteps, sharedStepText } from '../grouped-steps.ts';
 import { MARKDOWN_LIMIT, MarkdownPage } from '../markdown-page.ts';
 import { markdownCode, markdownLink, markdownText } from '../markdown-text.ts';
-import { guardFlags, helpText, stepText, wordedWarnings } from '../next-steps.ts';
+import { guardFlags, helpText, isTask, stepText, wordedWarnings } from '../next-steps.ts';
 import { plural } from '../plural.ts';
-import { groupedRemarks, noopNotes } from '../remarks-text.ts';
+import { groupedRemarks, noteTexts } from '../remarks-text.ts';
 import {
   changedGroups,
   outcomeOf,
@@ -38,6 +38,8 @@ interface MarkdownOptions {
   readonly command?: string;
   /** Says of each resource what many share. */
   readonly full?: boolean | undefined;
+  /** Without notes. */
+  readonly quiet?: boolean | undefined;
   readonly reach?: Reach;
 }
 
@@ -47,7 +49,7 @@ interface MarkdownOptions {
  */
 export function reportMarkdown(
   report: Report,
-  { limit, command, full = false, reach }: MarkdownOptions = {},
+  { limit, command, full = false, quiet, reach }: MarkdownOptions = {},
 ): string {
   const { what, document, summary, pending } = report;
   const page = new MarkdownPage(limit);
@@ -57,9 +59,11 @@ export function reportMarkdown(
   const wording = { full, reach };
   page.addList('', urgentIn(report, wording), { share: bounds.urgent, rest: moreItems });
   const checklist = ({ address, url, steps = [] }: PlannedResource): string[] =>
-    steps.map((step) =>
-      `- [ ] ${markdownCode(address)}: ${markdownText(stepText(step, reach))} ${markdownLink(url)}`.trimEnd(),
-    );
+    steps
+      .filter(isTask)
+      .map((step) =>
+        `- [ ] ${markdownCode(address)}: ${markdownText(stepText(step, reach))} ${markdownLink(url)}`.trimEnd(),
+      );
   const isOld = ({ action }: PlannedResource) => action === 'manual';
   page.addList('', remarksOf(document, { ...wording, applied }), { share: bounds.warnings, rest: moreItems });
   const { shared, resources, without } = sharedSteps(pending, wording);
@@ -100,7 +104,9 @@ export function reportMarkdown(
     rest: moreSteps,
   });
   const lists = applied ? commandFor('voxform status', reach) : '--full';
-  const notes = groupedRemarks(noopNotes(document), full, { ...FORMATS, lists }).map((text) => `- ${text}`);
+  const notes = quiet
+    ? []
+    : noteTexts(document, { ...FORMATS, ...wording, lists }).map((text) => `- ${text}`);
   page.addList('#### Notes', notes, { share: bounds.notes, rest: moreItems });
   for (const { forms } of blocks) {
     if (page.isFull) page.omit();
@@ -191,7 +197,7 @@ function remarksOf(
   { full, reach, applied }: MarkdownWording & { readonly applied: boolean },
 ): string[] {
   const { guards, warnings } = document;
-  const said = wordedWarnings(warnings, reach, full || applied);
+  const said = wordedWarnings(warnings, reach, { full, lists: applied ? '' : '--full' });
   return [
     ...violationGroups(document).map((group) => violationLine(group, full)),
     ...guards.map(
@@ -233,7 +239,7 @@ function tableLine(cells: readonly string[]): string {
 /** One comment for all, of at most 65,536 characters: a table, what failed, then as much of each as there is room for. */
 export function severalMarkdown(
   { what, reports, failures }: SeveralReports,
-  { full }: Pick<MarkdownOptions, 'full'> = {},
+  { full, quiet }: Pick<MarkdownOptions, 'full' | 'quiet'> = {},
 ): string {
   const rows = [
     ...failures.map(({ workspace }) => [markdownCode(workspace), '**failed**']),
@@ -253,7 +259,7 @@ export function severalMarkdown(
   for (const [index, report] of reports.entries()) {
     const limit = (MARKDOWN_LIMIT - page.length) / (reports.length - index) - 1;
     const command = `voxform ${what} --workspace ${report.document.workspace}`;
-    page += `\n${reportMarkdown(report, { limit, command, full, reach: reachOf(report) })}`;
+    page += `\n${reportMarkdown(report, { limit, command, full, quiet, reach: reachOf(report) })}`;
   }
   return page;
 }

@@ -28,6 +28,8 @@ interface ReportTextOptions {
   readonly headed?: boolean;
   /** Says of each resource what many share. */
   readonly full?: boolean | undefined;
+  /** Without notes. */
+  readonly quiet?: boolean | undefined;
   readonly reach?: Reach;
 }
 
@@ -35,7 +37,7 @@ interface ReportTextOptions {
 export function reportText(report: Report, style: Style, options: ReportTextOptions = {}): string {
   const { what, document, groups, pending, applied } = report;
   if (applied !== undefined) return applyText(applied, style, options);
-  const { verbose = false, headed = false, full = verbose, reach } = options;
+  const { verbose = false, headed = false, full = verbose, quiet, reach } = options;
   const { shared, without } = sharedSteps(pending, { full, reach });
   const towards = what === 'drift' ? 'platform' : 'manifest';
   const views = { secrets: createSecretNumbers(), verbose, reach, towards } as const;
@@ -47,7 +49,7 @@ export function reportText(report: Report, style: Style, options: ReportTextOpti
     }),
     what === 'plan' ? renderUnchanged(unchanged, style, verbose) : '',
     renderSteps(shared, style),
-    renderRemarks(document, style, { full, reach }),
+    renderRemarks(document, style, { full, reach, quiet }),
   ].filter((part) => part !== '');
   const heading = body.length === 0 && !headed ? [] : [renderHeading(document, style)];
   return `${[...heading, ...body, closing(report, style)].join('\n\n')}\n`;
@@ -93,10 +95,12 @@ function closing(report: Report, style: Style): string {
 export function severalText(
   { reports, failures }: SeveralReports,
   style: Style,
-  { verbose = false, full }: Pick<ReportTextOptions, 'verbose' | 'full'> = {},
+  { verbose = false, full, quiet }: Pick<ReportTextOptions, 'verbose' | 'full' | 'quiet'> = {},
 ): string {
   const parts = [
-    ...reports.map((each) => reportText(each, style, { verbose, full, headed: true, reach: reachOf(each) })),
+    ...reports.map((each) =>
+      reportText(each, style, { verbose, full, quiet, headed: true, reach: reachOf(each) }),
+    ),
     ...failures.map((failure) => failureText(failure, style)),
   ];
   const rows = [

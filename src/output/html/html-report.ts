@@ -11,7 +11,7 @@ import { type SharedStep, type Steps, sharedSteps } from '../grouped-steps.ts';
 import { escapeMarkup } from '../markup.ts';
 import { guardText, wordedWarnings } from '../next-steps.ts';
 import { plural } from '../plural.ts';
-import { noopNotes } from '../remarks-text.ts';
+import { noteTexts } from '../remarks-text.ts';
 import {
   changedGroups,
   outcomeOf,
@@ -32,6 +32,8 @@ interface PageOptions {
   readonly made?: Date | undefined;
   /** Says of each resource what many share. */
   readonly full?: boolean | undefined;
+  /** Without notes. */
+  readonly quiet?: boolean | undefined;
   readonly reach?: Reach;
   /** Whether the boxes of resources are open, or their groups closed, too. */
   readonly fold?: 'none' | 'resources' | 'groups';
@@ -151,8 +153,8 @@ function isDenied({ standing }: ViolationGroup): boolean {
   return standing === 'denied';
 }
 
-function remarks({ document, pending }: Report, { full = false, reach }: PageOptions): string[] {
-  const said = [...wordedWarnings(document.warnings, reach), ...noopNotes(document)];
+function remarks({ document, pending }: Report, { full = false, quiet, reach }: PageOptions): string[] {
+  const said = wordedWarnings(document.warnings, reach, { full });
   const { shared, without } = sharedSteps(pending, { full, reach });
   return [
     ...violationGroups(document)
@@ -161,17 +163,34 @@ function remarks({ document, pending }: Report, { full = false, reach }: PageOpt
     ...(document.refreshed
       ? []
       : [remark('Made with --no-refresh: from the state, without reading the platform.', '')]),
-    ...[...Map.groupBy(said, ({ message }) => message)].map(([message, sharing]) => {
-      const addresses = sharing.flatMap(({ address }) => address ?? []);
-      if (addresses.length === 0) return remark(message, '');
-      if (addresses.length < FEWEST_SHARING) return remark(`${addresses.join(', ')}: ${message}`, '');
-      return remarkOn(
-        addresses.map((address) => ({ address })),
-        message,
-      );
-    }),
+    ...[...Map.groupBy(said, ({ message, fields }) => JSON.stringify([message, fields])).values()].map(
+      (sharing) => {
+        const [{ message, fields } = { message: '' }] = sharing;
+        const addresses = sharing.flatMap(({ address }) => address ?? []);
+        if (fields !== undefined) return erasingHtml(addresses, message, fields);
+        if (addresses.length === 0) return remark(message, '');
+        if (addresses.length < FEWEST_SHARING) return remark(`${addresses.join(', ')}: ${message}`, '');
+        return remarkOn(
+          addresses.map((address) => ({ address })),
+          message,
+        );
+      },
+    ),
+    ...(quiet ? [] : noteTexts(document, { full: false, reach }).map((text) => remark(text, ''))),
     ...shared.map((step) => stepHtml(step, without)),
   ];
+}
+
+/** One line for all resources, whose addresses and fields fold out. */
+function erasingHtml(addresses: readonly string[], message: string, fields: readonly string[]): string {
+  const [only, ...others] = addresses;
+  const who = others.length === 0 ? only : `${addresses.length} resources`;
+  const items = fields.map((path) => `<li><code>${escapeMarkup(path)}</code></li>`).join('');
+  return [
+    `<div class="remark">${escapeMarkup(`${who}: ${message}`)}`,
+    `<details class="more"><summary>${fields.length} fields</summary><ul>${items}</ul>`,
+    `${others.length === 0 ? '' : addressesHtml(addresses.map((address) => ({ address })))}</details></div>`,
+  ].join('');
 }
 
 function violationHtml(group: ViolationGroup): string {

@@ -18,7 +18,7 @@ const spec = (name: string, prompt = PROMPT) => ({
 });
 
 function warnings(world: World): string[] {
-  return wordedWarnings(plan(world).document.warnings, undefined).map(
+  return wordedWarnings(plan(world).document.warnings, undefined, { full: true }).map(
     ({ address, message }) => `${address}: ${message}`,
   );
 }
