@@ -181,7 +181,9 @@ function mount(place: string): void {
   mkdirSync(path.join(place, 'etc'));
   writeFileSync(
     path.join(place, 'etc/fleet.yaml'),
-    fleet.replace('/run/secrets/voxform', path.join(place, 'secrets')).replace('mode: report', 'mode: apply'),
+    fleet
+      .replaceAll('/run/secrets/voxform', path.join(place, 'secrets'))
+      .replace('mode: report', 'mode: apply'),
   );
   const items = pod.volumes.flatMap(({ secret }) => secret?.items ?? []);
   for (const item of items) {
