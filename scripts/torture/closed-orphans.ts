@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Case } from './cases.ts';
-import { converges, succeeded, writesNothing } from './expectations.ts';
+import { converges, settles, succeeded } from './expectations.ts';
 import { type Bench, Lab } from './lab.ts';
 import { agent, documents } from './manifests.ts';
 
@@ -25,7 +25,7 @@ async function handedOver(bench: Bench): Promise<void> {
   const id = state[1]?.id ?? '';
   succeeded(await lab.run('state', 'rm', 'Agent/b'));
   succeeded(await lab.run('orphans', 'close', id, '--because', 'handed-over'));
-  const ended = await writesNothing(lab, () => lab.run(...APPLY));
+  const ended = await settles(lab, () => lab.run(...APPLY));
   assert.match(ended.stdout, /blocked/);
   succeeded(await lab.run('import', 'Agent/b', id));
   await converges(lab);

@@ -29,7 +29,7 @@ async function mayErase(bench: Bench): Promise<void> {
     tts_config: { voice_id: 'their-voice' },
   });
   lab.write('manifests/all.yaml', voiced('fast', 'm2'));
-  const plan = await lab.run('plan');
+  const plan = await lab.run('plan', '--full');
   succeeded(plan, /resends all of llm_config: llm_config\.api_key/);
   succeeded(plan, /resends all of tts_config: [^:]*tts_config\.voice_id/);
   succeeded(await lab.run(...APPLY));
@@ -53,7 +53,7 @@ async function deletedBehind(bench: Bench): Promise<void> {
   assert.deepEqual(world.users.get(id)?.agent_ids, [kept]);
   dashboard.edit('users', id, { role: 'billing' });
   lab.write('manifests/all.yaml', documents(...both, ann({ modules: [] })));
-  succeeded(await lab.run(...APPLY), /does not accept the user's role/);
+  succeeded(await lab.run(...APPLY), /does not accept the shown role/);
   assert.deepEqual(world.users.get(id)?.modules, ['analytics']);
 }
 

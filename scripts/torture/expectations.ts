@@ -30,6 +30,15 @@ export async function writesNothing(lab: Lab, run: () => Promise<Ended>): Promis
   return ended;
 }
 
+/** The same of an apply that has nothing to send, once more: the first may record in the state what its reads showed. */
+export async function settles(lab: Lab, run: () => Promise<Ended>): Promise<Ended> {
+  const writes = lab.writes();
+  const ended = await run();
+  assert.equal(lab.writes(), writes, 'something was sent that writes');
+  await writesNothing(lab, run);
+  return ended;
+}
+
 function stateIn(lab: Lab): object {
   const isBeside = (name: string): boolean => name.endsWith('.lock') || name.endsWith('.history.jsonl');
   return Object.fromEntries(Object.entries(lab.stateFiles()).filter(([name]) => !isBeside(name)));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Case } from './cases.ts';
-import { succeeded, unwrapped, writesNothing } from './expectations.ts';
+import { settles, succeeded, unwrapped, writesNothing } from './expectations.ts';
 import { type Bench, Lab } from './lab.ts';
 import { agent } from './manifests.ts';
 
@@ -35,7 +35,10 @@ async function ignored(bench: Bench, answer: 'kept' | 'sent'): Promise<void> {
   // A lie shows as drift once, and its repair is looked at.
   if (answer === 'sent') succeeded(await lab.run(...APPLY));
   for (const command of ['plan', 'drift', 'apply']) {
-    const ended = await writesNothing(lab, () => lab.run(...(command === 'apply' ? APPLY : [command])));
+    const ended =
+      command === 'apply'
+        ? await settles(lab, () => lab.run(...APPLY))
+        : await writesNothing(lab, () => lab.run(command));
     succeeded(ended);
     const said = unwrapped(ended.stdout);
     assert.match(said, /The platform ignored the last update of prompt_config\.prompt and kept "Be kind\."/);
@@ -64,7 +67,7 @@ async function killed(bench: Bench, fields: readonly string[]): Promise<void> {
       fields.length,
       'what is in sync is not sent again, what was ignored once',
     );
-    const planned = await writesNothing(lab, () => lab.run(...APPLY));
+    const planned = await settles(lab, () => lab.run(...APPLY));
     succeeded(
       planned,
       fields.length > 0 ? /The platform ignored the last update of prompt_config\.prompt/ : undefined,

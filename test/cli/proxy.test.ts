@@ -52,6 +52,7 @@ describe('a platform behind a proxy', () => {
   it('is applied to through it, trusted by ca_file, and its password is in no output', async () => {
     await using setup = await behindProxy('    ca_file: ca.pem\n');
     const { workspace, proxy, env } = setup;
+    await workspace.run('state', 'init');
     const applied = await workspace.runWith(env, 'apply', '--auto-approve', '-v');
     expect(applied).toMatchObject({ code: 0 });
     expect(proxy.asked[0]).toBe(`CONNECT ${HOST}:443`);

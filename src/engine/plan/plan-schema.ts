@@ -63,7 +63,8 @@ export const plannedResource = described('The planned action of one resource.', 
   action: z.enum(actions),
   id: z.string().nullable().describe('Id of the record; null before it is created.'),
   url: z
-    .url({ protocol: /^https?$/ })
+    .string()
+    .regex(/^https?:\/\//)
     .optional()
     .describe(
       'Address in the dashboard: of the record, or of the list where its id is not known. Present where a person has something to do there and the workspace has `dashboard`.',

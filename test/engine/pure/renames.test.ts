@@ -8,12 +8,12 @@ const PROMPT = 'Answer calls for the practice. Be brief, and ask one question at
 const recorded = (name: string, prompt = PROMPT) => ({
   name,
   'llm_config.model': 'm',
-  'llm_config.provider': 'p',
+  'llm_config.provider': 'internal',
   'prompt_config.prompt': prompt,
 });
 const spec = (name: string, prompt = PROMPT) => ({
   name,
-  llm_config: { model: 'm', provider: 'p' },
+  llm_config: { model: 'm', provider: 'internal' },
   prompt_config: { prompt },
 });
 

@@ -104,7 +104,7 @@ describe('a remote store', () => {
     pass(599);
     const { message, hint } = await failureOf(store().lock(lockRequest({ isStep: false })));
     expect(message).toContain('bob@here (process 7)');
-    expect(message).toContain('last seen 599 s ago');
+    expect(message).toContain('last seen 10 min ago');
     expect(hint).toContain('in 1 s');
     pass(1);
     const notices: string[] = [];
