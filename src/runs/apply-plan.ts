@@ -11,6 +11,7 @@ import { UserError } from '../problems/user-error.ts';
 import type { RunEnding } from '../state/run-history.ts';
 import type { StateSession } from '../state/session.ts';
 import type { Redactor } from '../values/redactor.ts';
+import { commitId } from './local-user.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
 import { changesIn } from './planning.ts';
 import type { RunContext } from './run-context.ts';
@@ -88,7 +89,7 @@ async function recordCommit(
   session: StateSession,
   document: PlanDocument,
 ): Promise<void> {
-  const commit = (await opened.commit())?.replace(/-dirty$/, '');
+  const commit = commitId(await opened.commit());
   if (commit === undefined || commit === session.state.appliedCommit || changesIn(document) === 0) return;
   // Not awaited: it is stored with the first intent. If that fails, the session refuses every later write.
   session.record({ type: 'applying', commit }).catch(() => undefined);

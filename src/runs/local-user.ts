@@ -93,6 +93,11 @@ export async function commitOf(git: RepositoryGit | undefined): Promise<string |
     : undefined;
 }
 
+/** The id of a commit that `commitOf` gave, without the mark of changed files. */
+export function commitId(commit: string | undefined): string | undefined {
+  return commit?.replace(/-dirty$/, '');
+}
+
 /** Looks as Git does, without a process. */
 function isInRepository(root: string): boolean {
   for (let folder = attempt(() => realpathSync(root)) ?? root; ; folder = path.dirname(folder)) {

@@ -1,5 +1,6 @@
 import type { State } from '../state/state.ts';
 import { isLoopback } from '../values/loopback.ts';
+import { commitId } from './local-user.ts';
 import type { StateAccess } from './state-access.ts';
 
 interface OlderCommit {
@@ -12,8 +13,8 @@ interface OlderCommit {
 const NO = 1;
 
 /**
- * Whether the manifests may be older than those that were applied last, as in a clone that was not pulled: an apply would then undo a
- * colleague's. Undefined if they are not, and for a platform on this machine. Manifests that voxform fetched are not checked: they are
+ * Whether the manifests may be older than those that were applied last, as in a clone that was not pulled: an apply would then undo
+ * the changes of a colleague. Undefined if they are not, and for a platform on this machine. Manifests that voxform fetched are not checked: they are
  * the newest of their ref.
  */
 export async function olderCommit(
@@ -22,7 +23,7 @@ export async function olderCommit(
 ): Promise<OlderCommit | undefined> {
   if (applied === undefined || isLoopback(new URL(opened.workspace.baseUrl).hostname)) return undefined;
   const { git } = opened;
-  const head = (await opened.commit())?.replace(/-dirty$/, '');
+  const head = commitId(await opened.commit());
   if (git === undefined || head === undefined || head === applied) return undefined;
   const [contains, isContained, shallow] = await Promise.all([
     git('merge-base', '--is-ancestor', applied, head),
