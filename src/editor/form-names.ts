@@ -54,7 +54,7 @@ export function variableNames(snapshot: ProjectSnapshot): readonly NameChoice[] 
 
 /** Names of secrets that the project uses, and of files in the workspace's folder for them. What they hold is not read. */
 export function secretNames(snapshot: ProjectSnapshot): readonly NameChoice[] {
-  const { secretsDir } = snapshot.workspace ?? {};
+  const secretsDir = snapshot.workspace?.secrets.sources.secretsDir;
   const files = secretsDir === undefined ? [] : filesIn(secretsDir);
   const used = usedNames(snapshot).get('$secret') ?? new Set();
   return [

@@ -29,7 +29,7 @@ export function namedFile(
   { file, role, name }: { readonly file: string; readonly role: FileRole; readonly name: string },
 ): string | undefined {
   const real = realPath(path.resolve(folder, role === 'manifest' ? path.dirname(file) : '', name));
-  const secret = Object.values(project?.workspaces ?? {}).map(({ secretsDir }) => secretsDir);
+  const secret = Object.values(project?.workspaces ?? {}).map(({ secrets }) => secrets.sources.secretsDir);
   const isHidden = secret.some(
     (each) => each !== undefined && each !== folder && isInside(real, realPath(each)),
   );

@@ -1,12 +1,13 @@
 import path from 'node:path';
 import { parseGitAddress } from '../git/git-address.ts';
 import type { Problem } from '../manifests/finding.ts';
-import { type Environment, Inputs } from '../manifests/inputs.ts';
+import { Inputs } from '../manifests/inputs.ts';
 import { problemsOfIssue } from '../manifests/issue-messages.ts';
 import { isForm } from '../manifests/layers.ts';
 import { onlyDocument } from '../manifests/only-document.ts';
 import { locate } from '../manifests/positions.ts';
 import { readTextFile } from '../manifests/read-file.ts';
+import { type Environment, SecretReader } from '../manifests/secret-reader.ts';
 import { evaluateForms } from '../manifests/value-forms.ts';
 import type { PolicySource } from '../policies/policy-source.ts';
 import { didYouMean } from '../problems/suggest.ts';
@@ -147,7 +148,13 @@ function milliseconds(duration: string | undefined, usual: number): number {
 /** The document with a secret in place of each form that may hide one. */
 function withSecrets(raw: Json, env: Environment, problems: Problem[]): unknown {
   if (!isObject(raw)) return raw;
-  const inputs = new Inputs({ root: '', env, secretsDir: undefined, vars: {}, mustBeSet: false });
+  const inputs = new Inputs({
+    root: '',
+    env,
+    secrets: new SecretReader({ env }),
+    vars: {},
+    mustBeSet: false,
+  });
   const hidden = (written: Json, at: Problem['path']): unknown => {
     if (!isForm(written)) return written;
     const { $secret, $env } = written as JsonObject;

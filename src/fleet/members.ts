@@ -1,4 +1,4 @@
-import type { Environment } from '../manifests/inputs.ts';
+import type { Environment } from '../manifests/secret-reader.ts';
 import { UserError } from '../problems/user-error.ts';
 import { loadProject, parseProject } from '../project/load-project.ts';
 import type { LocalPaths } from '../project/local-paths.ts';

@@ -1,4 +1,4 @@
-import type { Environment } from '../manifests/inputs.ts';
+import type { Environment } from '../manifests/secret-reader.ts';
 
 export interface LogEntry {
   readonly level: 'warning' | 'info' | 'debug';

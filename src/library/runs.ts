@@ -97,7 +97,7 @@ export async function apply(
       const { onProgress } = options;
       const surroundings = { opened, state: session.state, client, options, now, onProgress };
       const revalidated = await judgedAgain(
-        await revalidatePlan({ ...commonInput(surroundings), saved, secret: opened.secretNamed() }),
+        await revalidatePlan({ ...commonInput(surroundings), saved, secret: await opened.secretsOf(saved) }),
         { opened, now: now() },
       );
       session.note(toldPlan(revalidated.plan.document));

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
-import type { Environment } from '../manifests/inputs.ts';
+import type { Environment } from '../manifests/secret-reader.ts';
 import { Redactor } from '../values/redactor.ts';
 
 export interface EditorOptions {

@@ -1,32 +1,24 @@
 import path from 'node:path';
 import { realPathOf } from '../files/input-files.ts';
-import { Secret, Unset, type Value } from '../values/value.ts';
-import { isInside, readTextFile, realPath, reasonOf } from './read-file.ts';
-
-/** What an export puts where a person must put a secret. It is never taken for one. */
-export const EXPORT_PLACEHOLDER = 'voxform-export-placeholder';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
+import { type Secret, Unset, type Value } from '../values/value.ts';
+import { isPlaceholder, placeholderProblem, type Result } from './placeholder.ts';
+import { isInside, readTextFile, reasonOf, withoutFinalNewline } from './read-file.ts';
+import type { Environment, SecretReader } from './secret-reader.ts';
 
 interface InputSources {
   /** The real path of the project folder. */
   readonly root: string;
   readonly env: Environment;
-  /** Absolute path. */
-  readonly secretsDir: string | undefined;
-  /** True where a file of that folder may be no link that leads out of it. */
-  readonly secretsStay?: boolean | undefined;
+  /** Its secrets were read before. */
+  readonly secrets: SecretReader;
   readonly vars: Readonly<Record<string, Value>>;
   /** True where a secret or variable that is not set is an error, rather than a stand-in for any text. */
   readonly mustBeSet: boolean;
 }
 
-type Result<T> = { readonly value: T } | { readonly code: string; readonly message: string };
-
-/** What value forms read: environment, secrets and files, each once. Variables come from the workspace. */
+/** What value forms read: environment, secrets and files. Variables come from the workspace. */
 export class Inputs {
   readonly sources: InputSources;
-  readonly #secrets = new Map<string, Result<Secret>>();
   readonly #files = new Map<string, Result<string>>();
   #noted = new Set<string>();
 
@@ -34,11 +26,13 @@ export class Inputs {
     this.sources = sources;
   }
 
-  /** From the environment, else from the file of that name in the secrets folder without its final newline. */
   secret(name: string): Result<Secret> {
-    const { secretsDir } = this.sources;
-    if (secretsDir !== undefined) this.#noted.add(path.join(secretsDir, name));
-    return remembered(this.#secrets, name, () => this.#findSecret(name));
+    const { secrets, mustBeSet } = this.sources;
+    const file = secrets.fileOf(name);
+    if (file !== undefined) this.#noted.add(file);
+    const problem = secrets.problem(name);
+    const isFine = problem === undefined || (!mustBeSet && problem.code === 'missing-secret');
+    return isFine ? { value: secrets.named(name) } : problem;
   }
 
   variable(name: string, fallback: string | undefined): Result<string | Unset> {
@@ -83,47 +77,6 @@ export class Inputs {
       return { code: read.problem.code, message: `$file: ${name}: ${read.problem.message}` };
     });
   }
-
-  #findSecret(name: string): Result<Secret> {
-    const { env, secretsDir, secretsStay, mustBeSet } = this.sources;
-    const fromEnvironment = env[name];
-    if (fromEnvironment !== undefined && fromEnvironment !== '') return secretOf(name, fromEnvironment);
-    if (secretsDir !== undefined) {
-      const read = readTextFile(path.join(secretsDir, name), secretsStay ? realPath(secretsDir) : undefined);
-      if ('problem' in read && read.problem.code === 'outside-project') {
-        const message = `the secret ${name} is a symbolic link that leads out of secrets_dir`;
-        return { code: 'outside-folder', message };
-      }
-      if ('text' in read && withoutFinalNewline(read.text) !== '') {
-        return secretOf(name, withoutFinalNewline(read.text));
-      }
-    }
-    if (!mustBeSet) return { value: new Secret(name, undefined) };
-    const state =
-      fromEnvironment === '' ? 'is empty in the environment' : 'is not set in the environment or .env';
-    const folder = secretsDir === undefined ? '' : `, and secrets_dir has no such file, or an empty one`;
-    return { code: 'missing-secret', message: `the secret ${name} ${state}${folder}` };
-  }
-}
-
-function secretOf(name: string, text: string): Result<Secret> {
-  return isPlaceholder(text) ? placeholderProblem(`the secret ${name}`) : { value: new Secret(name, text) };
-}
-
-/** True for the text that an export puts where a person must put a secret. */
-export function isPlaceholder(text: string): boolean {
-  return text.trim() === EXPORT_PLACEHOLDER;
-}
-
-function placeholderProblem(what: string): { readonly code: string; readonly message: string } {
-  return {
-    code: 'placeholder-secret',
-    message: `${what} still has the placeholder of an export; replace it with the real text`,
-  };
-}
-
-function withoutFinalNewline(text: string): string {
-  return text.replace(/\r?\n$/, '');
 }
 
 function remembered<T>(memory: Map<string, T>, key: string, find: (key: string) => T): T {

@@ -185,6 +185,10 @@ function problem(code: string, message: string): Failed {
   return { problem: { code, message } };
 }
 
+export function withoutFinalNewline(text: string): string {
+  return text.replace(/\r?\n$/, '');
+}
+
 export function lineAndColumn(
   text: string,
   offset: number,

@@ -15,7 +15,7 @@ import { loadProject } from '../project/load-project.ts';
 import type { LocalPaths } from '../project/local-paths.ts';
 import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import { type ReadDeclarations, readDeclarations } from '../project/read-declarations.ts';
-import { selectWorkspace } from '../project/select-workspace.ts';
+import { readCredentials, selectWorkspace } from '../project/select-workspace.ts';
 import { OpenWorkspace } from '../runs/open-workspace.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import type { InputFiles, LastLoad, LoadedFiles } from './last-load.ts';
@@ -59,7 +59,8 @@ export async function loadVersion(
     const key = JSON.stringify([version.folder, version.checkout, context.workspace, local]);
     const load = await last.load(key, async (documents): Promise<LoadedFiles> => {
       const project = await loadProject({ cwd: version.folder, env, local });
-      const workspace = selectWorkspace(project, { name: context.workspace, env, requireKey: true });
+      const workspace = selectWorkspace(project, { name: context.workspace, env });
+      await readCredentials([workspace]);
       const ruleSet = await loadRules(project, context.policies);
       const known = { kinds, lookups };
       const declarations = await readDeclarations(project, { ...known, documents });
@@ -92,7 +93,7 @@ export async function loadVersion(
 /** The files that a load of a project depends on. */
 export function inputsOf(
   project: ProjectConfig,
-  { secretsDir }: WorkspaceConfig,
+  { secrets }: WorkspaceConfig,
   { declarations, policies }: Pick<ReadDeclarations, 'declarations'> & Pick<RunContext, 'policies'>,
 ): InputFiles {
   const { root, manifests } = project;
@@ -102,7 +103,7 @@ export function inputsOf(
   return {
     folders: [...new Set(bases)],
     files: [...projectFilesOf(root), ...fileUses(project, declarations).keys(), ...policyPaths(policies)],
-    secretsDir,
+    secretsDir: secrets.sources.secretsDir,
   };
 }
 

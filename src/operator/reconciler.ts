@@ -139,7 +139,7 @@ export class Reconciler {
     }
     const { opened, version, warnings, resources } = loaded;
     yield {
-      notify: receiversOf(opened, context),
+      notify: await receiversOf(opened, context),
       workspace: { name: address ?? opened.workspace.name, id: opened.workspace.workspaceId },
       reach: opened.reach,
       labels: labelsOf(resources),

@@ -1,3 +1,4 @@
+import { SecretReader } from '../manifests/secret-reader.ts';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
 import { placeOf } from '../state/state-place.ts';
@@ -61,7 +62,7 @@ function chosenWorkspace(
   { name, env }: Pick<FurtherOptions, 'name' | 'env'>,
 ): WorkspaceConfig | undefined {
   try {
-    return selectWorkspace(project, { name, env, requireKey: false });
+    return selectWorkspace(project, { name, env });
   } catch (error) {
     if (error instanceof UserError) return undefined;
     throw error;
@@ -78,7 +79,7 @@ function noWorkspace({ root }: ProjectConfig): WorkspaceConfig {
     vars: {},
     patches: {},
     skip: [],
-    secretsDir: undefined,
+    secrets: new SecretReader({ env: {} }),
     state: placeOf(undefined, { workspace: '', root }),
   };
 }

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import picomatch from 'picomatch';
 import { type Finding, findingOf, type Problem } from '../manifests/finding.ts';
-import type { Environment } from '../manifests/inputs.ts';
 import { problemsOfIssue } from '../manifests/issue-messages.ts';
+import type { Environment } from '../manifests/secret-reader.ts';
 import { suggestion } from '../problems/suggest.ts';
 import {
   backendOf,
@@ -13,7 +13,7 @@ import {
 } from '../state/state-place.ts';
 import { distinct, isObject, type Json, type JsonObject } from '../values/json.ts';
 import { readCertificates } from './certificates.ts';
-import { areSecretsOwn, type LocalPaths, pathProblem } from './local-paths.ts';
+import { type LocalPaths, pathProblem } from './local-paths.ts';
 import { notifyEvents } from './notify-schema.ts';
 import type { Guards, Limits, ProjectConfig, WorkspaceConfig } from './project.ts';
 import { type ProjectDocument, projectSchema, projectSchemaFor } from './project-schema.ts';
@@ -182,7 +182,7 @@ function projectFrom(document: ProjectDocument, settings: Settings, context: Pro
     const certificates = certificatesOf(ca_file, context);
     const read = settings.get(name);
     if (read === undefined) continue;
-    const { baseUrl, workspaceId, apiKey, vars, secretsDir, unset } = read;
+    const { baseUrl, workspaceId, apiKey, vars, secrets, unset } = read;
     workspaces[name] = {
       name,
       baseUrl,
@@ -192,7 +192,7 @@ function projectFrom(document: ProjectDocument, settings: Settings, context: Pro
       patches: (patches ?? {}) as Readonly<Record<string, JsonObject>>,
       ids,
       skip: skip ?? [],
-      secretsDir,
+      secrets,
       dashboard,
       ca: certificates && 'pem' in certificates ? certificates.pem : undefined,
       state: statePlace(name, state ?? (document.state && inheritedState(read)), context),
@@ -201,7 +201,7 @@ function projectFrom(document: ProjectDocument, settings: Settings, context: Pro
   }
   return {
     root,
-    ...(local !== undefined && { localRoot: local.root, secretsStay: areSecretsOwn(local) }),
+    ...(local !== undefined && { localRoot: local.root }),
     file,
     manifests: withoutOwnFiles(manifests ?? defaultManifests, Object.values(workspaces), context),
     defaultWorkspace: Object.hasOwn(workspaces, default_workspace ?? '') ? default_workspace : undefined,

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
-import type { Environment } from '../manifests/inputs.ts';
 import { readTextFile } from '../manifests/read-file.ts';
+import type { Environment } from '../manifests/secret-reader.ts';
 import { UserError } from '../problems/user-error.ts';
 
 const ENV_FILE = '.env';

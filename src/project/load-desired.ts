@@ -4,11 +4,12 @@ import { placeholderFindings, placeholdersIn } from '../manifests/check-placehol
 import { referenceFindings } from '../manifests/check-references.ts';
 import { checkSpec } from '../manifests/check-spec.ts';
 import type { Checked, Declaration } from '../manifests/declaration.ts';
-import { type Environment, Inputs } from '../manifests/inputs.ts';
+import { Inputs } from '../manifests/inputs.ts';
 import type { KindSchema, LookupName } from '../manifests/kind-schema.ts';
-import { findingIn } from '../manifests/layers.ts';
+import { findingIn, formsIn } from '../manifests/layers.ts';
 import type { Resource } from '../manifests/resource.ts';
-import { evaluateForms, type FormsContext } from '../manifests/value-forms.ts';
+import type { Environment } from '../manifests/secret-reader.ts';
+import { evaluateForms, type FormsContext, isSecretName } from '../manifests/value-forms.ts';
 import { isObject, type Json } from '../values/json.ts';
 import { isSpecial, type Value } from '../values/value.ts';
 import type { LoadMemory, MadeResource } from './load-memory.ts';
@@ -59,6 +60,10 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
   const read = options.declarations ?? (await readDeclarations(project, { ...options, onDeclaration }));
   if (options.declarations !== undefined) read.declarations.forEach(onDeclaration);
   const { unique, findings: duplicates } = duplicateAddresses(read.declarations);
+  await readSecrets(
+    options,
+    unique.filter(({ address }) => !overlays.skips(address)),
+  );
   const offline = inputsFor({ ...options, mode: 'offline' });
   const findings = [read.findings, duplicates, overlays.findings(unique, offline)];
   const skipped = new Set<string>();
@@ -86,8 +91,7 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
     placeholderFindings(checked, project.literalVariables),
   );
   if (options.mode === 'offline-with-secrets') {
-    const inputs = inputsFor(options);
-    findings.push(settingFindings(project, workspace, inputs), webhookFindings(project, inputs));
+    findings.push(settingFindings(project, workspace), webhookFindings(project, inputs));
   }
   findings.push(referenceFindings({ resources: checked, skipped, workspace: workspace.name, lookups }));
   const shown = withoutConsequences(findings.flat(), read.unread);
@@ -102,14 +106,32 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
   };
 }
 
-/** What value forms read, each file and secret once. */
-export function inputsFor({ project, workspace, env, mode }: InputOptions): Inputs {
-  const { root, secretsStay } = project;
-  const { secretsDir, vars } = workspace;
-  return new Inputs({ root, env, secretsDir, secretsStay, vars, mustBeSet: mode !== 'offline' });
+type InputOptions = Pick<LoadDesiredOptions, 'project' | 'workspace' | 'env' | 'mode'>;
+
+/** Reads each file once. The secrets of the workspace must have been read before. */
+export function inputsFor({ project: { root }, workspace, env, mode }: InputOptions): Inputs {
+  const { secrets, vars } = workspace;
+  return new Inputs({ root, env, secrets, vars, mustBeSet: mode !== 'offline' });
 }
 
-type InputOptions = Pick<LoadDesiredOptions, 'project' | 'workspace' | 'env' | 'mode'>;
+/** Reads all secrets that the manifests of a workspace and its settings may use. */
+async function readSecrets(
+  { project, workspace, mode }: InputOptions,
+  declarations: readonly Declaration[],
+): Promise<void> {
+  const { secrets, patches } = workspace;
+  if (secrets.needsNoRead) return;
+  const webhooks = mode === 'offline-with-secrets' ? project.webhooks : [];
+  const values = [...declarations.map(({ home }) => home.value), project.defaults, patches, webhooks];
+  await secrets.read(values.flatMap(secretsIn));
+}
+
+/** Names of the secrets in a value with forms. */
+export function secretsIn(value: unknown): string[] {
+  return [...formsIn(value)].flatMap(({ form: { $secret } }) =>
+    typeof $secret === 'string' && isSecretName($secret) ? [$secret] : [],
+  );
+}
 
 /** @param inputs of the whole load, so that each file and secret is read once. */
 function formsContexts(

@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { realPathOf } from '../files/input-files.ts';
 import { type DocumentCache, documentKey } from '../manifests/document-cache.ts';
-import type { Environment } from '../manifests/inputs.ts';
 import { ParseCache } from '../manifests/parse-cache.ts';
 import { readTextFile, reasonOf } from '../manifests/read-file.ts';
+import type { Environment } from '../manifests/secret-reader.ts';
 import { UserError } from '../problems/user-error.ts';
 import { Secret } from '../values/value.ts';
 import { checkProject } from './check-project.ts';

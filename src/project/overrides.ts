@@ -1,4 +1,4 @@
-import type { Environment } from '../manifests/inputs.ts';
+import type { Environment } from '../manifests/secret-reader.ts';
 import { normalizedBaseUrl } from '../platform/base-url.ts';
 
 export interface Overrides {

@@ -1,6 +1,7 @@
 import type { DocumentCache } from '../manifests/document-cache.ts';
 import type { SpecSources } from '../manifests/layers.ts';
 import type { Address, Resource } from '../manifests/resource.ts';
+import type { SecretReader } from '../manifests/secret-reader.ts';
 import type { Concurrency } from '../platform/concurrency-limit.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { StatePlace } from '../state/state-place.ts';
@@ -17,8 +18,6 @@ export interface ProjectConfig {
   readonly root: string;
   /** Absolute path of the folder for state and secrets, where it is not the root. */
   readonly localRoot?: string;
-  /** True where a file of `secrets_dir` may be no link that leads out of it. */
-  readonly secretsStay?: boolean | undefined;
   /** Relative to the root; undefined where the environment alone makes the project. */
   readonly file: string | undefined;
   readonly manifests: readonly string[];
@@ -58,15 +57,14 @@ export interface WorkspaceConfig {
   readonly dashboard?: Readonly<Record<string, string>> | undefined;
   /** PEM certificates that are trusted besides Node's own. */
   readonly ca?: string | undefined;
-  /** Absolute path. */
-  readonly secretsDir: string | undefined;
+  readonly secrets: SecretReader;
   readonly state: StatePlace;
-  /** Settings whose variable or secret is not set, e.g. `base_url` from `STAGING_URL`: they are empty until then. */
+  /** Settings whose variable is not set, e.g. `base_url` from `STAGING_URL`: they are empty until then. */
   readonly unset?: readonly UnsetSetting[];
 }
 
 export interface UnsetSetting {
-  readonly setting: 'base_url' | 'workspace_id' | 'api_key';
+  readonly setting: 'base_url' | 'workspace_id';
   readonly variable: string;
 }
 

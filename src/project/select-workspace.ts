@@ -1,4 +1,5 @@
-import { type Environment, isPlaceholder } from '../manifests/inputs.ts';
+import { isPlaceholder } from '../manifests/placeholder.ts';
+import type { Environment } from '../manifests/secret-reader.ts';
 import { didYouMean } from '../problems/suggest.ts';
 import { misuse, UserError } from '../problems/user-error.ts';
 import { Secret } from '../values/value.ts';
@@ -10,26 +11,17 @@ interface SelectOptions {
   /** From the command line. */
   readonly name: string | undefined;
   readonly env: Environment;
-  /** True where requests will be sent: base URL, workspace id and API key must be there. */
-  readonly requireKey: boolean;
 }
 
 /**
- * The workspace that is named, by the command line, `VOXFORM_WORKSPACE` or the project, or the only one there is; with what the
- * environment overrides.
- * @throws UserError where none is meant or known by that name, or where something that is needed to reach it is missing.
+ * The workspace that the command line, `VOXFORM_WORKSPACE` or the project names, or the only one; with the overrides of the
+ * environment. Its secrets are not read yet.
+ * @throws UserError if none is named or if the name is unknown.
  */
-export function selectWorkspace(
-  project: ProjectConfig,
-  { name, env, requireKey }: SelectOptions,
-): WorkspaceConfig {
+export function selectWorkspace(project: ProjectConfig, { name, env }: SelectOptions): WorkspaceConfig {
   const override = overrides(env);
   const config = named(project, name ?? override.workspace ?? project.defaultWorkspace);
-  const overriding = {
-    base_url: override.baseUrl,
-    workspace_id: override.workspaceId,
-    api_key: override.apiKey,
-  };
+  const overriding = { base_url: override.baseUrl, workspace_id: override.workspaceId };
   const workspace: WorkspaceConfig = {
     ...config,
     baseUrl: override.baseUrl ?? config.baseUrl,
@@ -38,7 +30,6 @@ export function selectWorkspace(
     unset: (config.unset ?? []).filter(({ setting }) => overriding[setting] === undefined),
   };
   checkOverrides(workspace, override);
-  if (requireKey) refuseUnset(workspace);
   return workspace;
 }
 
@@ -79,42 +70,53 @@ function checkOverrides({ baseUrl, workspaceId }: WorkspaceConfig, override: Ove
   }
 }
 
-function refuseUnset(workspace: WorkspaceConfig): void {
-  const { name, apiKey } = workspace;
-  const [first] = unsetIn(workspace);
-  if (first !== undefined) throw new UserError(first);
-  if (apiKey.isSet) return;
-  const hint =
-    apiKey.name === 'VOXFORM_API_KEY'
-      ? `Set VOXFORM_API_KEY in the environment or .env, or give the workspace an api_key: { $secret: NAME }.`
-      : `Set ${apiKey.name} in the environment or .env, or put the key into a file ${apiKey.name} in the workspace's secrets_dir.`;
-  throw new UserError(`the API key of the workspace ${name} is not set`, { hint });
-}
-
 interface SelectSeveral {
-  /** In the order in which they are to be taken. Undefined among them as for `selectWorkspace`. */
+  /** In the order in which they are used. `undefined` in the list means the same as for `selectWorkspace`. */
   readonly names: readonly (string | undefined)[] | 'all';
   readonly env: Environment;
-  /** True where requests will be sent: every workspace must then have all that is needed to reach it. */
-  readonly requireKey: boolean;
+}
+
+/** The workspaces of these names, or all of them in the order of the project file. */
+export function selectWorkspaces(project: ProjectConfig, { names, env }: SelectSeveral): WorkspaceConfig[] {
+  const chosen = names === 'all' ? Object.keys(project.workspaces) : names;
+  return chosen.map((name) => selectWorkspace(project, { name, env }));
 }
 
 /**
- * The workspaces of these names, or all of them in the order of the project file.
- * @throws UserError with everything that is missing in any of them, and where the environment overrides what it cannot mean for several.
+ * Reads the secrets that the settings of these workspaces name.
+ * @throws UserError if the base URL, the workspace id or the API key of any of them is missing.
  */
-export function selectWorkspaces(
-  project: ProjectConfig,
-  { names, env, requireKey }: SelectSeveral,
-): WorkspaceConfig[] {
-  const chosen = names === 'all' ? Object.keys(project.workspaces) : names;
-  if (requireKey && chosen.length > 1) refuseOverrides(env);
-  const configs = chosen.map((name) => selectWorkspace(project, { name, env, requireKey: false }));
-  const missing = requireKey ? configs.flatMap(missingIn) : [];
-  if (missing.length === 0) return configs;
-  throw new UserError(missing.join('\n'), {
-    hint: 'Each workspace needs its own settings: set the variables, or put each key into a file of that name in the secrets_dir.',
-  });
+export async function readCredentials(workspaces: readonly WorkspaceConfig[]): Promise<void> {
+  await Promise.all(workspaces.map(({ secrets }) => secrets.read()));
+  const missing = workspaces.flatMap(missingIn);
+  if (missing.length === 0) return;
+  const hint = hintFor(workspaces);
+  throw new UserError(missing.join('\n'), hint === undefined ? {} : { hint });
+}
+
+function missingIn({ name, apiKey, secrets, unset = [] }: WorkspaceConfig): string[] {
+  const settings = unset.map(
+    ({ setting, variable }) =>
+      `${setting} of the workspace ${name} needs the environment variable ${variable}, which is not set`,
+  );
+  if (apiKey.isSet) return settings;
+  const problem = secrets.problem(apiKey.name);
+  const key =
+    problem !== undefined && problem.code !== 'missing-secret'
+      ? `the API key of the workspace ${name}: ${problem.message}`
+      : `the API key of the workspace ${name} is not set: ${apiKey.name}`;
+  return [...settings, key];
+}
+
+function hintFor(workspaces: readonly WorkspaceConfig[]): string | undefined {
+  const [first, second] = workspaces;
+  if (second !== undefined)
+    return 'Each workspace needs its own settings: set the variables, or put each key into a file of that name in the secrets_dir.';
+  if (first === undefined || first.apiKey.isSet) return undefined;
+  const { name } = first.apiKey;
+  return name === 'VOXFORM_API_KEY'
+    ? 'Set VOXFORM_API_KEY in the environment or .env, or give the workspace an api_key: { $secret: NAME }.'
+    : `Set ${name} in the environment or .env, or put the key into a file ${name} in the workspace's secrets_dir.`;
 }
 
 /** @throws UserError where the environment overrides what it cannot mean for several workspaces. */
@@ -130,24 +132,4 @@ export function refuseOverrides(env: Environment): void {
     `${set.join(' and ')} would apply to every selected workspace. Unset ${set.length === 1 ? 'it' : 'them'}.`,
     'Set base_url, workspace_id and api_key for each workspace in voxform.yaml.',
   );
-}
-
-/** The key aside. */
-function unsetIn({ name, unset = [] }: WorkspaceConfig): string[] {
-  return unset
-    .filter(({ setting }) => setting !== 'api_key')
-    .map(
-      ({ setting, variable }) =>
-        `${setting} of the workspace ${name} needs the environment variable ${variable}, which is not set`,
-    );
-}
-
-function missingIn(workspace: WorkspaceConfig): string[] {
-  const { name, apiKey } = workspace;
-  if (apiKey.isSet) return unsetIn(workspace);
-  const key =
-    apiKey.name === 'VOXFORM_API_KEY'
-      ? `the workspace ${name} has no api_key: { $secret: NAME } of its own`
-      : `the API key of the workspace ${name} is not set: ${apiKey.name}`;
-  return [...unsetIn(workspace), key];
 }

@@ -2,21 +2,22 @@ import { type Finding, findingOf } from '../manifests/finding.ts';
 import type { Inputs } from '../manifests/inputs.ts';
 import type { ProjectConfig, WorkspaceConfig } from './project.ts';
 
-/** What a workspace takes from secrets and variables that are not set. */
+/** Secrets and variables of a workspace's settings that are not set. */
 export function settingFindings(
   { file }: ProjectConfig,
-  { name, apiKey, unset = [] }: WorkspaceConfig,
-  inputs: Inputs,
+  { name, apiKey, secrets, unset = [] }: WorkspaceConfig,
 ): Finding[] {
   if (file === undefined) return [];
-  return unset.map(({ setting, variable }): Finding => {
-    const read = setting === 'api_key' ? inputs.secret(apiKey.name) : undefined;
-    const problem =
-      read !== undefined && 'code' in read
-        ? read
-        : { code: 'missing-variable', message: `the environment variable ${variable} is not set` };
-    return findingOf({ ...problem, path: ['workspaces', name, setting], at: 'value' }, file);
-  });
+  const finding = (setting: string, problem: Pick<Finding, 'code' | 'message'>): Finding =>
+    findingOf({ ...problem, path: ['workspaces', name, setting], at: 'value' }, file);
+  const variables = unset.map(({ setting, variable }) =>
+    finding(setting, {
+      code: 'missing-variable',
+      message: `the environment variable ${variable} is not set`,
+    }),
+  );
+  const problem = apiKey.isSet || apiKey.name === '' ? undefined : secrets.problem(apiKey.name);
+  return problem === undefined ? variables : [...variables, finding('api_key', problem)];
 }
 
 /** What webhooks need that is not set. A run does without such a webhook, so a plan does not ask for it. */

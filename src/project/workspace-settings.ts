@@ -1,7 +1,9 @@
 import path from 'node:path';
 import type { Problem } from '../manifests/finding.ts';
-import { type Environment, Inputs } from '../manifests/inputs.ts';
+import { Inputs } from '../manifests/inputs.ts';
 import { isForm } from '../manifests/layers.ts';
+import type { Environment } from '../manifests/secret-reader.ts';
+import { SecretReader } from '../manifests/secret-reader.ts';
 import { evaluateForms, type FormsContext } from '../manifests/value-forms.ts';
 import { normalizedBaseUrl } from '../platform/base-url.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
@@ -16,8 +18,7 @@ export interface WorkspaceSettings {
   readonly workspaceId: string;
   readonly apiKey: Secret;
   readonly vars: Readonly<Record<string, Value>>;
-  /** Absolute path. */
-  readonly secretsDir: string | undefined;
+  readonly secrets: SecretReader;
   readonly unset: readonly UnsetSetting[];
   /** Paths begin at the workspace. */
   readonly problems: readonly Problem[];
@@ -57,7 +58,8 @@ export function readSettings(
     problems.push({ code: 'outside-folder', message: misplaced, path: ['secrets_dir'], at: 'value' });
   const secretsDir = misplaced === undefined ? folder : undefined;
   const secretsStay = local && areSecretsOwn(local);
-  const inputs = new Inputs({ root, env, secretsDir, secretsStay, vars: {}, mustBeSet: false });
+  const secrets = new SecretReader({ env, secretsDir, secretsStay });
+  const inputs = new Inputs({ root, env, secrets, vars: {}, mustBeSet: false });
   const context: FormsContext = { inputs, folderOf: () => root, refKinds: undefined, mayUseVars: false };
   const plain: Record<string, unknown> = { ...raw };
   const unset: UnsetSetting[] = [];
@@ -110,9 +112,7 @@ export function readSettings(
       problems.push({ code: 'plain-secret', message, path: ['api_key'], at: 'value' });
       return new Secret('', undefined);
     }
-    const secret = hidden(written, ['api_key']);
-    if (!secret.isSet && secret.name !== '') unset.push({ setting: 'api_key', variable: secret.name });
-    return secret;
+    return hidden(written, ['api_key']);
   };
 
   const variables = (): Record<string, Value> => {
@@ -135,7 +135,7 @@ export function readSettings(
   const apiKey = key();
   if (isObject(raw.state)) plain.state = state(raw.state as JsonObject, 'state');
   const inherited = everyState && state(everyState, INHERITED);
-  return { inherited, baseUrl, workspaceId, apiKey, vars: variables(), secretsDir, unset, problems, plain };
+  return { inherited, baseUrl, workspaceId, apiKey, vars: variables(), secrets, unset, problems, plain };
 }
 
 /** True for `{ $secret: NAME }` and `{ $env: NAME }`, which keep a secret out of the file. */

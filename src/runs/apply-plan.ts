@@ -42,7 +42,7 @@ export async function applyPlan(
     lostCreates,
     verifyWorkspace: () => verifyWorkspace(planned.observing.client, opened.workspace.workspaceId),
     stop: interrupts.stop,
-    secret: opened.secretNamed(),
+    secret: await opened.secretsOf(planned.plan.document),
     now,
     onEvent: (event) =>
       onEvent?.(

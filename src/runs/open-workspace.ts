@@ -1,4 +1,5 @@
 import type { ComparedDrafts } from '../engine/observe/plan-publications.ts';
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { kinds, lookups } from '../kinds/index.ts';
 import { isSecretName } from '../manifests/value-forms.ts';
 import type { PlatformClient } from '../platform/client.ts';
@@ -14,11 +15,16 @@ import { UserError } from '../problems/user-error.ts';
 import { PROJECT_FILES } from '../project/find-project.ts';
 import { InvalidManifests } from '../project/invalid-manifests.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
-import { inputsFor, type LoadListener, loadDesired } from '../project/load-desired.ts';
+import { type LoadListener, loadDesired } from '../project/load-desired.ts';
 import { loadProject } from '../project/load-project.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import { declarationsOnce, type ReadDeclarations } from '../project/read-declarations.ts';
-import { selectWorkspace, selectWorkspaces } from '../project/select-workspace.ts';
+import {
+  readCredentials,
+  refuseOverrides,
+  selectWorkspace,
+  selectWorkspaces,
+} from '../project/select-workspace.ts';
 import { Redactor } from '../values/redactor.ts';
 import { Secret, specials } from '../values/value.ts';
 import { keepingNames } from './names-on-platform.ts';
@@ -105,25 +111,32 @@ export class OpenWorkspace extends StateAccess {
     return this.#context.comparedDrafts;
   }
 
-  /** The secret of that name as it is now. Throws `UserError` where it is not set. */
-  secretNamed(): (name: string) => Secret {
-    const { project, workspace } = this;
-    const inputs = inputsFor({ project, workspace, env: this.#context.env, mode: 'live' });
-    return (name) => {
-      if (!isSecretName(name)) {
-        throw new UserError(`${JSON.stringify(name)} is not a valid name of a secret`, {
-          next: [{ action: 'save_plan' }],
-        });
-      }
-      const found = inputs.secret(name);
-      if (!('value' in found)) {
-        throw new UserError(found.message, {
+  /**
+   * The secrets that a plan names.
+   * @throws UserError if one of them is not set.
+   */
+  async secretsOf({
+    secrets: fingerprints,
+  }: Pick<PlanDocument, 'secrets'>): Promise<(name: string) => Secret> {
+    const { secrets } = this.workspace;
+    const names = Object.keys(fingerprints);
+    const odd = names.find((name) => !isSecretName(name));
+    if (odd !== undefined) {
+      throw new UserError(`${JSON.stringify(odd)} is not a valid name of a secret`, {
+        next: [{ action: 'save_plan' }],
+      });
+    }
+    await secrets.read(names);
+    for (const name of names) {
+      const problem = secrets.problem(name);
+      if (problem !== undefined) {
+        throw new UserError(problem.message, {
           hint: 'The plan needs it. Set the value it had when the plan was made.',
         });
       }
-      this.#keep(found.value);
-      return found.value;
-    };
+      this.#keep(secrets.named(name));
+    }
+    return (name) => secrets.named(name);
   }
 
   /** How many requests are worth preparing at once: the client sends fewer where the platform needs it. */
@@ -208,7 +221,8 @@ export async function openWorkspace(
 ): Promise<OpenWorkspace> {
   const { env } = context;
   const project = await openProject(context);
-  const workspace = selectWorkspace(project, { name: context.workspace, env, requireKey });
+  const workspace = selectWorkspace(project, { name: context.workspace, env });
+  await (requireKey ? readCredentials([workspace]) : workspace.secrets.read());
   if (requireKey) noteOtherKey(context, project.workspaces[workspace.name]?.apiKey, workspace);
   await context.begin?.(workspace);
   return new OpenWorkspace(context, { project, workspace });
@@ -249,7 +263,9 @@ export async function openWorkspaces(
   names: readonly string[] | 'all',
 ): Promise<readonly OpenWorkspace[]> {
   const project = await openProject(context);
-  const selected = selectWorkspaces(project, { names, env: context.env, requireKey: true });
+  const selected = selectWorkspaces(project, { names, env: context.env });
+  if (selected.length > 1) refuseOverrides(context.env);
+  await readCredentials(selected);
   const declarations = declarationsOnce(project, { kinds, lookups });
   return selected.map((workspace) => new OpenWorkspace(context, { project, workspace, declarations }));
 }

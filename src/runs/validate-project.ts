@@ -44,7 +44,7 @@ export async function validateProject(options: ValidateProject): Promise<Validat
   const { cwd, env, cacheFolder, names, signal, policies } = options;
   try {
     const project = await loadProject({ cwd, env, cacheFolder });
-    const selected = selectWorkspaces(project, { names, env, requireKey: false });
+    const selected = selectWorkspaces(project, { names, env });
     const read = await readDeclarations(project, options);
     const strays = strayManifests(project);
     const ruleSet = await loadRules(project, policies);

@@ -19,22 +19,23 @@ export type Special = Secret | Reference | Join | Unset;
 /** A value that must never be shown: every way of turning it into text gives `(secret)`, except `reveal`. */
 export class Secret {
   readonly name: string;
-  readonly #text: string | undefined;
+  readonly #text: () => string | undefined;
 
-  /** @param text undefined where the secret is named but not set, as in an offline validation. */
-  constructor(name: string, text: string | undefined) {
+  /** @param text undefined if the secret is not set; a function if it is read later. */
+  constructor(name: string, text: string | undefined | (() => string | undefined)) {
     this.name = name;
-    this.#text = text;
+    this.#text = typeof text === 'function' ? text : () => text;
   }
 
   get isSet(): boolean {
-    return this.#text !== undefined;
+    return this.#text() !== undefined;
   }
 
   /** The plain text, for the request that sends it and for its fingerprint. Throws where the secret is not set. */
   reveal(): string {
-    if (this.#text === undefined) throw new Error(`the secret ${this.name} is not set`);
-    return this.#text;
+    const text = this.#text();
+    if (text === undefined) throw new Error(`the secret ${this.name} is not set`);
+    return text;
   }
 
   toString(): string {

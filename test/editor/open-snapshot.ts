@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { EditedProject } from '../../src/editor/edited-project.ts';
 import type { ProjectSnapshot } from '../../src/editor/snapshot.ts';
-import type { Environment } from '../../src/manifests/inputs.ts';
+import type { Environment } from '../../src/manifests/secret-reader.ts';
 import { Redactor } from '../../src/values/redactor.ts';
 
 interface Opening {

@@ -17,6 +17,8 @@ import { loadFleetFile } from '../../src/fleet/fleet-file.ts';
 import type { SourceContents, Sources } from '../../src/fleet/member.ts';
 import { brokenProjects } from '../../src/fleet/members.ts';
 import { openSources } from '../../src/fleet/sources/open-sources.ts';
+import { loadProject } from '../../src/project/load-project.ts';
+import { readCredentials, selectWorkspace } from '../../src/project/select-workspace.ts';
 import { Redactor } from '../../src/values/redactor.ts';
 import { leaveFile, Remote } from '../operator/git-remote.ts';
 import { GitServer } from '../state/backends/git/git-server.ts';
@@ -542,8 +544,17 @@ describe('a folder of projects', () => {
     mkdirSync(path.join(remote.watched, 'voices/clients/thief/secrets'));
     symlinkSync('../../acme/secrets/KEY', path.join(remote.watched, 'voices/clients/thief/secrets/KEY'));
     const apart = folderFleet(remote);
-    expect((await apart.discover('voices', never)).projects.map(({ problem }) => problem)).toEqual([
-      undefined,
+    const { projects } = await apart.discover('voices', never);
+    const keys = await Promise.all(
+      projects.map(async ({ project }) => {
+        const cwd = path.join(remote.watched, 'voices', project);
+        const loaded = await loadProject({ cwd, env: {}, local: apart.local('voices', project) });
+        const workspace = selectWorkspace(loaded, { name: undefined, env: {} });
+        return readCredentials([workspace]).then(() => workspace.apiKey.reveal(), String);
+      }),
+    );
+    expect(keys).toEqual([
+      'key-of-acme',
       expect.stringContaining('KEY is a symbolic link that leads out of secrets_dir'),
     ]);
     const inOne = fleet(remote.watched, '{ path: voices, projects: [".", "clients/acme"] }');

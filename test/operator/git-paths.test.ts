@@ -37,9 +37,9 @@ async function load(
     last: new LastLoad(),
   });
   if ('loaded' in result) {
-    const { secretsDir, state, apiKey } = result.loaded.opened.workspace;
+    const { secrets, state, apiKey } = result.loaded.opened.workspace;
     return {
-      secretsDir,
+      secretsDir: secrets.sources.secretsDir,
       state: backendOf(state).fileOf(state),
       key: apiKey.reveal(),
       secretsWatched: result.inputs.secretsDir,

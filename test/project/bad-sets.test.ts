@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Environment } from '../../src/manifests/inputs.ts';
+import type { Environment } from '../../src/manifests/secret-reader.ts';
 import type { LoadDesiredOptions } from '../../src/project/load-desired.ts';
 import { type Files, lineOf, loadFiles, manifest, PLAIN_PROJECT } from './temporary-project.ts';
 

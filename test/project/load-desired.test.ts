@@ -227,7 +227,7 @@ llm_config: { model: { $literal: o1 } }`;
     using folder = new TemporaryProject({ 'x/manifests/deep/a.yaml': manifest('Agent', 'a', 'nam: A') });
     const env = { VOXFORM_BASE_URL: 'http://localhost:1', VOXFORM_WORKSPACE_ID: 'w', VOXFORM_API_KEY: 'k' };
     const project = await loadProject({ cwd: `${folder.root}/x`, env });
-    const workspace = selectWorkspace(project, { name: undefined, env, requireKey: true });
+    const workspace = selectWorkspace(project, { name: undefined, env });
     const { diagnostics } = await loadDesired({ project, workspace, kinds, lookups, env, mode: 'live' });
     expect(diagnostics.map(lineOf)).toEqual([
       'manifests/deep/a.yaml:6:3 spec.nam unknown-field unknown field "nam"; did you mean "name"?',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Environment } from '../../src/manifests/inputs.ts';
+import type { Environment } from '../../src/manifests/secret-reader.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { InvalidProject } from '../../src/project/invalid-project.ts';
 import { loadProject } from '../../src/project/load-project.ts';
@@ -301,14 +301,13 @@ describe('a project file that is right', () => {
       vars: {},
       patches: {},
       skip: [],
-      secretsDir: undefined,
       state: { backend: 'local', path: `${folder.root}/.voxform/test.state.json` },
     });
     expect(workspaces.test?.apiKey.name).toBe('PLATFORM_KEY');
     expect(workspaces.test?.apiKey.isSet).toBe(false);
   });
 
-  it('takes settings and the key from environment and files', async () => {
+  it('takes settings from the environment, and reads the key of a workspace when asked', async () => {
     using folder = new TemporaryProject({
       'voxform.yaml': `version: 1
 workspaces:
@@ -323,11 +322,10 @@ workspaces:
     });
     const { workspaces } = await loadProject({ cwd: folder.root, env: { ID: '01J' } });
     expect(workspaces.one).toMatchObject({ baseUrl: 'http://localhost:4010', workspaceId: '01J', unset: [] });
+    expect(workspaces.one?.apiKey.isSet).toBe(false);
+    await workspaces.one?.secrets.read();
     expect(workspaces.one?.apiKey.reveal()).toBe('from-the-file');
-    expect(workspaces.two?.unset).toEqual([
-      { setting: 'base_url', variable: 'BASE2' },
-      { setting: 'api_key', variable: 'KEY' },
-    ]);
+    expect(workspaces.two?.unset).toEqual([{ setting: 'base_url', variable: 'BASE2' }]);
     expect(workspaces.two?.apiKey.isSet).toBe(false);
     const again = await loadProject({ cwd: folder.root, env: { KEY: 'from-the-environment' } });
     expect(again.workspaces.one?.apiKey.reveal()).toBe('from-the-environment');

@@ -12,7 +12,7 @@ import { TemporaryProject } from './temporary-project.ts';
 /** The project with a cache, where there is a folder for it. Gives how many texts were parsed for want of a cached one, too. */
 async function load(root: string, cacheFolder: string | undefined) {
   const project = await loadProject({ cwd: root, env: {}, cacheFolder });
-  const workspace = selectWorkspace(project, { name: undefined, env: {}, requireKey: false });
+  const workspace = selectWorkspace(project, { name: undefined, env: {} });
   const parsed: string[] = [];
   const { documents } = project;
   const counting: DocumentCache | undefined = documents && {

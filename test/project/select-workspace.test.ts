@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Environment } from '../../src/manifests/inputs.ts';
+import type { Environment } from '../../src/manifests/secret-reader.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { loadProject } from '../../src/project/load-project.ts';
-import { selectWorkspace } from '../../src/project/select-workspace.ts';
+import { readCredentials, selectWorkspace } from '../../src/project/select-workspace.ts';
 import { TemporaryProject } from './temporary-project.ts';
 
 const PLACE = 'base_url: https://x.example, workspace_id: w, api_key: { $secret: KEY }';
@@ -14,7 +14,9 @@ async function select(
   using folder = new TemporaryProject({ 'voxform.yaml': `version: 1\n${text}` });
   const { name, env = {}, requireKey = false } = options;
   const project = await loadProject({ cwd: folder.root, env });
-  return selectWorkspace(project, { name, env, requireKey });
+  const workspace = selectWorkspace(project, { name, env });
+  if (requireKey) await readCredentials([workspace]);
+  return workspace;
 }
 
 async function refusal(...given: Parameters<typeof select>): Promise<string> {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { kinds, lookups } from '../../src/kinds/index.ts';
-import type { Environment } from '../../src/manifests/inputs.ts';
+import type { Environment } from '../../src/manifests/secret-reader.ts';
 import type { Diagnostic } from '../../src/problems/diagnostic.ts';
 import { type LoadDesiredOptions, loadDesired } from '../../src/project/load-desired.ts';
 import { loadProject } from '../../src/project/load-project.ts';
@@ -43,7 +43,7 @@ export class TemporaryProject {
     mode?: LoadDesiredOptions['mode'];
   } = {}): Promise<Desired> {
     const project = await loadProject({ cwd: this.root, env });
-    const workspace = selectWorkspace(project, { name: undefined, env, requireKey: false });
+    const workspace = selectWorkspace(project, { name: undefined, env });
     return loadDesired({ project, workspace, kinds, lookups, env, mode });
   }
 

@@ -20,7 +20,7 @@ const env = { KEY: 'the-api-key' };
 /** Plans the exported project with no state, as a first run does. */
 async function planOf(folder: string, { client, emulator }: UnmanagedWorkspace) {
   const project = await loadProject({ cwd: folder, env });
-  const workspace = selectWorkspace(project, { name: undefined, env, requireKey: true });
+  const workspace = selectWorkspace(project, { name: undefined, env });
   const { resources, diagnostics } = await loadDesired({
     project,
     workspace,

@@ -87,7 +87,7 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
   if (saved !== undefined) {
     return carryingOut({ fresh: saved.state }, async (surroundings) =>
       judgedAgain(
-        await revalidatePlan({ ...commonInput(surroundings), saved, secret: opened.secretNamed() }),
+        await revalidatePlan({ ...commonInput(surroundings), saved, secret: await opened.secretsOf(saved) }),
         { opened, now: context.now() },
       ),
     );

@@ -6,7 +6,7 @@ import { migrateJson } from '../../output/migrate-json.ts';
 import { type MigrationView, migratedText, migrationText } from '../../output/migrate-text.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import type { Desired } from '../../project/project.ts';
-import { selectWorkspace } from '../../project/select-workspace.ts';
+import { readCredentials } from '../../project/select-workspace.ts';
 import { refuseTrippedGuards, toldPlan } from '../../runs/apply-plan.ts';
 import { refuseDenied } from '../../runs/judged-plan.ts';
 import { mapPath } from '../../runs/migrate/id-map.ts';
@@ -103,7 +103,7 @@ async function liveSource(
       context.log.info(`Using the manifests of ${options.from}; the live workspace is not read.`);
     return undefined;
   }
-  selectWorkspace(from.project, { name: from.workspace.name, env: context.env, requireKey: true });
+  await readCredentials([from.workspace]);
   const progress = progressFor(context);
   try {
     const since = options.callsFrom ?? ALL_CALLS;

@@ -84,7 +84,10 @@ function placeFrom(from: string, { opened, context }: MovePlace): StatePlace {
   if (!isNamed && !from.trimStart().startsWith('{'))
     return placeOf({ backend: 'local', path: path.resolve(cwd, from) }, owner);
   const { documents, problems: inText } = parseDocuments(isNamed ? `{ backend: ${from} }` : from);
-  const written = { state: documents[0]?.value ?? null, secrets_dir: workspace.secretsDir ?? null };
+  const written = {
+    state: documents[0]?.value ?? null,
+    secrets_dir: workspace.secrets.sources.secretsDir ?? null,
+  };
   const { plain, problems } = readSettings(written, { root: project.root, local: undefined, env: typedEnv });
   const settings = stateSchema().safeParse(plain.state);
   const checked = { schema: stateSchema(), value: plain.state, name: 'state' };

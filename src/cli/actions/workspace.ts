@@ -9,6 +9,7 @@ import type { JsonFlag } from '../flags.ts';
 export async function listWorkspaces(context: Context, { output }: JsonFlag): Promise<void> {
   const { terminal, env, workspace } = context;
   const { root, workspaces, defaultWorkspace } = await openProject(context);
+  await Promise.all(Object.values(workspaces).map(({ secrets }) => secrets.read()));
   const names = Object.keys(workspaces);
   const only = names.length === 1 ? names[0] : undefined;
   const selected = workspace ?? overrides(env).workspace ?? defaultWorkspace ?? only;

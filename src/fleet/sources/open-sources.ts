@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { parseGitAddress } from '../../git/git-address.ts';
-import type { Environment } from '../../manifests/inputs.ts';
+import type { Environment } from '../../manifests/secret-reader.ts';
 import { secretsOf } from '../../operator/git/git-source.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { CHECKOUTS, type LocalPaths } from '../../project/local-paths.ts';

@@ -1,5 +1,5 @@
 import { UserError } from '../../problems/user-error.ts';
-import { inputsFor } from '../../project/load-desired.ts';
+import { inputsFor, secretsIn } from '../../project/load-desired.ts';
 import type { Findable, NotifyEvent } from '../../project/notify-schema.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import type { RunContext } from '../../runs/run-context.ts';
@@ -25,11 +25,12 @@ export interface Receivers {
 }
 
 /** The webhooks of a project, their secrets read as for manifests. */
-export function receiversOf(
+export async function receiversOf(
   opened: OpenWorkspace,
   { env, redactor }: Pick<RunContext, 'env' | 'redactor'>,
-): Receivers {
+): Promise<Receivers> {
   const { project, workspace } = opened;
+  await workspace.secrets.read(secretsIn(project.webhooks));
   const inputs = inputsFor({ project, workspace, env, mode: 'live' });
   const problems: string[] = [];
   const find = (form: Findable): Secret | undefined => {

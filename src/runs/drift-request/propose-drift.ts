@@ -118,7 +118,7 @@ export async function carryOutProposal(
 ): Promise<KeptRequest> {
   const { api, repository } = place;
   const kind: HostKind = hostKinds[place.host];
-  const token = tokenOf(opened, kind, env);
+  const token = await tokenOf(opened, kind, env);
   if (token.isSet) redactor.add(token.reveal());
   const shown = `${repository} on ${new URL(api).host}`;
   const client = new HostClient({
@@ -137,8 +137,13 @@ export async function carryOutProposal(
   return await keepRequest(kind.open(client, { repository, shown }), wanted, signal);
 }
 
-function tokenOf({ project, workspace }: OpenWorkspace, kind: HostKind, env: RunContext['env']): Secret {
+async function tokenOf(
+  { project, workspace }: OpenWorkspace,
+  kind: HostKind,
+  env: RunContext['env'],
+): Promise<Secret> {
   const form = project.pullRequests.token ?? { $secret: kind.token };
+  await workspace.secrets.read('$secret' in form ? [form.$secret] : []);
   const inputs = inputsFor({ project, workspace, env, mode: 'offline' });
   const found = inputs.named(form);
   if (!('value' in found)) throw new UserError(found.message);

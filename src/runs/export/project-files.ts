@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { EXPORT_PLACEHOLDER } from '../../manifests/inputs.ts';
+import { EXPORT_PLACEHOLDER } from '../../manifests/placeholder.ts';
 import { nounOf } from '../../manifests/resource.ts';
 import type { Json } from '../../values/json.ts';
 import type { ExportedManifest, ManifestDrafts, ManifestHead } from './drafts.ts';

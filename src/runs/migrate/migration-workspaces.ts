@@ -1,7 +1,7 @@
 import { kinds, lookups } from '../../kinds/index.ts';
 import { misuse, UserError } from '../../problems/user-error.ts';
 import { declarationsOnce, type ReadDeclarations } from '../../project/read-declarations.ts';
-import { refuseOverrides, selectWorkspace } from '../../project/select-workspace.ts';
+import { readCredentials, refuseOverrides, selectWorkspace } from '../../project/select-workspace.ts';
 import { backendOf, isSameState } from '../../state/state-place.ts';
 import { OpenWorkspace, openProject } from '../open-workspace.ts';
 import type { RunContext } from '../run-context.ts';
@@ -27,8 +27,10 @@ export async function openMigrationWorkspaces(
   const { env } = context;
   const project = await openProject(context);
   refuseOverrides(env);
-  const from = selectWorkspace(project, { name: fromName, env, requireKey: false });
-  const to = selectWorkspace(project, { name: toName, env, requireKey: true });
+  const from = selectWorkspace(project, { name: fromName, env });
+  const to = selectWorkspace(project, { name: toName, env });
+  await readCredentials([to]);
+  await from.secrets.read();
   if (from.workspaceId === to.workspaceId && from.baseUrl === to.baseUrl) {
     throw new UserError(
       `${fromName} and ${toName} are the same workspace: ${to.workspaceId} at ${to.baseUrl}`,

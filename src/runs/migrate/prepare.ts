@@ -165,7 +165,7 @@ async function withNames(
     env: context.env,
   });
   const { name } = to.workspace;
-  const workspace = selectWorkspace(project, { name, env: context.env, requireKey: false });
+  const workspace = selectWorkspace(project, { name, env: context.env });
   const { resources } = validOnly(await load(project, workspace));
   return { resources, edits: [edit] };
 }

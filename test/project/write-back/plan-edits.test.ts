@@ -18,7 +18,7 @@ const env = { REGION: 'eu', LINE: 'a line' };
 
 async function plan(project: TemporaryProject, wanted: readonly WantedValue[]): Promise<EditPlan> {
   const loaded = await loadProject({ cwd: project.root, env });
-  const workspace = selectWorkspace(loaded, { name: undefined, env, requireKey: false });
+  const workspace = selectWorkspace(loaded, { name: undefined, env });
   const records = new Map(Object.entries(IDS));
   return planEdits({ project: loaded, workspace, kinds, lookups, env, wanted, records });
 }
