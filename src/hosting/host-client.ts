@@ -1,15 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
 import type { AttemptResult } from '../platform/attempt-result.ts';
-import { poolFor } from '../platform/connection.ts';
 import { readErrorBody } from '../platform/error-body.ts';
 import { isSuccess } from '../platform/exchange.ts';
 import { networkReason } from '../platform/network-reason.ts';
-import { ProxyFailure, type ProxySettings } from '../platform/proxy.ts';
+import { ProxyFailure } from '../platform/proxy.ts';
 import { backoff, isLasting, retryAfter } from '../platform/retry.ts';
-import { sendOnce } from '../platform/send-once.ts';
+import { type Network, WebClient } from '../platform/web-client.ts';
 import { attempt } from '../problems/attempt.ts';
 import { errorCode } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -26,7 +24,7 @@ interface HostClientOptions {
   /** Rights that the token needs, for messages. */
   readonly rights: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly network: { readonly proxy?: ProxySettings | undefined; readonly ca?: string | undefined };
+  readonly network: Network;
   readonly signal: AbortSignal;
   /** Milliseconds that all pauses may take together. */
   readonly patience: number;
@@ -54,7 +52,7 @@ const MOST_TRIES = 5;
 /** The same where the host limits requests: patience ends it before, unless the pauses are very short. */
 const MOST_TRIES_LIMITED = 20;
 const TIMEOUT = 30_000;
-const LARGEST_BODY = 32 * 1024 * 1024;
+const LIMITS = { connections: 4, timeoutMilliseconds: TIMEOUT, maxBodyBytes: 32 * 1024 * 1024 };
 /** What a host without a word on it wants to be left alone. */
 const USUAL_PAUSE = 60_000;
 
@@ -63,7 +61,7 @@ export class HostClient {
   readonly #options: HostClientOptions;
   readonly #api: URL;
   readonly #authorization: string;
-  #pool: Promise<Dispatcher> | undefined;
+  readonly #web = new WebClient(LIMITS);
   #patience: number;
 
   /** @throws UserError where the token or the address cannot be used. */
@@ -94,7 +92,7 @@ export class HostClient {
   }
 
   async close(): Promise<void> {
-    await (await this.#pool)?.destroy();
+    await this.#web.close();
   }
 
   async get<T>(path: string, form: z.ZodType<T>): Promise<T> {
@@ -168,16 +166,12 @@ export class HostClient {
   async #send(method: HostMethod, path: string, body: unknown): Promise<AttemptResult> {
     const { signal, headers, network } = this.#options;
     signal.throwIfAborted();
-    const { origin } = this.#api;
-    const url = new URL(this.#options.api + path);
-    this.#pool ??= poolFor(origin, { connections: 4, connectMilliseconds: TIMEOUT, ...network });
-    return sendOnce(await this.#pool, {
+    return this.#web.send({
       method,
-      url,
+      url: new URL(this.#options.api + path),
+      network,
       headers: { ...headers, authorization: this.#authorization },
       body: body === undefined ? undefined : JSON.stringify(body),
-      timeoutMilliseconds: TIMEOUT,
-      maxBodyBytes: LARGEST_BODY,
       signal,
     });
   }

@@ -15,21 +15,24 @@ import { ProxyFailure, type ProxySettings } from './proxy.ts';
 import { knownField } from './records/request-fields.ts';
 import { isClosedLocalPort, isOfGateway, type Method } from './retry.ts';
 
+/** The server that a request was for, for messages. */
+interface Peer {
+  /** Host and port. */
+  readonly host: string;
+  readonly proxy?: ProxySettings | undefined;
+  readonly timeoutSeconds: number;
+  readonly maxBodyBytes: number;
+  redact(text: string): string;
+}
+
 /** The request that failed, and what is known of all tries at it. */
-export interface FailedCall {
+export interface FailedCall extends Peer {
   readonly method: Method;
   readonly path: string;
   readonly outcome: RequestOutcome;
   readonly tries: number;
-  /** Host and port, for messages. */
-  readonly host: string;
-  /** What the request goes through. */
-  readonly proxy?: ProxySettings | undefined;
-  readonly timeoutSeconds: number;
   /** For all pauses. */
   readonly maxWaitSeconds: number;
-  readonly maxBodyBytes: number;
-  redact(text: string): string;
 }
 
 export function failureOf(call: FailedCall, result: AttemptResult): PlatformError {
@@ -40,7 +43,7 @@ export function failureOf(call: FailedCall, result: AttemptResult): PlatformErro
     undecodable: errorCode(result.error) === DAMAGED,
     atProxy: result.error instanceof ProxyFailure,
   };
-  const said = `${wordsFor(call, result)}${inBrackets([afterTries(call)])}`;
+  const said = `${failureWords(call, result)}${inBrackets([afterTries(call)])}`;
   return errorOf(call, result.reason, { facts, said, cause: causeOf(call, result.error) });
 }
 
@@ -141,34 +144,35 @@ function originOf(location: string | undefined, call: FailedCall): string {
   return ` (${oneLine(new URL(target).origin, 200, call.redact)})`;
 }
 
-function wordsFor(call: FailedCall, result: AttemptResult & { type: 'failure' }): string {
+/** Why there is no response, as a phrase that names the server. */
+export function failureWords(peer: Peer, result: AttemptResult & { type: 'failure' }): string {
   switch (result.reason) {
     case 'aborted':
       return 'stopped';
     case 'timeout':
       return result.sent
-        ? `no complete response within ${call.timeoutSeconds} s`
-        : `no connection to ${hostWords(call)} within ${call.timeoutSeconds} s`;
+        ? `no complete response from ${hostWords(peer)} within ${peer.timeoutSeconds} s`
+        : `no connection to ${hostWords(peer)} within ${peer.timeoutSeconds} s`;
     case 'too-large':
-      return `the response is larger than ${call.maxBodyBytes} bytes`;
+      return `the response is larger than ${peer.maxBodyBytes} bytes`;
     case 'network':
-      return networkWords(call, result.error);
+      return networkWords(peer, result.error);
     default:
       return result.reason satisfies never;
   }
 }
 
-function hostWords({ host, proxy }: FailedCall): string {
+function hostWords({ host, proxy }: Peer): string {
   return proxy === undefined ? host : `${host} (through the proxy ${proxy.shown})`;
 }
 
-function networkWords(call: FailedCall, error: Error | undefined): string {
-  if (error instanceof ProxyFailure) return oneLine(error.message, 300, call.redact);
+function networkWords(peer: Peer, error: Error | undefined): string {
+  if (error instanceof ProxyFailure) return oneLine(error.message, 300, peer.redact);
   const code = errorCode(error);
   const known = networkReason(code);
-  if (known !== undefined) return `${hostWords(call)} ${known}`;
-  const own = oneLine(error?.message ?? '', 200, call.redact);
-  return `no response from ${hostWords(call)}${own === '' ? '' : `: ${own}`}${code === undefined ? '' : ` (${code})`}`;
+  if (known !== undefined) return `${hostWords(peer)} ${known}`;
+  const own = oneLine(error?.message ?? '', 200, peer.redact);
+  return `no response from ${hostWords(peer)}${own === '' ? '' : `: ${own}`}${code === undefined ? '' : ` (${code})`}`;
 }
 
 /** What undici or the system said, without the bytes of the answer and the socket that its errors may carry. */

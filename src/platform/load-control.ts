@@ -1,6 +1,6 @@
 import type { AttemptResult } from './attempt-result.ts';
 import type { AnswerTime } from './concurrency-limit.ts';
-import { backoff, isRefusal, retryAfter } from './retry.ts';
+import { backoff, isRefusal, pauseOfRefusal } from './retry.ts';
 import type { Throttle, Turn } from './throttle.ts';
 
 interface LoadControlOptions {
@@ -35,7 +35,7 @@ export class LoadControl {
       return;
     }
     const isFirstOfBurst = result.status === 429 && throttle.refused(turn);
-    const asked = retryAfter(result.headers, now());
+    const asked = pauseOfRefusal(result, now());
     if (asked !== undefined) {
       throttle.pause(asked, result.status);
       this.#announce(result.status, asked);

@@ -11,8 +11,54 @@ const MOST_TRIES = 5;
 /** The same after a 429, which says that nothing happened and that later it may: the longest pause ends it before. */
 const MOST_TRIES_THROTTLED = 20;
 
-const FIRST_BACKOFF = 500;
-const LONGEST_BACKOFF = 30_000;
+/** Milliseconds. */
+interface BackoffRange {
+  readonly first: number;
+  readonly longest: number;
+}
+
+const BACKOFF: BackoffRange = { first: 500, longest: 30_000 };
+
+/** What one caller retries, and for how long. */
+interface RetryPolicy {
+  /** Whether another attempt may succeed, and can do no harm. */
+  mayRetry(result: AttemptResult, attempts: number): boolean;
+  /** Milliseconds that the server asks for; undefined where it names no time. */
+  askedPause(result: AttemptResult): number | undefined;
+  /** Milliseconds that all asked pauses may take together. Requests may share it. */
+  readonly budget: { left: number };
+  /** Waits. Rejects to end all attempts. */
+  wait(pause: RetryPause): Promise<void>;
+}
+
+interface RetryPause {
+  /** Undefined for a backoff. */
+  readonly asked: number | undefined;
+  readonly result: AttemptResult;
+  readonly attempts: number;
+}
+
+interface LastAttempt {
+  readonly result: AttemptResult;
+  readonly attempts: number;
+  /** Milliseconds that the server asked for, where that exceeds the budget. */
+  readonly tooLong?: number;
+}
+
+/** Sends a request until it succeeds or the policy ends it. All HTTP clients of voxform retry here. */
+export async function sendWithRetries(
+  send: (attempt: number) => Promise<AttemptResult>,
+  { mayRetry, askedPause, budget, wait }: RetryPolicy,
+): Promise<LastAttempt> {
+  for (let attempts = 1; ; attempts++) {
+    const result = await send(attempts);
+    if (!mayRetry(result, attempts)) return { result, attempts };
+    const asked = askedPause(result);
+    if (asked !== undefined && asked > budget.left) return { result, attempts, tooLong: asked };
+    budget.left -= asked ?? 0;
+    await wait({ asked, result, attempts });
+  }
+}
 
 /** Whether the platform may have carried out what this attempt asked for. A read changes nothing. */
 export function mayHaveTakenEffect(method: Method, result: AttemptResult): boolean {
@@ -70,10 +116,15 @@ export function isRetried(method: Method, result: AttemptResult, tries: number):
   return method !== 'POST' || !result.sent;
 }
 
-/** Milliseconds before try number `tries + 1`: they double, and half of each is chance, so that clients spread. */
-export function backoff(tries: number, random: () => number): number {
-  const full = Math.min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** (tries - 1));
+/** Milliseconds after that many attempts: they double, and half of each is random, so that clients spread. */
+export function backoff(attempts: number, random: () => number, { first, longest } = BACKOFF): number {
+  const full = Math.min(longest, first * 2 ** (attempts - 1));
   return full / 2 + (random() * full) / 2;
+}
+
+/** Milliseconds that the refusal of an overloaded server asks for. */
+export function pauseOfRefusal(result: AttemptResult, now: number): number | undefined {
+  return result.type === 'answer' && isRefusal(result.status) ? retryAfter(result.headers, now) : undefined;
 }
 
 /** Milliseconds that `Retry-After` asks for, in seconds or as a date; undefined where it is absent, past or unreadable. */

@@ -22,11 +22,11 @@ import { secretsOf } from './proxy.ts';
 import {
   backoff,
   isClosedLocalPort,
-  isRefusal,
   isRetried,
   type Method,
   mayHaveTakenEffect,
-  retryAfter,
+  pauseOfRefusal,
+  sendWithRetries,
 } from './retry.ts';
 import { Throttle, type Turn, type Wait } from './throttle.ts';
 import type { TransportOptions } from './transport-options.ts';
@@ -150,34 +150,33 @@ export class Transport {
       pool: await this.#connections.for(request.method),
     };
     let outcome: RequestOutcome = 'not-done';
-    let asked = 0;
-    for (let tries = 1; ; tries++) {
-      const failed = (): FailedCall => this.#failed(call, outcome, tries);
-      const before = (): FailedCall => this.#failed(call, outcome, tries - 1);
-      const turn = await this.#turns.take(before, {
-        again: tries > 1,
+    const send = async (attempt: number): Promise<AttemptResult> => {
+      const turn = await this.#turns.take(() => this.#failed(call, outcome, attempt - 1), {
+        again: attempt > 1,
         heldBackBy: outcome === 'lost' ? undefined : request.heldBackBy,
         permission: request.permission,
       });
-      const result = await this.#attempt(call, tries, turn);
+      const result = await this.#attempt(call, attempt, turn);
       if (mayHaveTakenEffect(call.method, result)) outcome = 'lost';
       this.#hasAnswered ||= result.type === 'answer';
-      if (result.type === 'answer' && isSuccess(result.status)) return this.#succeed(request, result, failed);
-      const isPointless = !this.#hasAnswered && isClosedLocalPort(this.#host, result);
-      if (isPointless || !isRetried(call.method, result, tries)) throw failureOf(failed(), result);
-      const status = result.type === 'answer' && isRefusal(result.status) ? result.status : undefined;
-      const pause =
-        result.type === 'answer' && status !== undefined
-          ? retryAfter(result.headers, this.#now())
-          : undefined;
-      asked += pause ?? 0;
-      if (status !== undefined && asked > this.#maxWaitSeconds * 1000) {
-        throw tooLongAPause(failed(), pause ?? 0, status);
-      }
-      // The throttle makes everyone wait for a pause; whoever met anything else waits alone.
-      const isThrottled = pause !== undefined || status === 429;
-      if (!isThrottled) await this.#backOff(tries, failed);
-    }
+      return result;
+    };
+    const { result, attempts, tooLong } = await sendWithRetries(send, {
+      mayRetry: (result, attempts) =>
+        (this.#hasAnswered || !isClosedLocalPort(this.#host, result)) &&
+        isRetried(call.method, result, attempts),
+      askedPause: (result) => pauseOfRefusal(result, this.#now()),
+      budget: { left: this.#maxWaitSeconds * 1000 },
+      // The throttle makes all requests wait for a pause. After any other failure, this request waits alone.
+      wait: async ({ asked, result, attempts }) => {
+        if (asked === undefined && result.status !== 429)
+          await this.#backOff(attempts, () => this.#failed(call, outcome, attempts));
+      },
+    });
+    const failed = (): FailedCall => this.#failed(call, outcome, attempts);
+    if (result.type === 'answer' && isSuccess(result.status)) return this.#succeed(request, result, failed);
+    if (tooLong !== undefined) throw tooLongAPause(failed(), tooLong, result.status ?? 429);
+    throw failureOf(failed(), result);
   }
 
   /** How many requests may run at once: by the answers so far, the rate, and the limit that clients share. */

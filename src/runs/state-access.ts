@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { proxyFor, secretsOf } from '../platform/proxy.ts';
+import type { Network } from '../platform/web-client.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Reach } from '../problems/workspace-command.ts';
 import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
-import type { Network, StoreUser } from '../state/backends/backend.ts';
+import type { StoreUser } from '../state/backends/backend.ts';
 import { newSalt } from '../state/fingerprint.ts';
 import type { LockHolder } from '../state/lock-info.ts';
 import { rescuesOf } from '../state/rescue.ts';

@@ -1,11 +1,9 @@
-import { type Dispatcher, request } from 'undici';
-import { poolFor } from '../../platform/connection.ts';
-import { ProxyFailure } from '../../platform/proxy.ts';
-import { retryAfter } from '../../platform/retry.ts';
-import type { TransportOptions } from '../../platform/transport.ts';
-import { errorCode } from '../../problems/error-code.ts';
+import type { AttemptResult } from '../../platform/attempt-result.ts';
+import { isSuccess } from '../../platform/exchange.ts';
+import { failureWords } from '../../platform/failure.ts';
+import { backoff, isRefusal, pauseOfRefusal, sendWithRetries } from '../../platform/retry.ts';
+import { type Network, WebClient } from '../../platform/web-client.ts';
 import type { Secret } from '../../values/value.ts';
-import { VERSION } from '../../version.ts';
 import type { Clock } from '../clock.ts';
 import type { DeliveryResult } from '../health/metrics.ts';
 
@@ -18,15 +16,7 @@ interface Delivery {
   /** Called with each result, `delayed` before the last one; `problem` says why it was not delivered, and names no secret. */
   onResult(result: DeliveryResult, problem: string): void;
   /** How the receiver is reached. */
-  readonly network: Pick<TransportOptions, 'proxy' | 'ca'>;
-}
-
-interface Tried {
-  /** Undefined once it is delivered. */
-  readonly problem: string | undefined;
-  readonly isFinal: boolean;
-  /** Milliseconds that the receiver asks for before the next try. */
-  readonly asked?: number | undefined;
+  readonly network: Network;
 }
 
 interface DeliveriesOptions {
@@ -39,10 +29,10 @@ const MOST_WAITING = 32;
 /** Tries after which a delivery is reported as delayed. */
 const REPORTED_TRIES = 5;
 
+const LIMITS = { connections: 1, timeoutMilliseconds: 10_000, maxBodyBytes: 1024 * 1024 };
+
 /** Milliseconds. */
-const TIMEOUT = 10_000;
-const FIRST_PAUSE = 1000;
-const LONGEST_PAUSE = 300_000;
+const BACKOFF = { first: 1000, longest: 300_000 };
 /** A receiver that asks for a longer pause is tried again after this one. */
 const LONGEST_ASKED = 3_600_000;
 
@@ -55,8 +45,7 @@ export class Deliveries {
   readonly #waiting = new Map<string, Delivery[]>();
   readonly #underWay = new Set<Promise<void>>();
   readonly #end = new AbortController();
-  /** By receiver: each has one connection. */
-  readonly #pools = new Map<string, Promise<Dispatcher>>();
+  readonly #web = new WebClient(LIMITS);
 
   constructor(options: DeliveriesOptions) {
     this.#options = options;
@@ -86,7 +75,7 @@ export class Deliveries {
     cancel();
     this.#end.abort();
     await Promise.all(this.#underWay);
-    await Promise.all([...this.#pools.values()].map(async (pool) => (await pool).destroy()));
+    await this.#web.close();
   }
 
   async #deliver(receiver: string): Promise<void> {
@@ -99,66 +88,37 @@ export class Deliveries {
     this.#waiting.delete(receiver);
   }
 
-  /** Why it could not be delivered. */
+  /** Why it could not be delivered; undefined once it is. */
   async #send(delivery: Delivery): Promise<string | undefined> {
     const { signal } = this.#end;
-    for (let tries = 1; ; tries++) {
-      if (signal.aborted) return 'voxform stopped';
-      const { problem, isFinal, asked = 0 } = await this.#try(delivery);
-      if (problem === undefined || isFinal) return problem;
-      if (tries === REPORTED_TRIES) delivery.onResult('delayed', `${problem} (after ${tries} attempts)`);
-      const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (tries - 1));
-      const spread = pause * (0.5 + this.#options.random() / 2);
-      await this.#pause(Math.max(spread, Math.min(asked, LONGEST_ASKED)));
-    }
-  }
-
-  #poolOf({ url, network }: Delivery): Promise<Dispatcher> {
-    const { origin } = new URL(url.reveal());
-    const key = JSON.stringify([
-      origin,
-      network.ca,
-      network.proxy?.origin,
-      network.proxy?.credentials?.reveal(),
-    ]);
-    const pool =
-      this.#pools.get(key) ?? poolFor(origin, { connections: 1, connectMilliseconds: TIMEOUT, ...network });
-    this.#pools.set(key, pool);
-    return pool;
-  }
-
-  async #try(delivery: Delivery): Promise<Tried> {
-    const { url, header, body } = delivery;
-    try {
-      const answer = await request(url.reveal(), {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          'user-agent': `voxform/${VERSION}`,
-          ...(header !== undefined && { [header.name]: header.value.reveal() }),
+    const { url, header, body, network } = delivery;
+    const { result } = await sendWithRetries(
+      () =>
+        this.#web.send({
+          method: 'POST',
+          url: new URL(url.reveal()),
+          network,
+          headers: header === undefined ? {} : { [header.name]: header.value.reveal() },
+          body,
+          signal,
+        }),
+      {
+        mayRetry: ({ status }) => !signal.aborted && (status === undefined || isRefusal(status)),
+        askedPause: (result) => {
+          const asked = pauseOfRefusal(result, Date.now());
+          return asked === undefined ? undefined : Math.min(asked, LONGEST_ASKED);
         },
-        body,
-        dispatcher: await this.#poolOf(delivery),
-        signal: AbortSignal.any([this.#end.signal, AbortSignal.timeout(TIMEOUT)]),
-      });
-      await answer.body.dump();
-      const { statusCode: status } = answer;
-      if (status >= 200 && status < 300) return { problem: undefined, isFinal: true };
-      const mayPass = status === 408 || status === 429 || status >= 500;
-      return {
-        problem: `status ${status}`,
-        isFinal: !mayPass,
-        asked: retryAfter(answer.headers, Date.now()),
-      };
-    } catch (error) {
-      if (error instanceof ProxyFailure) return { problem: error.message, isFinal: false };
-      const code = errorCode(error) ?? '';
-      const isTimeout = error instanceof Error && error.name === 'TimeoutError';
-      return {
-        problem: isTimeout ? 'timed out' : `unreachable ${code}`.trim(),
-        isFinal: false,
-      };
-    }
+        budget: { left: Number.POSITIVE_INFINITY },
+        wait: ({ asked = 0, result, attempts }) => {
+          const problem = problemOf(result, delivery) ?? '';
+          if (attempts === REPORTED_TRIES)
+            delivery.onResult('delayed', `${problem} (after ${attempts} attempts)`);
+          return this.#pause(Math.max(asked, backoff(attempts, this.#options.random, BACKOFF)));
+        },
+      },
+    );
+    const problem = problemOf(result, delivery);
+    return problem !== undefined && signal.aborted ? 'voxform stopped' : problem;
   }
 
   async #pause(milliseconds: number): Promise<void> {
@@ -173,4 +133,13 @@ export class Deliveries {
       else signal.addEventListener('abort', stop, { once: true });
     });
   }
+}
+
+function problemOf(result: AttemptResult, { url, network }: Delivery): string | undefined {
+  if (result.status !== undefined) return isSuccess(result.status) ? undefined : `status ${result.status}`;
+  if (result.type === 'answer') return undefined;
+  const { host } = new URL(url.reveal());
+  const { timeoutMilliseconds, maxBodyBytes } = LIMITS;
+  const peer = { host, proxy: network.proxy, timeoutSeconds: timeoutMilliseconds / 1000, maxBodyBytes };
+  return failureWords({ ...peer, redact: String }, result);
 }

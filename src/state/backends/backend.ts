@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { TransportOptions } from '../../platform/transport-options.ts';
+import type { Network } from '../../platform/web-client.ts';
 import type { parseState } from '../document-text.ts';
 import type { LockUser } from '../lock-info.ts';
 import type { Marks } from '../marks.ts';
@@ -67,8 +67,6 @@ export interface StoreUser extends LockUser {
   /** Parses the state for those who take no lock; `parseState` where absent. */
   readonly parse?: typeof parseState | undefined;
 }
-
-export type Network = Pick<TransportOptions, 'proxy' | 'ca'>;
 
 /** Where a run can be made to die, for tests. */
 export type FailPoint =

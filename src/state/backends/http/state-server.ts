@@ -1,21 +1,18 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Dispatcher } from 'undici';
 import type { AttemptResult } from '../../../platform/attempt-result.ts';
-import { poolFor } from '../../../platform/connection.ts';
 import { readErrorBody } from '../../../platform/error-body.ts';
 import { isSuccess } from '../../../platform/exchange.ts';
-import { networkReason, proxyRefusal } from '../../../platform/network-reason.ts';
-import { looksLikeMarkup, oneLine } from '../../../platform/plain-text.ts';
-import { ProxyFailure } from '../../../platform/proxy.ts';
-import { isClosedLocalPort, isLasting, retryAfter } from '../../../platform/retry.ts';
-import { sendOnce } from '../../../platform/send-once.ts';
+import { failureWords } from '../../../platform/failure.ts';
+import { proxyRefusal } from '../../../platform/network-reason.ts';
+import { looksLikeMarkup } from '../../../platform/plain-text.ts';
+import { isClosedLocalPort, isLasting, pauseOfRefusal } from '../../../platform/retry.ts';
+import { type Network, WebClient } from '../../../platform/web-client.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { advice, command, UserError } from '../../../problems/user-error.ts';
 import { isLoopback } from '../../../values/loopback.ts';
 import { Redactor } from '../../../values/redactor.ts';
 import type { Secret } from '../../../values/value.ts';
-import type { Network, StoreUser } from '../backend.ts';
+import type { StoreUser } from '../backend.ts';
+import { Busy } from '../remote/reaching.ts';
 import { revealed } from '../settings.ts';
 
 interface StateServerOptions {
@@ -30,7 +27,6 @@ interface StateServerOptions {
 
 export interface StateAnswer {
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
   /** What a refusal says, for messages, e.g. `409 State is locked`. */
   readonly said: string;
@@ -39,20 +35,24 @@ export interface StateAnswer {
 const TIMEOUT = 25_000;
 const MOST_REDIRECTS = 3;
 const LARGEST_BODY = 256 * 1024 * 1024;
-/** Longest pause that a server is granted: the whole of a write has a minute. */
-const LONGEST_PAUSE = 20_000;
 
 /** Sends the requests of one store, and tells answers from what may pass and from what a person must mend. */
 export class StateServer {
   readonly #options: StateServerOptions;
   readonly #redactor = new Redactor();
-  /** By origin: the lock may be kept elsewhere. */
-  readonly #pools = new Map<string, Promise<Dispatcher>>();
+  readonly #web: WebClient;
+  readonly #timeoutMilliseconds: number;
   #authorization: string | undefined;
   #hasAnswered = false;
 
   constructor(options: StateServerOptions) {
     this.#options = options;
+    this.#timeoutMilliseconds = options.timeoutMilliseconds ?? TIMEOUT;
+    this.#web = new WebClient({
+      connections: 2,
+      timeoutMilliseconds: this.#timeoutMilliseconds,
+      maxBodyBytes: LARGEST_BODY,
+    });
   }
 
   /**
@@ -69,12 +69,14 @@ export class StateServer {
     for (let redirects = 0; ; redirects++) {
       const { user } = this.#options;
       const network = user.network?.(url.href) ?? {};
-      const result = await this.#send(method, url, { body, signal, network });
+      const authorization = this.#credentials(url);
+      const headers = { 'cache-control': 'no-cache', ...(authorization !== undefined && { authorization }) };
+      const result = await this.#web.send({ method, url, network, headers, body, signal });
       user.debug?.(`state: ${method} ${url.origin}${url.pathname} ${result.status ?? 'no answer'}`);
       if (result.type === 'failure') throw this.#failure(result, url, network);
       this.#hasAnswered = true;
-      const { status, headers } = result;
-      const target = status >= 300 && status < 400 ? targetOf(headers.location, url) : undefined;
+      const { status } = result;
+      const target = status >= 300 && status < 400 ? targetOf(result.headers.location, url) : undefined;
       if (target !== undefined && target.origin === url.origin && method === 'GET') {
         if (redirects === MOST_REDIRECTS) throw this.#wrong(`redirects ${MOST_REDIRECTS} times and more`);
         url = target;
@@ -93,34 +95,10 @@ export class StateServer {
       }
       this.#refuse(status, said, { network, host: url.host });
       if (status === 408 || status === 429 || status === 503) {
-        const pause = Math.min(retryAfter(headers, Date.now()) ?? 0, LONGEST_PAUSE);
-        await delay(pause, undefined, { signal }).catch(() => undefined);
-        throw new Error(`${url.host} answered ${said}`);
+        throw new Busy(`${url.host} answered ${said}`, pauseOfRefusal(result, Date.now()));
       }
-      return { status, headers, body: result.body, said };
+      return { status, body: result.body, said };
     }
-  }
-
-  async #send(
-    method: string,
-    url: URL,
-    { body, signal, network }: { body?: Buffer | undefined; signal: AbortSignal; network: Network },
-  ): Promise<AttemptResult> {
-    const timeoutMilliseconds = this.#options.timeoutMilliseconds ?? TIMEOUT;
-    const authorization = this.#credentials(url);
-    const opening =
-      this.#pools.get(url.origin) ??
-      poolFor(url.origin, { connections: 2, connectMilliseconds: timeoutMilliseconds, ...network });
-    this.#pools.set(url.origin, opening);
-    return sendOnce(await opening, {
-      method,
-      url,
-      headers: { 'cache-control': 'no-cache', ...(authorization !== undefined && { authorization }) },
-      body,
-      timeoutMilliseconds,
-      maxBodyBytes: LARGEST_BODY,
-      signal,
-    });
   }
 
   #credentials(url: URL): string | undefined {
@@ -171,17 +149,11 @@ export class StateServer {
 
   #failure(result: AttemptResult & { type: 'failure' }, { host }: URL, { proxy }: Network): Error {
     const { reason, error } = result;
-    const seconds = Math.round((this.#options.timeoutMilliseconds ?? TIMEOUT) / 1000);
-    const where = proxy === undefined ? host : `${host} (through the proxy ${proxy.shown})`;
     if (reason === 'too-large') return this.#wrong(`is larger than ${LARGEST_BODY} bytes`);
-    if (reason === 'timeout' || reason === 'aborted') {
-      return new Error(`${where} did not answer within ${seconds} s`);
-    }
+    const { redact } = this.#redactor;
+    const timeoutSeconds = this.#timeoutMilliseconds / 1000;
+    const why = failureWords({ host, proxy, timeoutSeconds, maxBodyBytes: LARGEST_BODY, redact }, result);
     const code = errorCode(error);
-    const why =
-      error instanceof ProxyFailure
-        ? oneLine(error.message, 300, this.#redactor.redact)
-        : `${where} ${networkReason(code) ?? `failed: ${code ?? error?.message}`}`;
     const isHopeless =
       isLasting(error) || (!this.#hasAnswered && (code === 'ENOTFOUND' || isClosedLocalPort(host, result)));
     return isHopeless

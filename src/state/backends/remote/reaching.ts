@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { backoff } from '../../../platform/retry.ts';
 import { errorMessage } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import type { StoreUser } from '../backend.ts';
@@ -15,7 +16,21 @@ const TOLD_AFTER = 5_000;
 /** A run that gave up a store does not try it again in what it does next; a loop may, in its next run. */
 const SAME_RUN = 1_000;
 
-const PAUSE = { least: 100, most: 5_000 };
+const BACKOFF = { first: 100, longest: 5_000 };
+/** Longest pause that a server may ask for. */
+const LONGEST_ASKED = 20_000;
+
+/** A server that cannot answer now. */
+export class Busy extends Error {
+  override readonly name = 'Busy';
+  /** Milliseconds that it asks for. */
+  readonly pause: number | undefined;
+
+  constructor(message: string, pause: number | undefined) {
+    super(message);
+    this.pause = pause;
+  }
+}
 
 type Attempt<T> = (signal: AbortSignal, attempt: number) => Promise<T>;
 
@@ -68,7 +83,8 @@ export class Reaching {
     using _ = whenStopped(deadline);
     const notice = setTimeout(() => this.#tell(), this.#silentSince + TOLD_AFTER - began);
     try {
-      for (let attempt = 1, pause = PAUSE.least; ; attempt++, pause = Math.min(pause * 2, PAUSE.most)) {
+      for (let attempt = 1; ; attempt++) {
+        let pause = backoff(attempt, Math.random, BACKOFF);
         try {
           const result = await deadline.race(work(deadline.signal, attempt));
           this.#answered();
@@ -78,12 +94,13 @@ export class Reaching {
             this.#answered();
             throw error;
           }
+          if (error instanceof Busy) pause = Math.max(pause, Math.min(error.pause ?? 0, LONGEST_ASKED));
           const isOver = deadline.signal.aborted;
           if (!isOver || this.#lastError === undefined) this.#lastError = error;
           if (isOver || deadline.left <= pause) throw this.#givenUp();
         }
         const { signal } = deadline;
-        await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => {
+        await delay(pause, undefined, { signal }).catch(() => {
           throw signal.reason instanceof UserError ? signal.reason : this.#givenUp();
         });
       }
