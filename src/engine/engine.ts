@@ -8,26 +8,23 @@ import { planWithRoutes } from './observe/plan-routes.ts';
 
 export { apply } from './apply/apply-resources.ts';
 
-/** A plan with all that `apply` needs to carry it out. */
+/** A plan with everything that `apply` needs. */
 export interface PlanResult extends Pick<Snapshot, 'observedAt' | 'fingerprints'> {
   readonly plan: Plan;
   readonly observing: ObserveOptions;
 }
 
-/**
- * The idea of voxform: the manifests, the state and what the platform shows, laid side by side. Reads the platform and writes
- * nothing; `apply` carries the plan out.
- */
+/** Compares the manifests, the state and the platform. Reads the platform and writes nothing; `apply` executes the plan. */
 export async function planFor(request: PlanRequest): Promise<PlanResult> {
   const bound = bindDesired(request);
-  const sight = await observe(bound, request);
+  const snapshot = await observe(bound, request);
   const observing = observeOptions(request);
-  const first = makePlan({ ...request, ...bound, ...sight });
+  const first = makePlan({ ...request, ...bound, ...snapshot });
   const missing = await missingAmong(first.unchecked, observing);
-  const observed = { ...sight.observed, missing };
-  const made = missing.size === 0 ? first : makePlan({ ...request, ...bound, ...sight, observed });
+  const observed = { ...snapshot.observed, missing };
+  const made = missing.size === 0 ? first : makePlan({ ...request, ...bound, ...snapshot, observed });
 
   const routed = request.routes ? await planWithRoutes(made, request.desired, observing) : made;
   const compared = await planWithPublications(routed, request, observing);
-  return { plan: compared, observing, observedAt: sight.observedAt, fingerprints: sight.fingerprints };
+  return { plan: compared, observing, observedAt: snapshot.observedAt, fingerprints: snapshot.fingerprints };
 }

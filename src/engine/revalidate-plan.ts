@@ -24,15 +24,14 @@ export interface RevalidateInput
     | 'guards'
   > {
   readonly saved: PlanDocument;
-  /** The secret of that name, as it is now. Throws `UserError` where it is not set. */
+  /** Secrets by name. Throws `UserError` if one is not set. */
   secret(name: string): Secret;
 }
 
 /**
- * Reads the platform again for a saved plan, and returns that plan with what an apply needs beside it. Nothing is
- * written.
- * @throws UserError, a message of its own for each: made for another workspace, the state moved on, a secret changed, a
- * record that it would change no longer looks as it did.
+ * Reads the platform again for a saved plan, and returns the plan with everything that an apply needs. Writes nothing.
+ * @throws UserError with its own message for each case: made for another workspace, the state has changed, a secret has changed, a record
+ * to be written has changed.
  */
 export async function revalidatePlan(input: RevalidateInput): Promise<PlanResult> {
   const { saved, workspace, state } = input;
@@ -47,13 +46,13 @@ export async function revalidatePlan(input: RevalidateInput): Promise<PlanResult
     ...input,
     desired: [
       ...written.filter(({ desired }) => desired !== undefined).map((each) => resourceOf(each, input)),
-      // An empty list of targets would mean everything, and there is nothing to look at.
+      // An empty list of targets would select everything.
       ...(written.length === 0 ? [] : others.map(placeholder)),
     ],
     selection: { targets: written.map(({ address }) => address), labels: {} },
     refresh: saved.refreshed,
     allowRecreate: written.filter(({ recreates }) => recreates !== undefined).map(({ address }) => address),
-    // The plan asked, of more records than are read now.
+    // The plan had this check, with more records than are read now.
     evenIfAll: true,
     allowReplace: [],
     retryIgnored: saved.resources.some(({ changes }) => changes.some((change) => change.not_applied)),
@@ -67,7 +66,7 @@ export async function revalidatePlan(input: RevalidateInput): Promise<PlanResult
       { hint: 'Plan again and review the changes.' },
     );
   }
-  // What was not looked at as its manifest has it must not become the state's memory of it.
+  // Reads without the manifest's values must not become state entries.
   const addresses = new Set(written.map(({ address }) => address));
   const settled = new Map([...planned.plan.settled].filter(([address]) => addresses.has(address)));
   return { ...planned, plan: { ...planned.plan, document: saved, settled } };
@@ -112,7 +111,7 @@ async function refuseOtherSecrets({ saved, secret }: RevalidateInput): Promise<v
   });
 }
 
-/** The manifest as far as the plan carries it. */
+/** The manifest as far as the plan contains it. */
 function resourceOf(planned: PlannedResource, { state, secret }: RevalidateInput): Resource {
   const leaves = Object.entries(planned.desired ?? {}).map(([path, forms]): [string, Value] => [
     path,
@@ -128,13 +127,13 @@ function resourceOf(planned: PlannedResource, { state, secret }: RevalidateInput
     id: isNew && leadsToIt ? (planned.id ?? undefined) : undefined,
     previousNames: earlier.filter((address) => address !== planned.address).map(nameOf),
     ignoreDrift: planned.ignore_drift ?? [],
-    // Also where an existing record takes the place of the one that the state has.
+    // Also if an existing record replaces the one in the state.
     mayReplace: planned.action === 'replace' || state.resources.get(planned.address)?.id !== planned.id,
     spec: unflatten(leaves) as Resource['spec'],
   };
 }
 
-/** A resource that the plan writes nothing of: only its address counts. */
+/** A resource that the plan does not write: only its address matters. */
 function placeholder({ address, kind, source }: PlannedResource): Resource {
   return {
     address,
@@ -166,7 +165,7 @@ function isSame(saved: PlannedResource, now: PlannedResource | undefined): boole
   );
 }
 
-/** The saved plan has ids where the manifests have names, so that this run looks up none. */
+/** A saved plan contains ids instead of names, so this run looks up none. */
 function unnamed({ names: _, ...change }: PlannedChange): PlannedChange {
   return change;
 }

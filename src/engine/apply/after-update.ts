@@ -15,21 +15,21 @@ interface Updated {
   readonly before: ShownRecord;
   readonly answer: ShownRecord;
   readonly leaves: Leaves;
-  /** Those whose values went out. */
+  /** The leaves that were sent. */
   readonly sent: Leaves;
   readonly entry: ResourceEntry | undefined;
 }
 
 export interface AfterUpdate extends ShownAfter {
-  /** What a read after the update showed. */
+  /** The record as a read after the update showed it. */
   readonly read: ShownRecord | undefined;
-  /** Everything that the platform returned, for the redactor. */
+  /** All records of the answers, for the redactor. */
   readonly records: readonly ShownRecord[];
 }
 
 /**
- * Finds out what became of an update: by its answer and, where that hides what reads show or repairs what had moved, by one more
- * read. A read that fails leaves things unseen, and never makes the update a failure.
+ * Determines the result of an update from its answer. If the answer hides fields that reads show, or if the update was to repair drift,
+ * it reads the record once more. A failed read leaves fields unverified, but never makes the update fail.
  */
 export async function readAfterUpdate(facts: ResourceWrite, updated: Updated): Promise<AfterUpdate> {
   const { kind, planned } = facts;
@@ -38,11 +38,11 @@ export async function readAfterUpdate(facts: ResourceWrite, updated: Updated): P
 
   const shown = (path: LeafPath): unknown => {
     const [was, answered, read] = [before, answer, again].map((record) => shownAt(kind, record, path));
-    // What was not sent is as it was: what somebody else does to it meanwhile must stay a difference.
+    // Fields that were not sent keep their last observed value: a change by someone else must remain a difference.
     if (!sent.has(path)) return was === undefined ? answered : was;
     if (answered === undefined) return read;
     if (read === undefined) return answered;
-    // An answer may say that all was done, or a read lag behind it. The next read settles which of them is right.
+    // Either the answer is wrong or the read lags behind. The next read decides.
     const desired = revealed(sent.get(path) ?? null);
     const rule = ruleOf(kind, path);
     return sameValue(rule, read, desired) || sameValue(rule, read, was) ? read : answered;
@@ -68,7 +68,7 @@ export async function readAfterUpdate(facts: ResourceWrite, updated: Updated): P
   };
 }
 
-/** What is shown in the place of a secret may be a mask, which stays the same whatever is sent. */
+/** A value shown in place of a secret may be a mask that never changes. */
 function showsPlainly(entry: ResourceEntry | undefined, path: LeafPath, value: Value): boolean {
   if (!isTainted(value)) return true;
   const recorded = recordedOf(entry, path);
@@ -81,7 +81,7 @@ function readsAgain(
   changes: readonly PlannedChange[],
 ): boolean {
   if (kind.get === undefined) return false;
-  // Its last answer may have said that all was done while reads say otherwise.
+  // The answer to the last update may have claimed success while reads show another value.
   if (changes.some(({ path, cause, not_applied }) => sent.has(path) && (cause !== 'manifest' || not_applied)))
     return true;
   return [...sent.keys()].some((path) => {

@@ -7,22 +7,22 @@ export type ResourceResult =
   | {
       readonly status: 'done';
       readonly id: string | null;
-      /** Fields of which the platform kept its own value; present only where there are any. */
+      /** Fields that kept the platform's own value; absent if there are none. */
       readonly notApplied?: readonly string[];
     }
   | Failure
-  /** Not reached; `because` names the reason, e.g. `Agent/x failed`. */
+  /** Not reached. `because` is the reason, such as `Agent/x failed`. */
   | { readonly status: 'skipped'; readonly because: string };
 
 export interface Failure {
   readonly status: 'failed';
   readonly error: string;
-  /** The error as a history keeps it, where that is another text. */
+  /** The error as it is kept in the history, if its text differs. */
   readonly recorded?: string;
   readonly hint?: string | undefined;
-  /** The hint, its commands as data. */
+  /** The hint, with its commands as data. */
   readonly advice?: Advice | undefined;
-  /** What helps, as data. */
+  /** The next steps, as data. */
   readonly next?: readonly NextStep[];
 }
 
@@ -30,12 +30,12 @@ export interface ApplyReport {
   readonly plan: PlanDocument;
   /** By address: every resource whose action is create, update, replace, adopt or forget. */
   readonly results: ReadonlyMap<string, ResourceResult>;
-  /** The plan's warnings and those of the answers. */
+  /** Warnings of the plan and of the answers. */
   readonly warnings: readonly PlanWarning[];
   readonly interrupted: 'SIGINT' | 'SIGTERM' | undefined;
-  /** Why nothing new was started before the end, as a clause; absent after an interruption, which says so itself. */
+  /** Why no further write was started, as a clause; absent after an interruption, which reports itself. */
   readonly halted?: string;
-  /** What the state failed with, where that halted it. */
+  /** The error of the state, if it stopped the apply. */
   readonly stateError?: string;
 }
 

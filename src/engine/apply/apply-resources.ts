@@ -7,27 +7,27 @@ import { refreshedEntry } from './refreshed-entry.ts';
 import { runGraph } from './schedule.ts';
 
 /**
- * Carries a plan out, in the order of its references and as parallel as allowed. What fails stops what depends on it and
- * nothing else, unless the API key is refused, the state cannot be written or one create after the other has no answer: then
- * nothing new is started, and what waits for its turn to be sent is not sent.
- * @throws PlatformError or UserError, before the first write, where nothing of the workspace can be read.
+ * Applies a plan in the order of its references, with as much concurrency as allowed. A failure skips the resources that depend on it. A
+ * refused API key, a state that cannot be written, or several unknown creates in a row stop the apply: nothing more is sent.
+ * @throws PlatformError or UserError before the first write if the workspace cannot be read.
  */
 export async function apply(input: ApplyInput): Promise<ApplyReport> {
   const { document } = input.plan;
   const nodes = document.resources.filter(({ action }) => writes.has(action));
   const run = new ApplyRun(input);
-  if (nodes.some(({ action }) => sends.has(action)) && !wasHeardFrom(input)) await input.verifyWorkspace();
+  if (nodes.some(({ action }) => sends.has(action)) && !isWorkspaceConfirmed(input))
+    await input.verifyWorkspace();
   const results = await runGraph(
     nodes.map(({ address, depends_on }) => ({ address, dependsOn: depends_on })),
     {
-      // More intents than requests that may be sent would only be more unknown creates after a crash.
+      // More intents than concurrent requests would only mean more unknown creates after a crash.
       concurrency: () => input.observing.client.atOnce(),
       run: (address, handedOver) => run.write(address, handedOver),
       halted: () => run.stopped,
     },
   );
-  run.tellSkipped(results);
-  if (run.stopped === undefined) await recordLearnt(input);
+  run.reportSkipped(results);
+  if (run.stopped === undefined) await recordObserved(input);
   const { halted, stateError, warnings } = run;
   const interrupted = signalOf(input.stop);
   return {
@@ -35,7 +35,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
     results,
     warnings: warnings.filter(
       ({ address, next = [] }) =>
-        // Once the new record is created, nothing keeps the former one.
+        // Nothing keeps the former record once the new one exists.
         !next.some(({ action }) => action === 'keep_record') || results.get(address ?? '')?.status !== 'done',
     ),
     interrupted,
@@ -44,19 +44,19 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
   };
 }
 
-/** Those that go to the platform: the others only put something down in the state. */
+/** The actions that send a request. All others only change the state. */
 const sends: ReadonlySet<Action> = new Set([...creates, 'update']);
 
-/** True where something that the plan read says of which workspace it is: it has been checked then. */
-function wasHeardFrom({ plan: { observed } }: ApplyInput): boolean {
+/** True if the reads of the plan already confirmed the workspace. */
+function isWorkspaceConfirmed({ plan: { observed } }: ApplyInput): boolean {
   const says = (record: ShownRecord): boolean => typeof record.workspace_id === 'string';
   for (const records of observed.lists.values()) if (records.some(says)) return true;
   for (const seen of observed.records.values()) if (seen.status === 'shown' && says(seen.record)) return true;
   return false;
 }
 
-/** Puts down what was learnt of resources that needed no write: baselines first seen, released fields, renames, what is missing. */
-async function recordLearnt({ plan, session, now }: ApplyInput): Promise<void> {
+/** Records what the plan learnt about resources that need no write: first baselines, released fields, renames, missing records. */
+async function recordObserved({ plan, session, now }: ApplyInput): Promise<void> {
   const notes = plan.document.resources.filter(({ action }) => !writes.has(action));
   const at = now().toISOString();
   await Promise.all(

@@ -24,34 +24,34 @@ export interface ApplyInput extends WriteTools {
   readonly observedAt: Date;
   readonly observing: ObserveOptions;
   readonly onError: 'continue' | 'stop';
-  /** Reads something of the workspace that is meant, once. Throws where that fails, or where another one answers. */
+  /** Reads the workspace once. Throws if that fails or if another workspace answers. */
   verifyWorkspace(): Promise<void>;
-  /** Given where the plan is one part of several; a count of its own where absent. */
+  /** Set if the plan is one part of several; otherwise a run counts its own. */
   readonly lostCreates?: LostCreates | undefined;
-  /** Once aborted nothing new is started or sent; what was sent is finished. Its reason names the signal. */
+  /** Once aborted, nothing more is sent; requests in flight finish. Its reason is the name of the signal. */
   readonly stop: AbortSignal;
   onEvent?(event: ApplyEvent): void;
 }
 
-/** A record that was read longer ago than this is read again before it is written over. */
+/** A record that was read longer ago than this is read again before it is updated. */
 const TRUSTED_MILLISECONDS = 60_000;
 
-/** An apply under way: what its writes share, and what they learn. */
+/** An apply in progress: the data that its writes share and collect. */
 export class ApplyRun {
-  /** Why nothing new is begun any more, but for an interruption. */
+  /** Why nothing new is started; undefined also after an interruption. */
   halted: string | undefined;
   stateError: string | undefined;
-  /** Those of the plan, and of answers so far. */
+  /** Warnings of the plan and of the answers so far. */
   warnings: readonly PlanWarning[];
   readonly #input: ApplyInput;
   readonly #planned: ReadonlyMap<Address, PlannedResource>;
   readonly #holders: Map<string, Address>;
-  /** Ids that lists showed before anything was created, by kind. */
+  /** By kind: ids that lists showed before the first create. */
   readonly #listed: ReadonlyMap<string, ReadonlySet<string>>;
   readonly #recheck: Recheck;
   readonly #client: PlatformClient;
   readonly #lostCreates: LostCreates;
-  /** Not asked again during a long apply: creates must not cost reads. */
+  /** Determined once at the start: a long apply must not add a read to each create. */
   readonly #beganLate: boolean;
   readonly #started = new Set<Address>();
   readonly #ended = new AbortController();
@@ -73,7 +73,7 @@ export class ApplyRun {
     this.#beganLate = this.#isStale();
   }
 
-  /** Why nothing new is begun any more. */
+  /** Why nothing new is started. */
   get stopped(): string | undefined {
     return this.halted ?? (this.#input.stop.aborted ? 'the run was interrupted' : undefined);
   }
@@ -91,8 +91,8 @@ export class ApplyRun {
     return result;
   }
 
-  /** Tells of resources whose turn never came. */
-  tellSkipped(results: ReadonlyMap<Address, ResourceResult>): void {
+  /** Reports the resources that were never started. */
+  reportSkipped(results: ReadonlyMap<Address, ResourceResult>): void {
     for (const { address, action } of this.#planned.values()) {
       const result = results.get(address);
       if (result !== undefined && !this.#started.has(address))
@@ -107,7 +107,7 @@ export class ApplyRun {
       handedOver,
       ignored: (paths) => {
         notApplied = [...paths].sort();
-        this.#forgetTaken(resource, paths);
+        this.#dropAppliedWarnings(resource, paths);
       },
     });
     if (creates.has(resource.action)) this.#lostCreates.reset();
@@ -136,7 +136,7 @@ export class ApplyRun {
       secret,
       recheck: mustLook && id !== null ? () => recheck.at(kind, id) : undefined,
       isTaken: this.#beganLate ? (key) => recheck.holdsKey(kind, key) : undefined,
-      stoodBefore: (each) => this.#listed.get(kind.name)?.has(each) === true,
+      existedBefore: (each) => this.#listed.get(kind.name)?.has(each) === true,
       findByKey: (key) => recheck.withKey(kind, key),
       now,
       warn: (remark) => this.#warn(address, remark),
@@ -174,14 +174,14 @@ export class ApplyRun {
     return now().getTime() - observedAt.getTime() > TRUSTED_MILLISECONDS;
   }
 
-  /** What stands since an earlier apply is in the plan already. */
+  /** The plan already contains warnings that remain from earlier applies. */
   #warn(address: Address, remark: Remark): void {
     const isSaid = this.warnings.some((each) => each.address === address && each.message === remark.message);
     if (!isSaid) this.warnings = [...this.warnings, { address, ...remark }];
   }
 
-  /** Drops the warnings about fields that the platform ignored before and has now applied. */
-  #forgetTaken({ address, not_applied = [] }: PlannedResource, ignored: ReadonlySet<string>): void {
+  /** Removes the warnings about ignored fields that the platform has applied now. */
+  #dropAppliedWarnings({ address, not_applied = [] }: PlannedResource, ignored: ReadonlySet<string>): void {
     const taken = new Set(not_applied.filter((path) => !ignored.has(path)));
     this.warnings = this.warnings.filter((each) => each.address !== address || !isAboutKept(each, taken));
   }

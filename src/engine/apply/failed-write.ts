@@ -12,10 +12,10 @@ import { UnrecordedIntent, UnsavedRecord } from './writing.ts';
 
 export const creates: ReadonlySet<Action> = new Set(['create', 'replace']);
 
-/** A platform that loses so many answers in a row loses the next ones too, and each of them is a question for a person. */
+/** After this many lost answers in a row the next ones are likely to be lost too, and a person must resolve each of them. */
 const MOST_LOST_CREATES = 3;
 
-/** How many creates in a row are unknown, whatever their kind. Counted across the parts of a plan that is carried out in parts. */
+/** Counts unknown creates in a row, of any kind, across all parts of a plan. */
 export class LostCreates {
   #inARow = 0;
 
@@ -29,7 +29,7 @@ export class LostCreates {
     this.#inARow = 0;
   }
 
-  /** Why no other create is sent, as a clause. */
+  /** Why no further create is sent, as a clause. */
   get outage(): string | undefined {
     return this.#inARow < MOST_LOST_CREATES ? undefined : `${this.#inARow} creates in a row are unknown`;
   }
@@ -40,7 +40,7 @@ export function missingReason(address: Address, planned: PlannedResource | undef
   return `${address} has no record yet (${planned.action})`;
 }
 
-/** Why nothing new is begun after this failure, as a clause. */
+/** Why nothing new is started after this failure, as a clause. */
 export function haltReason(
   error: unknown,
   { onError, session }: { readonly onError: 'continue' | 'stop'; readonly session: StateSession },

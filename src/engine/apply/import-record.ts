@@ -24,10 +24,10 @@ interface RecordImport extends Claim {
 }
 
 /**
- * Takes an existing record under management, under an address: with it the state knows the id, and the next plan compares
- * everything. It also answers what became of a create that had no clear answer.
- * @returns `already` when the state had it so.
- * @throws UserError where the record is not there, or the address or the record is taken.
+ * Imports an existing record under an address: the state then has its id, and the next plan compares all fields. It also resolves an
+ * unknown create.
+ * @returns `already` if the state has this id at this address.
+ * @throws UserError if the record does not exist, or if the address or the record is taken.
  */
 export async function importById(input: RecordImport): Promise<'imported' | 'already'> {
   const recheck = createRecheck(input, { maxAgeMilliseconds: 0, now: input.now });
@@ -37,8 +37,8 @@ export async function importById(input: RecordImport): Promise<'imported' | 'alr
 }
 
 /**
- * True where the state has the claim already, and nothing is open about it.
- * @throws UserError where the record is not there, or the address or the record is taken.
+ * True if the state has this id at this address and no create is unknown.
+ * @throws UserError if the record does not exist, or if the address or the record is taken.
  */
 export async function isTakenAlready(claim: Claim, state: State, recheck: Recheck): Promise<boolean> {
   const { address, id, kind } = claim;
@@ -51,8 +51,8 @@ export async function isTakenAlready(claim: Claim, state: State, recheck: Rechec
 }
 
 /**
- * True where the state has the claim already, and nothing is open about it. A record that is missing makes way for another.
- * @throws UserError where the address or the record is taken.
+ * True if the state has this id at this address and no create is unknown. A missing record may be replaced by another.
+ * @throws UserError if the address or the record is taken.
  */
 export function isHeldAlready(state: State, { address, id, kind }: Claim, isMissing: boolean): boolean {
   const pending = state.pending.get(address);
@@ -84,7 +84,7 @@ function notThere({ kind, id }: Claim, seen: Observation): UserError {
   });
 }
 
-/** Puts claims that were checked into the state: at once, so that one sync of the journal keeps many of them. */
+/** Records checked claims in the state together, so that one sync of the journal covers many of them. */
 export async function recordClaims(
   claims: readonly Claim[],
   into: Pick<RecordImport, 'session' | 'now'>,
@@ -103,7 +103,7 @@ async function recordClaim(
   const { state } = session;
   const pending = state.pending.get(address);
   const entry = state.resources.get(address);
-  // A create that was to replace nothing was sent because the record that the state has is gone.
+  // If a create was to replace nothing, it was sent because the recorded record is gone.
   const replaced = entry !== undefined && entry.id !== id ? pending?.replaces : undefined;
   await session.record({
     type: 'saved',

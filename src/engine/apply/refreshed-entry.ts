@@ -8,18 +8,18 @@ import type { PlannedResource } from '../plan/plan-document.ts';
 interface RefreshInput {
   readonly plan: Plan;
   readonly state: State;
-  /** ISO 8601: since when a record counts as missing that this plan is the first to miss. */
+  /** ISO 8601: the time since which a record counts as missing if this plan is the first to miss it. */
   readonly at: string;
 }
 
-/** What the state is to hold of a resource that needs no write, where that is news. */
+/** The new state entry of a resource that needs no write; undefined if the entry does not change. */
 export function refreshedEntry(
   { address, previous_address: before = address }: PlannedResource,
   { plan, state, at }: RefreshInput,
 ): ResourceEntry | undefined {
   const known = state.resources.get(address) ?? state.resources.get(before);
   const settled = plan.settled.get(address);
-  // To save the record that is remembered would end the question what became of a create.
+  // Saving the remembered record would close the unknown create.
   if (settled === undefined && (state.pending.has(address) || state.pending.has(before))) return undefined;
   const entry = settled ?? known;
   if (entry === undefined) return undefined;

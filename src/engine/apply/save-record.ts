@@ -4,32 +4,32 @@ import { type Orphan, orphanOf, type ResourceEntry } from '../../state/state-doc
 import { type LeafPath, type Leaves, rootOf } from '../../values/path.ts';
 import { recordedKey } from '../decide/field-rules.ts';
 import { stateEntryOf, textsToMask } from '../decide/state-entry.ts';
-import { shownBy, unlikeSent } from '../decide/write-response.ts';
+import { differencesFromSent, shownBy } from '../decide/write-response.ts';
 import type { AfterUpdate } from './after-update.ts';
 import { type ResourceWrite, UnsavedRecord } from './writing.ts';
 
 interface SavedRecord {
   readonly record: ShownRecord;
-  /** What the state takes to be as desired from now on. */
+  /** The leaves that count as applied from now on. */
   readonly leaves: Leaves;
-  /** Those of them whose values went out. */
+  /** Those of them that were sent. */
   readonly sent: Leaves;
   /** Those of them that others may have set. */
-  readonly leftToOthers: ReadonlySet<LeafPath>;
-  /** What is shown after an update; the record alone where absent. */
+  readonly driftIgnored: ReadonlySet<LeafPath>;
+  /** What reads showed after an update; absent if only the record is known. */
   readonly after?: AfterUpdate;
   readonly previous: ResourceEntry | undefined;
   readonly adopted: boolean;
 }
 
 /**
- * Puts a record down in the state as that of its resource, and gives its id.
- * @throws UnsavedRecord where that fails.
- * @throws ForeignRecord where the record is of another workspace.
+ * Saves a record in the state as that of its resource, and returns its id.
+ * @throws UnsavedRecord if the state cannot be written.
+ * @throws ForeignRecord if the record belongs to another workspace.
  */
 export async function saveRecord(
   facts: ResourceWrite,
-  { record, leaves, sent, leftToOthers, after, previous, adopted }: SavedRecord,
+  { record, leaves, sent, driftIgnored, after, previous, adopted }: SavedRecord,
 ): Promise<string> {
   const { kind, planned, session, fingerprints } = facts;
   const actual = record.workspace_id ?? facts.workspaceId;
@@ -45,7 +45,7 @@ export async function saveRecord(
       carried: planned.changes
         .filter((change) => change.manual && !leaves.has(change.path))
         .map((change) => change.path),
-      leftToOthers,
+      driftIgnored,
       notApplied: after?.notApplied ?? [],
       ...(after !== undefined && { shown: after.shown }),
       read: after?.read,
@@ -62,7 +62,7 @@ export async function saveRecord(
     throw new UnsavedRecord(planned.address, record.id, { cause: error });
   }
   if (after !== undefined) facts.ignored(after.notApplied);
-  for (const warning of unlikeSent(kind, sent, after ?? shownBy(kind, record))) facts.warn(warning);
+  for (const warning of differencesFromSent(kind, sent, after ?? shownBy(kind, record))) facts.warn(warning);
   if (actual !== facts.workspaceId) {
     throw new ForeignRecord(
       `${planned.address} was written as ${record.id} in workspace ${actual}, but this run is for ${facts.workspaceId}`,
@@ -71,20 +71,20 @@ export async function saveRecord(
   return record.id;
 }
 
-/** The record whose place another takes. One that was missing is left to the state, which lists it as such. */
+/** The record that another one replaces. The state lists a missing one as an orphan by itself. */
 export function displacedBy(facts: ResourceWrite, id: string): { readonly orphan?: Orphan } {
   const { observation, session, planned } = facts;
   const before = session.state.resources.get(planned.address);
   const pending = session.state.pending.get(planned.address);
   const isSeenGone =
     planned.recreates !== undefined || (observation?.status === 'shown' && observation.successor);
-  // An open create says itself whether it was to replace that record, or was sent because it was gone.
+  // A pending create records whether it was to replace this record or was sent because it was gone.
   const isGone = pending === undefined ? isSeenGone : pending.replaces !== before?.id;
   if (before === undefined || before.id === id || isGone) return {};
   return { orphan: orphaned(facts, { id: before.id, reason: 'replaced' }) };
 }
 
-/** The orphan that the planned resource leaves behind. */
+/** The orphan that a planned resource leaves. */
 export function orphaned(
   { planned, kind, session, now }: ResourceWrite,
   { id, reason }: Pick<Orphan, 'id' | 'reason'>,

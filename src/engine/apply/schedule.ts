@@ -7,17 +7,17 @@ export interface Node {
 }
 
 interface Scheduling {
-  /** How many at once: asked before each start. */
+  /** The number of nodes that may run at once; called before each start. */
   concurrency(): number;
-  /** @param free may be called before the result is there, once nothing more is sent for the node: another one takes its place then. */
+  /** @param free may be called before the result is known, once nothing more is sent for the node; another node takes its place then. */
   run(address: Address, free: () => void): Promise<ResourceResult>;
-  /** Why nothing new may be started, or undefined. Asked before each start. */
+  /** Why nothing new may be started; called before each start. */
   halted(): string | undefined;
 }
 
 /**
- * Runs every node once all that it depends on is done, as many at once as allowed, in the given order among those that
- * are ready. What depends on a failure, or is not reached, is skipped, and its result says because of what.
+ * Runs each node after all its dependencies, with bounded concurrency and in the given order among ready nodes. A node that depends on a
+ * failed one, or is not reached, is skipped with the reason.
  */
 export async function runGraph(
   nodes: readonly Node[],

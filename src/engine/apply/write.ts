@@ -12,17 +12,17 @@ import { createBody, sentAtCreate, updateBody } from '../decide/body.ts';
 import { isComplete } from '../decide/compare.ts';
 import { digestOf } from '../decide/digest.ts';
 import type { Observation } from '../decide/observed.ts';
-import { leftToOthers, resentFields, standIn } from '../decide/resent.ts';
-import { shownBy, unlikeSent } from '../decide/write-response.ts';
+import { driftIgnored, resentFields, standIn } from '../decide/resent.ts';
+import { differencesFromSent, shownBy } from '../decide/write-response.ts';
 import { readAfterUpdate } from './after-update.ts';
 import { displacedBy, orphaned, saveRecord } from './save-record.ts';
 import { MissingReference, type ResourceWrite, UnexpectedAnswer, UnrecordedIntent } from './writing.ts';
 
 /**
- * Carries out one planned resource: intent, request, outcome. Returns the record's id.
- * @throws PlatformError, with the state telling whether the write may have happened.
- * @throws MissingReference where something it refers to has no record.
- * @throws UnsavedRecord where the platform has a record that could not be saved in the state.
+ * Writes one planned resource: records the intent, sends the request, records the outcome. Returns the record's id.
+ * @throws PlatformError; the state tells whether the write may have happened.
+ * @throws MissingReference if a reference has no record.
+ * @throws UnsavedRecord if the platform has a record that could not be saved in the state.
  */
 export async function write(facts: ResourceWrite): Promise<string | null> {
   const { planned } = facts;
@@ -56,7 +56,7 @@ export async function write(facts: ResourceWrite): Promise<string | null> {
 
 async function create(facts: ResourceWrite): Promise<string> {
   const { kind, planned, client } = facts;
-  // A record that was missing when the plan looked is looked for once more: one wrong 404 must not make a second one.
+  // A missing record is read once more: a single wrong 404 must not lead to a second record.
   if (planned.action === 'create' && (await facts.recheck?.())?.status === 'shown') {
     throw new UserError(
       `${planned.recreates ?? planned.id}, the record of ${planned.address}, is back on the platform`,
@@ -93,7 +93,7 @@ async function create(facts: ResourceWrite): Promise<string> {
     record,
     leaves,
     sent: leaves,
-    leftToOthers: new Set(),
+    driftIgnored: new Set(),
     previous: undefined,
     adopted: false,
   });
@@ -120,7 +120,7 @@ async function update(facts: ResourceWrite): Promise<string> {
   const { problems } = resentFields(updating);
   if (problems.length > 0) throw new UserError(problems.join('; '));
   const body = updateBody(updating);
-  const others = leftToOthers(updating);
+  const others = driftIgnored(updating);
   if (kind.update === undefined) throw new Error(`${planned.address} cannot be updated`);
 
   await recordOrStop(facts, { type: 'updating', address: planned.address, paths: changed });
@@ -146,7 +146,7 @@ async function update(facts: ResourceWrite): Promise<string> {
     leaves: written,
     sent,
     after,
-    leftToOthers: others,
+    driftIgnored: others,
     previous: entry,
     adopted: entry === undefined ? !session.state.pending.has(planned.address) : entry.adopted === true,
   });
@@ -164,14 +164,14 @@ async function adopt(facts: ResourceWrite): Promise<string> {
   return settled.id;
 }
 
-/** @throws UnrecordedIntent where the state takes nothing more. */
+/** @throws UnrecordedIntent if the state cannot be written. */
 async function recordOrStop({ session }: ResourceWrite, event: JournalEvent): Promise<void> {
   await session.record(event).catch((cause: unknown) => {
     throw session.broken ? new UnrecordedIntent('not recorded', { cause }) : cause;
   });
 }
 
-/** Sends the one request, and puts down at once when it certainly did not happen. */
+/** Sends the request, and records at once if it certainly had no effect. */
 async function answered(
   facts: ResourceWrite,
   request: () => Promise<ShownRecord> | undefined,
@@ -189,8 +189,8 @@ async function answered(
 }
 
 /**
- * The record that an earlier copy of the request made, which the platform now says it conflicts with: the only one with its natural
- * key, nobody's yet, and as it was sent. Anything else is left to the next plan, which compares it and says so.
+ * The record that an earlier copy of the same request created, if the platform reports a conflict: the only record with the natural key,
+ * not managed by any resource, with the values that were sent. Everything else is left to the next plan.
  */
 async function madeBefore(
   { kind, planned, holders, findByKey }: ResourceWrite,
@@ -200,14 +200,14 @@ async function madeBefore(
   if (naturalKey === undefined) return undefined;
   const [found, ...more] = await findByKey(naturalKey).catch((): readonly ShownRecord[] => []);
   if (found === undefined || more.length > 0 || holders.has(idKey(planned.kind, found.id))) return undefined;
-  return unlikeSent(kind, leaves, shownBy(kind, found)).length === 0 ? found : undefined;
+  return differencesFromSent(kind, leaves, shownBy(kind, found)).length === 0 ? found : undefined;
 }
 
 /**
- * The id of a new record must be one, and must not be that of a record that the state or the plan knows already: it would lose the new
- * one. Nothing is put down then, so that the create stays unknown.
+ * Refuses the answer of a create whose id is invalid or already known to the state or the plan: saving it would lose the new record.
+ * Nothing is recorded then, so the create remains unknown.
  */
-function refuseOddId({ planned, holders, session, stoodBefore }: ResourceWrite, id: string): void {
+function refuseOddId({ planned, holders, session, existedBefore }: ResourceWrite, id: string): void {
   const holder = holders.get(idKey(planned.kind, id));
   const orphan = session.state.orphans.find((each) => each.kind === planned.kind && each.id === id);
   const problem = !/^[A-Za-z0-9][\w.:-]*$/.test(id)
@@ -216,7 +216,7 @@ function refuseOddId({ planned, holders, session, stoodBefore }: ResourceWrite, 
       ? `${id} is the record of ${holder}`
       : orphan !== undefined
         ? `${id} is an orphan, a former record of ${orphan.address}`
-        : stoodBefore(id) && `${id} was on the platform before`;
+        : existedBefore(id) && `${id} was on the platform before`;
   if (problem === false) return;
   const { address } = planned;
   throw new UnexpectedAnswer(address, problem, {
@@ -224,7 +224,7 @@ function refuseOddId({ planned, holders, session, stoodBefore }: ResourceWrite, 
   });
 }
 
-/** What the platform shows now, refused where it is no longer what the plan was made from. */
+/** The current record. Throws if it is no longer the one that the plan was made from. */
 async function freshObservation(
   { planned, kind, observation, recheck, session }: ResourceWrite,
   leaves: ReadonlyMap<string, Value>,
@@ -234,7 +234,7 @@ async function freshObservation(
   if (seen.status !== 'shown' || planned.observed_digest === undefined) return seen;
   const digest = digestOf(kind, { record: seen.record, leaves, salt: session.state.salt });
   if (digest !== planned.observed_digest) throw changedSince(planned.address);
-  // The same record: what the plan saw of its published version still stands in for what it hides.
+  // The record did not change, so the published version that the plan saw still applies to hidden fields.
   return observation?.status === 'shown' ? { ...observation, record: seen.record } : seen;
 }
 
@@ -242,7 +242,7 @@ function changedSince(address: Address): UserError {
   return new UserError(`${address} changed since the plan was made`, { hint: 'Plan again.' });
 }
 
-/** The desired leaves with every reference an id, from what the plan says and what was applied since. */
+/** The desired leaves with all references resolved, from the plan and from what was applied since. */
 function desiredOf({ planned, session, secret }: ResourceWrite): Map<string, Value> {
   const leaves = new Map<string, Value>();
   for (const [path, forms] of Object.entries(planned.desired ?? {})) {
@@ -250,7 +250,7 @@ function desiredOf({ planned, session, secret }: ResourceWrite): Map<string, Val
       fromForms(forms as Json, secret),
       (reference) => session.state.resources.get(reference.address)?.id,
     );
-    // A field that nothing sends may wait for its reference: a person will see to it.
+    // A field that is never sent may keep an open reference: a person will set it.
     if (!isComplete(value) && planned.changes.find((change) => change.path === path)?.manual) continue;
     if (!isComplete(value)) throw new MissingReference(value);
     leaves.set(path, value);

@@ -23,21 +23,21 @@ export interface ResourceWrite extends WriteTools {
   readonly kind: Kind;
   readonly planned: PlannedResource;
   readonly observation: Observation | undefined;
-  /** Put down when nothing needs to be written. */
+  /** Recorded if nothing needs to be written. */
   readonly settled: ResourceEntry | undefined;
-  /** The addresses of all managed records; a record that is created is added. */
+  /** The addresses of all managed records. Created records are added. */
   readonly holders: Map<string, Address>;
-  /** Looks at the record again; undefined while what the plan saw is recent enough to be trusted. */
+  /** Reads the record again; undefined while the read of the plan is recent enough. */
   readonly recheck: (() => Promise<Observation>) | undefined;
-  /** Whether a record of that natural key has come since; undefined where the plan was made just before. */
+  /** Whether a record with this natural key has appeared since the plan; undefined if the plan was made just before. */
   readonly isTaken: ((naturalKey: string) => Promise<boolean>) | undefined;
-  /** Whether a list showed the record before anything was created. */
-  stoodBefore(id: string): boolean;
+  /** True if a list showed the record before the first create. */
+  existedBefore(id: string): boolean;
   findByKey(naturalKey: string): Promise<readonly ShownRecord[]>;
-  /** To be called once the outcome is handed to the session and nothing more is sent: what is next may share its write to the store. */
+  /** Called once the outcome is in the session and nothing more is sent: the next write may share its write to the store. */
   handedOver(): void;
   warn(remark: Remark): void;
-  /** Told of the fields of which the platform kept its own value. */
+  /** Called with the fields that kept the platform's own value. */
   ignored(paths: ReadonlySet<string>): void;
 }
 
@@ -52,7 +52,7 @@ export class MissingReference extends Error {
   }
 }
 
-/** The platform has a record whose id could not be saved in the state: the user must write it down. */
+/** The platform has a record whose id could not be saved in the state. The user must write it down. */
 export class UnsavedRecord extends UserError {
   override readonly name = 'UnsavedRecord';
 
@@ -64,12 +64,12 @@ export class UnsavedRecord extends UserError {
   }
 }
 
-/** The state takes nothing more, and the platform carried out no request. */
+/** The state cannot be written. No request was sent. */
 export class UnrecordedIntent extends Error {
   override readonly name = 'UnrecordedIntent';
 }
 
-/** The answer to a write names a record that it cannot be about, so that nothing in it is believed. */
+/** The answer to a write names a record that cannot be the one written, so the answer is not used. */
 export class UnexpectedAnswer extends UserError {
   override readonly name = 'UnexpectedAnswer';
 

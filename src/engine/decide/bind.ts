@@ -6,22 +6,23 @@ import type { Orphan, PendingCreate, ResourceEntry } from '../../state/state-doc
 import { keyIn } from './field-rules.ts';
 import { refuseUnknown, type Selection, scopeOf } from './scope.ts';
 
-/** What a resource's past is: the state's memory of it, under this address or an earlier one. */
+/** A resource with the state entry that it continues, under this address or an earlier one. */
 export interface Binding {
   readonly resource: Resource;
   readonly entry: ResourceEntry | undefined;
-  /** The address that the state knows it by, where that is another one. */
+  /** The address of the state entry, if it differs. */
   readonly previousAddress: Address | undefined;
   readonly pending: PendingCreate | undefined;
-  /** The record that this or an earlier address had before it was released, or one released with its natural key, where nothing else leads to one. */
+  /** A released record of this or an earlier address, or one with the same natural key; only if nothing else leads to a record. */
   readonly released: Orphan | undefined;
-  /** The record to read: recorded, named by the manifest, or released before. */
+  /** The record to read: the recorded one, the one that the manifest names, or a released one. */
   readonly id: string | undefined;
 }
 
 /**
- * Binds every resource to its memory: by its own address, by an earlier one that it names, or by the record that its
- * manifest names, when no other manifest claims that. No past is bound twice: the first by address has it. `declared` are the addresses of all manifests, these and others.
+ * Binds each resource to its state entry: by its address, by an earlier name, or by the id in its manifest if no other manifest claims
+ * that entry. Each entry binds once, to the first address that claims it.
+ * @param declared the addresses of all manifests.
  */
 export function bindResources(
   resources: readonly Resource[],
@@ -63,9 +64,9 @@ export function bindResources(
 }
 
 /**
- * Finds the last record that was released with a natural key or else at one of the addresses, the first that has one; each record
- * once. One of the natural key may still be there, however it was released, unless somebody said that it was deleted; one of another
- * natural key is not meant. By an address alone, what another took the place of is not wanted back.
+ * Finds the last released record with a natural key, or else at one of the addresses, in that order. Each record is found once. A record
+ * with the natural key counts even if it was replaced, unless a person confirmed its deletion; one with another natural key never counts.
+ * By address alone, a record that another one replaced does not count.
  */
 function releasesIn({ orphans }: State) {
   const byAddress = new Map<Address, Orphan>();
@@ -92,7 +93,7 @@ function releasesIn({ orphans }: State) {
   };
 }
 
-/** Addresses in the state that no manifest declares, by the record they hold. */
+/** Addresses in the state that no manifest declares, by their record. */
 export function undeclaredHolders(
   state: State,
   declared: ReadonlySet<Address>,
@@ -104,17 +105,17 @@ export function undeclaredHolders(
   return holders;
 }
 
-/** True while nothing is recorded of a record that exists. */
+/** True while a record exists but nothing is recorded of it. */
 export function isAdopting({ entry }: Binding): boolean {
   return entry === undefined || (entry.adopted === true && Object.keys(entry.recorded).length === 0);
 }
 
-/** What a run is about: the resources in its scope, each with what the state remembers of it. */
+/** The resources in the scope of a run, each with its state entry. */
 export interface Bound {
   readonly bindings: ReadonlyMap<Address, Binding>;
-  /** Everything that the manifests declare. */
+  /** The addresses of all manifests. */
   readonly declared: ReadonlySet<Address>;
-  /** The addresses that they had before, as their manifests say. */
+  /** Their earlier addresses, from `previous_names`. */
   readonly previous: ReadonlySet<Address>;
   /** The addresses that may be planned; undefined for all. */
   readonly scope: ReadonlySet<Address> | undefined;
@@ -124,7 +125,7 @@ export interface Bound {
 }
 
 export interface BindingRequest {
-  /** Everything that the manifests declare for the workspace. */
+  /** All resources that the manifests declare for the workspace. */
   readonly desired: readonly Resource[];
   readonly selection: Selection;
   /** Addresses whose missing records are created again, or `all`. */
@@ -133,7 +134,7 @@ export interface BindingRequest {
   readonly state: State;
 }
 
-/** @throws UserError for an address that is given and unknown, and for a kind that only a newer version knows. */
+/** @throws UserError for an unknown address, and for a kind that only a newer version knows. */
 export function bindDesired(request: BindingRequest): Bound {
   const { desired, state } = request;
   // What a newer voxform keeps there must not be forgotten by this one.

@@ -4,7 +4,7 @@ import { type Json, type JsonObject, setOwn } from '../../values/json.ts';
 import { isUnder, type LeafPath, type Leaves, unflatten } from '../../values/path.ts';
 import { revealed } from '../../values/value.ts';
 import { isConfigObject, ruleOf, shownAt } from './field-rules.ts';
-import { isWritable, leftToOthers, type Resending, resentFields, sentRoots } from './resent.ts';
+import { driftIgnored, isWritable, type Resending, resentFields, sentRoots } from './resent.ts';
 import { plainOf, recordedOf } from './state-entry.ts';
 
 export function sentAtCreate(kind: Kind, leaves: Leaves): Leaves {
@@ -17,13 +17,13 @@ export function createBody(sent: Leaves): JsonObject {
 
 export interface BodyFacts extends Resending {
   readonly entry: ResourceEntry | undefined;
-  /** Ids that go out no more, by field. */
+  /** By field: ids that are no longer sent. */
   readonly leftOut?: Readonly<Record<LeafPath, readonly string[]>> | undefined;
 }
 
 /**
- * The body of an update. A config object in which something changes is sent whole, desired over what is observed, so that
- * it ends the same whether the platform merges or replaces it.
+ * The body of an update. A config object with a change is sent whole, with the desired values over the observed ones, so the result is
+ * the same whether the platform merges or replaces it.
  */
 export function updateBody(facts: BodyFacts): JsonObject {
   const { kind } = facts;
@@ -48,10 +48,10 @@ export function updateBody(facts: BodyFacts): JsonObject {
   return body;
 }
 
-/** What the manifest has, or where others may move a field that the platform does not show, what was sent last. */
+/** The values of the manifest. A hidden field that others may change keeps the value that was sent last. */
 function* desiredValues(facts: BodyFacts): Generator<readonly [LeafPath, Json]> {
   const { kind, leaves, record, published, entry } = facts;
-  const free = leftToOthers(facts);
+  const free = driftIgnored(facts);
   for (const [path, value] of leaves) {
     if (!isWritable(kind, path)) continue;
     const isShown = [record, published].some((each) => shownAt(kind, each, path) !== undefined);

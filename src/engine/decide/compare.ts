@@ -2,46 +2,46 @@ import type { FieldRule } from '../../manifests/kind-schema.ts';
 import { canonicalJson, isObject, type Json, jsonEqual } from '../../values/json.ts';
 import { hasReference, revealed, type Value } from '../../values/value.ts';
 
-/** Everything that is known of one managed leaf. */
+/** All facts about one managed leaf. */
 export interface LeafState {
   readonly rule: FieldRule;
-  /** D: the manifest's value, its references turned into ids as far as they exist. */
+  /** D: the manifest's value, with references resolved as far as possible. */
   readonly desired: Value;
-  /** D as the state would hold it: secrets as fingerprints. */
+  /** D in the form of the state: secrets are fingerprints. */
   readonly masked: Json;
-  /** R: what was last sent; undefined where nothing was. */
+  /** R: the value that was last sent, if any. */
   readonly recorded: Json | undefined;
-  /** O: what the platform shows now; undefined where it does not show the field. */
+  /** O: the value that the platform shows now; undefined if it does not show the field. */
   readonly observed: unknown;
-  /** B: what it showed right after the last apply; undefined where that is not known. */
+  /** B: the value shown right after the last apply; undefined if unknown. */
   readonly baseline: Json | undefined;
-  /** Others may move it: only a change of the manifest counts. */
+  /** Only a change of the manifest counts, because others may change the field. */
   readonly ignoreDrift: boolean;
-  /** The record is being adopted: nothing is recorded yet. */
+  /** The record is being imported: nothing is recorded yet. */
   readonly adopting: boolean;
-  /** When it was last sent, the platform kept the value that it had. */
+  /** The platform kept its own value when the field was last sent. */
   readonly kept: boolean;
-  /** It refers to what it did, whose record is another one by now: nobody changed the manifest. */
+  /** The reference is unchanged, but its target has a new id. */
   readonly referentMoved: boolean;
-  /** What a published version shows of a field that the record itself does not; only while adopting. */
+  /** The value in a published version, if the record hides the field; only during an import. */
   readonly published: unknown;
-  /** The fingerprint of a value that is shown although it ought to be secret. */
+  /** The fingerprint of a shown value that should be secret. */
   fingerprintOf(shown: unknown): string;
-  /** A shown value as the state would hold it. */
+  /** A shown value in the form of the state. */
   formOf(shown: unknown): Json;
 }
 
 export type Verdict =
   /**
-   * `rendering`: the values differ, and the platform's is its own form of what was sent. `first look`: they differ, and nobody saw
-   * what the platform made of what was sent. `ignored`: they differ, and may.
+   * `rendering`: the values differ because the platform shows its own form of the value that was sent. `first look`: they differ, and no
+   * read followed the last write. `ignored`: they differ, and others may change the field.
    */
   | {
       readonly inSync: true;
       readonly verified: boolean;
       readonly because: 'equal' | 'rendering' | 'first look' | 'ignored';
     }
-  /** `kept`: sent before, and the platform kept its own value: to be said, and not to be sent again by itself. */
+  /** `kept`: the platform kept its own value. It is reported, but not sent again automatically. */
   | { readonly inSync: false; readonly verified: boolean; readonly cause: 'kept' }
   | { readonly inSync: false; readonly verified: boolean; readonly cause: 'manifest' | 'drift' | 'both' };
 
@@ -92,12 +92,12 @@ function sameAsBaseline(leaf: LeafState, shown: unknown, baseline: Json): boolea
   return sameValue(leaf.rule, leaf.formOf(shown), baseline);
 }
 
-/** Equality after the field's normalising: sets without order, and what the kind says. */
+/** Equality of normalized values: sets are unordered, and the kind may add a rule. */
 export function sameValue(rule: FieldRule, a: unknown, b: unknown): boolean {
   return jsonEqual(normalised(rule, a), normalised(rule, b));
 }
 
-/** True where every reference in the value has become an id. */
+/** True if every reference in the value is an id. */
 export function isComplete(value: Value): boolean {
   return !hasReference(value);
 }

@@ -18,19 +18,19 @@ import { stateEntryOf } from './state-entry.ts';
 import { manualSteps, referentsClause, unclearWarnings, updateReason } from './wording.ts';
 import { keptWarnings } from './write-response.ts';
 
-/** What is compared with the manifest. */
+/** The record that is compared with the manifest. */
 interface ComparedRecord {
-  /** Undefined where memory stands in for it. */
+  /** Undefined if the state entry is used instead. */
   readonly record: ShownRecord | undefined;
   readonly published?: PublishedRecord | undefined;
-  /** Given where the record is not the one that the state remembers. */
+  /** Set if the record is not the one in the state. */
   readonly found?: FoundBy | undefined;
 }
 
 export interface FoundBy {
   /** A clause for the plan. */
   readonly how: string;
-  /** True where it was made by a create of ours that had no clear answer. */
+  /** True if an unknown create of this state made it. */
   readonly isOurs: boolean;
 }
 
@@ -80,13 +80,13 @@ interface ComparedFacts extends UpdateFacts {
   readonly manual: readonly PlannedChange[];
 }
 
-/** Fields that no update reaches differ: another record is needed, or nothing can be done. */
+/** Fields that no update can change differ: the record is replaced, or the resource is blocked. */
 function replaced(compared: ComparedFacts, fixed: readonly PlannedChange[]): Decision {
   const { facts, record, differences } = compared;
   const { changes } = differences;
   const fields = fixed.map((change) => change.path).join(', ');
   const id = idOf(compared);
-  const others = facts.namesakes.filter((each) => each.id !== record?.id);
+  const others = facts.sameKey.filter((each) => each.id !== record?.id);
   const [namesake] = others;
   if (facts.kind.create === undefined && namesake === undefined) {
     const reason = `${fields} names a record that is not in the workspace`;
@@ -97,7 +97,7 @@ function replaced(compared: ComparedFacts, fixed: readonly PlannedChange[]): Dec
     const steps: NextStep[] = [{ action: 'replace', address, id }];
     return without(facts, 'blocked', { id, reason: `${fields} cannot be updated`, changes, steps });
   }
-  const obstacle = takeoverObstacle(facts, others);
+  const obstacle = takeoverProblem(facts, others);
   if (obstacle !== undefined)
     return without(facts, 'blocked', { id, reason: `${fields} ${obstacle}`, changes });
   if (namesake !== undefined) {
@@ -108,9 +108,9 @@ function replaced(compared: ComparedFacts, fixed: readonly PlannedChange[]): Dec
   return replacedByNew(compared, fields);
 }
 
-/** Why none of the records with the natural key can take the place of this one. */
-function takeoverObstacle(
-  { kind, records, namesakeHolder }: Facts,
+/** Why no record with the natural key can replace this one. */
+function takeoverProblem(
+  { kind, records, sameKeyHolder }: Facts,
   others: readonly ShownRecord[],
 ): string | undefined {
   const [namesake] = others;
@@ -119,9 +119,9 @@ function takeoverObstacle(
     const named = ids.map((each) => namedId(each, records.owners.get(idKey(kind.name, each))));
     return `matches ${ids.length} other records: ${named.join(', ')}`;
   }
-  if (namesake !== undefined && records.disowned.has(idKey(kind.name, namesake.id)))
+  if (namesake !== undefined && records.closedOrphans.has(idKey(kind.name, namesake.id)))
     return `names the closed orphan ${namesake.id}: it is not adopted automatically`;
-  return namesakeHolder && `names the record of ${namesakeHolder}, which must release it first`;
+  return sameKeyHolder && `names the record of ${sameKeyHolder}, which must release it first`;
 }
 
 function replacedByNew(compared: ComparedFacts, fields: string): Decision {
@@ -226,14 +226,14 @@ function takenUnder({ released }: Binding, record: ShownRecord | undefined): str
     : `the former record of ${released.address}`;
 }
 
-/** What the state is to hold of a record that needs no write. */
+/** The new state entry of a record that needs no write. */
 function settledEntry(
   { facts, differences, found, manual }: ComparedFacts,
   record: ShownRecord,
   fresh: boolean,
 ): ResourceEntry | undefined {
   const { entry } = facts.binding;
-  // Nothing is recorded before everything can be, so that the record counts as being adopted until then.
+  // An import is recorded only once it is complete. Until then, the record counts as being imported.
   if (differences.open.length > 0) {
     return fresh ? { id: record.id, adopted: true, recorded: {}, observed: {}, unobserved: [] } : undefined;
   }
@@ -241,7 +241,7 @@ function settledEntry(
     kind: facts.kind,
     record,
     settled: differences.settled,
-    leftToOthers: differences.leftToOthers,
+    driftIgnored: differences.driftIgnored,
     notApplied: differences.notApplied.keys(),
     carried: manual.map((change) => change.path),
     previous: found === undefined ? entry : undefined,
@@ -255,7 +255,7 @@ function remark(message: string): Remark {
   return { message };
 }
 
-/** What every planned resource says of the record that was looked at. */
+/** Details that every planned resource has if its record was read. */
 function lookedAt(
   facts: Facts,
   {
@@ -272,7 +272,7 @@ function lookedAt(
   };
 }
 
-/** By which an apply of the saved plan sees whether the record still looks as it did. */
+/** Lets the apply of a saved plan detect whether the record has changed. */
 function digest(facts: Facts, record: ShownRecord | undefined): Partial<PlannedResource> {
   if (record === undefined) return {};
   return { observed_digest: digestOf(facts.kind, { record, leaves: facts.leaves, salt: facts.salt }) };

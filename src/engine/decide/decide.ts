@@ -11,9 +11,9 @@ import type { Candidate } from './observed.ts';
 import { publishSteps } from './publication.ts';
 import { manualSteps } from './wording.ts';
 
-/** Decides what is to happen to one declared resource. Pure. */
+/** Decides the action for one declared resource. Pure. */
 export function decide(facts: Facts): Decision {
-  const decision = marked(decided(facts), facts);
+  const decision = markMissing(decided(facts), facts);
   const { entry, resource } = facts.binding;
   if (entry === undefined || resource.id === undefined || entry.id === resource.id) return decision;
   const ignored: Remark = {
@@ -23,8 +23,8 @@ export function decide(facts: Facts): Decision {
   return { ...decision, warnings: [...decision.warnings, ignored] };
 }
 
-/** Says of what nothing is written to that its record is missing. */
-function marked(decision: Decision, { binding: { entry }, observation }: Facts): Decision {
+/** Marks a resource whose record is missing, if nothing is written. */
+function markMissing(decision: Decision, { binding: { entry }, observation }: Facts): Decision {
   const isMissing =
     observation.status === 'missing' ||
     (observation.status === 'remembered' && entry?.missing_since !== undefined);
@@ -44,11 +44,11 @@ function decided(facts: Facts): Decision {
     const reason = `the record ${observation.record.id} is already managed as ${holder}`;
     return without(facts, 'blocked', { reason });
   }
-  const disowned = disownedRecord(facts);
-  if (disowned !== undefined) return refusedToTake(facts, disowned);
+  const closedOrphans = closedRecord(facts);
+  if (closedOrphans !== undefined) return refusedClosed(facts, closedOrphans);
   if (binding.pending !== undefined) {
-    if (observation.status !== 'shown' || facts.kind.naturalKeyOf === undefined) return undecided(facts);
-    if (isForAnother(facts)) return answered(facts, observation.record.id);
+    if (observation.status !== 'shown' || facts.kind.naturalKeyOf === undefined) return unknownCreate(facts);
+    if (meansAnotherRecord(facts)) return createdForAnother(facts, observation.record.id);
     const how = 'the unknown create succeeded: its record was found by its natural key';
     return decideExisting(facts, { record: observation.record, found: { how, isOurs: true } });
   }
@@ -61,7 +61,7 @@ function decided(facts: Facts): Decision {
     case 'missing':
       return missing(facts);
     case 'foreign':
-      return elsewhere(facts, observation.workspaceId);
+      return foreign(facts, observation.workspaceId);
     case 'absent':
       return created(facts, 'not in the workspace yet');
     default:
@@ -69,16 +69,16 @@ function decided(facts: Facts): Decision {
   }
 }
 
-/** The record that is shown, where a person gave it away and the manifest does not name it. */
-function disownedRecord({ binding, observation, records }: Facts): Orphan | undefined {
+/** The observed record, if a person closed it as an orphan and the manifest does not name it. */
+function closedRecord({ binding, observation, records }: Facts): Orphan | undefined {
   const { entry, pending, resource, released } = binding;
   if (entry !== undefined || pending !== undefined) return undefined;
   const id = observation.status === 'shown' ? observation.record.id : released?.id;
   if (id === undefined || id === resource.id) return undefined;
-  return records.disowned.get(idKey(resource.kind, id));
+  return records.closedOrphans.get(idKey(resource.kind, id));
 }
 
-function refusedToTake(facts: Facts, { id, closed }: Orphan): Decision {
+function refusedClosed(facts: Facts, { id, closed }: Orphan): Decision {
   const reason = `${id} is a closed orphan (${closed?.because}): it is not adopted automatically`;
   const steps: NextStep[] = [
     { action: 'import', address: facts.binding.resource.address, id, reason: 'closed' },
@@ -94,7 +94,7 @@ function succeeding({ entry }: Binding): FoundBy {
   };
 }
 
-/** The platform says that a record which was there is not: late, behind a fault, or deleted. Only a person can tell. */
+/** A known record is not found: the platform may lag, fail, or the record was deleted. Only a person can tell. */
 function missing(facts: Facts): Decision {
   const { binding, kind, returned } = facts;
   const { entry, released, resource } = binding;
@@ -113,8 +113,8 @@ function missing(facts: Facts): Decision {
   return without(facts, 'blocked', { reason, steps });
 }
 
-/** Found where nothing of this run may be written. */
-function elsewhere(facts: Facts, workspaceId: string): Decision {
+/** The record belongs to another workspace, where this run must not write. */
+function foreign(facts: Facts, workspaceId: string): Decision {
   const { entry, resource } = facts.binding;
   const reason = `its record ${entry?.id ?? resource.id} belongs to workspace ${workspaceId}, not to the selected one`;
   const steps: NextStep[] = [
@@ -133,7 +133,7 @@ function missingReason({ entry, released }: Binding): string {
   return `its record ${entry.id} is missing from the platform${since}`;
 }
 
-/** @param recreates the id of the missing record whose place the new one takes. */
+/** @param recreates the id of the missing record that the new one replaces. */
 function created(facts: Facts, reason: string, recreates?: string): Decision {
   const { binding, kind, leaves } = facts;
   if (binding.entry === undefined && binding.resource.id !== undefined) {
@@ -164,12 +164,14 @@ function created(facts: Facts, reason: string, recreates?: string): Decision {
     }),
     id: undefined,
     settled: undefined,
-    warnings: lackingSecrets(facts),
+    warnings: missingSecrets(facts),
   };
 }
 
-/** What the other fields of a new record ask for, and no manifest sets: a record with a provider but without its key does not work. */
-function lackingSecrets({ kind, leaves }: Facts): Remark[] {
+/**
+ * Fields that a new record needs because of another field, and that the manifest leaves out: a provider without its key does not work.
+ */
+function missingSecrets({ kind, leaves }: Facts): Remark[] {
   return Object.entries(kind.fields).flatMap(([path, { needlessWith: other }]) => {
     const value = other && leaves.get(other.field);
     if (other === undefined || typeof value !== 'string' || value === other.value || leaves.has(path))
@@ -178,8 +180,8 @@ function lackingSecrets({ kind, leaves }: Facts): Remark[] {
   });
 }
 
-/** A create that had no clear answer, and whose record cannot be looked for: only a person can say. */
-function undecided(facts: Facts): Decision {
+/** An unknown create whose record cannot be found: only a person can resolve it. */
+function unknownCreate(facts: Facts): Decision {
   const address = addressInState(facts);
   const isListed = facts.kind.naturalKeyOf !== undefined;
   const reason = `the create sent at ${facts.binding.pending?.since} was not confirmed: the record may or may not exist`;
@@ -191,19 +193,19 @@ function undecided(facts: Facts): Decision {
   return without(facts, 'unknown', { reason, steps });
 }
 
-/** The address under which a question is open: until an apply, a resource with a new name has its earlier one there. */
+/** The address of the open create. Until an apply, a renamed resource has its earlier one. */
 function addressInState({ binding }: Facts): string {
   return binding.previousAddress ?? binding.resource.address;
 }
 
-/** True where the manifest has changed since, so that it no longer means the record that was being created. */
-function isForAnother({ kind, binding: { pending, resource } }: Facts): boolean {
+/** True if the manifest changed since, and no longer means the record of the unknown create. */
+function meansAnotherRecord({ kind, binding: { pending, resource } }: Facts): boolean {
   const key = kind.naturalKey?.(resource.spec)?.key;
   return pending?.natural_key !== undefined && pending.natural_key !== key;
 }
 
-/** The create did happen, and the manifest means another record by now: that is decided once this one is in the state. */
-function answered(facts: Facts, id: string): Decision {
+/** The create succeeded, but the manifest now means another record. It is decided once the first one is in the state. */
+function createdForAnother(facts: Facts, id: string): Decision {
   const address = addressInState(facts);
   const reason = `the unknown create sent at ${facts.binding.pending?.since} succeeded, but the manifest changed since`;
   const steps: NextStep[] = [{ action: 'import', address, id, reason: 'succeeded' }];

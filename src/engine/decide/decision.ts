@@ -14,55 +14,55 @@ import type { KnownRecords } from './known-records.ts';
 import type { Candidate, Observation, Observed } from './observed.ts';
 import type { NamedRecord } from './omitted-ids.ts';
 
-/** What is known of one resource before anything was read. */
+/** Facts about one resource before any read. */
 export interface OwnFacts {
   readonly binding: Binding;
   readonly kind: Kind;
   readonly mayReplace: boolean;
-  /** What the platform did not apply is to be sent again. */
+  /** Send fields again that the platform did not apply. */
   readonly retryIgnored: boolean;
-  /** Another record may take the place of one that is missing. */
+  /** A new record may replace a missing one. */
   readonly mayRecreate: boolean;
   readonly fingerprints: Fingerprints;
   readonly salt: string;
 }
 
-/** What is known of one resource when its action is decided. */
+/** Facts about one resource when its action is decided. */
 export interface Facts extends OwnFacts {
   readonly observation: Observation;
-  /** The managed leaves, with references turned into ids as far as they are known. */
+  /** The managed leaves, with references resolved as far as possible. */
   readonly leaves: Leaves;
-  /** A step for each reference to something that only a person can bring about. */
+  /** A step for each reference that only a person can fulfil. */
   readonly missing: readonly NextStep[];
-  /** What it refers to and has an id, but no record on the platform. */
+  /** Targets of references that have an id, but whose record is missing. */
   readonly gone: ReadonlySet<Address>;
-  /** The records with the natural key that the manifest now has, except the remembered one. */
-  readonly namesakes: readonly ShownRecord[];
-  /** Another address that already holds the observed record. */
+  /** Other records with the natural key of the manifest. */
+  readonly sameKey: readonly ShownRecord[];
+  /** Another address that already has the observed record. */
   readonly holder: Address | undefined;
-  /** Another declared resource that already holds the first of the namesakes. */
-  readonly namesakeHolder: Address | undefined;
-  /** Another address whose unknown create was to have the same natural key. */
+  /** Another declared resource that already has the first of these records. */
+  readonly sameKeyHolder: Address | undefined;
+  /** Another address with an unknown create of the same natural key. */
   readonly contender: Address | undefined;
-  /** Records that may be the one of an unknown create. */
+  /** Records that may be the result of an unknown create. */
   readonly candidates: readonly Candidate[];
-  /** Records that the address had before, and that the platform shows again after it had called them gone. */
+  /** Former records of the address that the platform shows again after it had reported them missing. */
   readonly returned: readonly Orphan[];
   readonly records: KnownRecords;
 }
 
 export interface Decision {
   readonly planned: PlannedResource;
-  /** The record's id once applied, where it is known already. */
+  /** The record's id after the apply, if it is known. */
   readonly id: string | undefined;
-  /** The state's entry if nothing is written: what an adoption, or mere bookkeeping, puts down. */
+  /** The new state entry if nothing is written, from an import or from what a read showed. */
   readonly settled: ResourceEntry | undefined;
   readonly warnings: readonly Remark[];
-  /** Records that an update would reference and that this run did not read. */
+  /** Records that an update would refer to and that this run did not read. */
   readonly unchecked?: readonly NamedRecord[];
 }
 
-/** What a resource waits for when something that only a person can bring about is missing. */
+/** The decision for a resource that waits for a person to fulfil a reference. */
 export function waiting(
   facts: Facts,
   steps: readonly NextStep[],
@@ -103,13 +103,13 @@ export function formsOf(leaves: Leaves): Record<string, Json> {
   return Object.fromEntries([...leaves].map(([path, value]) => [path, toForms(value)]));
 }
 
-/** How a person makes a record of a kind that the API does not create. */
+/** How a person creates a record of a kind that the API cannot create. */
 export function creationStep({ kind, leaves }: Facts): NextStep {
   const instruction = kind.manualCreateStep?.(plainLeaves(leaves)) ?? 'Create it in the dashboard.';
   return { action: 'dashboard', instruction };
 }
 
-/** The leaves that can be said aloud, for a sentence that names the record. */
+/** The leaves without secrets, for a sentence about the record. */
 export function plainLeaves(leaves: Leaves): JsonObject {
   return Object.fromEntries(
     [...leaves].filter(([, value]) => !isTainted(value)).map(([path, value]) => [path, toForms(value)]),
@@ -118,14 +118,14 @@ export function plainLeaves(leaves: Leaves): JsonObject {
 
 export interface RunFacts extends Pick<Bound, 'allowReplace' | 'allowRecreate'> {
   readonly state: State;
-  /** Prepared for every secret of the resources and for what `textsToMask` gives. */
+  /** Prepared for all secrets of the resources and for the texts of `textsToMask`. */
   readonly fingerprints: Fingerprints;
-  /** What the platform did not apply is to be sent again. */
+  /** Send fields again that the platform did not apply. */
   readonly retryIgnored?: boolean;
 }
 
 export interface Deciding extends Bound, RunFacts {
   readonly observed: Observed;
-  /** What could be decided before everything was observed. */
+  /** Decisions made before all reads were done. */
   readonly decided?: ReadonlyMap<Address, Decision>;
 }

@@ -16,12 +16,12 @@ export interface Comparing {
   readonly kind: Kind;
   readonly leaves: Leaves;
   readonly entry: ResourceEntry | undefined;
-  /** Undefined where memory stands in for it. */
+  /** Undefined if the state entry is used instead. */
   readonly record: ShownRecord | undefined;
   readonly published: PublishedRecord | undefined;
   readonly adopting: boolean;
   readonly ignoreDrift: readonly LeafPath[];
-  /** What the platform did not apply is to be sent again. */
+  /** Send fields again that the platform did not apply. */
   readonly retryIgnored: boolean;
   readonly fingerprints: Fingerprints;
   readonly owners: Owners;
@@ -29,23 +29,23 @@ export interface Comparing {
 
 export interface Differences {
   readonly changes: readonly PlannedChange[];
-  /** Sent before, and the platform kept its own value, which is given; undefined where it is secret. */
+  /** Sent before, but the platform kept its own value, which is given here; undefined if it is secret. */
   readonly notApplied: ReadonlyMap<LeafPath, Json | undefined>;
-  /** In sync, and nobody can tell whether the platform made that value of what was sent or somebody changed it since. */
+  /** In sync, but it is unknown whether the platform normalized the value or somebody changed it since. */
   readonly unclear: readonly LeafPath[];
-  /** In sync according to the state: the platform does not show them. */
+  /** In sync according to the state: the platform does not show these fields. */
   readonly unverified: readonly LeafPath[];
-  /** In sync, so that they now count as sent. */
+  /** In sync, so they count as applied. */
   readonly settled: Leaves;
-  /** Settled although someone else moved them, which they may. */
-  readonly leftToOthers: ReadonlySet<LeafPath>;
-  /** In sync because others may move them, while what the manifest has for them is not known yet: they count as nothing. */
+  /** Settled although others changed them, which is allowed. */
+  readonly driftIgnored: ReadonlySet<LeafPath>;
+  /** In sync because others may change them, while the desired value is not known yet. They are not recorded. */
   readonly open: readonly LeafPath[];
-  /** Recorded, and no longer in the manifest. */
+  /** Recorded, but no longer in the manifest. */
   readonly released: readonly LeafPath[];
 }
 
-/** Compares every managed leaf of a record that exists. */
+/** Compares all managed leaves of an existing record. */
 export function differencesOf(facts: Comparing): Differences {
   const found = {
     changes: [] as PlannedChange[],
@@ -53,7 +53,7 @@ export function differencesOf(facts: Comparing): Differences {
     unclear: [] as LeafPath[],
     unverified: [] as LeafPath[],
     settled: new Map<LeafPath, Value>(),
-    leftToOthers: new Set<LeafPath>(),
+    driftIgnored: new Set<LeafPath>(),
     open: [] as LeafPath[],
   };
   const compare = comparing(facts);
@@ -72,7 +72,7 @@ export function differencesOf(facts: Comparing): Differences {
       continue;
     }
     found.settled.set(path, desired);
-    if (verdict.inSync && verdict.because === 'ignored') found.leftToOthers.add(path);
+    if (verdict.inSync && verdict.because === 'ignored') found.driftIgnored.add(path);
     if (verdict.inSync && verdict.because === 'first look') found.unclear.push(path);
   }
   const released = Object.keys(facts.entry?.recorded ?? {}).filter((path) => !facts.leaves.has(path));
@@ -107,15 +107,14 @@ function comparing(facts: Comparing) {
   };
 }
 
-/** What the platform shows in place of what was sent. */
+/** The value that the platform shows in place of the one that was sent. */
 function keptValue(facts: Comparing, path: LeafPath, desired: Value): Json | undefined {
   const isSecret = isTainted(desired) || isMasked(recordedOf(facts.entry, path));
   return isSecret ? undefined : (observedAt(facts, path) as Json | undefined);
 }
 
 /**
- * Without a fresh look, what the platform showed after the last apply stands for what it shows. Null where somebody cleared the field
- * and the platform leaves out what is not set.
+ * Without a read, the baseline of the last apply is used. Null if somebody cleared the field and the platform leaves out empty fields.
  */
 function observedAt({ kind, record, entry }: Comparing, path: LeafPath): unknown {
   if (record !== undefined)
@@ -158,7 +157,7 @@ function changeOf(facts: Comparing, path: LeafPath, verdict: Verdict & { inSync:
   };
 }
 
-/** A create shows every leaf that it sends, and those that a person must set afterwards. */
+/** The changes of a create: all leaves that it sends, and those that a person must set afterwards. */
 export function creationOf(kind: Kind, leaves: Leaves, fingerprints: Fingerprints): PlannedChange[] {
   return [...leaves.keys()].sort().map((path) => {
     const desired = leaves.get(path) as Value;
@@ -167,7 +166,7 @@ export function creationOf(kind: Kind, leaves: Leaves, fingerprints: Fingerprint
       path,
       cause: 'manifest' as const,
       verified: true,
-      // A new record has nothing there yet, so that null needs nobody.
+      // A new record has no value yet, so null needs no manual step.
       ...(rule.notAtCreate && desired !== null && { manual: true as const }),
     };
     if (!isTainted(desired) && !rule.writeOnly)
@@ -177,7 +176,7 @@ export function creationOf(kind: Kind, leaves: Leaves, fingerprints: Fingerprint
   });
 }
 
-/** The value as a plan shows it: an id that does not exist yet is named for what it will be. */
+/** The value as shown in a plan. A future id is shown as its address. */
 function afterOf(value: Value): Json {
   if (value instanceof Reference) return { unknown_until_apply: value.address };
   if (isSpecial(value)) return '(known after apply)';
@@ -185,8 +184,8 @@ function afterOf(value: Value): Json {
 }
 
 /**
- * The fingerprint of a masked value; for one that holds more than a secret, a digest of all of it, so that a change beside
- * the secret shows as well. As slow to guess as the fingerprints in it.
+ * The fingerprint of a masked value. If the value is more than a secret, a digest of all of it, so that a change beside the secret also
+ * shows. As slow to guess as its fingerprints.
  */
 function fingerprintIn(masked: Json | undefined): string | undefined {
   if (masked === undefined || !isMasked(masked)) return undefined;
@@ -194,13 +193,10 @@ function fingerprintIn(masked: Json | undefined): string | undefined {
   return createHash('sha256').update(canonicalJson(masked)).digest('base64url');
 }
 
-/** By kind and id: the address that a record has, or had. */
+/** By kind and id: the current or former address of a record. */
 type Owners = ReadonlyMap<string, Address>;
 
-/**
- * What a field refers to as before while the record behind it is another one: the manifest did not change. Empty where it did, and
- * where nothing moved.
- */
+/** Targets whose record changed although the reference did not. Empty if the manifest changed, or if no record did. */
 function movedReferences(
   rule: FieldRule,
   { desired, recorded }: { readonly desired: Value; readonly recorded: Json | undefined },

@@ -7,8 +7,8 @@ import { normalised } from './compare.ts';
 import { ruleOf } from './field-rules.ts';
 
 /**
- * A keyed digest of what a record shows of the fields that a manifest could manage: two looks with the same digest saw the
- * same, in whatever order a set came. What is shown of a secret is left out.
+ * A keyed digest of all fields that a manifest could manage. Equal digests mean equal values; the order of sets does not matter. Secrets
+ * are left out.
  */
 export function digestOf(
   kind: Kind,

@@ -8,13 +8,13 @@ import {
 import type { Plan } from './make-plan.ts';
 
 /**
- * What changed on the platform since the last apply: the plan with everything else left out. Each resource says what an
- * apply would restore; what only the manifests changed counts as nothing to do. A record of another workspace is
- * not compared and becomes a warning. Side effects of writes, and publishing, are left out.
+ * The drift since the last apply: a plan without everything else. Each resource shows what an apply would restore; changes of the
+ * manifests alone count as no action. A record of another workspace is not compared and becomes a warning. Side effects of writes and
+ * publishing are left out.
  */
 export function driftOf({ document: planned, observed }: Plan): PlanDocument {
   const { violations: _, ...document } = planned;
-  // What has no record was never applied, so that nothing of it can have moved.
+  // A resource without a record was never applied and cannot drift.
   const applied = document.resources.filter(({ id }) => id !== null);
   const isForeign = ({ address }: PlannedResource): boolean =>
     observed.records.get(address)?.status === 'foreign';
@@ -46,12 +46,12 @@ export function driftOf({ document: planned, observed }: Plan): PlanDocument {
   };
 }
 
-/** Whether anything drifted. */
+/** True if anything drifted. */
 export function hasDrift(drift: PlanDocument): boolean {
   return drift.resources.some(({ action }) => action !== 'noop');
 }
 
-/** True where the platform has another value than was applied: it drifted, or was never accepted. */
+/** True if the platform does not have the applied value: it drifted or was never accepted. */
 export function isDrift({ cause, not_applied: isKept }: PlannedChange): boolean {
   return cause !== 'manifest' || isKept === true;
 }

@@ -6,12 +6,12 @@ import type { Value } from '../../values/value.ts';
 
 const PLAIN: FieldRule = {};
 
-/** Asked for several times for every field of every record. */
+/** Looked up several times for each field of each record. */
 const rulesByPath = new WeakMap<KindSchema, Map<LeafPath, FieldRule>>();
-/** Paths of each kind: far more than it has, and a bound for what else comes along. */
+/** Paths per kind: far more than a kind has, as a bound. */
 const MOST_CACHED = 10_000;
 
-/** The rule of a leaf; one that is given for a whole config object holds for all its leaves. */
+/** The rule of a leaf. A rule for a config object applies to all its leaves. */
 export function ruleOf(kind: KindSchema, path: LeafPath): FieldRule {
   let rules = rulesByPath.get(kind);
   if (rules === undefined) {
@@ -31,25 +31,22 @@ export function leavesOf(kind: KindSchema, spec: { readonly [key: string]: Value
   return flatten(spec, (path) => kind.fields[path]?.opaque === true);
 }
 
-/**
- * What a record shows at a managed leaf; undefined where it shows nothing, or something that is not to be trusted because
- * the field is write-only.
- */
+/** The shown value of a managed leaf; undefined if it is not shown, or if the field is write-only and its value cannot be trusted. */
 export function shownAt(kind: KindSchema, record: object | undefined, path: LeafPath): unknown {
   return ruleOf(kind, path).writeOnly === true ? undefined : valueAt(record, path);
 }
 
-/** True where the field is an object whose leaves are managed one by one. */
+/** True if the leaves of this object are managed one by one. */
 export function isConfigObject(kind: KindSchema, root: string): boolean {
   return configObject(kind, root) !== undefined;
 }
 
-/** Every leaf that a config object may have; none where the field is no such object. */
+/** All leaves that a config object may have; empty for other fields. */
 export function fieldsOf(kind: KindSchema, root: string): LeafPath[] {
   return Object.keys(configObject(kind, root)?.shape ?? {}).map((key) => `${root}.${key}`);
 }
 
-/** The schema of a top-level field or of a field of a config object, as requests take it; undefined where requests have none. */
+/** The request's schema of a top-level field or of a field of a config object; undefined if requests do not have it. */
 export function fieldSchema(kind: KindSchema, path: LeafPath): z.ZodType | undefined {
   const root = rootOf(path);
   const shape: Readonly<Record<string, unknown>> =
@@ -65,12 +62,12 @@ function configObject(kind: KindSchema, root: string): z.ZodObject | undefined {
   return inner instanceof z.ZodObject ? inner : undefined;
 }
 
-/** One text for each natural key: it is unique within its kind alone. */
+/** A key for the natural key of a kind: natural keys are unique only within a kind. */
 export function keyIn(kind: string, naturalKey: string): string {
   return `${kind}/${naturalKey}`;
 }
 
-/** The natural key of a managed record, as far as it is recorded; a secret is no key. */
+/** The natural key of a managed record, if it is recorded and not secret. */
 export function recordedKey(
   kind: KindSchema | undefined,
   entry: ResourceEntry | undefined,

@@ -9,11 +9,11 @@ interface Guarding {
   readonly observed: Observed;
   /** Resources in the state. */
   readonly managed: number;
-  /** Whether the state has the resource: what is only now adopted is no change of what is managed. */
+  /** True if the state has the resource. An import does not change a managed resource. */
   isManaged(resource: PlannedResource): boolean;
 }
 
-/** The guards that an apply of these resources would trip, each with what would happen. */
+/** The guards that an apply of these resources would trip, each with the reason. */
 export function trippedGuards(planned: readonly PlannedResource[], facts: Guarding): PlanDocument['guards'] {
   return [...largeChange(planned, facts), ...ownerChanges(planned, facts)];
 }
@@ -60,7 +60,7 @@ function* ownerChanges(
     );
     const changeOf = (record: ShownRecord) =>
       updates.get(record.id)?.changes.find(({ path }) => path === field);
-    // A value that is secret may be any: it counts as one that owns nothing.
+    // A secret value may be anything, so it counts as a new one.
     const newValue = (record: ShownRecord) => {
       const change = changeOf(record);
       return change === undefined ? undefined : (change.after ?? null);

@@ -8,25 +8,25 @@ import type { Bound } from './bind.ts';
 import { keyIn } from './field-rules.ts';
 import type { Observed } from './observed.ts';
 
-/** What is known of records by their kind and id, from the state, the orphan list and this run's reads. */
+/** Facts about records by kind and id, from the state, the orphan list and the reads of this run. */
 export interface KnownRecords {
   readonly holders: ReadonlyMap<string, Address>;
   readonly owners: ReadonlyMap<string, Address>;
-  /** Records that are missing from the platform, with their addresses where they have one. */
+  /** Records that are missing from the platform, with their addresses, if any. */
   readonly missing: ReadonlyMap<string, Address | undefined>;
-  /** Records that this run saw. */
+  /** Records that this run read. */
   readonly seen: ReadonlySet<string>;
-  /** Records that a person handed over or keeps outside voxform: nothing but a person takes them back. */
-  readonly disowned: ReadonlyMap<string, Orphan>;
+  /** Records that a person handed over or keeps outside voxform. Only a person can import them again. */
+  readonly closedOrphans: ReadonlyMap<string, Orphan>;
 }
 
-/** Enough for a resource that refers to nothing and whose record is as the state has it. */
+/** Sufficient for a resource without references whose record is the one in the state. */
 export const NOTHING_KNOWN: KnownRecords = {
   holders: new Map(),
   owners: new Map(),
   missing: new Map(),
   seen: new Set(),
-  disowned: new Map(),
+  closedOrphans: new Map(),
 };
 
 interface RecordSources extends Pick<Bound, 'bindings'> {
@@ -34,7 +34,7 @@ interface RecordSources extends Pick<Bound, 'bindings'> {
   readonly observed: Observed;
 }
 
-/** Each part is made when it is first asked for: most resources are decided without any. */
+/** Each index is built on first use: most decisions need none. */
 export function knownRecords(input: RecordSources): KnownRecords {
   const { state, bindings } = input;
   const holders = new Map<string, Address>();
@@ -61,11 +61,11 @@ export function knownRecords(input: RecordSources): KnownRecords {
     get seen() {
       return seen();
     },
-    disowned: new Map(closed.map((orphan) => [idKey(orphan.kind, orphan.id), orphan])),
+    closedOrphans: new Map(closed.map((orphan) => [idKey(orphan.kind, orphan.id), orphan])),
   };
 }
 
-/** Those that this run knows to be missing; the state's word alone counts where the run does without a look. */
+/** Missing records of this run. Without a refresh, the state alone decides. */
 function knownMissing(
   { bindings, state, observed }: RecordSources,
   owners: KnownRecords['owners'],
@@ -96,8 +96,8 @@ function seenRecords({ records, lists }: Observed): ReadonlySet<string> {
   return seen;
 }
 
-/** By kind and natural key: the address of an unknown create that was to have it, the last by name where there are several. */
-export function contendersIn({ state }: Pick<RecordSources, 'state'>): ReadonlyMap<string, Address> {
+/** By kind and natural key: the address of an unknown create, the last by name if there are several. */
+export function unknownCreatesByKey({ state }: Pick<RecordSources, 'state'>): ReadonlyMap<string, Address> {
   const contenders = new Map<string, Address>();
   for (const [address, { natural_key: key }] of [...state.pending].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (key !== undefined) contenders.set(keyIn(kindOf(address), key), address);
@@ -105,8 +105,8 @@ export function contendersIn({ state }: Pick<RecordSources, 'state'>): ReadonlyM
   return contenders;
 }
 
-/** Finds the listed records that have a resource's natural key, except the one with the id that is remembered. */
-export function namesakesIn({
+/** Finds the listed records with a resource's natural key, except the one in the state. */
+export function sameKeyIn({
   observed,
 }: Pick<RecordSources, 'observed'>): (resource: Resource, id: string | undefined) => readonly ShownRecord[] {
   const indexes = new Map<string, ReadonlyMap<string | undefined, readonly ShownRecord[]>>();

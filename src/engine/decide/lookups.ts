@@ -13,19 +13,19 @@ export function idsByName(records: readonly LookupRecord[]): ReadonlyMap<string,
   );
 }
 
-/** The id of each name that one record alone has. */
+/** The id of each name that only one record has. */
 export function uniqueIds(records: readonly LookupRecord[]): ReadonlyMap<string, string> {
   return new Map(
     [...idsByName(records)].flatMap(([name, [id, second]]) => (id && !second ? [[name, id]] : [])),
   );
 }
 
-/** The id of a record that is referred to by its name on the platform; undefined where there is none. */
+/** The id of the record that a reference names; undefined if none or several have the name. */
 export function lookUp(reference: Reference, lookups: Observed['lookups']): string | undefined {
   return lookups.get(reference.kind)?.get(reference.target)?.[0];
 }
 
-/** @throws UserError where a name that a manifest refers to belongs to several records. */
+/** @throws UserError if a reference names several records. */
 export function refuseDoubledNames(resources: readonly Resource[], lookups: Observed['lookups']): void {
   const problems = new Set<string>();
   for (const { spec, source, address } of resources) {
@@ -43,7 +43,7 @@ export function refuseDoubledNames(resources: readonly Resource[], lookups: Obse
   });
 }
 
-/** What a person must do about a name that nothing on the platform has. */
+/** The manual step for a name that no record has. */
 export function additionStep(
   lookup: Lookup,
   { kind, target }: Reference,

@@ -24,25 +24,25 @@ import { renameWarnings } from './renames.ts';
 
 export interface PlanInput extends Deciding {
   readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
-  /** Whether recorded records were read. */
+  /** Whether the recorded records were read. */
   readonly refresh: boolean;
   readonly guards: Guards;
   readonly version: string;
 }
 
-/** The plan as data, and what an apply needs beside it. */
+/** The plan document, with the data that an apply needs. */
 export interface Plan {
   readonly document: PlanDocument;
-  /** State entries of resources that need no write: adoptions and bookkeeping. */
+  /** State entries of resources that need no write. */
   readonly settled: ReadonlyMap<Address, ResourceEntry>;
   readonly observed: Observed;
-  /** Records that its updates would reference and that this run did not read. */
+  /** Records that updates would refer to and that this run did not read. */
   readonly unchecked: readonly NamedRecord[];
 }
 
 /**
- * What an apply would do, and why. A pure function: the same input, in any order, gives the same plan.
- * @throws UserError when a reference names several records.
+ * Decides all actions of an apply. Pure: the same input in any order gives the same plan.
+ * @throws UserError if a reference names several records.
  */
 export function makePlan(input: PlanInput): Plan {
   const resources = [...input.bindings.values()].map((binding) => binding.resource);
@@ -99,7 +99,7 @@ export function makePlan(input: PlanInput): Plan {
   };
 }
 
-/** A record that passes from an address that leaves to another is released first: else it would end on the orphan list. */
+/** A record that moves from a released address to another is released first; otherwise it would become an orphan. */
 function afterRelease(
   planned: PlannedResource,
   leaving: ReadonlyMap<string, PlannedResource>,
@@ -109,7 +109,7 @@ function afterRelease(
   return { ...planned, depends_on: [...planned.depends_on, holder.address].sort() };
 }
 
-/** What the state knows and no manifest declares: to be forgotten, or a create that is still open. */
+/** Entries and unknown creates in the state that no manifest declares. */
 function undeclared(input: PlanInput, planned: readonly PlannedResource[]): PlannedResource[] {
   const taken = new Set(
     planned.flatMap(({ address, previous_address }) => [address, previous_address ?? address]),
@@ -153,7 +153,7 @@ function forgottenAs<T>(base: T, { id, missing_since: since }: ResourceEntry) {
   };
 }
 
-/** Two records may answer now: the one that was called gone, and what took its place. */
+/** Two records may now serve the same purpose: the one that was reported missing, and its replacement. */
 function returnedWarning({ kind, id, address }: Orphan, { state }: PlanInput): PlanWarning {
   const holder = state.resources.get(address)?.id;
   const step = { action: 'import', address, id, reason: 'returned' } as const;

@@ -3,18 +3,18 @@ import type { LeafPath } from '../../values/path.ts';
 import { sameValue } from './compare.ts';
 import { ruleOf } from './field-rules.ts';
 
-/** How well a record fits what it is held against. */
+/** How well a record matches expected values. */
 export interface Evidence {
-  /** Fields that are shown as they should be. */
+  /** Fields with the expected value. */
   readonly agrees: readonly LeafPath[];
-  /** Fields that are shown otherwise. */
+  /** Fields with another value. */
   readonly differs: readonly LeafPath[];
 }
 
-/** Candidates that are offered for one resource. */
+/** The number of candidates offered for one resource. */
 export const MOST_OFFERED = 3;
 
-/** Holds what is shown against what is expected; what is not shown says nothing. */
+/** Compares shown values with expected ones. Hidden fields count neither way. */
 export function evidenceOf(
   kind: KindSchema,
   expected: Iterable<readonly [LeafPath, unknown]>,
@@ -29,7 +29,7 @@ export function evidenceOf(
   return { agrees: agrees.sort(), differs: differs.sort() };
 }
 
-/** By how many fields more speaks for it than against it: above zero where it is likely. */
+/** Matching fields minus differing ones; likely if above zero. */
 export function likelihood({ agrees, differs }: Evidence): number {
   return agrees.length - differs.length;
 }

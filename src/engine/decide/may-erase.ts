@@ -19,8 +19,8 @@ export interface UpdateFacts {
 }
 
 /**
- * What an update may erase: fields of the objects that it sends which are neither declared nor shown.
- * @param roots what the update sends.
+ * Warns of fields that an update may erase: neither declared nor shown, in objects that it sends.
+ * @param roots the top-level fields that the update sends.
  */
 export function updateWarnings(
   { facts, record, published, differences, adopting }: UpdateFacts,
@@ -41,7 +41,7 @@ export function updateWarnings(
   return warnings;
 }
 
-/** Secrets first, which nobody could restore. */
+/** Secrets first, because nobody can restore them. */
 function resendWarning(kind: Kind, unseen: readonly LeafPath[]): Remark {
   const rank = (path: LeafPath): number => {
     const { writeOnly, costly } = ruleOf(kind, path);

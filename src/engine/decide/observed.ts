@@ -3,25 +3,25 @@ import type { Address } from '../../manifests/resource.ts';
 import type { Orphan } from '../../state/state-document.ts';
 import type { Evidence } from './match-evidence.ts';
 
-/** What the platform showed, at one time, of everything a plan is about. */
+/** All reads of a plan. */
 export interface Observed {
   readonly records: ReadonlyMap<Address, Observation>;
   /** All records of the kinds that were listed. */
   readonly lists: ReadonlyMap<string, readonly ShownRecord[]>;
   /** By lookup kind, then by name: the ids of that name. */
   readonly lookups: ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
-  /** Records that may be those of unknown creates, the likeliest first. */
+  /** Records that may be the result of unknown creates, the likeliest first. */
   readonly candidates: ReadonlyMap<Address, readonly Candidate[]>;
-  /** Orphans that the platform had called gone and shows again; looked for where a record is missing. */
+  /** Orphans that were reported missing and are shown again; searched if a record is missing. */
   readonly returned: readonly Orphan[];
-  /** By kind and id: records that other records mention and that a look at each of them did not find. */
+  /** By kind and id: records that others refer to, but that a read did not find. */
   readonly missing?: ReadonlySet<string>;
 }
 
-/** A record that may be the one that an unknown create made, with what speaks for it. */
+/** A record that may be the result of an unknown create, with the evidence. */
 export interface Candidate extends Evidence {
   readonly id: string;
-  /** Clauses that say which records mention it. */
+  /** Clauses about the records that mention it. */
   readonly mentions: readonly string[];
 }
 
@@ -30,14 +30,14 @@ export type Observation =
       readonly status: 'shown';
       readonly record: ShownRecord;
       readonly published?: PublishedRecord | undefined;
-      /** Present when it was found by its natural key, because the record with the id that is remembered is not there. */
+      /** Set if the recorded id was not found, but a record with the same natural key was. */
       readonly successor?: true;
     }
-  /** The platform says that it has no record with the id that is remembered. It may be back with the next read. */
+  /** The platform has no record with the recorded id. The next read may find it again. */
   | { readonly status: 'missing' }
-  /** No id is known, and the platform's lists hold nothing of that natural key. */
+  /** No id is known, and no listed record has the natural key. */
   | { readonly status: 'absent' }
-  /** The record with the id that is remembered belongs to another workspace, into which nothing is written. */
+  /** The record belongs to another workspace, where nothing is written. */
   | { readonly status: 'foreign'; readonly workspaceId: string }
-  /** Not read, because the caller wanted no refresh: memory stands in for it. */
+  /** Not read because refresh is off: the state entry is used instead. */
   | { readonly status: 'remembered' };

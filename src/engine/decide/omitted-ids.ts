@@ -9,7 +9,7 @@ interface OmittedIds {
   readonly ids: Readonly<Record<LeafPath, readonly string[]>>;
   /** A sentence for each field. */
   readonly warnings: readonly string[];
-  /** Records that it would reference and that this run did not read. */
+  /** Records that the update would refer to and that this run did not read. */
   readonly unchecked: readonly NamedRecord[];
 }
 
@@ -18,7 +18,7 @@ export interface NamedRecord {
   readonly id: string;
 }
 
-/** What an update must not send again of fields that go out as observed: ids of missing records, which the platform refuses. */
+/** Ids of missing records in fields that are resent as observed: the platform would refuse them. */
 export function omittedIdsOf(
   kind: Kind,
   facts: Deliverable & { readonly record: ShownRecord | undefined },

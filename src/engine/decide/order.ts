@@ -10,7 +10,7 @@ export function dependenciesOf(resource: Resource, declared: ReadonlySet<Address
   return [...found].sort();
 }
 
-/** The resources, each after everything that it refers to; among equals by address. Manifests hold no cycle. */
+/** Sorts resources by dependency, then by address. Manifests contain no cycles. */
 export function inDependencyOrder(
   resources: readonly Resource[],
   dependencies: ReadonlyMap<Address, readonly Address[]>,

@@ -6,10 +6,10 @@ import type { PlannedChange } from '../plan/plan-document.ts';
 import { ruleOf } from './field-rules.ts';
 import type { Observed } from './observed.ts';
 
-/** What records are called, by kind and id: an address, `former` before it where it has another record by now. */
+/** Names of records by kind and id: an address, with `former` before it if the address has another record now. */
 type Names = ReadonlyMap<string, string>;
 
-/** Of what the state knows, what this run found, and what it looked up. */
+/** Names from the state, from this run's bindings, and from lookups. */
 export function namesOf(
   { resources, orphans }: Pick<State, 'resources' | 'orphans'>,
   bindings: ReadonlyMap<Address, { readonly id: string | undefined }>,
@@ -26,7 +26,7 @@ export function namesOf(
   return names;
 }
 
-/** The changes with the names of the ids in them. */
+/** Adds the names of the ids in each change. */
 export function withNames(
   changes: readonly PlannedChange[],
   kind: Kind | undefined,

@@ -9,7 +9,7 @@ import { sameValue } from './compare.ts';
 import { fieldsOf, isConfigObject, ruleOf, shownAt } from './field-rules.ts';
 import { baselineOf, plainOf, recordedOf } from './state-entry.ts';
 
-/** What a person must do once the record was written. A record that is not given is one that memory stands in for. */
+/** The steps for a person after a record was written. No record means that the state entry was used. */
 export function publishSteps(
   { publishing }: Kind,
   record: ShownRecord | undefined,
@@ -22,7 +22,7 @@ export function publishSteps(
   return [{ action: 'publish', instruction: `In the dashboard, publish it: ${meanwhile}.`, meanwhile }];
 }
 
-/** How the draft of a record stands to what is published of it, a clause; none where nothing is to be said. */
+/** A clause about the state of a draft compared with its published version, if there is something to report. */
 export function publicationNotices(
   { publishing }: Kind,
   record: ShownRecord | undefined,
@@ -42,18 +42,18 @@ function editedNotice(status: 'edited' | 'unclear', more: string | undefined): s
 
 interface DraftRecord {
   readonly record: ShownRecord;
-  /** What is remembered of fields that the record does not show. */
+  /** The state entry, for fields that the record hides. */
   readonly entry: ResourceEntry | undefined;
 }
 
-/** What publishing a draft would change. */
+/** The changes that publishing a draft would make. */
 interface DraftDifferences {
   readonly changes: readonly PlannedChange[];
-  /** Fields, and whole config objects, of which one side is not known. */
+  /** Fields and whole config objects with an unknown side. */
   readonly unknown: readonly LeafPath[];
 }
 
-/** From the published version to the draft. What the record does not show is taken from memory, as unverified. */
+/** Compares the published version with the draft. Hidden fields of the record are taken from the state entry, as unverified. */
 export function draftDifferences(
   kind: Kind,
   { record, entry }: DraftRecord,
@@ -98,7 +98,7 @@ interface PublicationGap {
   readonly version: ShownRecord;
 }
 
-/** The planned resource with what publishing its draft as it is now would change. */
+/** Adds what publishing the current draft would change. */
 export function withGap(
   planned: PlannedResource,
   { unpublished }: Pick<PublicationGap, 'unpublished'>,
@@ -108,7 +108,7 @@ export function withGap(
   return { ...rest, notices: [`publishing would change ${listed(unpublished)}`] };
 }
 
-/** The planned resource where no published version could be read that its draft can be compared with. */
+/** Adds that no published version could be read for the comparison. */
 export function withoutVersion(
   planned: PlannedResource,
   status: 'edited' | 'unclear',
@@ -119,7 +119,7 @@ export function withoutVersion(
   return { ...planned, notices: [editedNotice(status, why)] };
 }
 
-/** An update with what publishing its draft afterwards would change besides; without that step where nothing would. */
+/** Adds what publishing after this update would also change; removes the publish step if it would change nothing. */
 export function withGapAfter(
   planned: PlannedResource,
   kind: Kind,

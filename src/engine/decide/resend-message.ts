@@ -1,6 +1,6 @@
 /**
- * In a file of its own, which imports nothing, because `--help` loads it.
- * @param names fields of one object; the last may count those that are not named.
+ * In its own file without imports, because `--help` loads it.
+ * @param names fields of one object; the last may be a count of unnamed fields.
  */
 export function resendMessage(names: readonly string[]): string {
   const [first = ''] = names;

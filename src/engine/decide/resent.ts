@@ -8,33 +8,33 @@ import { brief } from './write-response.ts';
 
 export interface Deliverable {
   readonly leaves: Leaves;
-  /** The fields that the plan found to differ. */
+  /** The fields that differ according to the plan. */
   readonly changed: readonly LeafPath[];
   readonly ignoreDrift: readonly LeafPath[];
 }
 
-/** An update, with what the platform shows of its record. */
+/** An update, with the current record. */
 export interface Resending extends Deliverable {
   readonly kind: Kind;
   readonly record: ShownRecord;
-  /** Stands in for config objects that the record hides; only while adopting, and only when the draft is not ahead of it. */
+  /** Replaces config objects that the record hides; only during an import, and only if the draft has no unpublished changes. */
   readonly published: ShownRecord | undefined;
 }
 
-/** The published version that may stand in for what a record hides. */
+/** The published version that may replace hidden objects of a record. */
 export function standIn(published: PublishedRecord | undefined): ShownRecord | undefined {
   return published?.ahead === false ? published.record : undefined;
 }
 
 interface ResentFields {
   readonly values: ReadonlyMap<LeafPath, Json>;
-  /** For each field that no request may hold as it is shown, a clause that says so and asks for it in the manifest. */
+  /** A clause for each field that no request may contain as it is shown, asking for it in the manifest. */
   readonly problems: readonly string[];
 }
 
 /**
- * The fields that an update sends as the platform shows them, in a form that the platform takes: a null or an empty text that the
- * request does not allow is left out, because the record has nothing there that could be lost.
+ * The fields that an update sends as the platform shows them, in a form that requests accept. A null or an empty text that requests do
+ * not accept is left out: there is no value to lose.
  */
 export function resentFields(facts: Resending): ResentFields {
   const { kind, leaves } = facts;
@@ -60,13 +60,13 @@ function takes(schema: z.ZodType, value: unknown): boolean {
 
 function* shownFields(facts: Resending): Generator<readonly [LeafPath, unknown]> {
   const { kind, leaves, record, published } = facts;
-  const free = leftToOthers(facts);
+  const free = driftIgnored(facts);
   for (const root of sentRoots(facts)) {
     if (!isConfigObject(kind, root)) continue;
     const base = record[root] ?? published?.[root];
     for (const [key, value] of Object.entries(isObject(base) ? base : {})) {
       const path = `${root}.${key}`;
-      // Anything shown of a write-only field may be a mask, and sending that back would overwrite the real value.
+      // The shown value of a write-only field may be a mask. Sending it would overwrite the real value.
       if (!leaves.has(path) && !ruleOf(kind, path).writeOnly) yield [path, value];
     }
     for (const path of free) {
@@ -79,24 +79,24 @@ function* shownFields(facts: Resending): Generator<readonly [LeafPath, unknown]>
   for (const field of fieldsAsObserved(kind, facts)) yield [field, record[field]];
 }
 
-/** The top-level fields of an update because something in them changes. */
+/** The top-level fields with a change. */
 export function sentRoots({ kind, changed }: Pick<Resending, 'kind' | 'changed'>): readonly string[] {
   return [...new Set(changed.filter((path) => isWritable(kind, path)).map(rootOf))].sort();
 }
 
-/** The fields that every update carries and that this one sends as the platform shows them. */
+/** The fields that every update must carry, and that this one sends as observed. */
 export function fieldsAsObserved(
   kind: Kind,
   { record, ...facts }: Deliverable & { readonly record: ShownRecord | undefined },
 ): readonly LeafPath[] {
-  const free = leftToOthers(facts);
+  const free = driftIgnored(facts);
   return Object.keys(kind.alwaysSent ?? {}).filter(
     (field) => !facts.leaves.has(field) || (free.has(field) && record?.[field] !== undefined),
   );
 }
 
-/** The leaves that go out as others have set them: those that they may move and that the manifest did not change. */
-export function leftToOthers({ leaves, changed, ignoreDrift }: Deliverable): ReadonlySet<LeafPath> {
+/** Leaves that are sent as observed because others may change them and the manifest did not. */
+export function driftIgnored({ leaves, changed, ignoreDrift }: Deliverable): ReadonlySet<LeafPath> {
   const isFree = (path: LeafPath): boolean => ignoreDrift.some((prefix) => isUnder(path, prefix));
   return new Set([...leaves.keys()].filter((path) => isFree(path) && !changed.includes(path)));
 }

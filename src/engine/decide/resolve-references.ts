@@ -8,7 +8,7 @@ import type { Deciding, Decision, Facts } from './decision.ts';
 import { leavesOf, ruleOf } from './field-rules.ts';
 import { additionStep, lookUp } from './lookups.ts';
 
-/** The leaves of a resource with ids for its references, as far as they are known, and what it waits for. */
+/** The leaves of a resource with references resolved as far as possible, and what it waits for. */
 export function resolveReferences(
   resource: Resource,
   decisions: ReadonlyMap<Address, Decision>,
@@ -44,7 +44,7 @@ export function resolveReferences(
       ),
     ]),
   );
-  // The id is known, so that it can be compared, but nothing is written with it.
+  // The id is known and can be compared, but must not be written.
   const isMissing = (address: Address): boolean =>
     input.bindings.has(address)
       ? decisions.get(address)?.planned.missing === true

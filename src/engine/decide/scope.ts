@@ -5,19 +5,19 @@ import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import type { State } from '../../state/state.ts';
 import { dependenciesOf } from './order.ts';
 
-/** What a person narrowed a run to; with neither, it is about everything. */
+/** Restricts a run; without both, it covers all resources. */
 export interface Selection {
   readonly targets: readonly Address[];
-  /** Labels that a resource must have, all of them. */
+  /** A resource must have all of these labels. */
   readonly labels: Readonly<Record<string, string>>;
-  /** True: the targets by themselves, and nothing that they refer to. */
+  /** True for the targets alone, without their references. */
   readonly alone?: boolean;
 }
 
 /**
- * The addresses that a run is about: those selected, with everything that they refer to unless they are meant alone; undefined for all. A target may be a glob, or a
- * name that a resource had before. What the state knows and no manifest declares has no labels: only a target reaches it.
- * @throws UserError for a target that neither the manifests nor the state know, and for labels that nothing has.
+ * The addresses in the scope of a run: the selected ones with all their references, unless `alone`; undefined for all. A target may be a
+ * glob or an earlier name. An entry without a manifest has no labels, so only a target selects it.
+ * @throws UserError for an unknown target and for labels that no resource has.
  */
 export function scopeOf(
   { targets, labels, alone = false }: Selection,
@@ -59,7 +59,7 @@ export function scopeOf(
   return scope;
 }
 
-/** The addresses that a glob matches. @throws UserError where there are none. */
+/** The addresses that a glob matches. @throws UserError if there are none. */
 export function matching(glob: string, known: Iterable<Address>, option: string): Address[] {
   const matches = picomatch(glob, { dot: true });
   const found = [...known].filter((address) => matches(address));
@@ -70,7 +70,7 @@ export function matching(glob: string, known: Iterable<Address>, option: string)
   );
 }
 
-/** @throws UserError for an address that is not known, with the nearest that is. */
+/** @throws UserError for an unknown address, with the nearest known one. */
 export function refuseUnknown(
   addresses: Iterable<Address>,
   { known, option }: { readonly known: ReadonlySet<Address>; readonly option?: string | undefined },

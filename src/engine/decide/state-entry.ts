@@ -6,24 +6,24 @@ import { type LeafPath, type Leaves, rootOf, valueAt } from '../../values/path.t
 import { isTainted } from '../../values/value.ts';
 import { isConfigObject, ruleOf, shownAt } from './field-rules.ts';
 
-/** What the platform showed of a leaf right after the last apply; undefined where that is not known. */
+/** The value of a leaf right after the last apply; undefined if unknown. */
 export function baselineOf(entry: ResourceEntry | undefined, path: LeafPath): Json | undefined {
   if (entry === undefined) return undefined;
   if (Object.hasOwn(entry.observed, path)) return entry.observed[path];
   return entry.unobserved.includes(path) ? undefined : recordedOf(entry, path);
 }
 
-/** The recorded value of a leaf; undefined where nothing is recorded. */
+/** The recorded value of a leaf, if any. */
 export function recordedOf(entry: ResourceEntry | undefined, path: LeafPath): Json | undefined {
   return entry !== undefined && Object.hasOwn(entry.recorded, path) ? entry.recorded[path] : undefined;
 }
 
-/** Whether the platform kept its own value of the leaf when the recorded one was sent. */
+/** True if the platform kept its own value when the recorded one was sent. */
 export function isKept(entry: ResourceEntry | undefined, path: LeafPath): boolean {
   return entry?.not_applied?.includes(path) === true;
 }
 
-/** Whether a read showed the leaf, whose object is shown without it now: somebody cleared it. */
+/** True if an earlier read showed the leaf and its object is now shown without it: somebody cleared it. */
 export function isCleared(
   kind: Kind,
   { entry, record }: { readonly entry: ResourceEntry | undefined; readonly record: ShownRecord },
@@ -39,26 +39,26 @@ export function isCleared(
 export interface EntryFacts {
   readonly kind: Kind;
   readonly record: ShownRecord;
-  /** What now counts as sent, with every reference an id. */
+  /** The leaves that count as applied, with all references resolved. */
   readonly settled: Leaves;
-  /** Leaves that keep what is recorded of them. */
+  /** Leaves that keep their recorded value. */
   readonly carried: Iterable<LeafPath>;
-  /** Settled leaves whose observed value is someone else's and must not become the baseline. */
-  readonly leftToOthers: ReadonlySet<LeafPath>;
-  /** Settled leaves of which the platform kept its own value. */
+  /** Settled leaves whose observed value comes from others and must not become the baseline. */
+  readonly driftIgnored: ReadonlySet<LeafPath>;
+  /** Settled leaves for which the platform kept its own value. */
   readonly notApplied?: Iterable<LeafPath>;
   readonly previous: ResourceEntry | undefined;
   readonly adopted: boolean;
   readonly fingerprints: Fingerprints;
-  /** What a read shows of the record after the last write; undefined where only the answer to a write is known. */
+  /** The record as a read after the last write shows it; undefined if only the answer to a write is known. */
   readonly read?: ShownRecord | undefined;
-  /** Config objects of which what earlier reads showed no longer counts. */
+  /** Config objects whose earlier reads no longer count. */
   readonly resent?: readonly string[];
-  /** What stands for the leaf as the platform shows it; what the record shows where absent. */
+  /** The value that counts as shown for a leaf; by default, the one in the record. */
   shown?(path: LeafPath): unknown;
 }
 
-/** The state's entry for a record after a write, or after a look at it. Texts to be masked must have been prepared. */
+/** The state entry of a record after a write or a read. Texts to be masked must have been prepared. */
 export function stateEntryOf(facts: EntryFacts): ResourceEntry {
   const { kind, record, previous, fingerprints } = facts;
   const recorded: Record<LeafPath, Json> = {};
@@ -79,7 +79,7 @@ export function stateEntryOf(facts: EntryFacts): ResourceEntry {
   for (const [path, value] of facts.settled) {
     const masked = mask(value, fingerprints);
     recorded[path] = masked;
-    const shown = facts.leftToOthers.has(path)
+    const shown = facts.driftIgnored.has(path)
       ? undefined
       : facts.shown === undefined
         ? shownAt(kind, record, path)
@@ -91,7 +91,7 @@ export function stateEntryOf(facts: EntryFacts): ResourceEntry {
       if (!jsonEqual(form, masked)) observed[path] = form;
     } else if (jsonEqual(recordedOf(previous, path), masked)) {
       keepBaseline(path);
-    } else if (!facts.leftToOthers.has(path) && ruleOf(kind, path).writeOnly !== true) {
+    } else if (!facts.driftIgnored.has(path) && ruleOf(kind, path).writeOnly !== true) {
       unobserved.push(path);
     }
   }
@@ -115,13 +115,13 @@ export function stateEntryOf(facts: EntryFacts): ResourceEntry {
     ...(notApplied.length > 0 && { not_applied: notApplied }),
     ...(read.length > 0 && { read }),
   };
-  // Mostly nothing is new: what is there already is not kept a second time.
+  // Usually nothing changed: keep the existing entry.
   return previous !== undefined && jsonEqual(entry, previous) ? previous : entry;
 }
 
 /**
- * The texts that `stateEntryOf` and the comparison will want fingerprints of, because the platform shows something where a
- * secret is or was sent.
+ * The texts that `stateEntryOf` and the comparison need fingerprints of, because the platform shows a value where a secret is or was
+ * sent.
  */
 export function* textsToMask(
   kind: Kind,
@@ -134,18 +134,18 @@ export function* textsToMask(
   }
 }
 
-/** Whether a secret was sent, so that what is shown in its place must not be compared as it is. */
+/** True if a secret was sent, so the shown value must not be compared as it is. */
 export function recordsSecret(entry: ResourceEntry | undefined): boolean {
   if (entry === undefined) return false;
   return Object.values(entry.recorded).some(isMasked) || Object.values(entry.observed).some(isMasked);
 }
 
-/** The one text that stands for a shown value in its fingerprint. */
+/** The text of a shown value for its fingerprint. */
 export function maskable(shown: unknown): string {
   return typeof shown === 'string' ? shown : canonicalJson(shown as Json);
 }
 
-/** The value that the state remembers, out of the form that it is kept in; undefined where it was secret. */
+/** The plain value of a remembered one; undefined if it is secret. */
 export function plainOf(remembered: Json | undefined): Json | undefined {
   return remembered === undefined || isMasked(remembered) ? undefined : opened(remembered);
 }

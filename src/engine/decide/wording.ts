@@ -23,7 +23,7 @@ export function updateReason(changes: readonly PlannedChange[], adopting: boolea
   return causes.has('drift') ? 'the platform drifted from the manifest' : 'the manifest changed';
 }
 
-/** Says what moved where neither the manifest nor the record itself did; undefined where nothing of the kind. */
+/** A clause about references whose target changed, if neither the manifest nor the record itself did. */
 export function referentsClause(changes: readonly PlannedChange[]): string | undefined {
   const addresses = [...new Set(changes.flatMap(({ referents = [] }) => referents))].sort();
   if (addresses.length === 0) return undefined;
@@ -31,7 +31,7 @@ export function referentsClause(changes: readonly PlannedChange[]): string | und
   return `it refers to ${addresses.join(', ')}, which ${have}`;
 }
 
-/** What a person must do in the dashboard, a step for each change. */
+/** A manual step for each change. */
 export function manualSteps(
   { kind, leaves, binding, gone, records }: Pick<Facts, 'kind' | 'leaves' | 'binding' | 'gone' | 'records'>,
   changes: readonly PlannedChange[],
@@ -41,7 +41,7 @@ export function manualSteps(
   const named = leavesOf(kind, binding.resource.spec);
   const plain = plainLeaves(leaves);
   const known = { ...(record as JsonObject | undefined), ...plain };
-  // Not as it is shown: that may be a secret of the manifest.
+  // Without the shown record, which may contain a secret of the manifest.
   const label = (kind.routes?.label ?? kind.label)({ ...plain, id: record?.id ?? binding.resource.name });
   return changes.map(({ path, before, after }): NextStep => {
     const wanted = named.get(path);
@@ -67,7 +67,7 @@ export function manualSteps(
   });
 }
 
-/** Fields that were not read right after they were sent, and have another value now. */
+/** Warnings about fields that were not read right after they were sent and now have another value. */
 export function unclearWarnings(paths: readonly LeafPath[]): string[] {
   return paths.map(
     (path) =>

@@ -6,7 +6,7 @@ import type { Remark } from '../plan/plan-document.ts';
 import { isFingerprint, sameValue } from './compare.ts';
 import { ruleOf, shownAt } from './field-rules.ts';
 
-/** The answer to a create shows all that is known. */
+/** The answer to a create shows all known fields. */
 export function shownBy(kind: Kind, record: ShownRecord): ShownAfter {
   return {
     notApplied: new Set(),
@@ -16,14 +16,14 @@ export function shownBy(kind: Kind, record: ShownRecord): ShownAfter {
 }
 
 export interface ShownAfter {
-  /** Of the leaves, those of which the platform kept its own value. */
+  /** The leaves for which the platform kept its own value. */
   readonly notApplied: ReadonlySet<LeafPath>;
   shown(path: LeafPath): unknown;
   showsObject(root: string): boolean;
 }
 
-/** What is shown after a write otherwise than it was sent: a warning a field. */
-export function unlikeSent(kind: Kind, sent: Leaves, after: ShownAfter): Remark[] {
+/** Finds values that differ from those sent, with a warning for each field. */
+export function differencesFromSent(kind: Kind, sent: Leaves, after: ShownAfter): Remark[] {
   const kept = new Map<LeafPath, Json | undefined>();
   const warnings: string[] = [];
   for (const path of [...sent.keys()].sort()) {
@@ -47,7 +47,7 @@ export function unlikeSent(kind: Kind, sent: Leaves, after: ShownAfter): Remark[
   return [...keptWarnings(kept), ...warnings.map((message) => ({ message }))];
 }
 
-/** What the platform kept of what was sent, a warning for each field. A value is undefined where it is secret. */
+/** A warning for each field that kept the platform's own value. A value is undefined if it is secret. */
 export function keptWarnings(kept: ReadonlyMap<LeafPath, Json | undefined>): Remark[] {
   return [...kept].map(([path, value]) => ({
     message:
@@ -58,7 +58,7 @@ export function keptWarnings(kept: ReadonlyMap<LeafPath, Json | undefined>): Rem
   }));
 }
 
-/** True for a warning that the platform kept its own value of one of these fields. */
+/** True for a warning that one of these fields kept the platform's own value. */
 export function isAboutKept({ next = [] }: Remark, paths: ReadonlySet<LeafPath>): boolean {
   return next.some((step) => step.action === 'retry_ignored' && paths.has(step.path));
 }

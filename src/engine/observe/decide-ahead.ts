@@ -11,15 +11,15 @@ import { NOTHING_KNOWN } from '../decide/known-records.ts';
 import type { Observation } from '../decide/observed.ts';
 import { recordsSecret } from '../decide/state-entry.ts';
 
-/** The last decision about a resource, and all that it was made from: of a resource that was not loaded anew it mostly holds. */
+/** The last decision for a resource and its inputs. It usually still applies to a resource that was not loaded again. */
 const lastDecisions = new WeakMap<
   Resource,
   { readonly from: readonly unknown[]; readonly observation: Observation; readonly decision: Decision }
 >();
 
 /**
- * Decides, while other records are awaited, what depends on one record and its manifest alone: most of a plan in which little changes.
- * What it decides is what `decideAll` would.
+ * Decides resources that depend only on their manifest and record while other reads are in flight: most of a plan with few changes. The
+ * decisions are those of `decideAll`.
  */
 export class DecidingAhead {
   readonly #decisions = new Map<Address, Decision>();
@@ -36,16 +36,16 @@ export class DecidingAhead {
 
   take(binding: Binding, observation: Observation): void {
     this.#seen.push({ binding, observation });
-    // Answers that came together first make room for as many requests, which are sent in the next turn.
+    // Let the next requests start before a batch of answers is decided.
     if (this.#seen.length === 1) setImmediate(() => setImmediate(() => this.decide()));
   }
 
-  /** Decides what was taken so far. Never throws: what goes wrong does so again when everything is decided. */
+  /** Decides the records so far. Never throws: an error occurs again when everything is decided. */
   decide(): void {
     for (const { binding, observation } of this.#seen.splice(0)) {
       const { resource } = binding;
       const own = ownFacts(binding, this.#run);
-      // Fingerprints are of secrets, which have no say here.
+      // Fingerprints concern secrets, which do not matter here.
       const from = Object.values({ ...own, ...binding, binding: undefined, fingerprints: undefined });
       const last = lastDecisions.get(resource);
       if (last?.from.every((fact, at) => fact === from[at]) && jsonEqual(observation, last.observation)) {
@@ -60,8 +60,8 @@ export class DecidingAhead {
         missing: [],
         records: NOTHING_KNOWN,
         gone: new Set<never>(),
-        namesakes: [],
-        namesakeHolder: undefined,
+        sameKey: [],
+        sameKeyHolder: undefined,
         contender: undefined,
         holder: undefined,
         candidates: [],
@@ -72,12 +72,12 @@ export class DecidingAhead {
         this.#decisions.set(resource.address, decision);
         lastDecisions.set(resource, { from, observation, decision });
       } catch {
-        // There the run ends in good order.
+        // The same error ends the run when everything is decided.
       }
     }
   }
 
-  /** True where neither another resource, nor a list, nor a secret has a say. */
+  /** True if no other resource, list or secret affects the decision. */
   #isAlone({ resource, entry, previousAddress, pending }: Binding, observation: Observation): boolean {
     return (
       observation.status === 'shown' &&

@@ -1,4 +1,4 @@
-/** At most `concurrency` at once; the first failure ends it. */
+/** Runs at most `concurrency` at once. The first failure ends it. */
 export async function eachConcurrently<T>(
   items: readonly T[],
   concurrency: number,

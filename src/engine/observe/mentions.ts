@@ -1,16 +1,16 @@
 import type { Mention } from '../../kinds/kind.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 
-/** By id: clauses that say which records mention it. */
+/** By id: clauses about the records that mention it. */
 export type MentionsById = ReadonlyMap<string, readonly string[]>;
 
-/** Clauses that are kept of one record: enough to recognise it by, however many calls it had. */
+/** Clauses kept for one record: enough to recognize it, however many calls it had. */
 const MOST_CLAUSES = 3;
 
 /**
- * Adds the ids that a source mentions. A source that refuses to answer is passed over: the others may do.
- * @param options.most how many mentions are followed.
- * @returns why the source could not be read to its end.
+ * Collects the ids that a source mentions. A source that refuses is skipped.
+ * @param options.most the maximum number of mentions.
+ * @returns why the source was not read to its end, if so.
  */
 export async function gatherMentions(
   source: AsyncIterable<Mention>,

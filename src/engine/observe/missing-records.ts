@@ -8,8 +8,7 @@ import type { ObserveOptions } from './observe-options.ts';
 import { getRecord } from './read-record.ts';
 
 /**
- * Which of these records the platform does not have: one read for each, of kinds that can be read by id. One that cannot be read
- * counts as there.
+ * The records that do not exist, with one read each, for kinds that can be read by id. A record that cannot be read counts as existing.
  */
 export async function missingAmong(
   mentions: readonly { readonly kind: string; readonly id: string }[],
@@ -34,8 +33,8 @@ async function isMissing(kind: Kind, id: string, options: ObserveOptions): Promi
 }
 
 /**
- * The orphans of these kinds that the platform had called gone and shows again: one of them may be all that a missing record
- * needs. Reads those that no list shows.
+ * Orphans of these kinds that were reported missing and are shown again: one of them may be the missing record. Reads those that no list
+ * shows.
  */
 export async function returnedOrphans(
   kinds: ReadonlySet<string>,

@@ -7,9 +7,9 @@ export interface ObserveOptions {
   readonly workspaceId: string;
   readonly state: State;
   readonly concurrency: number;
-  /** False: recorded records are not read; only what is nowhere recorded is looked for. */
+  /** False: recorded records are not read; only unrecorded ones are searched. */
   readonly refresh: boolean;
-  /** Do not take it for a wrong key when every recorded record is missing. */
+  /** Do not assume a wrong API key if all recorded records are missing. */
   readonly evenIfAll: boolean;
   readonly onProgress?: OnReadProgress;
 }

@@ -14,37 +14,37 @@ import type { PublicationsRequest } from './plan-publications.ts';
 import type { ReadAhead } from './read-ahead.ts';
 import { readAll } from './read-all.ts';
 
-/** What a plan is made for, and with what. */
+/** The inputs of a plan. */
 export interface PlanRequest
   extends Omit<ObserveOptions, 'workspaceId'>,
     BindingRequest,
     PublicationsRequest {
   readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
   readonly guards: Guards;
-  /** Sends again what the platform did not apply. */
+  /** Send fields again that the platform did not apply. */
   readonly retryIgnored?: boolean;
   readonly version: string;
-  /** What was begun to be read before. Its time counts as when the platform was read. */
+  /** Reads that were started before. Their start counts as the time of the observation. */
   readonly ahead?: ReadAhead | undefined;
-  /** Says of each record that changes what leads to it; lists what that needs where something changes. */
+  /** Add the routes that lead to each changing record; reads lists if needed. */
   readonly routes?: boolean;
   now(): Date;
 }
 
-/** What a plan is made of beside the manifests and the state. */
+/** The observed inputs of a plan. */
 export interface Snapshot {
   readonly observed: Observed;
   readonly observedAt: Date;
-  /** Prepared for every secret of the resources, and for what the platform shows in its place. */
+  /** Prepared for all secrets of the resources, and for the values shown in their place. */
   readonly fingerprints: Fingerprints;
-  /** What could be decided while other records were awaited. */
+  /** Decisions made while other reads were in flight. */
   readonly decided: ReadonlyMap<Address, Decision>;
 }
 
 /**
- * Looks at everything that the run is about, each thing once; what one record and its manifest decide alone is decided meanwhile.
- * @throws PlatformError when a read fails for another reason than that the record is missing.
- * @throws UserError when everything that was read belongs to other workspaces, or everything that was recorded is missing.
+ * Reads everything that the run needs, each record once, and decides independent resources meanwhile.
+ * @throws PlatformError if a read fails, except for a missing record.
+ * @throws UserError if all records belong to other workspaces, or if all recorded ones are missing.
  */
 export async function observe(bound: Bound, request: PlanRequest): Promise<Snapshot> {
   const observedAt = request.ahead?.since ?? request.now();
@@ -67,7 +67,7 @@ export function observeOptions(request: PlanRequest): ObserveOptions {
   return { ...request, workspaceId: request.workspace.id };
 }
 
-/** What the platform shows where a secret is or was sent: compared by fingerprint, like the secret itself. */
+/** Values shown where a secret is or was sent. They are compared by fingerprint, like the secret itself. */
 function* shownSecrets({ bindings }: Bound, observed: Observed): Generator<string> {
   for (const [address, observation] of observed.records) {
     const binding: Binding | undefined = bindings.get(address);

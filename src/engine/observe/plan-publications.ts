@@ -10,29 +10,26 @@ import type { PlannedResource } from '../plan/plan-document.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import type { ObserveOptions } from './observe-options.ts';
 
-/** How many unchanged records a plan compares of those with a draft that may be unpublished: one that changes nothing may cost no more reads than that. */
+/** The number of unchanged drafts that one plan compares: a plan without changes must not cost more reads. */
 const MOST_UNCHANGED = 10;
 
-/** By id of the record: what publishing it would change, and what that was found from. For loops, so that no draft is compared twice. */
+/** By record id: the result of a comparison and its inputs, so that a loop compares each draft once. */
 export type ComparedDrafts = Map<
   string,
   { readonly from: string; readonly unpublished: readonly LeafPath[] }
 >;
 
 export interface PublicationsRequest {
-  /** Compares drafts that may be newer than their published version with it: those that the plan updates and a few others, or all. */
+  /** Which drafts to compare with their published version: those that the plan updates and a few others, or all. */
   readonly publications?: 'changes' | 'all' | undefined;
   /**
-   * What earlier plans of the same process found; with it also drafts that were edited for certain are among the few others, so
-   * that all are compared after some plans.
+   * Results of earlier plans in this process. With it, edited drafts are also among the few others, so that all are compared after some
+   * plans.
    */
   readonly comparedDrafts?: ComparedDrafts | undefined;
 }
 
-/**
- * The plan after the drafts of which it is not certain that they are published were compared with the latest version: one read for
- * each of them.
- */
+/** Compares drafts that may be unpublished with their latest version, with one read each. */
 export async function planWithPublications(
   plan: Plan,
   { publications: which, comparedDrafts: known }: PublicationsRequest,
@@ -79,7 +76,7 @@ export async function planWithPublications(
   return { ...plan, document: { ...plan.document, resources } };
 }
 
-/** Changes with the draft, with what is published of it, and with what is remembered of it. */
+/** Changes if the draft, its published version or its state entry changes. */
 function basisOf(
   { version, published_at, updated_at }: ShownRecord,
   entry: ResourceEntry | undefined,

@@ -11,10 +11,10 @@ import type { ObserveOptions } from './observe-options.ts';
 import { readList } from './read-list.ts';
 
 /**
- * The plan with what leads to each record that changes; reads the lists that were not read for the plan. Where a list cannot be
- * read, the changing records may name what is in it. That is a warning: the plan is right without it.
- * @param desired everything that the manifests declare.
- * @throws whatever ends the run.
+ * Adds the routes that lead to each changing record, and reads the lists that this needs. If a list cannot be read, the changing records
+ * may name its items; the plan gets a warning.
+ * @param desired all resources of the manifests.
+ * @throws only errors that end the run.
  */
 export async function planWithRoutes(
   plan: Plan,
@@ -78,10 +78,10 @@ function wayUnknown({ routes: { noun, ways } }: RoutingKind, why: string): PlanW
   return { address: null, message: `how ${noun}s use the changed resources (${which}) is not known: ${why}` };
 }
 
-/** In characters: shorter secrets are found in innocent words too. */
+/** Characters. Shorter secrets also occur in ordinary words. */
 const longSecret = 8;
 
-/** Tells fields that a manifest or the state knows as secret, and values that hold a secret of the manifests. */
+/** Finds fields that a manifest or the state marks as secret, and values that contain a secret of the manifests. */
 function secretFields(
   desired: readonly Resource[],
   { state }: ObserveOptions,

@@ -11,7 +11,7 @@ interface ReadAheadOptions extends Pick<ObserveOptions, 'client' | 'workspaceId'
   now(): Date;
 }
 
-/** What gives a read its result; undefined where it failed too early for its failure to be kept. */
+/** The result of a read; undefined if it failed too early to keep the failure. */
 type Begun<T> = Promise<T | undefined>;
 
 interface WantedRecord {
@@ -21,18 +21,17 @@ interface WantedRecord {
 }
 
 /**
- * Reads what a plan of all manifests will read in any case, while they are still being read: records that the state knows, as
- * their declarations turn up, and beside them the lists of the kinds and names that are used. Each thing is given out once, so
- * that whoever looks a second time sees the platform anew.
+ * Starts the reads of a plan while the manifests are still being loaded: known records as their declarations appear, and the lists of
+ * kinds and lookups in use. Each result is handed out once, so that a second read sees the platform as it is then.
  */
 export class ReadAhead {
-  /** Nothing was read before. */
+  /** The time of the first read. */
   readonly since: Date;
   readonly #options: ReadAheadOptions;
   readonly #records = new Map<string, WantedRecord>();
   readonly #lists = new Map<string, Begun<readonly ShownRecord[]>>();
   readonly #lookups = new Map<string, Begun<readonly LookupRecord[]>>();
-  /** Every list that was begun, also those that were given out. */
+  /** All lists that were started, including those handed out. */
   readonly #listed = new Set<string>();
   readonly #queue: WantedRecord[] = [];
   #next = 0;
@@ -45,7 +44,7 @@ export class ReadAhead {
     this.since = options.now();
   }
 
-  /** A manifest declares it with this spec, whose long texts become those of the state. */
+  /** Called for each declaration; long texts of its spec are replaced by the same strings of the state. */
   declared(address: Address, spec?: unknown): void {
     const known = this.#options.state.resources.get(address);
     internStringsOf(known, spec);
@@ -71,14 +70,14 @@ export class ReadAhead {
   }
 
   /**
-   * Everything that the manifests say is known, their secrets too, which are struck out of what the platform says from now on: only
-   * then is a failure kept for whoever asks for the record. What failed before is read again.
+   * Called when all manifests are loaded. Their secrets are now known to the redactor, so failures may be kept from here on. Records
+   * whose read failed before are read again.
    */
   manifestsRead(): void {
     this.#keepsFailures = true;
   }
 
-  /** The record, if it was to be read; one that has not been begun is begun at once. */
+  /** The read of a record, started now if it was expected but not yet started. */
   record(kind: Kind, id: string): Begun<Observation> | undefined {
     const key = idKey(kind.name, id);
     const wanted = this.#records.get(key);
@@ -113,7 +112,7 @@ export class ReadAhead {
 
   #read({ kind, entry }: WantedRecord): Begun<Observation> {
     const reading = getRecord(kind, { ...this.#options, id: entry.id });
-    // Before it waits for its turn: until then ten thousand prompts would be held twice.
+    // Before the result waits: otherwise the prompts of 10,000 records would be held twice.
     const interned = reading.then((seen) => {
       if (seen.status === 'shown') internStringsOf(entry, seen.record);
       return seen;
@@ -129,7 +128,7 @@ export class ReadAhead {
 
   #guarded<T>(reading: Promise<T>): Begun<T> {
     const guarded = reading.catch((error: unknown): undefined => {
-      // A platform that fails is not asked for more than it is asked for again in any case.
+      // A failing platform gets no further requests in advance.
       this.#abandoned = true;
       if (this.#keepsFailures) throw error;
     });
@@ -138,7 +137,7 @@ export class ReadAhead {
   }
 }
 
-/** Nobody may ask for it any more. */
+/** Marks a promise as handled although nobody awaits it. */
 function ignoreFailure(promise: Promise<unknown>): void {
   promise.catch(() => undefined);
 }

@@ -19,22 +19,22 @@ import { getRecord, internStringsOf } from './read-record.ts';
 import { searchCandidates } from './search-candidates.ts';
 
 interface ReadingAll extends ObserveOptions {
-  /** What was begun to be read before. */
+  /** Reads that were started before. */
   readonly ahead?: ReadAhead | undefined;
-  /** Told of each record that only its id leads to, as soon as it was looked at. */
+  /** Called for each record that is read by id, as soon as it was read. */
   onObserved?(binding: Binding, observation: Observation): void;
 }
 
 interface ReadRun extends ReadingAll {
   readonly progress: ReadCounter;
-  /** What was read so far. */
+  /** The records so far. */
   readonly records: Map<Address, Observation>;
 }
 
 /**
- * Reads what a plan of these resources needs, each thing once: listed kinds by their lists, the others record by record.
- * @throws PlatformError when a read fails for another reason than that the record is missing.
- * @throws UserError when everything that was read belongs to other workspaces, or everything that was recorded is missing.
+ * Reads everything that a plan of these resources needs, each record once: listed kinds by their lists, others one by one.
+ * @throws PlatformError if a read fails, except for a missing record.
+ * @throws UserError if all records belong to other workspaces, or if all recorded ones are missing.
  */
 export async function readAll(bindings: readonly Binding[], options: ReadingAll): Promise<Observed> {
   const records = new Map<Address, Observation>();
@@ -58,7 +58,7 @@ export async function readAll(bindings: readonly Binding[], options: ReadingAll)
   return { records, lists, lookups, candidates, returned };
 }
 
-/** Reads the lists of kinds that have one. */
+/** Reads the lists of listed kinds. */
 async function readListed(
   bindings: readonly Binding[],
   reading: ReadRun,
@@ -77,7 +77,7 @@ async function readListed(
   return lists;
 }
 
-/** Reads what the references name that are no resources. */
+/** Reads the lists of lookups that references name. */
 async function readLookups(bindings: readonly Binding[], reading: ReadRun): Promise<Observed['lookups']> {
   const names = new Set(
     bindings.flatMap(({ resource }) => references(resource.spec).map(({ kind }) => kind)),
@@ -88,7 +88,7 @@ async function readLookups(bindings: readonly Binding[], reading: ReadRun): Prom
   return new Map(await Promise.all(needed.map(read)));
 }
 
-/** Reads the records that only their ids lead to. */
+/** Reads the records of kinds without a list. */
 async function readUnlisted(bindings: readonly Binding[], reading: ReadRun): Promise<void> {
   const { progress, records, concurrency } = reading;
   const single = bindings.filter(({ resource }) => kindNamed(resource.kind).list === undefined);
@@ -102,7 +102,7 @@ async function readUnlisted(bindings: readonly Binding[], reading: ReadRun): Pro
   );
 }
 
-/** What was begun before, which nobody counted then, or else what is read now. */
+/** The list that was started before, counted now, or else a new read. */
 async function listOf<T>(
   source: Parameters<typeof readList<T>>[0],
   begun: Promise<readonly T[] | undefined> | undefined,
@@ -115,7 +115,7 @@ async function listOf<T>(
   return shown;
 }
 
-/** For creates that had no clear answer, of kinds that no list shows. Reads nothing where there are none. */
+/** Searches for the records of unknown creates of unlisted kinds. */
 async function searchAll(
   bindings: readonly Binding[],
   options: ObserveOptions,
@@ -132,7 +132,7 @@ async function searchAll(
   return found;
 }
 
-/** Looks at one record that only its id leads to. */
+/** Reads one record by id. */
 async function readOne(binding: Binding, { ahead, ...options }: ReadingAll): Promise<Observation> {
   const kind = kindNamed(binding.resource.kind);
   if (binding.id === undefined || kind.get === undefined) return { status: 'absent' };
@@ -143,7 +143,7 @@ async function readOne(binding: Binding, { ahead, ...options }: ReadingAll): Pro
   return { ...seen, published: await publishedOf(kind, { binding, record: seen.record, options }) };
 }
 
-/** One more read, for an adoption only, where the record hides something that the manifest has. */
+/** One more read, only for an import whose record hides fields of the manifest. */
 async function publishedOf(
   kind: Kind,
   { binding, record, options }: { binding: Binding; record: ShownRecord; options: ObserveOptions },
@@ -155,7 +155,7 @@ async function publishedOf(
   return hides ? kind.published(options.client, record) : undefined;
 }
 
-/** Fewer may well have been deleted. */
+/** Fewer missing records are plausible deletions. */
 const FEWEST_TO_SUSPECT = 3;
 
 function refuseWhenAllMissing(

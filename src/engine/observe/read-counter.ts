@@ -1,13 +1,13 @@
 import type { PlatformClient } from '../../platform/client.ts';
 
-/** Told while observing, in records. */
+/** Progress of the reads, in records. */
 export interface ReadProgress {
   readonly done: number;
-  /** As far as it is known. */
+  /** As far as known. */
   readonly total: number;
-  /** Reads of single records that wait for their answer. */
+  /** Reads of single records in flight. */
   readonly inFlight: number;
-  /** True while a list is being read, so that `total` grows. */
+  /** True while a list is being read, so `total` may grow. */
   readonly growing: boolean;
 }
 
@@ -21,7 +21,7 @@ export class ReadCounter {
   readonly #tell: OnReadProgress;
   readonly #client: Pick<PlatformClient, 'atOnce'> | undefined;
 
-  /** @param client sends no more of them at once than it may. */
+  /** @param client limits the number of reads in flight. */
   constructor(tell?: OnReadProgress, client?: Pick<PlatformClient, 'atOnce'>) {
     this.#tell = tell;
     this.#client = client;
@@ -36,7 +36,7 @@ export class ReadCounter {
     this.#told();
   }
 
-  /** Does the reading of one record that was expected. */
+  /** Counts the read of one expected record. */
   async single(read: () => Promise<void>): Promise<void> {
     this.#inFlight += 1;
     try {
@@ -47,7 +47,7 @@ export class ReadCounter {
     this.done(1);
   }
 
-  /** Does the reading of a list, whose length shows at its end. */
+  /** Counts the read of a list, whose length is known at its end. */
   async list(read: () => Promise<void>): Promise<void> {
     this.#lists += 1;
     try {

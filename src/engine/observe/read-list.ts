@@ -9,7 +9,7 @@ import type { ObserveOptions } from './observe-options.ts';
 import { ReadCounter } from './read-counter.ts';
 import { unlisted } from './read-record.ts';
 
-/** All records of a kind or a lookup; none where the platform cannot list them. */
+/** All records of a kind or a lookup; empty if the platform cannot list them. */
 export async function readList<T>(
   source: { list?(client: PlatformClient): AsyncIterable<T> },
   { client, workspaceId }: Pick<ObserveOptions, 'client' | 'workspaceId'>,
@@ -39,8 +39,8 @@ export async function readList<T>(
 }
 
 /**
- * What a list shows of each resource of its kind: the record with its id, else one with its natural key.
- * @throws UserError where several records have the natural key.
+ * Matches resources to a list: the record with the recorded id, else the one with the natural key.
+ * @throws UserError if several records have the natural key.
  */
 export function* matchToList(
   kind: Kind,

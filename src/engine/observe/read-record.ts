@@ -7,7 +7,7 @@ import { valueAt } from '../../values/path.ts';
 import type { Observation } from '../decide/observed.ts';
 import type { ObserveOptions } from './observe-options.ts';
 
-/** Reads one record of a kind that cannot be listed. A record that is not there is an observation, not an error. */
+/** Reads one record by id. A missing record is an observation, not an error. */
 export async function getRecord(
   kind: Kind,
   { id, client, workspaceId }: { id: string } & Pick<ObserveOptions, 'client' | 'workspaceId'>,
@@ -24,18 +24,18 @@ export async function getRecord(
   }
 }
 
-/** What becomes of an id that no record of a list has. */
+/** The observation for an id that a list does not contain. */
 export function unlisted(id: string, { workspaceCheck }: PlatformClient): Observation {
   const workspaceId = workspaceCheck.workspaceOf(id);
   return workspaceId === undefined ? { status: 'missing' } : { status: 'foreign', workspaceId };
 }
 
-/** Characters from which on a text is worth it; prompts have thousands. */
+/** The minimum length, in characters, of a text worth sharing. Prompts have thousands. */
 const LONG = 256;
 
 /**
- * Puts the state's texts in the place of the same ones in a spec or a record, so that ten thousand prompts are held once: in the object
- * itself, as soon as it was read. That cannot be seen from anywhere, for a text has no identity.
+ * Replaces long texts of a spec or a record with the same strings of the state entry, so that 10,000 prompts are held once. Mutates an
+ * object that was just read; strings have no identity, so nobody can see it.
  */
 export function internStringsOf(entry: ResourceEntry | undefined, read: unknown): void {
   for (const [path, text] of Object.entries(entry?.recorded ?? {})) {

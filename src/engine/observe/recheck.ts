@@ -6,10 +6,7 @@ import { getRecord, unlisted } from './read-record.ts';
 
 export type Recheck = ReturnType<typeof createRecheck>;
 
-/**
- * Looks at the platform again, some time after a plan did. A kind that can only be listed is listed once for all that ask within
- * `maxAgeMilliseconds`.
- */
+/** Reads records again some time after the plan. A kind with a list is listed once for all requests within `maxAgeMilliseconds`. */
 export function createRecheck(
   { client, workspaceId }: Pick<ObserveOptions, 'client' | 'workspaceId'>,
   { maxAgeMilliseconds, now }: { maxAgeMilliseconds: number; now(): Date },
@@ -30,10 +27,10 @@ export function createRecheck(
       const record = (await listOf(kind)).byId.get(id);
       return record === undefined ? unlisted(id, client) : { status: 'shown', record };
     },
-    /** Whether a list shows a record with this natural key. False for kinds that cannot be listed. */
+    /** True if a list shows a record with this natural key; false for kinds without a list. */
     holdsKey: async (kind: Kind, key: string): Promise<boolean> =>
       kind.list !== undefined && (await listOf(kind)).byKey.has(key),
-    /** The records with this natural key, as a list shows them now. None for kinds that cannot be listed. */
+    /** The listed records with this natural key; empty for kinds without a list. */
     async withKey(kind: Kind, key: string): Promise<readonly ShownRecord[]> {
       if (kind.list === undefined) return [];
       return (await listAll(kind, { client, workspaceId })).byKey.get(key) ?? [];

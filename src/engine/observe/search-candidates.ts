@@ -11,13 +11,13 @@ import { gatherMentions } from './mentions.ts';
 import type { ObserveOptions } from './observe-options.ts';
 import { getRecord } from './read-record.ts';
 
-/** In numbers: how many mentions of one source are followed, and how many records are read. */
+/** The maximum numbers of mentions per source and of records read. */
 const MOST_MENTIONS = 2_000;
 const MOST_READ = 200;
 
 /**
- * Looks for the records of unknown creates of a kind that cannot be listed: among the ids that other records mention and that the
- * state does not know. Only likely ones are given, the likeliest first.
+ * Searches for the records of unknown creates of an unlisted kind, among ids that other records mention and the state does not know.
+ * Returns likely ones only, the likeliest first.
  */
 export async function searchCandidates(
   kind: Kind,
@@ -38,7 +38,7 @@ export async function searchCandidates(
     if (seen.status === 'shown') records.push(seen.record);
   });
   for (const [address, pending] of lost) {
-    // What was sent and can be compared.
+    // The sent values that can be compared.
     const sent = Object.entries(pending.recorded).filter(([, value]) => !isMasked(value));
     const candidates = records
       .map((record) => ({

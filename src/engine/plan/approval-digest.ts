@@ -4,13 +4,13 @@ import { writes } from './plan-actions.ts';
 import type { PlanDocument } from './plan-document.ts';
 
 /**
- * What a person approves of a plan: all that it writes, where, over what, and with which secrets. Another plan with the same digest would
- * write the same; notes on it, and resources that it leaves as they are, may differ.
+ * A digest of what a person approves: all writes, their target, the observed records, and the secrets. A plan with the same digest would
+ * write the same; notes and unchanged resources may differ.
  */
 export function approvalDigest(plan: PlanDocument): string {
   const { workspace_id, base_url, state, secrets, resources, guards } = plan;
   const hash = createHash('sha256');
-  // Through JSON, so that a plan in memory and the same one read from a database give the same text.
+  // Through JSON: a plan in memory and one from a database must give the same text.
   const add = (part: object) => hash.update(canonicalJson(JSON.parse(JSON.stringify(part)) as Json));
   add({ workspace_id, base_url, lineage: state.lineage, secrets, guards });
   for (const resource of resources.filter(({ action }) => writes.has(action))) {

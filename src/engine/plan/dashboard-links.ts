@@ -3,7 +3,7 @@ import { dashboardUrl } from '../../project/dashboard-address.ts';
 import type { WorkspaceConfig } from '../../project/project.ts';
 import type { PlanDocument, PlannedResource } from './plan-document.ts';
 
-/** The templates of a workspace by kind; undefined where it has none. */
+/** The link templates of a workspace by kind, if any. */
 export function dashboardOf({ dashboard }: Pick<WorkspaceConfig, 'dashboard'>): PlanDocument['dashboard'] {
   if (dashboard === undefined) return undefined;
   const templates = [...kinds.values()].flatMap(({ name, dashboardKey }) => {
@@ -13,7 +13,7 @@ export function dashboardOf({ dashboard }: Pick<WorkspaceConfig, 'dashboard'>): 
   return templates.length === 0 ? undefined : Object.fromEntries(templates);
 }
 
-/** The plan with a link for each resource of which a person has something to do, or to look up, in the dashboard. */
+/** Adds a dashboard link to each resource that needs a person's attention there. */
 export function withDashboardLinks(
   document: PlanDocument,
   dashboard: PlanDocument['dashboard'] = document.dashboard,
@@ -28,7 +28,7 @@ export function withDashboardLinks(
   return { ...document, dashboard, resources };
 }
 
-/** Undefined where the workspace has no address for such records. */
+/** Undefined if the workspace has no template for the kind. */
 export function recordUrl(
   { dashboard = {} }: Pick<PlanDocument, 'dashboard'>,
   { kind, id }: { readonly kind: string; readonly id: string | null },
@@ -37,7 +37,7 @@ export function recordUrl(
   return template === undefined ? undefined : dashboardUrl(template, id);
 }
 
-/** What an apply creates is in no list before. */
+/** Created records are new in the dashboard. */
 function isForDashboard({ action, id, steps = [], notices = [] }: PlannedResource): boolean {
   if (action === 'unknown' || action === 'manual') return true;
   return id !== null && (action === 'forget' || action === 'replace' || steps.length + notices.length > 0);

@@ -6,18 +6,18 @@ import type { PlanDocument } from './plan-document.ts';
 import { planDocument } from './plan-schema.ts';
 import { digestOfPlan } from './saved-plan.ts';
 
-/** Of a plan: manifests nest their values less than half as deep. */
+/** The maximum depth of a plan. Manifests nest less than half as deep. */
 const DEEPEST = 250;
 
 const NEWER = 'Use that version, or plan again with this one.';
 
-/** How files of the usual tools for it begin. */
+/** The first bytes of files by common encryption tools. */
 const ENCRYPTED =
   /^(?:-----BEGIN (?:PGP MESSAGE|AGE ENCRYPTED FILE)|age-encryption\.org|\$ANSIBLE_VAULT|Salted__|U2FsdGVkX1)/;
 
 /**
- * Reads a saved plan back.
- * @throws UserError, a message of its own for each: encrypted, not JSON, not a plan, of another format, of a newer version, edited.
+ * Parses a saved plan.
+ * @throws UserError with its own message for each case: encrypted, not JSON, not a plan, another format, a newer version, edited.
  */
 export function parseSavedPlan(
   text: string,
@@ -54,11 +54,11 @@ export function parseSavedPlan(
   }
   const parsed = planDocument.safeParse(data);
   if (!parsed.success) throw new UserError(`${file} is not a saved plan`, { next, cause: parsed.error });
-  // Its fields in the order of the file.
+  // Keeps the order of the fields.
   return data as unknown as PlanDocument;
 }
 
-/** Compares the three numbers of a version; what is no version is not newer. */
+/** Compares versions of three numbers. An invalid version is not newer. */
 function isNewer(a: string, b: string): boolean {
   const [left, right] = [numbersOf(a), numbersOf(b)];
   for (const [index, number] of left.entries()) {

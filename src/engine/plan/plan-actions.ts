@@ -13,5 +13,5 @@ export const actions = [
 ] as const;
 
 export type Action = (typeof actions)[number];
-/** The actions that an apply carries out: they write to the platform, to the state, or to both. */
+/** The actions that change the platform, the state, or both. */
 export const writes: ReadonlySet<Action> = new Set(['create', 'update', 'replace', 'adopt', 'forget']);

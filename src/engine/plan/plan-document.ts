@@ -3,9 +3,7 @@ import type { Immutable } from '../../values/json.ts';
 import { type Action, actions } from './plan-actions.ts';
 import type * as schema from './plan-schema.ts';
 
-/*
- * The plan: plain data, the same value that is printed, saved and applied. It holds no secret.
- */
+/* The plan: plain data that is printed, saved and applied. It contains no secrets. */
 
 export type PlannedChange = Immutable<z.infer<typeof schema.plannedChange>>;
 export type PlannedResource = Immutable<z.infer<typeof schema.plannedResource>>;
@@ -13,10 +11,10 @@ export type PlannedRoute = Immutable<z.infer<typeof schema.plannedRoute>>;
 export type PlanDocument = Immutable<z.infer<typeof schema.planDocument>>;
 export type Violation = Immutable<z.infer<typeof schema.violation>>;
 export type PlanWarning = PlanDocument['warnings'][number];
-/** A warning of the resource that it is decided for. */
+/** A warning about the resource being decided. */
 export type Remark = Omit<PlanWarning, 'address'>;
 
-/** True where the platform ignored part of the last update. */
+/** True if the platform ignored part of the last update. */
 export function isNotApplied({ not_applied: fields = [] }: Pick<PlannedResource, 'not_applied'>): boolean {
   return fields.length > 0;
 }

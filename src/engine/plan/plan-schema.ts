@@ -5,12 +5,12 @@ import { described } from '../../values/described.ts';
 import { jsonValue } from '../../values/json-value.ts';
 import { actions, PLAN_FORMAT_VERSION } from './plan-actions.ts';
 
-/* Apart from what every plan uses: to make these schemas takes a part of the start. */
+/* Built on first use: building these schemas takes a part of the start-up time. */
 
-/** A mark that is there or absent. */
+/** A mark that is either present or absent. */
 const present = (description: string) => z.literal(true).optional().describe(description);
 
-/** A list that is absent where it would be empty. */
+/** A list that is absent if it would be empty. */
 const texts = (description: string) => z.array(z.string()).optional().describe(description);
 
 export const plannedChange = described('One field that differs.', {

@@ -7,7 +7,7 @@ import type { PlanDocument, PlannedResource, PlannedRoute } from './plan-documen
 /** A kind whose records lead to others. */
 export type RoutingKind = Kind & { readonly routes: Routes };
 
-/** The kinds whose records may lead to something that the plan changes. */
+/** The kinds whose records may lead to a record that the plan changes. */
 export function routingKinds({ resources }: Pick<PlanDocument, 'resources'>): RoutingKind[] {
   const changing = new Set(resources.filter(changesRecord).map(({ kind }) => kind));
   return [...kinds.values()]
@@ -18,7 +18,7 @@ export function routingKinds({ resources }: Pick<PlanDocument, 'resources'>): Ro
 /** Records that a changing record names, by its address. */
 export type NamedRoutes = ReadonlyMap<Address, readonly unknown[]>;
 
-/** What the changing records name of a kind whose list is not known, as far as they are shown. */
+/** Records of an unlisted kind that the changing records name, as far as they are shown. */
 export function namedRoutes(
   { routes: { ways, named }, ...kind }: RoutingKind,
   { resources }: Pick<PlanDocument, 'resources'>,
@@ -35,17 +35,17 @@ export function namedRoutes(
 
 interface RoutesKnown {
   readonly lists: ReadonlyMap<string, readonly ShownRecord[]>;
-  /** By kind, where its list is refused. */
+  /** By kind, if its list is refused. */
   readonly named: ReadonlyMap<string, NamedRoutes>;
-  /** The address that a record is managed under. */
+  /** The address that manages a record. */
   addressOf(kind: string, id: string): Address | undefined;
-  /** The record without what must not be said of it. */
+  /** The record without its secrets. */
   sayable(kind: string, record: ShownRecord): ShownRecord;
 }
 
 /**
- * The plan with what leads to each record that it changes, as far as lists show it, and what leads to it or no longer does once
- * the plan's own steps are done by hand. Where a list is missing, nothing is said. Pure.
+ * Adds the routes to each changing record, and how they change once the plan's manual steps are done. Without a list, nothing is added.
+ * Pure.
  */
 export function withRoutes(document: PlanDocument, known: RoutesKnown): PlanDocument {
   const listed = [...kinds.values()].filter(
@@ -84,7 +84,7 @@ export function withRoutes(document: PlanDocument, known: RoutesKnown): PlanDocu
   };
 }
 
-/** True where an apply makes a record behave in another way. */
+/** True if an apply changes how a record behaves. */
 function changesRecord({ action }: PlannedResource): boolean {
   return action === 'update' || action === 'replace';
 }
@@ -100,7 +100,7 @@ interface RouteWays {
   readonly leaving: Set<string>;
 }
 
-/** By what is led to: its id where it has one, else its address. */
+/** By target: its id, or its address if it has no id yet. */
 class RoutesFound {
   readonly #byTarget = new Map<string, Map<string, RouteWays>>();
 
@@ -146,7 +146,7 @@ function addShown(
   }
 }
 
-/** A record as another one names it: whole, or by its number or id alone. The form is not documented. */
+/** A record that another one names: as an object, or by its number or id. The form is not documented. */
 function addNamed(
   found: RoutesFound,
   { kind, address, item, known }: { kind: RoutingKind; address: Address; item: unknown; known: RoutesKnown },
@@ -164,7 +164,7 @@ function addNamed(
   found.route(address, base).ways.add(routes.named.way);
 }
 
-/** The links that the plan asks a person to make or to remove. */
+/** The links that the plan asks a person to add or to remove. */
 function addPlanned(
   found: RoutesFound,
   { kind, resource, known }: { kind: RoutingKind; resource: PlannedResource; known: RoutesKnown },
@@ -193,7 +193,7 @@ function targetKey(kind: string, value: Json | undefined): string | undefined {
   return undefined;
 }
 
-/** What a record that is yet to be created will show, as far as it may be said. */
+/** The declared values of a future record, without secrets. */
 function declaredIn({ id, changes }: PlannedResource): ShownRecord {
   return { ...Object.fromEntries(changes.map(({ path, after }) => [path, after])), id: id ?? '' };
 }

@@ -9,7 +9,7 @@ import { unflatten } from '../../values/path.ts';
 import { fromForms, Secret, specials, Unset, type Value } from '../../values/value.ts';
 import type { PlanDocument, PlannedResource } from './plan-document.ts';
 
-/** The plan with a digest of itself, which detects a file that was edited or truncated. */
+/** Adds a digest of the plan, which detects an edited or truncated file. */
 export function sealed(document: PlanDocument): PlanDocument {
   const { digest: _, ...rest } = document;
   return { ...rest, digest: digestOfPlan(rest) };
@@ -18,15 +18,15 @@ export function sealed(document: PlanDocument): PlanDocument {
 export function digestOfPlan(plan: object): string {
   const rest: Record<string, unknown> = { ...plan };
   delete rest.digest;
-  // Through JSON, so that a plan in memory and the same one read from a file give the same text.
+  // Through JSON: a plan in memory and one from a file must give the same text.
   return createHash('sha256')
     .update(canonicalJson(JSON.parse(JSON.stringify(rest)) as Json))
     .digest('base64url');
 }
 
 /**
- * A digest tells that a plan was damaged, not who made it: this tells what `voxform plan` never writes. No secret is read.
- * @throws UserError for the first of it.
+ * Refuses contents that `voxform plan` never writes: a digest detects damage, but not its author. No secret is read.
+ * @throws UserError for the first finding.
  */
 export function refuseInvalidContents(plan: PlanDocument): void {
   const seen = new Set<Address>();
@@ -56,7 +56,7 @@ function refuseOddValues({ address, desired }: PlannedResource, { kind, secrets 
   const spec = unflatten(leaves) as Value;
   for (const special of specials(spec)) {
     if (special instanceof Unset) throw odd(`a variable without its value in ${address}`);
-    // Without its fingerprint nobody could tell that it is still the one that the plan was made with.
+    // Without its fingerprint, a changed secret would not be detected.
     if (special instanceof Secret && !Object.hasOwn(secrets, special.name)) {
       throw odd(`the secret ${JSON.stringify(special.name)} without its fingerprint in ${address}`);
     }

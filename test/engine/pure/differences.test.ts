@@ -208,7 +208,7 @@ describe('the differences of a record', () => {
   });
 
   it('leave what others may move to them, and remember that it is not ours', () => {
-    const { changes, leftToOthers, settled } = differences(
+    const { changes, driftIgnored, settled } = differences(
       { tts_config: { speed: 'fast', emotion: 'calm' } },
       {
         record: { tts_config: { speed: 'slow', emotion: 'calm' } },
@@ -217,7 +217,7 @@ describe('the differences of a record', () => {
       },
     );
     expect(changes).toEqual([]);
-    expect([...leftToOthers]).toEqual(['tts_config.speed']);
+    expect([...driftIgnored]).toEqual(['tts_config.speed']);
     expect(settled.get('tts_config.speed')).toBe('fast');
   });
 
@@ -313,7 +313,7 @@ describe('state entry and comparison together', () => {
           record,
           settled: leavesOf(agentKind, sent),
           carried: [],
-          leftToOthers: new Set(),
+          driftIgnored: new Set(),
           previous: undefined,
           adopted: false,
           fingerprints,
@@ -336,7 +336,7 @@ describe('state entry and comparison together', () => {
           carried: [],
           adopted: false,
           fingerprints,
-          leftToOthers: new Set<string>(),
+          driftIgnored: new Set<string>(),
         };
         const first = stateEntryOf({
           ...facts,
@@ -377,7 +377,7 @@ describe('state entry and comparison together', () => {
           record,
           settled: leavesOf(agentKind, before),
           carried: [],
-          leftToOthers: new Set(),
+          driftIgnored: new Set(),
           previous: undefined,
           adopted: false,
           fingerprints,

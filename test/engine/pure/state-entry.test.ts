@@ -25,7 +25,7 @@ function remembered(spec: Spec, record: object, rest: Partial<EntryFacts> = {}) 
     record: { id: 'R1', ...record },
     settled: leavesOf(agentKind, spec),
     carried: [],
-    leftToOthers: new Set(),
+    driftIgnored: new Set(),
     previous: undefined,
     adopted: false,
     fingerprints,
@@ -84,13 +84,13 @@ describe('the state entry of a record', () => {
     const entry = remembered(
       { tts_config: { speed: 'fast' } },
       { tts_config: { speed: 'slow' } },
-      { previous, leftToOthers: new Set(['tts_config.speed']) },
+      { previous, driftIgnored: new Set(['tts_config.speed']) },
     );
     expect(baselineOf(entry, 'tts_config.speed')).toBe('fast');
     const adopted = remembered(
       { tts_config: { speed: 'fast' } },
       { tts_config: { speed: 'slow' } },
-      { leftToOthers: new Set(['tts_config.speed']), adopted: true },
+      { driftIgnored: new Set(['tts_config.speed']), adopted: true },
     );
     expect(baselineOf(adopted, 'tts_config.speed')).toBe('fast');
     expect(adopted.adopted).toBe(true);

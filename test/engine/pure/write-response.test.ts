@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { leavesOf } from '../../../src/engine/decide/field-rules.ts';
-import { shownBy, unlikeSent } from '../../../src/engine/decide/write-response.ts';
+import { differencesFromSent, shownBy } from '../../../src/engine/decide/write-response.ts';
 import type { Kind } from '../../../src/kinds/kind.ts';
 import { remarkText } from '../../../src/output/next-steps.ts';
 import { Secret, type Value } from '../../../src/values/value.ts';
@@ -9,7 +9,7 @@ import { agentKind, numberKind, userKind } from './facts.ts';
 type Spec = { readonly [key: string]: Value };
 
 function warnings(kind: Kind, spec: Spec, answer: object): string[] {
-  const remarks = unlikeSent(kind, leavesOf(kind, spec), shownBy(kind, { id: 'R1', ...answer }));
+  const remarks = differencesFromSent(kind, leavesOf(kind, spec), shownBy(kind, { id: 'R1', ...answer }));
   return remarks.map((each) => remarkText(each, undefined));
 }
 
