@@ -7,8 +7,8 @@ import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { sealed } from '../engine/plan/saved-plan.ts';
 import { revalidatePlan } from '../engine/revalidate-plan.ts';
 import { type ApplyDocument, applyJson } from '../output/apply-json.ts';
-import { applyPlan, refuseTrippedGuards, toldPlan } from '../runs/apply-plan.ts';
-import { judgedAgain, judgedPlan, refuseDenied } from '../runs/judged-plan.ts';
+import { applyPlan, planInHistory, refuseTrippedGuards } from '../runs/apply-plan.ts';
+import { judgedPlan, refuseDenied, savedPlanJudged } from '../runs/judged-plan.ts';
 import { changesIn, commonInput, type Planning, planWorkspace, preparedToPlan } from '../runs/planning.ts';
 import type {
   GuardOptions,
@@ -96,11 +96,11 @@ export async function apply(
       const { now } = context;
       const { onProgress } = options;
       const surroundings = { opened, state: session.state, client, options, now, onProgress };
-      const revalidated = await judgedAgain(
+      const revalidated = await savedPlanJudged(
         await revalidatePlan({ ...commonInput(surroundings), saved, secret: await opened.secretsOf(saved) }),
         { opened, now: now() },
       );
-      session.note(toldPlan(revalidated.plan.document));
+      session.note(planInHistory(revalidated.plan.document));
       refuseDenied(revalidated.plan.document);
       beginWriting();
       const report = await applyPlan(context, {

@@ -1,7 +1,7 @@
 import { approvalDigest } from '../engine/plan/approval-digest.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { denials } from '../policies/waivers.ts';
-import { trippedIn } from '../runs/apply-plan.ts';
+import { unliftedGuards } from '../runs/apply-plan.ts';
 import { changesIn } from '../runs/planning.ts';
 import type { GuardOptions } from '../runs/run-options.ts';
 import type { Hold, WatchMode } from './run-report.ts';
@@ -33,7 +33,7 @@ export function holdOf(
 ): Hold | undefined {
   const denied = denials(document.violations);
   if (policy.mode === 'report') return { why: 'report', denied };
-  const tripped = trippedIn(document.guards, policy);
+  const tripped = unliftedGuards(document.guards, policy);
   const isRefused = tripped.length + denied.length > 0;
   if (policy.mode === 'approve' && !isRefused && changesIn(document) > 0) {
     const digest = approvalDigest(document);

@@ -2,7 +2,7 @@ import { refreshedEntry } from '../engine/apply/refreshed-entry.ts';
 import type { PlanResult } from '../engine/engine.ts';
 import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
-import { applyPlan, toldPlan } from '../runs/apply-plan.ts';
+import { applyPlan, planInHistory } from '../runs/apply-plan.ts';
 import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
 import { changesIn } from '../runs/planning.ts';
 import type { RunContext } from '../runs/run-context.ts';
@@ -191,7 +191,7 @@ export class Reconciler {
       const isSame = session.state.lineage === state.lineage && session.state.serial === state.serial;
       const current = isSame ? planned : await plan(session.state);
       const { document } = current.plan;
-      session.note(toldPlan(document));
+      session.note(planInHistory(document));
       const hold = this.#hold(loaded, document);
       if (hold !== undefined) {
         session.note({ result: 'refused', error: `held: ${hold.why}` });

@@ -16,27 +16,27 @@ import type { LeafPath } from '../values/path.ts';
 import { isTainted, references, revealed, withReferences } from '../values/value.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
 
-/** Something that somebody changed on the platform and that no manifest can take over. */
+/** A change on the platform that no manifest can take over. */
 export interface NotAcceptable {
   readonly address: Address;
-  /** Null where it is about the record as a whole. */
+  /** Null if it concerns the record as a whole. */
   readonly path: string | null;
-  /** A clause for a person. */
+  /** A clause. */
   readonly why: string;
 }
 
 interface Acceptable {
   readonly wanted: readonly WantedValue[];
   readonly refused: readonly NotAcceptable[];
-  /** Of those asked for: what is as it was applied. */
+  /** Requested resources without drift. */
   readonly unmoved: readonly Address[];
-  /** Managed fields that the source of the values never shows. They stay as they are, which is no failure. */
+  /** Managed fields that the source of the values never shows. They are left unchanged. */
   readonly unshown?: readonly LeafPath[];
 }
 
 /**
- * What of a drift can go into the manifests: values that the platform shows and that are not secret.
- * @param addresses those asked for; none for all.
+ * The part of a drift that manifests can take over: shown values that are not secret.
+ * @param addresses the requested ones; empty for all.
  */
 export function acceptable(drift: PlanDocument, addresses: readonly Address[]): Acceptable {
   const asked = new Set(addresses);
@@ -68,7 +68,7 @@ function unacceptable({ sensitive, verified, before, referents }: PlannedChange)
 
 interface Referring {
   readonly state: State;
-  /** The resources that the plan is about, with their ids. */
+  /** The planned resources, with their ids. */
   readonly planned: Pick<PlanDocument, 'resources'>;
   readonly declared: ReadonlySet<Address>;
   readonly wanted: readonly WantedValue[];
@@ -77,8 +77,8 @@ interface Referring {
 }
 
 /**
- * The ids of what a `$ref` can name, by address: declared resources that have a record, and the records of those lookups that a wanted value may hold.
- * A name that several records have is left out. Reads the lists of these lookups.
+ * The ids of possible `$ref` targets by address: declared resources with a record, and the records of the lookups that a value may refer
+ * to. Ambiguous names are left out. Reads the lists of these lookups.
  */
 export async function referableRecords(facts: Referring): Promise<Map<Address, string>> {
   const records = new Map<Address, string>();
@@ -105,23 +105,23 @@ function lookupsOf({ wanted }: Referring): Set<Lookup> {
   return needed;
 }
 
-/** Values for the manifests, and what cannot go into them. */
+/** Values for the manifests, and those that cannot be taken over. */
 export interface ValuesFound extends Acceptable {
-  /** Ids of what a `$ref` can name. */
+  /** Ids of possible `$ref` targets. */
   readonly records: ReadonlyMap<Address, string>;
 }
 
-/** A drift, and what its values are looked up in. */
+/** A drift, with the data for resolving its values. */
 export interface DriftFacts {
   readonly opened: OpenWorkspace;
   readonly state: State;
-  /** That the manifests declare. */
+  /** The resources of the manifests. */
   readonly resources: readonly Resource[];
   readonly drift: PlanDocument;
   readonly client: PlatformClient;
 }
 
-/** @param addresses those asked for; none for all. */
+/** @param addresses the requested ones; empty for all. */
 export async function driftValues(
   { opened, state, resources, drift, client }: DriftFacts,
   addresses: readonly Address[] = [],
@@ -134,13 +134,13 @@ export async function driftValues(
   return { ...found, records };
 }
 
-/** What an accept writes, and what it leaves. */
+/** The edits of an accept, and the values that it leaves out. */
 export interface Acceptance extends Pick<Acceptable, 'refused' | 'unmoved' | 'unshown'> {
   readonly files: readonly FileEdit[];
   readonly accepted: readonly WantedValue[];
 }
 
-/** How the project's files are to change so that they have these values. Reads files, writes none. */
+/** The edits that give the project's files these values. Reads files, writes none. */
 export async function acceptanceOf(
   { project, workspace }: OpenWorkspace,
   { wanted, records, refused, unmoved, unshown = [] }: ValuesFound,
@@ -160,13 +160,13 @@ export async function acceptanceOf(
 interface RollingBack {
   readonly kind: Kind;
   readonly resource: Resource;
-  /** The record as it was published. */
+  /** The published record. */
   readonly version: ShownRecord;
-  /** Ids of what a `$ref` can name. */
+  /** Ids of possible `$ref` targets. */
   readonly records: ReadonlyMap<Address, string>;
 }
 
-/** What the manifest must say so that the next plan brings a published version back: managed fields alone, and only those that differ. */
+/** The values that a manifest needs for the next plan to restore a published version: only managed fields that differ. */
 export function valuesOfVersion({ kind, resource, version, records }: RollingBack): {
   readonly wanted: readonly WantedValue[];
   readonly refused: readonly NotAcceptable[];

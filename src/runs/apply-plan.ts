@@ -23,13 +23,13 @@ export interface ApplyPlanInput {
   readonly session: StateSession;
   readonly planned: PlanResult;
   readonly onError: 'continue' | 'stop';
-  /** Given where the plan is one part of several. */
+  /** Set if the plan is one part of several. */
   readonly lostCreates?: LostCreates | undefined;
-  /** Told of each resource; errors in it name no secret. */
+  /** Called for each resource. Errors contain no secrets. */
   onEvent?(event: ApplyEvent): void;
 }
 
-/** Applies a plan that was approved. What the report says names no secret. */
+/** Applies an approved plan. The report contains no secrets. */
 export async function applyPlan(
   { interrupts, now, redactor }: Pick<RunContext, 'interrupts' | 'now' | 'redactor'>,
   { opened, session, planned, onError, lostCreates, onEvent }: ApplyPlanInput,
@@ -63,7 +63,7 @@ export async function applyPlan(
   };
 }
 
-/** What was created has an id now, and a create without an answer has to be looked up. */
+/** Created records have an id now, and an unknown create must be looked up. */
 function withLinksAfter(plan: PlanDocument, results: ApplyReport['results']): PlanDocument {
   const after = plan.resources.map((resource): PlannedResource => {
     const result = results.get(resource.address);
@@ -83,7 +83,7 @@ function withLinksAfter(plan: PlanDocument, results: ApplyReport['results']): Pl
   };
 }
 
-/** Records the commit of the manifests, so that an apply of older ones is noticed. */
+/** Records the commit of the manifests, so that a later apply of older ones is detected. */
 async function recordCommit(
   opened: OpenWorkspace,
   session: StateSession,
@@ -91,11 +91,11 @@ async function recordCommit(
 ): Promise<void> {
   const commit = commitId(await opened.commit());
   if (commit === undefined || commit === session.state.appliedCommit || changesIn(document) === 0) return;
-  // Not awaited: it is stored with the first intent. If that fails, the session refuses every later write.
+  // Not awaited: it is stored with the first intent. If that fails, the session refuses all later writes.
   session.record({ type: 'applying', commit }).catch(() => undefined);
 }
 
-/** What the history says of it. Guards that stopped the plan were lifted, or it would not have been applied. */
+/** The result of a run for the history. Tripped guards were lifted, or the plan would not have been applied. */
 function endingOf(
   { results, interrupted }: ApplyReport,
   { resources, guards, violations = [] }: PlanDocument,
@@ -121,12 +121,12 @@ function endingOf(
   };
 }
 
-/** The plan as the history has it, from whoever made it: a plan that is refused is there too. */
-export function toldPlan(document: PlanDocument): Pick<RunEnding, 'plan'> {
+/** The plan's part of a history entry, also for a refused plan. */
+export function planInHistory(document: PlanDocument): Pick<RunEnding, 'plan'> {
   return { plan: { digest: document.digest ?? approvalDigest(document), summary: document.summary } };
 }
 
-/** Each rule that was lifted, for what, and why. */
+/** Each waived rule, with its resource and the reason. */
 function waiversIn(violations: readonly Violation[]): Pick<RunEnding, 'waived'> {
   const lifted = Map.groupBy(violations, ({ rule, policy_file, waived }) =>
     JSON.stringify([rule, policy_file, waived]),
@@ -140,7 +140,7 @@ function waiversIn(violations: readonly Violation[]): Pick<RunEnding, 'waived'> 
   return waived.length === 0 ? {} : { waived };
 }
 
-/** Strikes secrets out of what an error says while it is whole: later its lines are broken and its characters escaped. */
+/** Redacts an error before its text is wrapped and escaped. */
 function redactedResult(result: ResourceResult, { redact }: Redactor): ResourceResult {
   if (result.status !== 'failed') return result;
   const { error, recorded, hint, advice = hint ?? '' } = result;
@@ -157,8 +157,8 @@ function redactedResult(result: ResourceResult, { redact }: Redactor): ResourceR
   };
 }
 
-/** The guards that no option lifts. */
-export function trippedIn(
+/** Tripped guards that no option lifts. */
+export function unliftedGuards(
   guards: PlanDocument['guards'],
   { allowLargeChange = false, allowOwnerChange = false, allowOlderCommit = false }: GuardOptions,
 ): PlanDocument['guards'] {
@@ -170,9 +170,9 @@ export function trippedIn(
   return guards.filter(({ guard }) => !isLifted[guard]);
 }
 
-/** Throws `UserError` where a guard stops the plan and no option lifts it. */
+/** @throws UserError if a guard stops the plan and no option lifts it. */
 export function refuseTrippedGuards({ guards }: PlanDocument, options: GuardOptions): void {
-  const tripped = trippedIn(guards, options);
+  const tripped = unliftedGuards(guards, options);
   if (tripped.length === 0) return;
   throw new UserError(`nothing was written: ${tripped.map(({ message }) => message).join('; ')}`, {
     next: [{ action: 'lift_guards', guards: [...new Set(tripped.map(({ guard }) => guard))] }],

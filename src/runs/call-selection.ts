@@ -5,12 +5,12 @@ import { didYouMean } from '../problems/suggest.ts';
 
 type CallRow = Readonly<Record<string, unknown>>;
 
-/** What narrows the reading of call histories. */
+/** Filters for reading call histories. */
 export interface CallSelection extends DateRange {
   readonly where?: readonly CallCondition[] | undefined;
-  /** Told at the end of calls that the platform gave although they lie outside the range that it was asked for; they are not shown. */
+  /** Called at the end with the number of calls outside the requested range. They are not shown. */
   readonly onOutside?: ((count: number) => void) | undefined;
-  /** Told of every call that is read. */
+  /** Called for each call. */
   onRead?(): void;
 }
 
@@ -32,10 +32,10 @@ type Operator = keyof typeof operators;
 
 export const callFields: readonly string[] = Object.keys(callRecord().shape);
 
-/** Those with more than one value, which have no order. */
+/** Fields with several values, which have no order. */
 const nested: ReadonlySet<string> = new Set(['analysis']);
 
-/** A condition such as `session_outcome=escalated` or `duration>=00:05:00`, or what is wrong with the text. */
+/** A condition such as `session_outcome=escalated` or `duration>=00:05:00`, or the problem with its text. */
 export function callCondition(text: string): CallCondition | { readonly problem: string } {
   const [, field = '', operator = '', value = ''] =
     /^\s*(\w+)\s*(>=|<=|!=|=|>|<)\s*(.*?)\s*$/.exec(text) ?? [];
@@ -49,7 +49,7 @@ export function callCondition(text: string): CallCondition | { readonly problem:
   return { field, operator: operator as Operator, value };
 }
 
-/** The calls of a selection. The range narrows the request; what the API has no filter for is looked at here. */
+/** The calls of a selection. The range is part of the request; filters that the API lacks are applied here. */
 export async function* selectedCalls(
   client: PlatformClient,
   { where = [], onOutside, onRead, ...range }: CallSelection,
@@ -57,7 +57,7 @@ export async function* selectedCalls(
   let outside = 0;
   try {
     const filter = asFilter(range);
-    // A platform that reads a date alone gives the whole day.
+    // A platform that accepts only dates returns whole days.
     const asked = { from: filter.date_from?.slice(0, 10), to: filter.date_to };
     for await (const call of client.calls.list(filter)) {
       onRead?.();
@@ -69,7 +69,7 @@ export async function* selectedCalls(
   }
 }
 
-/** Which of its times the range is about is not documented. */
+/** The API does not document which time the range refers to. */
 function isInRange({ start_time, end_time, created_at }: CallRow, range: DateRange): boolean {
   const times = [start_time, end_time, created_at].filter((time) => typeof time === 'string');
   return times.length === 0 || times.some((time) => isWithin(time, range));
@@ -85,14 +85,14 @@ function meets(call: CallRow, { field, operator, value }: CallCondition): boolea
   return operators[operator](orderOf(String(shown), value));
 }
 
-/** The number that a JSON number or a text such as `0.42` stands for. */
+/** The value of a JSON number or of a text such as `0.42`. */
 export function decimalOf(shown: unknown): number | undefined {
   if (typeof shown === 'number') return shown;
   const isDecimal = typeof shown === 'string' && /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(shown.trim());
   return isDecimal ? Number(shown) : undefined;
 }
 
-/** Below, above or 0, as numbers, durations or times where both are such, and as texts otherwise. */
+/** Negative, positive or 0. Compares numbers, durations or times if both values are of that form, otherwise texts. */
 function orderOf(a: string, b: string): number {
   const [left, right] = [measureOf(a), measureOf(b)];
   if (left !== undefined && right !== undefined) return left - right;
@@ -102,7 +102,7 @@ function orderOf(a: string, b: string): number {
 function measureOf(text: string): number | undefined {
   const [, hours, minutes, seconds] = /^(\d+):(\d\d):(\d\d)$/.exec(text) ?? [];
   if (seconds !== undefined) return Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
-  // A phone number too: the platform may render it without its plus.
+  // Also for phone numbers: the platform may show one without its plus.
   const decimal = decimalOf(text);
   if (decimal !== undefined) return decimal;
   return /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)) ? Date.parse(text) : undefined;

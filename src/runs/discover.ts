@@ -10,35 +10,35 @@ import { type KnownId, knownOf, type Missed, mentionedIds } from './mentioned-id
 import type { RecordReads } from './orphan-status.ts';
 
 export interface Discovering extends RecordReads {
-  /** Those that are looked for; all where absent. */
+  /** The kinds to search; all by default. */
   readonly kinds?: ReadonlyMap<string, Kind>;
-  /** Ids that are known already: given by a person, held by a state. */
+  /** Known ids: from a person or a state. */
   readonly known: readonly KnownId[];
-  /** Mentions from then on are followed. */
+  /** Follows mentions since this time. */
   readonly since: Date;
   readonly onProgress?: OnReadProgress;
 }
 
 export interface FoundRecord {
   readonly record: ShownRecord;
-  /** Present where the read hides a config object and a published version may show it. */
+  /** Set if the read hides a config object that a published version may show. */
   readonly published: PublishedRecord | undefined;
-  /** Clauses that say where its id was heard of; none for a record that a list shows. */
+  /** Clauses about the places that mention the id; empty for a listed record. */
   readonly mentions: readonly string[];
 }
 
-/** Everything of a workspace that can be found. */
+/** All records of a workspace that can be found. */
 export interface Discovery {
-  /** By kind, every kind present; in the order of their ids. */
+  /** By kind, with every kind present; ordered by id. */
   readonly records: ReadonlyMap<string, readonly FoundRecord[]>;
   readonly lookups: ReadonlyMap<string, readonly LookupRecord[]>;
   readonly missed: readonly Missed[];
 }
 
-/** What `discoverEach` has to tell beside the records. */
+/** The results of `discoverEach` besides the records. */
 export type DiscoveryNotes = Omit<Discovery, 'records'>;
 
-/** Finds the records of a workspace as `discoverEach` does, and gives all of them. */
+/** Finds the records of a workspace like `discoverEach`, and returns all of them. */
 export async function discover(input: Discovering): Promise<Discovery> {
   const records = new Map<string, FoundRecord[]>(
     [...(input.kinds ?? kinds).keys()].map((kind) => [kind, []]),
@@ -49,11 +49,11 @@ export async function discover(input: Discovering): Promise<Discovery> {
 }
 
 /**
- * Finds the records of a workspace: kinds that can be listed by their lists, the others by the ids that other records mention
- * and by those that are known. What was looked for and is not there is said, not thrown.
- * @param take is given each record as it comes, kind by kind and within a kind in any order; none is kept.
- * @throws ForeignRecord where everything that was read belongs to other workspaces.
- * @throws PlatformError where a list or a record cannot be read.
+ * Finds the records of a workspace: listed kinds by their lists, others by ids that are known or that other records mention. Missing
+ * records are reported, not thrown.
+ * @param take receives each record, grouped by kind, in any order within a kind. No record is kept.
+ * @throws ForeignRecord if all records belong to other workspaces.
+ * @throws PlatformError if a list or a record cannot be read.
  */
 export async function discoverEach(
   input: Discovering,
@@ -86,7 +86,7 @@ interface DiscoverySearch extends Discovering {
 
 async function findByList(kind: Kind, search: DiscoverySearch): Promise<void> {
   const { client, progress, missed, take } = search;
-  // What is collected is no more than the ids.
+  // Only ids are collected.
   const passing = async function* () {
     for await (const record of kind.list?.(client) ?? []) {
       take(kind, { record, published: undefined, mentions: [] });
@@ -119,7 +119,7 @@ async function findById(kind: Kind, search: DiscoverySearch): Promise<void> {
   missed.push(...gaps.sort((a, b) => ((a.id ?? '') < (b.id ?? '') ? -1 : 1)));
 }
 
-/** True where the record does not show some object that a published version may show. */
+/** True if the record hides an object that a published version may show. */
 function hidesObjects(kind: Kind, record: ShownRecord): boolean {
   return Object.keys(kind.spec.shape).some(
     (root) => kind.fields[root]?.hidden !== true && record[root] === undefined,
@@ -137,7 +137,7 @@ export function why(seen: Observation, clauses: readonly string[]): string {
   return `not found on the platform (${clauses.join(', ')})`;
 }
 
-/** The ids that a state holds, as known ones. */
+/** The ids in a state. */
 export function* idsInState(
   resources: Iterable<readonly [string, { readonly id: string }]>,
 ): Generator<KnownId> {

@@ -19,9 +19,7 @@ import { described } from '../values/described.ts';
 import { type Immutable, type Json, mapParts } from '../values/json.ts';
 import { VERSION } from '../version.ts';
 
-/*
- * What is between the draft of a record and what is published of it: plain data, the same that is printed. It holds no secret.
- */
+/* The differences between a draft and its published version, as plain data without secrets. It is printed as it is. */
 
 const DRAFT_DIFF_FORMAT_VERSION = 1;
 
@@ -58,14 +56,14 @@ interface Drafted {
   readonly state: State;
   readonly client: PlatformClient;
   readonly workspace: { readonly name: string; readonly workspaceId: string };
-  /** Strikes out secrets while a text is whole: later its words are marked. */
+  /** Redacts secrets before the words of a text are marked. */
   redact(text: string): string;
 }
 
 /**
- * What publishing the draft of a managed record would change: a read of the record and one of its latest version, and of the lists that
- * have the names of what differs.
- * @throws UserError where the record is missing or of another workspace.
+ * The changes that publishing the draft of a managed record would make: reads the record, its latest version, and the lists with names of
+ * differing ids.
+ * @throws UserError if the record is missing or belongs to another workspace.
  */
 export async function diffDraft(drafted: Drafted): Promise<DraftDiffDocument> {
   const { address, state, client, workspace, redact } = drafted;
@@ -109,7 +107,7 @@ export async function diffDraft(drafted: Drafted): Promise<DraftDiffDocument> {
   };
 }
 
-/** Undefined where nothing was published. Asked whatever the record says: reads may leave out its version. */
+/** Undefined if no version was published. Always asked, because a record may leave out its version. */
 async function latestOf(
   { versions }: Kind,
   { id, client }: { readonly id: string; readonly client: PlatformClient },

@@ -11,22 +11,22 @@ import type { OpenWorkspace } from './open-workspace.ts';
 import type { PlatformOptions } from './run-options.ts';
 
 export interface DraftSources {
-  /** Ids that a person named. */
+  /** Ids given by a person. */
   readonly given: readonly KnownId[];
-  /** Mentions from then on are followed. */
+  /** Follows mentions since this time. */
   readonly since: Date;
   readonly options: PlatformOptions;
-  /** Secrets that are set: their texts are written nowhere. */
+  /** Secrets with a value. Their texts are never written. */
   readonly secrets: readonly Secret[];
-  /** Names that the project's manifests have for records; those of the state come first. */
+  /** Names of records in the project's manifests; names in the state take precedence. */
   readonly inManifests?: NamesInProject;
   readonly ownSecrets?: OwnSecrets;
-  /** The name of the secret that fields which nobody shows take. */
+  /** The secret that is used for fields that the platform never shows. */
   readonly chosenSecret?: string | undefined;
   readonly onProgress?: OnReadProgress;
 }
 
-/** Reads a workspace, and does work with a manifest of each record that it has. The values in them can be had until the work is done. */
+/** Reads a workspace and creates a draft manifest for each of its records. The drafts are valid until `work` ends. */
 export async function withDrafts<T>(
   opened: OpenWorkspace,
   { given, since, options, secrets, inManifests, ownSecrets, chosenSecret, onProgress }: DraftSources,
@@ -57,7 +57,7 @@ export async function withDrafts<T>(
   }
 }
 
-/** The state itself is let go before the workspace is read. */
+/** The state itself is released before the workspace is read. */
 async function rememberState(opened: OpenWorkspace) {
   const state = await opened.state();
   return { inState: namesInState(state), ids: [...idsInState(state.resources)] };

@@ -10,7 +10,7 @@ import type { StateSession } from '../state/session.ts';
 import { MAP_COLUMNS, mapColumn, mapPath } from './migrate/id-map.ts';
 import type { RecordReads } from './orphan-status.ts';
 
-/** One line of a file of records to take in. */
+/** One line of a file of imports. */
 interface ImportRow {
   readonly address: string;
   readonly id: string;
@@ -18,7 +18,7 @@ interface ImportRow {
   readonly line: number;
 }
 
-/** A file of rows that cannot be taken in: everything that is wrong in it, by line. */
+/** An invalid file of imports, with all problems by line. */
 export class InvalidRows extends UserError {
   override readonly name = 'InvalidRows';
   readonly diagnostics: readonly Diagnostic[];
@@ -44,9 +44,9 @@ interface ReadRows {
 }
 
 /**
- * The rows of a CSV text with the header `address,id`, or of the map of a migration, and what is wrong with them by themselves. A row of a
- * map without an id of this workspace is passed over.
- * @param origin the name of the file, and the workspace whose ids are wanted of a map.
+ * The rows of a CSV file with the header `address,id`, or of a migration map, with the problems of single rows. Rows of a map without an
+ * id of this workspace are skipped.
+ * @param origin the file name, and the workspace whose ids are read from a map.
  */
 export function readRows(
   text: string,
@@ -82,7 +82,7 @@ export function readRows(
     const { address, id, kind } = read;
     const sameAddress = byAddress.get(address);
     const sameRecord = byRecord.get(`${kind}/${id}`);
-    // A migration that was killed may have written a row twice.
+    // A killed migration may have written a row twice.
     if (isMap && sameAddress !== undefined && sameAddress === sameRecord) continue;
     if (sameAddress !== undefined)
       problems.push({ line, message: `${address} is already on line ${sameAddress}` });
@@ -99,7 +99,7 @@ export function readRows(
   return { rows, problems };
 }
 
-/** What a line says, or what is wrong with it. */
+/** The content of a line, or its problem. */
 function readRow(
   cells: readonly string[] | undefined,
   columns: readonly string[],
@@ -120,7 +120,7 @@ function readRow(
   return { address, id, kind };
 }
 
-/** The cells of a line, blanks around them taken away; undefined where its quotes do not match. */
+/** The cells of a line without surrounding blanks; undefined if the quotes do not match. */
 function cellsOf(line: string): string[] | undefined {
   const cells: string[] = [];
   const cell = /\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(,|$)/y;
@@ -140,13 +140,13 @@ export interface RowsImport extends RecordReads {
 }
 
 interface CheckedRows {
-  /** Those that are to be recorded. */
+  /** Rows to be recorded. */
   readonly fresh: readonly ImportRow[];
-  /** In the order of the lines: addresses and records that are taken, and records that are not there. */
+  /** In the order of the lines: taken addresses and records, and missing records. */
   readonly problems: readonly RowProblem[];
 }
 
-/** Looks whether each row can be taken in. Records nothing. */
+/** Checks whether each row can be imported. Records nothing. */
 export async function checkRows(rows: readonly ImportRow[], input: RowsImport): Promise<CheckedRows> {
   const { session, concurrency, now } = input;
   const recheck = createRecheck(input, { maxAgeMilliseconds: Number.POSITIVE_INFINITY, now });

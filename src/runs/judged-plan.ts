@@ -22,7 +22,7 @@ interface JudgingPlan extends JudgingOptions {
   readonly waiver?: Waiver | undefined;
 }
 
-/** The plan for everything that the options leave in scope, with what leads to each record and what the rules object to. */
+/** Plans all resources in scope, with routes and policy violations. */
 export async function judgedPlan(planning: Planning): Promise<PlanResult> {
   const { opened, desired, options, now } = planning;
   const planned = await planWorkspace({ ...planning, options: { ...options, routes: true } });
@@ -30,8 +30,8 @@ export async function judgedPlan(planning: Planning): Promise<PlanResult> {
 }
 
 /**
- * The plan with what the rules of the workspace object to.
- * @throws UserError for a waiver of what cannot be waived.
+ * Adds the policy violations to a plan.
+ * @throws UserError for a waiver of a rule that cannot be waived.
  */
 export async function judged(planned: PlanResult, judging: JudgingPlan): Promise<PlanResult> {
   const { opened, desired, waiver } = judging;
@@ -43,7 +43,7 @@ export async function judged(planned: PlanResult, judging: JudgingPlan): Promise
   const found = await violationsIn(document, subjects, judging);
   const { rules: names = [], because = '' } = waiver ?? {};
   refuseOddWaivers(names, rules);
-  // It goes into the plan and the history.
+  // The reason is stored in the plan and the history.
   const reason = opened.withoutSecrets(because);
   const { violations, needless } = waived(found, { names, because: reason });
   const warnings = needless.map((name) => ({
@@ -58,10 +58,11 @@ export async function judged(planned: PlanResult, judging: JudgingPlan): Promise
 }
 
 /**
- * A saved plan with what the rules object to now, in what it would write. What was waived then is still, where the rule can be waived.
- * @throws UserError where the plan was denied when it was saved.
+ * Adds the current policy violations to a saved plan, for what it would write. Waivers of the saved plan remain valid, if the rule can be
+ * waived.
+ * @throws UserError if the saved plan was denied.
  */
-export async function judgedAgain(planned: PlanResult, judging: JudgingOptions): Promise<PlanResult> {
+export async function savedPlanJudged(planned: PlanResult, judging: JudgingOptions): Promise<PlanResult> {
   const { document } = planned.plan;
   refuseDenied(document);
   const { rules, diagnostics } = await judging.opened.loadRules();
@@ -84,7 +85,7 @@ export async function judgedAgain(planned: PlanResult, judging: JudgingOptions):
   return withDocument(planned, { ...document, violations: [...again, ...others] });
 }
 
-/** For rules that come with an apply of the saved plan. */
+/** Labels for rules that are evaluated when the saved plan is applied. */
 function withLabels(document: PlanDocument, declared: ReadonlyMap<string, Resource>): PlanDocument {
   const resources = document.resources.map((resource) => {
     const { labels = {} } = declared.get(resource.address) ?? {};
@@ -111,7 +112,7 @@ async function violationsIn(
   return violationsOf(objections, { root: opened.project.root, sources: opened.sources });
 }
 
-/** @param declared undefined for what no manifest declares: it has no labels and an empty spec. */
+/** @param declared undefined without a manifest: no labels and an empty spec. */
 function subjectOf(
   planned: PlannedResource,
   declared: Pick<Resource, 'labels' | 'spec'> | undefined,
@@ -121,7 +122,7 @@ function subjectOf(
   return { address, kind, name: parseAddress(address)?.name ?? '', labels, spec, source, planned };
 }
 
-/** As far as the plan carries it. */
+/** The resource as far as the plan contains it. */
 function savedResource({ desired, labels = {} }: PlannedResource): Pick<Resource, 'labels' | 'spec'> {
   const leaves = Object.entries(desired ?? {}).map(([path, forms]): [string, Value] => [
     path,
@@ -130,7 +131,7 @@ function savedResource({ desired, labels = {} }: PlannedResource): Pick<Resource
   return { labels, spec: unflatten(leaves) as Resource['spec'] };
 }
 
-/** Throws `UserError` where a rule stops the plan and no waiver lifts it. */
+/** @throws UserError if a rule stops the plan and no waiver lifts it. */
 export function refuseDenied({ violations, digest }: Pick<PlanDocument, 'violations' | 'digest'>): void {
   const denied = denials(violations);
   if (denied.length === 0) return;

@@ -8,7 +8,7 @@ import type { CiJob } from '../state/lock-info.ts';
 import { createMarks, type Marks } from '../state/marks.ts';
 import type { RunContext } from './run-context.ts';
 
-/** By the variable that only this system sets: the variables with the name of the job, and its address. */
+/** By the variable that identifies a CI system: the variables with the job's name and address. */
 const systems: Readonly<
   Record<string, { readonly name: readonly string[]; url(env: ProcessEnvironment): string }>
 > = {
@@ -39,7 +39,7 @@ const systems: Readonly<
   JENKINS_URL: { name: ['JOB_NAME'], url: ({ BUILD_URL: url }) => `${url}` },
 };
 
-/** The CI job that voxform runs in; undefined outside of the systems that are known. */
+/** The current CI job; undefined outside of known systems. */
 export function ciJob(env: ProcessEnvironment): CiJob | undefined {
   for (const [variable, { name, url }] of Object.entries(systems)) {
     if (!env[variable]) continue;
@@ -49,7 +49,7 @@ export function ciJob(env: ProcessEnvironment): CiJob | undefined {
   return undefined;
 }
 
-/** What this machine remembers of the states of a platform that it wrote; undefined where the environment names no place for it. */
+/** The marks of states that this machine wrote for a platform; undefined if the environment names no folder for them. */
 export function marksOf({ env, log }: RunContext, baseUrl: string): Marks | undefined {
   const folder = userFolder('state', env);
   if (folder === undefined) return undefined;
@@ -60,19 +60,19 @@ export function marksOf({ env, log }: RunContext, baseUrl: string): Marks | unde
   });
 }
 
-/** Who runs the command, for the lock. */
+/** The name of the user, for the lock. */
 export function userName(env: RunContext['env']): string {
-  // A container may run under a number that has no name.
+  // A container may run under a user id without a name.
   return attempt(() => userInfo().username) ?? env.USER ?? 'unknown';
 }
 
-/** Milliseconds: a run waits for the answer with the lock taken. */
+/** Milliseconds. A run waits for git while it holds the lock. */
 const PATIENCE = 5_000;
 
-/** Runs git, and gives undefined if git cannot be run. */
+/** Runs git; undefined if git is not available. */
 export type RepositoryGit = (...args: string[]) => Promise<GitResult | undefined>;
 
-/** Git in the repository of a folder, which it must not change; undefined if the folder is in none. */
+/** Git in the repository of a folder, for reading only; undefined outside of repositories. */
 export function gitIn(root: string, env: ProcessEnvironment): RepositoryGit | undefined {
   if (!isInRepository(root)) return undefined;
   return (...args) =>
@@ -82,7 +82,7 @@ export function gitIn(root: string, env: ProcessEnvironment): RepositoryGit | un
     }).catch(() => undefined);
 }
 
-/** The commit of the manifests, with `-dirty` where files differ from it that Git tracks; undefined where they are in no repository. */
+/** The commit of the manifests, with `-dirty` if tracked files differ from it; undefined outside of repositories. */
 export async function commitOf(git: RepositoryGit | undefined): Promise<string | undefined> {
   const [commit, diff] = await Promise.all([
     git?.('rev-parse', '--verify', '--quiet', 'HEAD'),
@@ -93,12 +93,12 @@ export async function commitOf(git: RepositoryGit | undefined): Promise<string |
     : undefined;
 }
 
-/** The id of a commit that `commitOf` gave, without the mark of changed files. */
+/** The commit id without the `-dirty` mark. */
 export function commitId(commit: string | undefined): string | undefined {
   return commit?.replace(/-dirty$/, '');
 }
 
-/** Looks as Git does, without a process. */
+/** Searches like git, but without a process. */
 function isInRepository(root: string): boolean {
   for (let folder = attempt(() => realpathSync(root)) ?? root; ; folder = path.dirname(folder)) {
     if (existsSync(path.join(folder, '.git'))) return true;

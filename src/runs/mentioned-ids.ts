@@ -8,29 +8,29 @@ import type { RecordReads } from './orphan-status.ts';
 export interface KnownId {
   readonly kind: string;
   readonly id: string;
-  /** Where it is known from, as a clause, e.g. `it was named`. */
+  /** The origin of the id as a clause, such as `it was named`. */
   readonly clause: string;
 }
 
-/** Something that may exist and was not read. */
+/** A possible record that was not read. */
 export interface Missed {
   readonly kind: string;
-  /** Absent where it is about the whole kind. */
+  /** Absent if it concerns the whole kind. */
   readonly id?: string;
   readonly because: string;
 }
 
 interface MentionSearch {
   readonly client: PlatformClient;
-  /** Ids that are known already: given by a person, held by a state. */
+  /** Known ids: from a person or a state. */
   readonly known: readonly KnownId[];
-  /** Mentions from then on are followed; undefined: those that a few requests give. */
+  /** Follows mentions since this time; undefined for those that a few requests return. */
   readonly since: Date | undefined;
-  /** Told of sources that could not be read. */
+  /** Receives the sources that could not be read. */
   readonly missed: Missed[];
 }
 
-/** The ids of a kind that no list shows: those that are known first, then those that other records mention, each with its clauses. */
+/** The ids of an unlisted kind: known ones first, then those that other records mention, each with its clauses. */
 export async function mentionedIds(
   kind: Kind,
   { client, known, since, missed }: MentionSearch,
@@ -54,11 +54,11 @@ export function knownOf({ name }: Kind, known: readonly KnownId[]): Map<string, 
 }
 
 interface MentionedReading extends RecordReads {
-  /** Told of ids that lead to no record of this workspace. */
+  /** Called for ids without a record in this workspace. */
   onGap(id: string, seen: Observation): void;
 }
 
-/** The records with these ids, in their order, read several at once. */
+/** The records with these ids, in order, with several reads at once. */
 export async function* readMentioned(
   kind: Kind,
   ids: Iterable<string>,
@@ -79,7 +79,7 @@ async function* inOrder<T, R>(
   const running: Promise<R>[] = [];
   for (const item of items) {
     const result = run(item);
-    // Awaited below, unless one before it fails or nobody asks for more.
+    // Awaited below, unless an earlier read fails or the caller stops.
     result.catch(() => undefined);
     running.push(result);
     const [first] = running;

@@ -7,21 +7,21 @@ import { attempt } from '../problems/attempt.ts';
 import type { WorkspaceConfig } from '../project/project.ts';
 
 interface NamePlace {
-  /** Absolute path; nothing is kept where undefined. */
+  /** Absolute path; undefined to keep nothing. */
   readonly cacheFolder: string | undefined;
   readonly workspace: Pick<WorkspaceConfig, 'baseUrl' | 'workspaceId'>;
-  /** What has the names, such as `KnowledgeBase`. */
+  /** The kind of lookup, such as `KnowledgeBase`. */
   readonly lookup: string;
 }
 
-/** The names that the platform's list had when it was last read on this machine; none where it was not. */
+/** The names in the last list that this machine read; empty if it read none. */
 export function knownNames(place: NamePlace): readonly string[] {
   const file = fileOf(place);
   const names: unknown = file && attempt(() => JSON.parse(readFileSync(file, 'utf8')));
   return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
 }
 
-/** Passes the records of a list on, and keeps their names for editors once it was read to its end. */
+/** Passes records on, and caches their names for editors once the list was read to its end. */
 export async function* keepingNames<T extends { readonly name?: string | undefined }>(
   records: AsyncIterable<T>,
   { isKept, ...place }: NamePlace & { isKept(name: string): boolean },
@@ -38,7 +38,7 @@ export async function* keepingNames<T extends { readonly name?: string | undefin
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
     await replaceFile(file, text, { isDurable: false });
   } catch (error) {
-    // A folder that cannot be written, or a full disk: editors have the names of before.
+    // If the cache cannot be written, editors keep the earlier names.
     if (!(error instanceof Error && 'code' in error)) throw error;
   }
 }

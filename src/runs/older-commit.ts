@@ -5,7 +5,7 @@ import type { StateAccess } from './state-access.ts';
 
 interface OlderCommit {
   readonly message: string;
-  /** False where the clone cannot tell, or where neither of the two commits contains the other. */
+  /** False if the clone cannot tell, or if neither commit contains the other. */
   readonly isCertain: boolean;
 }
 
@@ -13,9 +13,9 @@ interface OlderCommit {
 const NO = 1;
 
 /**
- * Whether the manifests may be older than those that were applied last, as in a clone that was not pulled: an apply would then undo
- * the changes of a colleague. Undefined if they are not, and for a platform on this machine. Manifests that voxform fetched are not checked: they are
- * the newest of their ref.
+ * Whether the manifests may be older than those applied last, as in a clone that was not pulled: an apply would undo a colleague's
+ * changes. Undefined if not, and for a platform on this machine. Manifests that voxform fetched are the newest of their ref and are not
+ * checked.
  */
 export async function olderCommit(
   opened: Pick<StateAccess, 'commit' | 'git' | 'workspace'>,

@@ -38,20 +38,20 @@ interface Opening {
   readonly declarations?: () => Promise<ReadDeclarations>;
 }
 
-/** A project with one of its workspaces selected, and the means to reach its manifests, its state and its platform. */
+/** A project with a selected workspace, with access to its manifests, its state and its platform. */
 export class OpenWorkspace extends StateAccess {
   readonly #context: RunContext;
-  /** For what the platform says: there a short secret is struck out too. */
+  /** For texts of the platform: redacts short secrets too. */
   readonly #platformRedactor = new Redactor();
   readonly #declarations: (() => Promise<ReadDeclarations>) | undefined;
-  /** Files that declare resources, as far as they were read; relative to the project folder. */
+  /** Files that declare resources, relative to the project folder; empty until loaded. */
   manifests: ReadonlySet<string> = new Set();
-  /** The rules that hold, as far as they were read. */
+  /** The rules in force; empty until loaded. */
   ruleSet = NO_RULES;
-  /** Where the parts of each spec were written, if there are rules. */
+  /** Where each part of a spec was written, if there are rules. */
   sources: Desired['sources'];
 
-  /** @param declarations gives what the files declare, where several workspaces share one reading of them. */
+  /** @param declarations shared by several workspaces, so that the files are read once. */
   constructor(context: RunContext, { project, workspace, declarations }: Opening) {
     super(context, project, workspace);
     this.#context = context;
@@ -62,8 +62,8 @@ export class OpenWorkspace extends StateAccess {
   }
 
   /**
-   * What the manifests declare, with every secret read. Warnings are logged.
-   * @param listener is told of what turns up on the way.
+   * The resources of the manifests, with all secrets read. Warnings are logged.
+   * @param listener is called while files are read.
    * @throws InvalidManifests
    */
   async desired(listener?: LoadListener): Promise<Desired> {
@@ -73,7 +73,7 @@ export class OpenWorkspace extends StateAccess {
     return desired;
   }
 
-  /** The same with whatever is wrong in it; `offline` also does without what is not set. */
+  /** The same, with all problems. `offline` also allows missing variables and secrets. */
   async declared(mode: 'live' | 'offline', listener?: LoadListener): Promise<Desired> {
     const { project, workspace } = this;
     const { env } = this.#context;
@@ -86,7 +86,7 @@ export class OpenWorkspace extends StateAccess {
     return { ...desired, diagnostics: [...desired.diagnostics, ...diagnostics].sort(compareDiagnostics) };
   }
 
-  /** Ends long work. */
+  /** Aborts long operations. */
   get stop(): AbortSignal {
     return this.#context.interrupts.stop;
   }
@@ -97,7 +97,7 @@ export class OpenWorkspace extends StateAccess {
     return this.ruleSet;
   }
 
-  /** Strikes the secrets of what the manifests declare out of all that is said from here on. */
+  /** Redacts the secrets of the manifests from all later output. */
   know({ resources, sources }: Desired): void {
     this.sources = sources;
     this.manifests = new Set(resources.map(({ source }) => source.file));
@@ -106,13 +106,13 @@ export class OpenWorkspace extends StateAccess {
     }
   }
 
-  /** What earlier runs of a loop found of unpublished drafts. */
+  /** Comparisons of unpublished drafts from earlier runs of a loop. */
   get comparedDrafts(): ComparedDrafts | undefined {
     return this.#context.comparedDrafts;
   }
 
   /**
-   * The secrets that a plan names.
+   * The secrets of a plan by name.
    * @throws UserError if one of them is not set.
    */
   async secretsOf({
@@ -139,12 +139,15 @@ export class OpenWorkspace extends StateAccess {
     return (name) => secrets.named(name);
   }
 
-  /** How many requests are worth preparing at once: the client sends fewer where the platform needs it. */
+  /** The number of requests to prepare at once. The client may send fewer. */
   concurrency(options: PlatformOptions): number {
     return mostAtOnce(options.concurrency ?? this.project.limits.concurrency);
   }
 
-  /** A client of the platform. To be closed. With odd fields `kept` it is for showing records, never for acting on them. */
+  /**
+   * Opens a client of the platform, which must be closed. With odd fields `kept` it is for showing records only, never for deciding on
+   * them.
+   */
   connect(options: PlatformOptions, odd?: OddFields): PlatformClient {
     const { log, interrupts, onRequest, shared, answers, cacheFolder } = this.#context;
     const { limits } = this.project;
@@ -189,13 +192,13 @@ export class OpenWorkspace extends StateAccess {
     return { ...keeping, close, [Symbol.asyncDispose]: close };
   }
 
-  /** Does work with a client, which is closed whatever comes of it. */
+  /** Runs work with a client and closes it in any case. */
   async withClient<T>(options: PlatformOptions, work: (client: PlatformClient) => Promise<T>): Promise<T> {
     await using client = this.connect(options);
     return await work(client);
   }
 
-  /** For what goes elsewhere: short secrets are struck out too. */
+  /** For texts that are sent elsewhere: redacts short secrets too. */
   withoutSecrets(text: string): string {
     return this.#platformRedactor.redact(this.#context.redactor.redact(text));
   }
@@ -207,7 +210,7 @@ export class OpenWorkspace extends StateAccess {
   }
 }
 
-/** @throws InvalidManifests where an error is among its diagnostics. */
+/** @throws InvalidManifests if there are errors. */
 export function validOnly(desired: Desired): Desired {
   const { diagnostics } = desired;
   if (diagnostics.some(({ severity }) => severity === 'error')) throw new InvalidManifests(diagnostics);
@@ -228,7 +231,7 @@ export async function openWorkspace(
   return new OpenWorkspace(context, { project, workspace });
 }
 
-/** Warns where another key than the one that the workspace names is sent to its address. */
+/** Warns if the key differs from the workspace's own `api_key`. */
 function noteOtherKey({ log }: RunContext, own: Secret | undefined, { name, apiKey }: WorkspaceConfig): void {
   if (own === undefined || own.name === apiKey.name) return;
   if (own.isSet && own.reveal() === apiKey.reveal()) return;
@@ -237,17 +240,17 @@ function noteOtherKey({ log }: RunContext, own: Secret | undefined, { name, apiK
 
 /**
  * The project of the context's folder.
- * @throws InvalidProject with all that is wrong in its file.
+ * @throws InvalidProject with all problems of its file.
  */
 export function openProject(context: RunContext): Promise<ProjectConfig> {
   const { cwd, projectFolder = cwd, env, cacheFolder, local } = context;
   return loadProject({ cwd: projectFolder, env, cacheFolder, local }).catch(async (error: unknown) => {
-    throw error instanceof InvalidProject ? await withTheRest(error, context) : error;
+    throw error instanceof InvalidProject ? await withAllProblems(error, context) : error;
   });
 }
 
-/** The error with all that is wrong in the project file; the manifests have their turn when it is right. */
-async function withTheRest(
+/** Adds all other problems of the project file. Manifests are checked once it is valid. */
+async function withAllProblems(
   error: InvalidProject,
   { env, workspace: name }: RunContext,
 ): Promise<InvalidProject> {
@@ -257,7 +260,7 @@ async function withTheRest(
   );
 }
 
-/** Opens the project of the context's folder with these workspaces, or all of them. Its files are read once for all. */
+/** Opens these workspaces, or all, of the context's project. Its files are read once. */
 export async function openWorkspaces(
   context: RunContext,
   names: readonly string[] | 'all',
@@ -270,7 +273,7 @@ export async function openWorkspaces(
   return selected.map((workspace) => new OpenWorkspace(context, { project, workspace, declarations }));
 }
 
-/** A workspace of several with which something went wrong. */
+/** A workspace whose run failed. */
 export interface FailedWorkspace {
   readonly workspace: string;
   readonly baseUrl: string;
@@ -282,10 +285,7 @@ interface OfEach<T> {
   readonly failed: readonly FailedWorkspace[];
 }
 
-/**
- * Does the work for one workspace after the other. One that fails does not keep the others from having their turn; only a run
- * that was told to stop ends.
- */
+/** Runs the work for one workspace after the other. A failure does not stop the others; an abort does. */
 export async function forEachWorkspace<T>(
   opened: readonly OpenWorkspace[],
   { stop }: Pick<RunSignals, 'stop'>,

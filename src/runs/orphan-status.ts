@@ -10,20 +10,20 @@ import type { Orphan } from '../state/state-document.ts';
 import type { LockOptions } from './run-options.ts';
 import type { StateAccess } from './state-access.ts';
 
-/** A record that is no longer managed, and what a look at the platform said of it. */
+/** An orphan, with the result of a check on the platform. */
 export interface OrphanStatus extends Orphan {
-  /** Null where nobody looked. */
+  /** Null if it was not checked. */
   readonly exists: boolean | null;
 }
 
 export type RecordReads = Pick<ObserveOptions, 'client' | 'workspaceId' | 'concurrency'>;
 
-/** How many managed records are looked at before orphans are taken for deleted. */
+/** The number of managed records to check before orphans count as deleted. */
 const SAMPLE = 3;
 
 /**
- * Whether the platform shows anything that it should show: one of the orphans, or of the managed records. Where it shows none of
- * them, the key or the address is likelier wrong than that all were deleted.
+ * True if the platform shows any of the orphans or managed records. Otherwise, a wrong API key or address is more likely than the
+ * deletion of all of them.
  */
 export async function isRightPlatform(
   looked: readonly OrphanStatus[],
@@ -42,8 +42,8 @@ export async function isRightPlatform(
   return false;
 }
 
-/** Looks whether each orphan still exists: kinds that can be listed by one list, the others record by record. */
-export async function lookAtOrphans(
+/** Checks whether each orphan still exists, with one list for each listed kind and one read for each other record. */
+export async function checkOrphans(
   orphans: readonly Orphan[],
   looking: RecordReads,
 ): Promise<OrphanStatus[]> {
@@ -67,7 +67,7 @@ export async function lookAtOrphans(
   return orphans.map((orphan) => ({ ...orphan, exists: existing.has(orphan) }));
 }
 
-/** Closes those that are still orphans once the state is locked, and gives their ids. */
+/** Closes the records that are still orphans under the lock, and returns their ids. */
 export async function recordClosed(
   opened: Pick<StateAccess, 'inSession'>,
   closing: readonly Orphan[],

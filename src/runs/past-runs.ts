@@ -24,12 +24,12 @@ export const historyDocument = z
 export type PastRun = Immutable<z.infer<typeof pastRun>>;
 export type HistoryDocument = Immutable<z.infer<typeof historyDocument>>;
 
-/** The runs that took the lock, the newest first. */
+/** Runs that took the lock, newest first. */
 export async function pastRuns(store: StateStore): Promise<PastRun[]> {
   const before = await store.history();
   const holder = await store.holder();
   const isOver = before.every(({ run, result }) => result !== undefined || run === holder?.id);
-  // One that ended between the two looks has an end now.
+  // A run that ended between the two reads has an end now.
   const runs = isOver ? before : await store.history();
   return runs
     .map((run): PastRun => ({ ...run, result: run.result ?? (run.run === holder?.id ? 'running' : 'died') }))
@@ -43,7 +43,7 @@ interface HistorySelection {
   readonly most: number;
 }
 
-/** The newest runs that touched the address and began since then. */
+/** The newest runs since then that touched the address. */
 export function selectRuns(
   runs: readonly PastRun[],
   { address, since, most }: HistorySelection,
@@ -54,7 +54,7 @@ export function selectRuns(
   return runs.filter((run) => Date.parse(run.began) >= earliest && isAbout(run)).slice(0, most);
 }
 
-/** @throws UserError unless exactly one run has an id that begins so. */
+/** @throws UserError unless exactly one run id begins with the text. */
 export function runNamed(runs: readonly PastRun[], beginning: string): PastRun {
   const [found, ...more] = runs.filter(({ run }) => run.startsWith(beginning));
   if (found === undefined) {

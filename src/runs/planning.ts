@@ -16,7 +16,7 @@ import type { OpenWorkspace } from './open-workspace.ts';
 import type { RunContext, RunLog } from './run-context.ts';
 import type { PlanningOptions, PlatformOptions } from './run-options.ts';
 
-/** The state for a command that takes no lock, which says when another one is at work. */
+/** Reads the state without a lock, and warns if another run holds it. */
 export async function stateToRead({ log }: Pick<RunContext, 'log'>, opened: OpenWorkspace): Promise<State> {
   const state = await opened.stateAhead();
   warnOfHolder(log, opened.holder);
@@ -39,7 +39,7 @@ export interface PlanSources {
   readonly ahead?: ReadAhead | undefined;
 }
 
-/** What is begun before the manifests are read, and the state as it was then. */
+/** Reads that were started before the manifests were loaded, with the state of that time. */
 export interface Prefetch extends Omit<PlanSources, 'desired' | 'ahead'> {
   readonly holder: LockInfo | undefined;
   readonly ahead: ReadAhead;
@@ -53,14 +53,14 @@ interface Loading {
 
 interface LoadedManifests {
   readonly desired: readonly Resource[];
-  /** Undefined where nothing could or should be begun. Its client is closed when the work is done. */
+  /** Undefined if nothing was started. Its client is closed when the work is done. */
   readonly early: Prefetch | undefined;
 }
 
 /**
- * Does work with what the manifests declare. Where all of it will be compared with the platform, that is read meanwhile; manifests
- * that are wrong end the run without waiting for it or for the state, and without a word of either.
- * @throws InvalidManifests before anything that is wrong with the state or the platform.
+ * Loads the manifests and runs the work with them. If all of them will be compared, the platform is read meanwhile. Invalid manifests end
+ * the run without waiting for these reads, and without messages about them.
+ * @throws InvalidManifests before any error of the state or the platform.
  */
 export async function withManifests<T>(
   loading: Loading,
@@ -68,13 +68,13 @@ export async function withManifests<T>(
 ): Promise<T> {
   const { opened } = loading;
   const unneeded = new AbortController();
-  const listener = new LateListener();
+  const listener = new BufferedListener();
   const beginning = begin(loading, unneeded.signal).then((early) => {
     listener.tell(early?.ahead);
     return early;
   });
   try {
-    // A state on this machine is there at once, so that its records are read while the manifests are.
+    // A local state is available at once, so records can be read while manifests load.
     if (opened.isStateLocal) await beginning;
     const { resources } = await opened.desired(listener);
     const early = await beginning;
@@ -86,13 +86,13 @@ export async function withManifests<T>(
   }
 }
 
-/** Keeps what the manifests declare until somebody wants to know. */
-class LateListener implements LoadListener {
+/** Keeps declarations until a listener is attached. */
+class BufferedListener implements LoadListener {
   #untold: ((listener: LoadListener) => void)[] = [];
   #told: LoadListener | undefined;
   #isDone = false;
 
-  /** @param listener nobody wants to know where absent. */
+  /** @param listener undefined to discard them. */
   tell(listener: LoadListener | undefined): void {
     if (listener !== undefined) for (const say of this.#untold) say(listener);
     this.#untold = [];
@@ -114,7 +114,7 @@ class LateListener implements LoadListener {
   }
 }
 
-/** Does work of a command that takes no lock with all that a plan needs. */
+/** Runs the work of a command without a lock, with everything that a plan needs. */
 export function preparedToPlan<T>(
   { log, now }: Pick<RunContext, 'log' | 'now'>,
   { opened, options }: Omit<Loading, 'now'>,
@@ -133,7 +133,7 @@ export function preparedToPlan<T>(
   });
 }
 
-/** Never rejects: what is wrong has its turn when the manifests are read, and is then met again. */
+/** Never rejects: an error occurs again when the result is needed. */
 async function begin(
   { opened, options, now }: Loading,
   unneeded: AbortSignal,
@@ -142,7 +142,7 @@ async function begin(
   if (!isWhole || options.refresh === false) return undefined;
   let client: PlatformClient | undefined;
   try {
-    // First, so that what it needs is loaded while the state is being read.
+    // First, so that its modules load while the state is being read.
     client = opened.connect(options);
     const state = await opened.stateAhead(undefined, unneeded);
     const { holder } = opened;
@@ -156,13 +156,13 @@ async function begin(
   }
 }
 
-/** What was read ahead, where it holds for this state: nothing was written since that it would not know of. */
+/** The prefetched reads, if nothing was written to the state since. */
 export function aheadFor(early: Prefetch | undefined, { lineage, serial }: State): ReadAhead | undefined {
   const isSame = early?.state.lineage === lineage && early.state.serial === serial;
   return isSame ? early.ahead : undefined;
 }
 
-/** What a plan and the apply of a saved one have in common. */
+/** The common inputs of a plan and of the apply of a saved one. */
 export interface PlanSurroundings {
   readonly opened: OpenWorkspace;
   readonly state: State;
@@ -190,11 +190,11 @@ export function commonInput({ opened, state, client, options, now, onProgress }:
 export interface Planning extends PlanSurroundings {
   readonly desired: readonly Resource[];
   readonly options: PlanningOptions;
-  /** What was begun to be read while the manifests were read. */
+  /** Reads that were started while the manifests were loaded. */
   readonly ahead?: ReadAhead | undefined;
 }
 
-/** The plan for everything that the options leave in scope. Reads the platform; writes nothing. */
+/** Plans all resources in scope. Reads the platform and writes nothing. */
 export async function planWorkspace(planning: Planning): Promise<PlanResult> {
   const { desired, options, opened, ahead } = planning;
   const planned = await planFor({
@@ -217,7 +217,7 @@ export async function planWorkspace(planning: Planning): Promise<PlanResult> {
   return withStateWarnings({ ...planned, plan: { ...planned.plan, document: linked } }, planning);
 }
 
-/** The plan with a warning of an older state, and with a warning or a guard if the manifests may be older than those applied last. */
+/** Adds a warning about an older state, and a warning or a guard about manifests that may be older than those applied last. */
 async function withStateWarnings(
   planned: PlanResult,
   { opened, state }: PlanSurroundings,

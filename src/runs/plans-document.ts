@@ -4,13 +4,11 @@ import type { Diagnostic } from '../problems/diagnostic.ts';
 import { described } from '../values/described.ts';
 import type { Immutable } from '../values/json.ts';
 
-/*
- * The plans of several workspaces in one document, with what went wrong in those that have none.
- */
+/* The plans of several workspaces, with the errors of those without one. */
 
 export const PLANS_FORMAT_VERSION = 1;
 
-/** A `Diagnostic`, in a document for programs. */
+/** A `Diagnostic` as JSON. */
 export const diagnosticSchema = z.strictObject({
   severity: z.enum(['error', 'warning']),
   code: z.string().describe('A stable short name of the rule, e.g. `unknown-field`.'),

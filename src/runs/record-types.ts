@@ -7,21 +7,21 @@ import { type CallSelection, selectedCalls } from './call-selection.ts';
 /** A record of any kind, as the platform shows it. */
 export type AnyRecord = Readonly<Record<string, unknown>>;
 
-/** One thing that the API can show. */
+/** A type of records that the API can show. */
 export interface RecordType extends RecordTable {
-  /** The kind of a manifest whose records these are: their ids may be given as addresses. */
+  /** The kind of a manifest for these records: ids may be given as addresses. */
   readonly kind?: Kind;
-  /** The field that people know a record by, where its id is not shown; the list is searched for both. */
+  /** The field that people know a record by if its id is not shown. The list is searched for both. */
   readonly label?: string;
-  /** Every record, page by page. Absent where the API has no list. */
+  /** All records, page by page; absent if the API has no list. */
   list?(client: PlatformClient, calls: CallSelection): AsyncIterable<AnyRecord>;
-  /** One record. Absent where the API has no such read; the list is searched then. */
+  /** One record; absent if the API has no such read. The list is searched then. */
   get?(client: PlatformClient, id: string): Promise<AnyRecord>;
-  /** How the versions of one record are read, whose id must be given. */
+  /** Reads the versions of one record, whose id is required. */
   readonly ofRecord?: Versions;
 }
 
-/** What the API shows beside the records of kinds. */
+/** Records that the API shows besides those of kinds. */
 const others: readonly RecordType[] = [
   {
     name: 'calls',
@@ -67,7 +67,7 @@ const others: readonly RecordType[] = [
   },
 ];
 
-/** Everything that the API can show, by the name that people type. */
+/** All record types by the name that people type. */
 export const recordTypes: ReadonlyMap<string, RecordType> = new Map(
   [
     ...[...kinds.values()].map(ofKind),

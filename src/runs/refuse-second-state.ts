@@ -15,20 +15,20 @@ import { isLoopback } from '../values/loopback.ts';
 interface NewState {
   readonly project: ProjectConfig;
   readonly workspace: WorkspaceConfig;
-  /** How messages call the state that is to be begun. */
+  /** The location of the new state, for messages. */
   readonly location: string;
-  /** Folder of the person who reads the message. */
+  /** The folder of the user who reads the message. */
   readonly cwd: string;
   readonly reach: Reach;
-  /** What this machine has written before. */
+  /** The states that this machine wrote before. */
   readonly marks: Marks | undefined;
   readonly elsewhere?: StateStore['elsewhere'];
 }
 
 /**
- * Refuses to begin a state where there is or was one of the same workspace: under another name, as after a rename in voxform.yaml, or
- * written on this machine and gone since. Without it everything would be created a second time.
- * @throws LostState where it is gone, UserError where it lies elsewhere, with the command that takes it over.
+ * Refuses to start a state if the same workspace has or had one: under another name, as after a rename in voxform.yaml, or written on
+ * this machine and lost. Otherwise everything would be created again.
+ * @throws LostState if it is gone, UserError with the command to take it over if it is elsewhere.
  */
 export async function refuseSecondState(beginning: NewState): Promise<void> {
   const { project, workspace, marks } = beginning;
@@ -53,7 +53,7 @@ export async function refuseSecondState(beginning: NewState): Promise<void> {
     folders: [own ?? byDefault, byDefault].map(path.dirname),
   });
   if (found !== undefined) throw lyingAt(found, beginning);
-  // A platform on this machine is one to try things with: it forgets, and begins anew as often as its user does.
+  // A platform on this machine is for trials: it forgets its records, and starts again at any time.
   if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
   const outside = await findOtherState({ ...looking, others: files, folders: [] });
   if (outside !== undefined) throw lyingAt(outside, beginning);
@@ -84,7 +84,7 @@ function lying({ location: shown, from, records }: StateElsewhere, beginning: Ne
   );
 }
 
-/** How to have the state here, and how to go on without it. */
+/** How to move the state here, and how to go on without it. */
 function hintFor(
   { project, reach }: NewState,
   { text, command, or }: { readonly text: string; readonly command: string; readonly or?: Advice },
@@ -93,14 +93,14 @@ function hintFor(
   return advice`${text}${given(command)}. ${or === undefined ? '' : advice`${or} `}To start with an empty state: ${given('state init')}`;
 }
 
-/** Paths of a repository's project count from the operator's folder, so that its project file is needed there. */
+/** Paths of a project in a repository are relative to the operator's folder, so that its project file is needed there. */
 function inFolder({ root, localRoot, file }: ProjectConfig, command: string, reach: Reach): string {
   if ((reach !== undefined && 'member' in reach) || localRoot === undefined || file === undefined)
     return command;
   return `cp ${shellWord(path.join(root, file))} ${shellWord(localRoot)} && cd ${shellWord(localRoot)} && ${command}`;
 }
 
-/** The state that this machine wrote is in another store: nobody looks there before it is asked for. */
+/** The state that this machine wrote is in another store, which is not searched before. */
 function elsewhere({ path: store, serial }: StateMark, beginning: NewState): UserError {
   const { workspace, location } = beginning;
   const command = "state move --from '{ backend: BACKEND, … }'";

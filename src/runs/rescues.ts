@@ -7,19 +7,19 @@ import type { RunLog } from './run-context.ts';
 
 const OPERATION = 'state rescue';
 
-interface TakingIn {
+interface Recording {
   readonly session: SessionOptions;
   readonly log: Pick<RunLog, 'info' | 'warn'>;
 }
 
 /**
- * Records what earlier runs of this project could not store in its state. In a session of its own, so that the state has a new serial
- * when what came of it is compared with what was read before.
+ * Records the results that earlier runs of this project could not store. Uses its own session, so that the state has a new serial before
+ * it is compared with earlier reads.
  */
-export async function takeInWaiting(
+export async function recordRescues(
   root: string,
   store: StateStore,
-  { session: options, log }: TakingIn,
+  { session: options, log }: Recording,
 ): Promise<void> {
   if ((await rescuesOf(root)).length === 0) return;
   const { document } = await store.read();
@@ -39,11 +39,11 @@ export async function takeInWaiting(
 }
 
 /**
- * Records what a run could not store, from its file.
- * @returns `ADDRESS = ID` of each record that the state did not know.
- * @throws UserError where the file holds nothing for this state.
+ * Records the results in a rescue file.
+ * @returns `ADDRESS = ID` for each record that the state did not have.
+ * @throws UserError if the file contains nothing for this state.
  */
-export async function takeInFile(
+export async function recordRescueFile(
   file: string,
   store: StateStore,
   options: SessionOptions,

@@ -6,15 +6,15 @@ export interface ResourceStatus {
   readonly address: Address;
   readonly id: string | null;
   readonly status: SyncStatus;
-  /** Its address in the dashboard, where a person has something to do there. */
+  /** The dashboard link, if a person has something to do there. */
   readonly url?: string;
-  /** Fields of which the platform kept its own value; present only where there are any. */
+  /** Fields that kept the platform's own value; absent if there are none. */
   readonly not_applied?: readonly string[];
-  /** Managed fields that the platform does not show: they count as last sent. Present only if there are any. */
+  /** Managed fields that the platform does not show: they count as last sent. Absent if there are none. */
   readonly unverified?: readonly string[];
-  /** True where its draft is newer than its published version, whatever else is to be said of it. */
+  /** True if the draft is newer than its published version, whatever else applies. */
   readonly unpublished: boolean;
-  /** The reason of the status, or the number of unverified fields, in a clause. May be empty. */
+  /** The reason of the status, or the number of unverified fields, as a clause. May be empty. */
   readonly detail: string;
 }
 
@@ -36,7 +36,7 @@ function standingOf(resource: PlannedResource): SyncStatus {
   switch (action) {
     case 'noop':
       if (isNotApplied(resource)) return 'not applied';
-      // Steps are left only of what a run has just applied.
+      // Only a run that has just applied leaves steps.
       if (steps.some((step) => step.action !== 'publish')) return 'manual';
       if (notices.length > 0 || steps.length > 0) return 'unpublished';
       return 'in sync';

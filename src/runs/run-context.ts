@@ -9,57 +9,57 @@ import type { WorkspaceConfig } from '../project/project.ts';
 import type { FailPoint, StoreUser } from '../state/backends/backend.ts';
 import type { Redactor } from '../values/redactor.ts';
 
-/** Whom a run tells what it does, in sentences. */
+/** Receives the messages of a run. */
 export interface RunLog {
   warn(message: string): void;
   info(message: string): void;
   debug(message: string): void;
 }
 
-/** What ends a run before its end. */
+/** Ends a run early. */
 export interface RunSignals {
-  /** Once aborted nothing new is begun. Its reason is the name of the signal. */
+  /** Once aborted, nothing new is started. Its reason is the name of the signal. */
   readonly stop: AbortSignal;
-  /** Once aborted, requests under way are given up. */
+  /** Once aborted, requests in flight are cancelled. */
   readonly requests: AbortSignal;
 }
 
-/** What a run gets from whoever starts it: the command line, the watch loop, or a program that uses voxform as a library. */
+/** The environment of a run: set by the command line, the watch loop, or a program that uses voxform as a library. */
 export interface RunContext {
-  /** Absolute path of the folder to work in. */
+  /** Absolute path of the working folder. */
   readonly cwd: string;
-  /** Absolute path of the project folder, where it is another one. */
+  /** Absolute path of the project folder, if it differs. */
   readonly projectFolder?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The workspace asked for; the environment's or the project's own choice where absent. */
+  /** The requested workspace. By default, the environment or the project selects one. */
   readonly workspace: string | undefined;
   readonly log: RunLog;
   readonly interrupts: RunSignals;
-  /** Requests in flight of all runs that have it; each has its own alone where absent. */
+  /** A limit of requests in flight that several runs share; by default, each run has its own. */
   readonly shared?: JointLimit | undefined;
-  /** Absolute path of the folder where parsed manifests are kept for the next run; none are where absent. */
+  /** Absolute path of the folder for parsed manifests; nothing is cached if absent. */
   readonly cacheFolder?: string | undefined;
-  /** Where the state and secrets of the project lie, where that is not beside its files. */
+  /** The folders of the project's state and secrets, if they are not beside its files. */
   readonly local?: LocalPaths | undefined;
-  /** Of the manifests, where whoever checked them out knows it. */
+  /** The commit of the manifests, if whoever checked them out knows it. */
   readonly commit?: string | undefined;
-  /** How a person's command means this workspace, where its name is not enough. */
+  /** How a user's command names this workspace, if its name is not enough. */
   readonly reach?: Reach;
-  /** Rules that hold beside those of the project. */
+  /** Rules that apply in addition to those of the project. */
   readonly policies?: OtherPolicies | undefined;
-  /** Learns every secret that the run reads. */
+  /** Receives every secret that the run reads. */
   readonly redactor: Redactor;
   now(): Date;
-  /** Told, whenever a workspace is opened, how a command means it. */
+  /** Called when a workspace is opened, with the way a command names it. */
   readonly onWorkspace?: ((reach: Reach) => void) | undefined;
-  /** Called before a workspace is used. Throws where it must not be. A loop that opens a workspace once calls it before each run. */
+  /** Called before a workspace is used; throws to refuse it. A loop that opens a workspace once calls it before each run. */
   readonly begin?: ((workspace: WorkspaceConfig) => Promise<void>) | undefined;
-  /** Told after every try of a request. */
+  /** Called after every attempt of a request. */
   readonly onRequest?: ((event: RequestEvent) => void) | undefined;
-  /** These of a program that plans one workspace again and again. */
+  /** Set by programs that plan a workspace repeatedly. */
   readonly parseState?: StoreUser['parse'];
   readonly comparedDrafts?: ComparedDrafts;
   readonly answers?: AnswerMemory;
-  /** Where a test makes the run die. */
+  /** Lets a test kill the run at this point. */
   readonly failPoint: ((name: FailPoint) => void) | undefined;
 }

@@ -1,50 +1,50 @@
 import type { Concurrency } from '../platform/concurrency-limit.ts';
 
 export interface SelectionOptions {
-  /** Addresses; with what they refer to. */
+  /** Addresses. Their references are included. */
   readonly target?: readonly string[];
   readonly selector?: Readonly<Record<string, string>>;
 }
 
-/** How the platform is spoken to. */
+/** How to call the platform. */
 export interface PlatformOptions {
-  /** Requests at once; `limits.concurrency` where absent. */
+  /** Requests at once; by default `limits.concurrency`. */
   readonly concurrency?: Concurrency;
-  /** Seconds: the longest pause that the platform may ask for. */
+  /** Seconds. The longest pause that the platform may request. */
   readonly maxWait?: number;
 }
 
-/** Rules that are lifted for one run. */
+/** Waives rules for one run. */
 export interface Waiver {
   /** Names. */
   readonly rules: readonly string[];
   readonly because: string;
 }
 
-/** How a plan is made. */
+/** How to make a plan. */
 export interface PlanningOptions extends SelectionOptions, PlatformOptions {
-  /** Lifts what these rules object to in this plan, and nothing else. */
+  /** Waives the violations of these rules in this plan only. */
   readonly waiver?: Waiver | undefined;
-  /** False: recorded records are not read, and the state stands in for them. A library call reads them where absent. */
+  /** False: recorded records are not read, and the state entries are used instead. Library calls read them by default. */
   readonly refresh: boolean;
   /** Addresses of resources that may be replaced. */
   readonly allowReplace?: readonly string[];
-  /** Sends again what the platform did not apply. */
+  /** Send fields again that the platform did not apply. */
   readonly retryIgnored?: boolean;
   /** Addresses of resources whose missing records are created again, or `all`. */
   readonly allowRecreate?: readonly string[];
-  /** Go on where every record that was read is missing, which looks like a wrong key; with `allowRecreate: ['all']`. */
+  /** Go on if all records are missing, which looks like a wrong key; requires `allowRecreate: ['all']`. */
   readonly evenIfAll?: boolean;
-  /** Says of each record that changes what leads to it. */
+  /** Add the routes that lead to each changing record. */
   readonly routes?: boolean;
-  /** Compares every draft that may be newer than its published version with it. */
+  /** Compare every draft that may be unpublished with its published version. */
   readonly publications?: boolean;
 }
 
 export interface LockOptions {
-  /** Seconds to wait for another run that holds the state; a library call waits for none where absent. */
+  /** Seconds to wait for another run that holds the lock. Library calls do not wait by default. */
   readonly lockTimeout: number;
-  /** Write also where the state is older than its newest copy, or than the last one written on this machine. */
+  /** Also write if the state is older than its newest backup, or than the last one written on this machine. */
   readonly allowOlderState?: boolean;
 }
 

@@ -17,7 +17,7 @@ import { Secret } from '../values/value.ts';
 import { VERSION } from '../version.ts';
 import { ciJob, commitOf, gitIn, marksOf, type RepositoryGit, userName } from './local-user.ts';
 import { refuseSecondState } from './refuse-second-state.ts';
-import { takeInWaiting } from './rescues.ts';
+import { recordRescues } from './rescues.ts';
 import type { RunContext } from './run-context.ts';
 import type { LockOptions } from './run-options.ts';
 
@@ -25,21 +25,21 @@ interface StateChange {
   /** The command, e.g. `apply`. */
   readonly operation: string;
   readonly options: LockOptions;
-  /** What a first state begins with; something new where absent. */
+  /** The initial contents of a first state; generated if absent. */
   readonly fresh?: FreshState | undefined;
-  /** The state was lost, and what is left of it was set aside: an empty one may begin. */
+  /** The state was lost and its remains were moved away: an empty one may be started. */
   readonly isLost?: boolean | undefined;
 }
 
-/** Shorter secrets are still shown nowhere; but to strike them out of every text would strike out innocent words. */
+/** Shorter secrets are never shown either, but redacting them from every text would also redact ordinary words. */
 export const SHORTEST_REDACTED = 8;
 
-/** The state of one workspace, to be read and to be changed. */
+/** Reads and changes the state of one workspace. */
 export class StateAccess {
   readonly project: ProjectConfig;
   readonly workspace: WorkspaceConfig;
   readonly store: StateStore;
-  /** Who held the lock when the state was read last. */
+  /** The lock's holder when the state was last read. */
   holder: LockHolder | undefined;
   readonly #context: RunContext;
   #older: string | undefined;
@@ -54,23 +54,23 @@ export class StateAccess {
     this.store = this.storeAt(workspace.state);
   }
 
-  /** How a command that a person is told to run means this workspace. */
+  /** How a suggested command names this workspace. */
   get reach(): Reach {
     const isOneOfMany = Object.keys(this.project.workspaces).length > 1;
     return this.#context.reach ?? (isOneOfMany ? { workspace: this.workspace.name } : undefined);
   }
 
-  /** True where the state is in files of this machine. */
+  /** True if the state is a local file. */
   get isStateLocal(): boolean {
     return backendOf(this.workspace.state).fileOf(this.workspace.state) !== undefined;
   }
 
-  /** The folder for what belongs to the state. */
+  /** The folder that state paths are relative to. */
   get #root(): string {
     return this.project.localRoot ?? this.project.root;
   }
 
-  /** A store of this workspace, its own or another one. */
+  /** A store for this or another state of the workspace. */
   storeAt(state: WorkspaceConfig['state']): StateStore {
     return createStore(state, this.#storeUser(state));
   }
@@ -102,7 +102,7 @@ export class StateAccess {
     };
   }
 
-  /** How an address is reached. Throws `UserError` where the environment names a proxy that is none. */
+  /** The network settings for an address. Throws `UserError` if the environment names an invalid proxy. */
   network(address: string): Network {
     const { env, redactor } = this.#context;
     const proxy = URL.canParse(address) ? proxyFor(new URL(address), env) : undefined;
@@ -111,8 +111,8 @@ export class StateAccess {
   }
 
   /**
-   * The state as it is now, for commands that take no lock. What is to be known about it is warned of.
-   * @param fresh what it begins with where there is none; something new where absent.
+   * Reads the state without a lock, and logs its warnings.
+   * @param fresh the contents if there is no state yet; generated if absent.
    */
   async state(fresh?: FreshState): Promise<State> {
     const state = await this.stateAhead(fresh);
@@ -120,7 +120,7 @@ export class StateAccess {
     return state;
   }
 
-  /** The same without a word: `warnOfState` says it when its turn comes. @param until gives it up once nobody needs it any more. */
+  /** The same without messages, which `warnOfState` logs later. @param until cancels the read. */
   async stateAhead(fresh = freshState(), until?: AbortSignal): Promise<State> {
     const { workspaceId } = this.workspace;
     let older: string | undefined;
@@ -146,19 +146,19 @@ export class StateAccess {
     return state;
   }
 
-  /** That the state is an older one, or lacks what an earlier run could not store. */
+  /** Warns if the state is older than a copy, or lacks results of an earlier run. */
   warnOfState(): void {
     if (this.#isWarned) return;
     for (const each of [this.#older, this.#waiting]) if (each !== undefined) this.#context.log.warn(each);
     this.#isWarned = true;
   }
 
-  /** That the state which was read is an older one, for the plan that is made from it. */
+  /** A warning for the plan if the state that was read is an older one. */
   get olderState(): string | undefined {
     return this.#older;
   }
 
-  /** Throws where a state of this workspace lies under another name, so that none may be begun. */
+  /** Throws if this workspace has a state under another name, so that no second one is started. */
   refuseSecond(): Promise<void> {
     const { project, workspace, reach } = this;
     const { location } = this.store;
@@ -175,7 +175,7 @@ export class StateAccess {
     });
   }
 
-  /** A state of the workspace beside the configured one, or where it may have been before the settings changed. */
+  /** A state of the workspace elsewhere: under another name, or where it was before the settings changed. */
   async #elsewhere(workspaceId: string): Promise<StateElsewhere | undefined> {
     const beside = await this.store.elsewhere?.(workspaceId);
     if (beside !== undefined) return beside;
@@ -207,17 +207,17 @@ export class StateAccess {
     return places.filter((each) => each !== undefined).filter(({ backend }) => backend !== state.backend);
   }
 
-  /** Does work that changes the state, under its lock. What an earlier run could not store is recorded before. */
+  /** Runs work that changes the state under its lock. Results that an earlier run could not store are recorded first. */
   async inSession<T>(change: StateChange, work: (session: StateSession) => Promise<T>): Promise<T> {
     const options = this.sessionOptions(change.operation, change.options);
     const { fresh = options.fresh, isLost = false } = change;
     const { log } = this.#context;
-    await takeInWaiting(this.#root, this.store, { session: options, log });
+    await recordRescues(this.#root, this.store, { session: options, log });
     const beginning = isLost ? undefined : options.beginning;
     return inSession(this.store, { ...options, fresh, beginning }, work);
   }
 
-  /** What the right to change the state is asked with. */
+  /** The options of a session. */
   sessionOptions(operation: string, { lockTimeout, allowOlderState = false }: LockOptions): SessionOptions {
     const { log, now } = this.#context;
     return {
@@ -243,20 +243,20 @@ export class StateAccess {
     };
   }
 
-  /** Begins to find out which commit the manifests are, so that it is known when a run begins. */
+  /** Starts to determine the commit of the manifests, so that it is known when a run begins. */
   commit(known = this.#context.commit): Promise<string | undefined> {
     this.#commit ??= known === undefined ? commitOf(this.git) : Promise.resolve(known);
     return this.#commit;
   }
 
-  /** Git in the repository of the manifests; undefined if they are in none, or if voxform fetched them. */
+  /** Git in the repository of the manifests; undefined if there is none, or if voxform fetched them. */
   get git(): RepositoryGit | undefined {
     const { commit, local, env } = this.#context;
     return commit === undefined && local?.source === undefined ? gitIn(this.#root, env) : undefined;
   }
 }
 
-/** What a state begins with where there is none yet. */
+/** The contents of a new state. */
 export function freshState(): FreshState {
   return { lineage: randomUUID(), salt: newSalt() };
 }

@@ -12,8 +12,8 @@ import type { RunContext } from './run-context.ts';
 const SHARED = 'Set state: { backend: git } in voxform.yaml';
 
 /**
- * Other jobs see neither a state in the checkout of this one nor its lock: warns where Git has the state.
- * @throws UserError where there is no state yet, because what this job creates would be lost with the checkout.
+ * Warns if Git tracks the state: other CI jobs see neither a state in this checkout nor its lock.
+ * @throws UserError if there is no state yet, because the ids of new records would be lost with the checkout.
  */
 export async function checkStateInCi(
   { env, log }: Pick<RunContext, 'env' | 'log'>,
@@ -26,7 +26,7 @@ export async function checkStateInCi(
   const location = backend.locationOf(workspace.state, project.root);
   const tracking = await trackingOf(file, { env, cwd: project.root });
   if (tracking === 'untracked' && !existsSync(file)) {
-    // A platform on this machine is one to try things with.
+    // A platform on this machine is for trials.
     if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
     throw new UserError(
       `no state at ${location} yet, and no other job would see the one that this job creates`,
@@ -58,13 +58,14 @@ interface FirstState {
   readonly opened: OpenWorkspace;
   readonly session: StateSession;
   readonly document: PlanDocument;
-  /** True if a person is asked about the plan. */
+  /** True if a person is asked for approval. */
   readonly isAsked: boolean;
 }
 
 /**
- * A state that is not found may also be in a store that the settings no longer name: what it holds would be created a second time.
- * @throws UserError if nobody is there to notice that a plan begins from nothing.
+ * Refuses a first state without a person who would notice: the real state may be in a store that the settings no longer name, and
+ * everything would be created again.
+ * @throws UserError
  */
 export function refuseFirstState(
   { env }: Pick<RunContext, 'env'>,
@@ -73,7 +74,7 @@ export function refuseFirstState(
   const { workspace, store, reach } = opened;
   const creates = document.summary.create;
   if (!session.isFirst || creates === 0 || (isAsked && !isInCi(env))) return;
-  // A platform on this machine is one to try things with.
+  // A platform on this machine is for trials.
   if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
   throw new UserError(
     `no state at ${store.location} yet, and this apply would create ${creates} ${creates === 1 ? 'record' : 'records'}`,

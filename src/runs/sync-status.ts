@@ -1,13 +1,13 @@
-/** The statuses of a resource. Only the first needs nobody. */
+/** The statuses of a resource. All but the first need attention. */
 export const syncStatuses = [
   /** Fields that the platform does not show count as last sent. */
   'in sync',
-  /** Applied, and what callers hear is older: somebody must publish it. */
+  /** Applied, but callers hear an older version until a person publishes it. */
   'unpublished',
-  /** Sent, and the platform kept its own value of some of it. */
+  /** Sent, but the platform kept its own value of some fields. */
   'not applied',
   'drifted',
-  /** The manifest changed, or was never applied. */
+  /** The manifest has changed or was never applied. */
   'changed',
   'undeclared',
   'manual',

@@ -1,7 +1,7 @@
 import { didYouMean } from '../problems/suggest.ts';
 import { advice, command, misuse, type UserError } from '../problems/user-error.ts';
 
-/** The error for an address that the state does not know, with the nearest of those that would have done. */
+/** The error for an address that the state does not have, with the nearest one that it has. */
 export function unknownInState(address: string, known: Iterable<string>): UserError {
   return misuse(
     `the state has no ${address}${didYouMean(address, known)}`,

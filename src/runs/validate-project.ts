@@ -15,30 +15,30 @@ export interface ValidateProject
   extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 'env' | 'signal' | 'memory'> {
   readonly cwd: string;
   readonly cacheFolder?: string | undefined;
-  /** Undefined among them for the one that the environment or the project selects. */
+  /** `undefined` stands for the workspace that the environment or the project selects. */
   readonly names: readonly (string | undefined)[] | 'all';
   readonly mode: 'offline' | 'offline-with-secrets';
   readonly policies: OtherPolicies | undefined;
-  /** Keeps where the parts of each spec were written, also without rules. */
+  /** Keeps where each part of a spec was written, also without rules. */
   readonly withSources?: boolean | undefined;
 }
 
 interface ValidatedWorkspace extends Desired {
   readonly name: string | undefined;
-  /** Undefined where the project file cannot be used. */
+  /** Undefined if the project file is invalid. */
   readonly workspace: WorkspaceConfig | undefined;
 }
 
 interface ValidatedProject {
-  /** Undefined where the project file cannot be used. */
+  /** Undefined if the project file is invalid. */
   readonly project?: ProjectConfig;
   readonly read?: ReadDeclarations;
   readonly workspaces: readonly ValidatedWorkspace[];
 }
 
 /**
- * What is wrong in the project, its manifests and its rules for each of the workspaces. The files are read once.
- * @throws UserError where a workspace is not known.
+ * All problems of a project, its manifests and its rules for each workspace. The files are read once.
+ * @throws UserError for an unknown workspace.
  */
 export async function validateProject(options: ValidateProject): Promise<ValidatedProject> {
   const { cwd, env, cacheFolder, names, signal, policies } = options;
@@ -61,12 +61,15 @@ export async function validateProject(options: ValidateProject): Promise<Validat
     return { project, read, workspaces };
   } catch (error) {
     if (!(error instanceof InvalidProject)) throw error;
-    return { workspaces: await inSpiteOf(error, options) };
+    return { workspaces: await diagnosticsDespite(error, options) };
   }
 }
 
-/** For a project file that cannot be used: what shows of each workspace in spite of it. */
-async function inSpiteOf(error: InvalidProject, options: ValidateProject): Promise<ValidatedWorkspace[]> {
+/** The problems of each workspace that can be found despite an invalid project file. */
+async function diagnosticsDespite(
+  error: InvalidProject,
+  options: ValidateProject,
+): Promise<ValidatedWorkspace[]> {
   const wanted = options.names === 'all' ? Object.keys(error.usable?.workspaces ?? {}) : options.names;
   const found = [];
   for (const name of wanted.length === 0 ? [undefined] : wanted) {
@@ -81,7 +84,7 @@ interface SharedDiagnostic extends Diagnostic {
   readonly workspaces: readonly string[];
 }
 
-/** What is the same in several workspaces once, in the order of `compareDiagnostics`. */
+/** Merges equal problems of several workspaces, in the order of `compareDiagnostics`. */
 export function sharedDiagnostics(
   found: readonly Pick<ValidatedWorkspace, 'name' | 'diagnostics'>[],
 ): SharedDiagnostic[] {

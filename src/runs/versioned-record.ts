@@ -5,7 +5,7 @@ import { advice, command, ExitCode, misuse, UserError } from '../problems/user-e
 import type { State } from '../state/state.ts';
 import { unknownInState } from './unknown-in-state.ts';
 
-/** A managed record of a kind that has published versions. */
+/** A managed record of a kind with published versions. */
 export interface VersionedRecord {
   readonly address: string;
   readonly kind: string;

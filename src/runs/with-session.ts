@@ -10,13 +10,13 @@ export interface SessionWanted {
   /** For the lock, e.g. `apply`. */
   readonly operation: string;
   readonly options: LockOptions & PlatformOptions;
-  /** What a first state begins with; something new where absent. */
+  /** The initial contents of a first state; generated if absent. */
   readonly fresh?: FreshState | undefined;
-  /** One that is open already, and stays open; a new one where absent. */
+  /** An open client, which stays open; by default a new one. */
   readonly client?: PlatformClient | undefined;
 }
 
-/** Does work that changes the state and reaches the platform. Both are closed whatever comes of it, the state first; a client that was given is not. */
+/** Runs work that changes the state and calls the platform. Closes the state first, then the client unless it was given. */
 export async function withSession<T>(
   opened: OpenWorkspace,
   { operation, options, fresh, client: given }: SessionWanted,
@@ -26,11 +26,11 @@ export async function withSession<T>(
     opened.inSession({ operation, options, fresh }, (session) =>
       work({ session, client }).finally(() => removeManifestDrafts(opened)),
     );
-  // Opened before the lock: where no request could be sent, none is taken.
+  // Opened before the lock: if no request can be sent, no lock is taken.
   return given === undefined ? opened.withClient(options, inSession) : inSession(given);
 }
 
-/** Removes what killed commands left beside the manifests that were read. To be called by the holder of the lock. */
+/** Removes temporary files of killed commands beside the manifests. Must be called by the holder of the lock. */
 function removeManifestDrafts({ project: { root, file }, manifests }: OpenWorkspace): Promise<void> {
   const files = file === undefined ? manifests : [...manifests, file];
   return removeDrafts([...files].map((each) => path.join(root, each)));

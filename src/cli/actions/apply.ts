@@ -8,8 +8,8 @@ import { applyReport, planReport } from '../../output/report.ts';
 import { refuseOddWaivers } from '../../policies/waivers.ts';
 import { advice, command, ExitCode, misuse } from '../../problems/user-error.ts';
 import type { Reach } from '../../problems/workspace-command.ts';
-import { applyPlan, refuseTrippedGuards, toldPlan, trippedIn } from '../../runs/apply-plan.ts';
-import { judgedAgain, judgedPlan, refuseDenied } from '../../runs/judged-plan.ts';
+import { applyPlan, planInHistory, refuseTrippedGuards, unliftedGuards } from '../../runs/apply-plan.ts';
+import { judgedPlan, refuseDenied, savedPlanJudged } from '../../runs/judged-plan.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import {
   aheadFor,
@@ -70,7 +70,7 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
     plan: (surroundings: PlanSurroundings) => Promise<PlanResult>,
   ): Promise<number> =>
     withSession(opened, { operation: 'apply', options, ...given }, async ({ session, client }) => {
-      if (saved !== undefined) session.note(toldPlan(saved));
+      if (saved !== undefined) session.note(planInHistory(saved));
       const progress = progressFor(context);
       const { state } = session;
       const { now } = context;
@@ -86,7 +86,7 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
   await checkStateInCi(context, opened);
   if (saved !== undefined) {
     return carryingOut({ fresh: saved.state }, async (surroundings) =>
-      judgedAgain(
+      savedPlanJudged(
         await revalidatePlan({ ...commonInput(surroundings), saved, secret: await opened.secretsOf(saved) }),
         { opened, now: context.now() },
       ),
@@ -122,10 +122,10 @@ async function approveAndApply(
 ): Promise<number> {
   const { document } = planned.plan;
   const { reach } = opened;
-  session.note(toldPlan(document));
+  session.note(planInHistory(document));
   const isApproved = isReviewed || options.autoApprove === true;
   const isAsked = !isApproved && context.terminal.canAsk;
-  const shownPlan = { ...document, guards: trippedIn(document.guards, options) };
+  const shownPlan = { ...document, guards: unliftedGuards(document.guards, options) };
   await show(context, shownPlan, { ...options, isAsked, reach });
   refuseDenied(document);
   if (changesIn(document) > 0) {

@@ -10,7 +10,7 @@ import { shellWord } from '../../problems/shell-word.ts';
 import { advice, command, misuse, UserError } from '../../problems/user-error.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
-import { takeInFile } from '../../runs/rescues.ts';
+import { recordRescueFile } from '../../runs/rescues.ts';
 import { unknownInState } from '../../runs/unknown-in-state.ts';
 import { admitOlder } from '../../state/admit-state.ts';
 import { statePieces } from '../../state/document-pieces.ts';
@@ -176,7 +176,7 @@ export async function rescueState(
 ): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false });
   const session = opened.sessionOptions('state rescue', flags);
-  const records = await takeInFile(path.resolve(context.cwd, file), opened.store, session);
+  const records = await recordRescueFile(path.resolve(context.cwd, file), opened.store, session);
   const { terminal } = context;
   for (const record of records) terminal.out(`Recorded ${record}.\n`);
   if (records.length === 0) terminal.out('Recorded. No id was missing.\n');

@@ -7,7 +7,7 @@ import { type MigrationView, migratedText, migrationText } from '../../output/mi
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import type { Desired } from '../../project/project.ts';
 import { readCredentials } from '../../project/select-workspace.ts';
-import { refuseTrippedGuards, toldPlan } from '../../runs/apply-plan.ts';
+import { planInHistory, refuseTrippedGuards } from '../../runs/apply-plan.ts';
 import { refuseDenied } from '../../runs/judged-plan.ts';
 import { mapPath } from '../../runs/migrate/id-map.ts';
 import { parseNameMap } from '../../runs/migrate/knowledge-map.ts';
@@ -143,7 +143,7 @@ async function run(running: Moving, session: StateSession): Promise<number> {
     tellAfter(running, outlook, undefined);
     return ExitCode.error;
   }
-  session.note(toldPlan(planned.plan.document));
+  session.note(planInHistory(planned.plan.document));
   if (changesIn(planned.plan.document) > 0 || live !== undefined || prepared.edits.length > 0) {
     refuseDenied(planned.plan.document);
     const isAsked = !options.autoApprove && context.terminal.canAsk;

@@ -7,8 +7,8 @@ import { didYouMean } from '../../problems/suggest.ts';
 import { advice, command, ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import {
+  checkOrphans,
   isRightPlatform,
-  lookAtOrphans,
   type OrphanStatus,
   type RecordReads,
   recordClosed,
@@ -55,7 +55,7 @@ async function check(
   const printing = { terminal: context.terminal, workspace: opened.workspace };
   let { looked, isTrusted } = await opened.withClient(options, async (client) => {
     const looking: RecordReads = { client, workspaceId, concurrency: opened.concurrency(options) };
-    const looked: readonly OrphanStatus[] = await lookAtOrphans(wanted, looking);
+    const looked: readonly OrphanStatus[] = await checkOrphans(wanted, looking);
     return { looked, isTrusted: await isRightPlatform(looked, await opened.stateAhead(), looking) };
   });
   const gone = looked.filter(({ exists, closed }) => exists === false && closed === undefined);
