@@ -150,16 +150,27 @@ function licencesOf(modules: readonly string[]): string {
   const folders = new Set(
     modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? []),
   );
-  const texts = [...folders].sort().map((taken) => {
+  const namesByText = new Map<string, string[]>();
+  for (const taken of [...folders].sort()) {
     const { name, version, license } = packageIn(taken);
-    const own = readdirSync(taken).find((entry) => /^licen[cs]e/i.test(entry));
-    // The text of that licence is the same for every package that has it.
-    const file = own === undefined && license === 'Apache-2.0' ? path.join(root, 'LICENSE') : own;
-    if (file === undefined) throw new Error(`${name} comes without a licence`);
-    const text = readFileSync(path.resolve(taken, file), 'utf8').trim();
-    return `${name} ${version} (${license})\n\n${text}\n`;
-  });
+    const text = licenceIn(taken, license)?.trim();
+    if (text === undefined) throw new Error(`${name} comes without a licence`);
+    namesByText.set(text, [...(namesByText.get(text) ?? []), `${name} ${version} (${license})`]);
+  }
+  const texts = [...namesByText].map(([text, names]) => `${names.join('\n')}\n\n${text}\n`);
   return `Packages that are part of these files:\n\n${texts.join(`\n${'-'.repeat(80)}\n\n`)}`;
+}
+
+function licenceIn(taken: string, license: string | undefined): string | undefined {
+  const read = (name: RegExp) => {
+    const file = readdirSync(taken).find((entry) => name.test(entry));
+    return file && readFileSync(path.join(taken, file), 'utf8');
+  };
+  const own = read(/^licen[cs]e/i);
+  if (own !== undefined) return own;
+  // The text of this licence is the same for every package.
+  if (license === 'Apache-2.0') return readFileSync(path.join(root, 'LICENSE'), 'utf8');
+  return /^#+ *licen[cs]e\s*(.*permission is hereby granted.*)/ims.exec(read(/^readme/i) ?? '')?.[1];
 }
 
 function packageIn(taken: string): PackageFile {

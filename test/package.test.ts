@@ -62,13 +62,10 @@ async function install(tarball: string): Promise<void> {
   const unpacked = path.join(modules, 'voxform');
   mkdirSync(unpacked, { recursive: true });
   await succeed('tar', ['-xzf', tarball, '-C', unpacked, '--strip-components=1']);
-  const named = JSON.parse(readFileSync(path.join(unpacked, 'package.json'), 'utf8')) as {
-    readonly bin: Readonly<Record<string, string>>;
-    readonly dependencies: Readonly<Record<string, string>>;
-  };
+  const { bin: commands } = packageIn(unpacked);
   const links = [
-    ...Object.entries(named.bin).map(([name, file]) => [`.bin/${name}`, path.join(unpacked, file)] as const),
-    ...Object.keys(named.dependencies).map((name) => [name, path.join(root, 'node_modules', name)] as const),
+    ...Object.entries(commands).map(([name, file]) => [`.bin/${name}`, path.join(unpacked, file)] as const),
+    ...packagesFor(unpacked).map((name) => [name, path.join(root, 'node_modules', name)] as const),
   ];
   for (const [name, target] of links) {
     const link = path.join(modules, name);
@@ -76,6 +73,22 @@ async function install(tarball: string): Promise<void> {
     symlinkSync(target, link);
   }
   writeFileSync(path.join(folder, 'package.json'), '{ "private": true }\n');
+}
+
+interface PackageFile {
+  readonly bin: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+function packageIn(taken: string): PackageFile {
+  return JSON.parse(readFileSync(path.join(taken, 'package.json'), 'utf8')) as PackageFile;
+}
+
+/** The packages that npm installs with this one. */
+function packagesFor(taken: string): readonly string[] {
+  const needed = Object.keys(packageIn(taken).dependencies ?? {});
+  const further = needed.flatMap((name) => packagesFor(path.join(root, 'node_modules', name)));
+  return [...new Set([...needed, ...further])];
 }
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -93,6 +106,17 @@ describe('the packed command, installed in an empty folder', () => {
     );
     expect(files).not.toEqual(expect.arrayContaining(['src']));
     expect(files).not.toEqual(expect.arrayContaining(['test']));
+  });
+
+  it('is 45 MB and a few packages, with the licences of those inside', async () => {
+    const modules = path.join(folder, 'node_modules');
+    expect(packagesFor(path.join(modules, 'voxform')).length).toBeLessThan(12);
+    // The links of `install` lead to the packages.
+    expect(Number.parseInt(await succeed('du', ['-smL', modules]), 10)).toBeLessThanOrEqual(45);
+    const licences = readFileSync(path.join(modules, 'voxform', 'dist', 'LICENSES.txt'), 'utf8');
+    for (const name of ['pino', 'pg-boss', 'pg-types', 'hono', '@opentelemetry/core']) {
+      expect(licences).toMatch(new RegExp(`^${name} \\d`, 'm'));
+    }
   });
 
   it('starts a project that is valid', async () => {

@@ -6,7 +6,7 @@ import { agentManifest, projectFile, testWorkspace } from './workspace.ts';
 
 /** What makes a process slow to start: parsers, checkers, the network, servers. */
 const HEAVY = [
-  ...['undici', 'yaml/dist', 'zod', 'hono', 'chokidar', 'prom-client', 'pino', 'opentelemetry', 'croner'],
+  ...['undici', 'yaml/dist', 'zod', 'hono', 'chokidar', 'prom-client', 'pino', '@opentelemetry', 'croner'],
   '@dagrejs/dagre',
   'vscode-languageserver-protocol',
   // All of it takes twice as long as what a client of one server needs.
@@ -26,7 +26,7 @@ function loadedIn(folder: string): { readonly packages: readonly string[]; reado
   const texts = scripts.map((url) => readFileSync(new URL(url), 'utf8'));
   const packages = HEAVY.filter(
     (name) =>
-      scripts.some((url) => url.includes(`/node_modules/${name}`) || url.includes(`/@${name}/`)) ||
+      scripts.some((url) => url.includes(`/node_modules/${name}`)) ||
       texts.some((text) => text.includes(`\n// node_modules/${name}`) || text.includes(`\n// ${name}`)),
   );
   return { packages, count: scripts.length };
