@@ -1,7 +1,7 @@
 import { type Checked, type Declaration, findingAt, findingInSpec, sourceText } from './declaration.ts';
 import type { Finding } from './finding.ts';
 
-/** Every manifest whose address an earlier one has. The others stand. */
+/** Every manifest whose address occurs earlier. The first one is used. */
 export function duplicateAddresses(declarations: readonly Declaration[]): {
   readonly unique: readonly Declaration[];
   readonly findings: readonly Finding[];
@@ -17,7 +17,7 @@ export function duplicateAddresses(declarations: readonly Declaration[]): {
   };
 }
 
-/** Members whose key an earlier one has, with that one. Those without a key have none in common. */
+/** Members with the key of an earlier one, together with that one. Members without a key are never equal. */
 function* repeated<Member>(
   members: readonly Member[],
   keyOf: (member: Member) => string | undefined,
@@ -33,8 +33,8 @@ function* repeated<Member>(
 }
 
 /**
- * Two resources that would be one record, and names that are claimed twice. Found at the later of the two.
- * @param counts whether `metadata.id` counts in the workspace.
+ * Resources that would share a record, and names claimed twice. Reported at the later one.
+ * @param counts whether `metadata.id` applies in the workspace.
  */
 export function identityFindings(
   resources: readonly Checked[],

@@ -3,7 +3,7 @@ import { isSpecial, Join, type Value } from '../values/value.ts';
 import type { DocumentPath, Finding } from './finding.ts';
 import { findingIn, type SpecSources } from './layers.ts';
 
-/** The limit keeps the search linear in a hostile text. */
+/** The limits keep the search linear for hostile texts. */
 const PLACEHOLDER = /\$\{[ \t]{0,8}([A-Za-z_][\w.-]{0,63})[^{}\n]{0,64}\}/g;
 
 export interface FoundPlaceholder {
@@ -40,9 +40,9 @@ export function placeholdersIn(spec: Value): readonly FoundPlaceholder[] {
 }
 
 /**
- * A warning for each name that texts contain as `${name}`, at the first of them: no form of voxform resolves it. `{{ name }}` may be
- * a placeholder of the platform.
- * @param allowed Names that are meant as they stand; `*` matches any characters.
+ * A warning for each `${name}` in texts, at its first place: voxform does not resolve it. `{{ name }}` may be a placeholder of the
+ * platform.
+ * @param allowed names that are sent as they are; `*` matches any characters.
  */
 export function placeholderFindings(resources: readonly WithTexts[], allowed: readonly string[]): Finding[] {
   const isAllowed = allowed.length === 0 ? () => false : picomatch([...allowed], { dot: true });

@@ -7,17 +7,17 @@ import { type Address, parseAddress } from './resource.ts';
 
 interface Referable {
   readonly resources: readonly Checked[];
-  /** Declared, but left out of this workspace. */
+  /** Declared, but skipped in this workspace. */
   readonly skipped: ReadonlySet<Address>;
   readonly workspace: string;
-  /** Kinds whose records are found by their name on the platform. */
+  /** Kinds whose records are found by name on the platform. */
   readonly lookups: ReadonlyMap<string, unknown>;
 }
 
-/** Each suggestion looks at every address: with thousands missing, as when a folder is left out, nobody reads them all. */
+/** Each suggestion compares all addresses. Thousands of them would be slow and unread. */
 const MOST_SUGGESTIONS = 100;
 
-/** References to what no manifest declares or the workspace skips, and references that go round in a circle. */
+/** References to undeclared or skipped resources, and cycles. */
 export function referenceFindings({ resources, skipped, workspace, lookups }: Referable): Finding[] {
   const live = new Map(resources.map((resource) => [resource.address, resource]));
   const findings: Finding[] = [];
@@ -42,7 +42,7 @@ export function referenceFindings({ resources, skipped, workspace, lookups }: Re
   return [...findings, ...circles(live)];
 }
 
-/** The name of a resource where the id of its record belongs: sent as it stands, the platform would not find it. */
+/** A resource's name in a field for record ids: the platform would not find it. */
 function* namesForIds(resource: Checked, live: ReadonlyMap<Address, Checked>): Generator<Finding> {
   for (const {
     field,
@@ -62,7 +62,7 @@ function* namesForIds(resource: Checked, live: ReadonlyMap<Address, Checked>): G
   }
 }
 
-/** A suggestion for an address that nothing has: of the same kind first, else of any. */
+/** A suggestion for an unknown address, preferably of the same kind. */
 export function suggestAddress(address: Address, candidates: Iterable<Address>): WordHint {
   const wanted = parseAddress(address);
   const known = [...candidates];
@@ -77,11 +77,11 @@ export function suggestAddress(address: Address, candidates: Iterable<Address>):
 
 interface ReferenceStep {
   readonly resource: Checked;
-  /** References that are still to be followed. */
+  /** References still to be followed. */
   readonly open: { readonly address: Address; readonly path: DocumentPath }[];
 }
 
-/** Each reference that closes a circle, in one walk over the graph from the first address on. */
+/** Each reference that closes a cycle, from one walk over the graph. */
 function circles(live: ReadonlyMap<Address, Checked>): Finding[] {
   const findings: Finding[] = [];
   const done = new Set<Address>();

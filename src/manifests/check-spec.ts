@@ -24,11 +24,11 @@ export interface PlacedReference {
 
 interface CheckedSpec {
   readonly problems: readonly Problem[];
-  /** Those that their fields can hold. */
+  /** References in fields that can hold them. */
   readonly references: readonly PlacedReference[];
 }
 
-/** Checks a spec against its kind: fields, types, limits, what may refer to what, and what must be a secret. */
+/** Checks a spec against its kind: fields, types, limits, targets of references, and secrets. */
 export function checkSpec(kind: KindSchema, spec: Value, hasSpecials: boolean): CheckedSpec {
   const placed: PlacedSpecial[] = [];
   const plain = hasSpecials ? withStandIns(spec, [], placed) : spec;
@@ -49,7 +49,7 @@ export function checkSpec(kind: KindSchema, spec: Value, hasSpecials: boolean): 
   const checked = { schema: kind.spec, value: plain, name: 'spec' };
   for (const issue of kind.spec.safeParse(plain).error?.issues ?? []) {
     for (const problem of problemsOfIssue(issue, checked)) {
-      // Of a field that there is not, no value is right.
+      // An unknown field has no right value.
       if (problem.code === 'unknown-field' || !standIns.has(JSON.stringify(problem.path))) report(problem);
     }
   }
@@ -61,7 +61,7 @@ interface PlacedSpecial {
   readonly path: DocumentPath;
 }
 
-/** The value with a text in place of each special leaf, which `found` collects. */
+/** The value with a text in place of each special leaf. Collects these leaves in `found`. */
 function withStandIns(value: Value, path: DocumentPath, found: PlacedSpecial[]): unknown {
   if (isSpecial(value)) {
     found.push({ special: value, path });
@@ -106,7 +106,7 @@ function specialProblem(kind: KindSchema, { special, path }: PlacedSpecial): Pro
   return problem('bad-format', `${name} must be ${expectation(schema)}, which ${source} is not`);
 }
 
-/** The whole text, secrets revealed, where every part of it is known. It must not get into a message. */
+/** The whole text with revealed secrets, if all its parts are known. It must not appear in a message. */
 function knownText(special: Special): string | undefined {
   const text = mapSpecials(special, (part) => (part instanceof Secret && part.isSet ? part.reveal() : part));
   return typeof text === 'string' ? text : undefined;
@@ -118,7 +118,7 @@ function formName(special: Special): string {
   return special instanceof Join ? '$join' : '$env';
 }
 
-/** The first rule that `applies`, of the field or of an object around it. */
+/** The first rule that `applies`, of the field or of an enclosing object. */
 function ruleOver(
   { fields }: KindSchema,
   path: DocumentPath,
@@ -134,7 +134,7 @@ function ruleOver(
   return undefined;
 }
 
-/** A write-only field is a secret, so its text must be nowhere in the project; the message must not show it either. */
+/** A write-only field is secret, so its text must not be in the project, nor in the message. */
 function* writeOnlyProblems(kind: KindSchema, spec: Value): Generator<Problem> {
   for (const { field, rule } of idsAndSecrets(kind)) {
     if (rule.writeOnly !== true) continue;

@@ -7,7 +7,7 @@ import type { KindSchema } from './kind-schema.ts';
 import { findingIn, type Layer, type SpecSources } from './layers.ts';
 import type { Address, Source } from './resource.ts';
 
-/** A document whose envelope says who it is. */
+/** A document with a valid kind and name. */
 export interface Declaration {
   readonly address: Address;
   readonly kind: KindSchema;
@@ -17,13 +17,13 @@ export interface Declaration {
   readonly home: Layer;
 }
 
-/** A declaration of which this workspace makes a resource. */
+/** A declaration that this workspace uses. */
 export interface Checked extends Declaration, SpecSources {
-  /** Its values, value forms worked in. */
+  /** The spec with evaluated value forms. */
   readonly spec: { readonly [key: string]: Value };
   readonly references: readonly PlacedReference[];
   readonly placeholders: readonly FoundPlaceholder[];
-  /** Absent where the kind has none, or where what it is made of is wrong. */
+  /** Absent if the kind has none, or if its field is invalid. */
   readonly naturalKey: { readonly path: DocumentPath; readonly key: string } | undefined;
 }
 
@@ -35,7 +35,7 @@ export function findingAt(
   return findingOf({ ...problem, path, at: 'value' }, home.file, home.document);
 }
 
-/** A finding at a path of the spec, in the text where that value was written. */
+/** A finding at a path of the spec, in the text that has this value. */
 export function findingInSpec(
   sources: SpecSources,
   path: DocumentPath,

@@ -1,23 +1,23 @@
 import { hash } from 'node:crypto';
 import type { ParsedFile } from './parse-documents.ts';
 
-/** Files that were parsed before, by what they held. A member may forget anything at any time. */
+/** Parsed files by their contents. A cache may drop any entry at any time. */
 export interface DocumentCache {
   get(key: string): ParsedFile | undefined;
   set(key: string, parsed: ParsedFile): void;
-  /** To be called when all files of a project were asked for: what this round did not ask for may be forgotten. Never throws. */
+  /** Called when all files of a project were requested: entries that were not requested may be dropped. Never throws. */
   endRound(): Promise<void>;
 }
 
-/** The key of a text, or of its bytes: equal ones have the same, others never. A text must be well-formed, as every text of a file is. */
+/** A key that is equal for equal texts or bytes only. A text must be well-formed, as texts of files are. */
 export function documentKey(text: string | Uint8Array): string {
   return hash('sha256', text, 'base64url');
 }
 
-/** Characters in every key. */
+/** The length of every key. */
 export const KEY_LENGTH = 43;
 
-/** Keeps in memory what the last round of reading has asked for. */
+/** Keeps the entries of the last round in memory. */
 export class DocumentMemory implements DocumentCache {
   #current = new Map<string, ParsedFile>();
   #last: ReadonlyMap<string, ParsedFile> = new Map();

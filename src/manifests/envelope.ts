@@ -15,7 +15,7 @@ const resourceName = z.string().regex(NAME_PATTERN, { error: NAME_RULE });
 export const recordId = () =>
   z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected the id of a record' });
 
-/** What a manifest says about its resource rather than about the record. None of it is sent. */
+/** The part of a manifest that is about the resource, not the record. It is never sent. */
 export const metadataSchema = described('Name and settings of the resource in this project.', {
   name: resourceName.meta({
     description:
@@ -46,7 +46,7 @@ export const metadataSchema = described('Name and settings of the resource in th
     .optional(),
 });
 
-/** Every manifest, whatever its kind; `manifestSchema` says what the spec holds. */
+/** A manifest of any kind. `manifestSchema` adds the spec. */
 export const envelopeSchema = z.strictObject({
   apiVersion: z.literal(API_VERSION).describe('Format of the manifest.'),
   kind: z.string().describe('Kind of the resource.'),
@@ -54,7 +54,7 @@ export const envelopeSchema = z.strictObject({
   spec: z.record(z.string(), z.unknown()).describe('The managed fields, as the API names them.'),
 });
 
-/** The whole manifest of a kind, value forms aside. */
+/** A whole manifest of a kind, without value forms. */
 export function manifestSchema(kind: KindSchema) {
   return envelopeSchema.extend({
     kind: z.literal(kind.name).describe(kind.description),
@@ -66,7 +66,7 @@ export function manifestSchema(kind: KindSchema) {
 
 export type Metadata = z.infer<typeof metadataSchema>;
 
-/** Who a document says it is. */
+/** The kind and name of a document. */
 interface Envelope {
   readonly kind: KindSchema;
   readonly metadata: Metadata;
@@ -76,17 +76,17 @@ interface Envelope {
 
 export interface KnownNames {
   readonly kinds: ReadonlyMap<string, KindSchema>;
-  /** What can be referred to, never declared. */
+  /** Kinds that can be referred to, but not declared. */
   readonly lookups: ReadonlyMap<string, unknown>;
 }
 
 interface ReadEnvelope {
-  /** Undefined where the document names no kind or no name, so that nothing can refer to it. */
+  /** Undefined if the document has no kind or no name, so nothing can refer to it. */
   readonly envelope: Envelope | undefined;
   readonly problems: readonly Problem[];
 }
 
-/** The outer part of a manifest, checked. What is wrong in its less important parts does not keep it from being used. */
+/** Checks the outer part of a manifest. It is usable despite minor problems. */
 export function readEnvelope(document: Json, known: KnownNames): ReadEnvelope {
   if (!isObject(document)) {
     const message = 'a manifest must be an object with apiVersion, kind, metadata and spec';
@@ -94,7 +94,7 @@ export function readEnvelope(document: Json, known: KnownNames): ReadEnvelope {
   }
   const named = typeof document.kind === 'string' ? document.kind : undefined;
   const kind = named === undefined ? undefined : (known.kinds.get(named) ?? meantKind(named, known));
-  // What the spec holds is checked against its kind: the envelope would only copy it.
+  // The spec is checked against its kind. Here it would only be copied.
   const spec = isObject(document.spec) ? {} : document.spec;
   const { success: isRight, error } = envelopeSchema.safeParse({ ...document, spec });
   const issues = error?.issues ?? [];
@@ -121,12 +121,12 @@ export function unknownKind(name: string, { kinds, lookups }: KnownNames): Pick<
   };
 }
 
-/** The kind that a misspelt one suggests: references to the resource are right, and its spec can still be checked. */
+/** The kind that a misspelt one probably means, so that references to it are right and its spec is checked. */
 function meantKind(name: string, { kinds, lookups }: KnownNames): KindSchema | undefined {
   return lookups.has(name) ? undefined : kinds.get(nearest(name, kinds.keys()) ?? '');
 }
 
-/** As much of the metadata as is right, so that one mistake in it does not hide those elsewhere. */
+/** The valid part of the metadata, so that one mistake does not hide others. */
 function usableMetadata(raw: unknown): Metadata | undefined {
   const whole = metadataSchema.safeParse(raw);
   if (whole.success) return whole.data;
@@ -136,7 +136,7 @@ function usableMetadata(raw: unknown): Metadata | undefined {
   for (const key of Object.keys(metadataSchema.shape)) {
     if (Object.hasOwn(raw, key) && !wrong.has(key)) right[key] = raw[key];
   }
-  // A name that breaks the rules is still what references call the resource, and its spec can still be checked.
+  // References use a name even if it is invalid, and its spec is still checked.
   const name = typeof raw.name === 'string' && raw.name !== '' ? raw.name : undefined;
   const usable = metadataSchema.safeParse({ ...right, ...(name !== undefined && { name: 'stand-in' }) }).data;
   return usable === undefined || name === undefined ? usable : { ...usable, name };
@@ -153,7 +153,7 @@ function ignoreDriftProblems({ ignore_drift = [] }: Metadata, kind: KindSchema):
   });
 }
 
-/** A field of the spec that stands beside it is the commonest slip of all. */
+/** The most common mistake: a field of the spec beside `spec`. */
 function belongsUnderSpec(problem: Problem, kind: KindSchema): Problem {
   const [key] = problem.path;
   if (problem.code !== 'unknown-field' || problem.path.length > 1 || typeof key !== 'string') return problem;

@@ -4,11 +4,11 @@ import { entriesOf, type FolderEntry, isFolder, realPathOf } from '../files/inpu
 import { isInside, reasonOf } from './read-file.ts';
 
 interface FoundFiles {
-  /** Relative to the root, with forward slashes, in code-unit order. No real file is named twice. */
+  /** Relative to the root, with forward slashes, in code-unit order. Each real file occurs once. */
   readonly files: readonly string[];
-  /** About a pattern: it is outside of the project, or nothing matches it. */
+  /** Problems of a pattern: it is outside of the project or matches nothing. */
   readonly patterns: readonly PatternProblem[];
-  /** About a file or folder that a pattern leads to. */
+  /** Problems of a matching file or folder. */
   readonly entries: readonly EntryProblem[];
 }
 
@@ -25,8 +25,8 @@ interface EntryProblem {
 }
 
 /**
- * The files below a folder that globs name; a glob with `!` before it takes files away again. Folders whose name begins with a dot
- * and `node_modules` are passed over unless the glob names them. Symbolic links are followed inside the root only.
+ * The files that match the globs; a glob with `!` excludes files. Folders that begin with a dot and `node_modules` are skipped unless a
+ * glob names them. Symbolic links are followed only inside the root.
  * @param root a real path.
  */
 export function findFiles(root: string, patterns: readonly string[]): FoundFiles {
@@ -68,7 +68,7 @@ interface FoundFile {
   readonly real: string;
 }
 
-/** One walk for one pattern. Links wait until the real folders are done, so that a file is found under its real name first. */
+/** One walk for one pattern. Links are followed last, so that a file is found under its real name first. */
 class PatternSearch {
   readonly found: FoundFile[] = [];
   readonly problems: EntryProblem[] = [];
@@ -97,7 +97,7 @@ class PatternSearch {
     while (this.#links.length > 0) for (const link of this.#links.splice(0).sort()) this.#follow(link);
   }
 
-  /** The real path of what may be reached through a link; undefined where that is told to lead out, or to nothing. */
+  /** The real path of the target of a link; undefined if it is outside or does not exist. */
   #real(file: string): string | undefined {
     try {
       const real = realPathOf(path.join(this.#root, file));
@@ -105,7 +105,7 @@ class PatternSearch {
       const message = 'a symbolic link leads out of the project folder';
       this.problems.push({ file, code: 'outside-project', message });
     } catch (error) {
-      // A pattern without a glob names a file that need not be there.
+      // A pattern without a glob may name a file that does not exist.
       if (file !== this.#base || file === '') this.#unreadable(file, error);
     }
     return undefined;

@@ -4,25 +4,25 @@ import { isObject } from '../values/json.ts';
 /** Keys and indices from the root of a YAML document. */
 export type DocumentPath = readonly (string | number)[];
 
-/** A place inside a parsed file, whose line and column are worked out only when somebody wants to see them. */
+/** A place inside a parsed file. Its line and column are computed on demand. */
 export interface DocumentPlace {
   /** Index of the document in its file. */
   readonly document: number;
   readonly path: DocumentPath;
-  /** Which end of the last pair is meant. */
+  /** The key or the value of the last pair. */
   readonly at: 'key' | 'value';
-  /** The character of that value, which is text, from 0; its beginning where absent. */
+  /** The index of the character in a text value; its start if absent. */
   readonly offset?: number;
 }
 
-/** A diagnostic on its way: one with a `place` still lacks its line and column. */
+/** A diagnostic whose line and column may still be unknown: then it has a `place`. */
 export interface Finding extends Diagnostic {
   readonly place?: DocumentPlace;
-  /** The address that no manifest declares, where that is what is wrong. */
+  /** The address that is not declared, if that is the problem. */
   readonly absent?: string;
 }
 
-/** What is wrong at a path, while the file that holds the path does not matter yet. */
+/** A problem at a path, independent of the file. */
 export interface Problem {
   readonly code: string;
   readonly message: string;
@@ -35,10 +35,10 @@ export function findingOf({ code, message, path, at, fix }: Problem, file: strin
   return { severity: 'error', code, message, file, ...(fix && { fix }), place: { document, path, at } };
 }
 
-/** A key that reads well without quotes. */
+/** A key that needs no quotes in a message. */
 const PLAIN_KEY = /^[^\s"'.\p{C}]+$/u;
 
-/** `spec.llm_config.tools[0].name`; the key of a value form at the end is left out. */
+/** `spec.llm_config.tools[0].name`. The key of a value form at the end is left out. */
 export function formatPath(path: DocumentPath): string {
   const last = path.at(-1);
   const parts = typeof last === 'string' && last.startsWith('$') ? path.slice(0, -1) : path;
@@ -50,7 +50,7 @@ export function formatPath(path: DocumentPath): string {
   return text;
 }
 
-/** How many parts of the path exist in the value, and the value there. */
+/** The number of existing parts of the path, and the value there. */
 export function follow(
   root: unknown,
   path: DocumentPath,
@@ -67,7 +67,7 @@ export function follow(
   return { depth: path.length, value };
 }
 
-/** A text in quotes, for a message: on one line, and cut when it is long. */
+/** A quoted text for a message: one line, shortened if it is long. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}...` : text);
 }

@@ -4,7 +4,7 @@ export const DRAFT = 'https://json-schema.org/draft/2020-12/schema';
 
 const nonEmpty: JsonObject = { type: 'string', minLength: 1 };
 
-/** A form of one key, with other keys that may stand beside it. */
+/** A form with one main key and optional others. */
 function form(key: string, description: string, argument: JsonObject, beside: JsonObject = {}): JsonObject {
   return {
     type: 'object',
@@ -28,7 +28,7 @@ const env = form(
 );
 const variable = form('$var', 'A variable of the workspace, from vars in the project file.', nonEmpty);
 
-/** The value forms, to stand under `$defs` and be pointed at with `formRef`. */
+/** The value forms for `$defs`; `formRef` points to them. */
 export const formDefinitions = {
   secret: form(
     '$secret',
@@ -48,7 +48,7 @@ export const formDefinitions = {
     },
     { separator: { type: 'string', description: 'Text between them; default: a blank line.' } },
   ),
-  /** Every form that can give text. */
+  /** All forms that may give text. */
   textForm: {
     oneOf: [
       { $ref: '#/$defs/secret' },
@@ -59,7 +59,7 @@ export const formDefinitions = {
       form('$literal', 'A literal text.', { type: 'string' }),
     ],
   },
-  /** Forms that can give something other than text. */
+  /** Forms that may give other values than text. */
   anyForm: {
     oneOf: [{ $ref: '#/$defs/var' }, form('$literal', 'A literal value, whatever its keys.', {})],
   },

@@ -9,14 +9,14 @@ interface InputSources {
   /** The real path of the project folder. */
   readonly root: string;
   readonly env: Environment;
-  /** Its secrets were read before. */
+  /** The secrets must have been read before. */
   readonly secrets: SecretReader;
   readonly vars: Readonly<Record<string, Value>>;
-  /** True where a secret or variable that is not set is an error, rather than a stand-in for any text. */
+  /** True if an unset secret or variable is an error; false to use a stand-in for any text. */
   readonly mustBeSet: boolean;
 }
 
-/** What value forms read: environment, secrets and files. Variables come from the workspace. */
+/** The sources of value forms: environment, secrets and files. Variables come from the workspace. */
 export class Inputs {
   readonly sources: InputSources;
   readonly #files = new Map<string, Result<string>>();
@@ -45,18 +45,18 @@ export class Inputs {
     return { code: 'missing-variable', message: `the environment variable ${name} is not set` };
   }
 
-  /** Does work, and takes note of the files that it asks for, as absolute paths. */
+  /** Runs work and returns the absolute paths of the files that it requested. */
   noting<T>(work: () => T): { readonly result: T; readonly files: readonly string[] } {
     this.#noted = new Set();
     return { result: work(), files: [...this.#noted] };
   }
 
-  /** What a setting names instead of holding it. */
+  /** The value that a setting refers to. */
   named(form: { readonly $secret: string } | { readonly $env: string }): Result<Secret | string | Unset> {
     return '$secret' in form ? this.secret(form.$secret) : this.variable(form.$env, undefined);
   }
 
-  /** A file's text without its final newline. `folder` is what the path is relative to. */
+  /** The text of a file without its final newline. The path is relative to `folder`. */
   file(folder: string, relative: string): Result<string> {
     const { root } = this.sources;
     if (path.isAbsolute(relative)) return { code: 'outside-project', message: '$file needs a relative path' };

@@ -7,14 +7,14 @@ import { schemaAt, suggestField } from './schema-fields.ts';
 interface CheckedValue {
   readonly schema: z.ZodType;
   readonly value: unknown;
-  /** What a message calls the whole value. */
+  /** The name of the whole value in a message. */
   readonly name: string;
 }
 
-/** In one object. A suggestion takes time, and whoever has this many unknown fields has other worries. */
+/** Per object. A suggestion takes time, and nobody reads this many. */
 const MOST_SUGGESTIONS = 100;
 
-/** What a zod issue means for a person: what is wrong, and what would be right. */
+/** Describes a zod issue for a person: the problem, and the expected value. */
 export function problemsOfIssue(issue: z.core.$ZodIssue, checked: CheckedValue): Problem[] {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
   if (issue.code === 'unrecognized_keys') {
@@ -136,7 +136,7 @@ export function expectation(schema: unknown): string {
   return 'a value';
 }
 
-/** ` between 0 and 10`; the bounds that stand for "any" are left out. */
+/** ` between 0 and 10`. Bounds without meaning are left out. */
 function bounds(min: number | null, max: number | null): string {
   const low = min !== null && min > Number.MIN_SAFE_INTEGER ? min : undefined;
   const high = max !== null && max < Number.MAX_SAFE_INTEGER ? max : undefined;
@@ -151,7 +151,7 @@ function lengths(min: number | null, max: number | null): string {
   return min === null || min === 1 ? '' : ` of at least ${min} characters`;
 }
 
-/** The last key of a path with the indices after it: `modules[0]`. `whole` names the root. */
+/** The last key of a path with its indices: `modules[0]`. `whole` names the root. */
 export function fieldName(path: DocumentPath, whole: string): string {
   const key = path.findLastIndex((part) => typeof part === 'string');
   return formatPath(path.slice(Math.max(key, 0))) || whole;

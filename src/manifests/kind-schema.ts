@@ -2,56 +2,56 @@ import type { z } from 'zod';
 import type { LeafPath } from '../values/path.ts';
 import type { Value } from '../values/value.ts';
 
-/** What reading and comparing manifests need to know of a kind. `kinds/kind.ts` adds how its records are reached. */
+/** The part of a kind that reading and comparing manifests needs. `kinds/kind.ts` adds access to the records. */
 export interface KindSchema {
   readonly name: string;
   /** One sentence for editors and `--help`. */
   readonly description: string;
-  /** What `dashboard` of a workspace calls its records, e.g. `number`. */
+  /** The key of its records under `dashboard` of a workspace, such as `number`. */
   readonly dashboardKey: string;
   /** The manifest's `spec`: strict, with the API's limits and a description of every field. */
   readonly spec: z.ZodObject;
-  /** What is special about single leaves. A leaf that is not named is plain: shown, compared as it is, updatable. */
+  /** Rules of single leaves. A leaf without a rule is shown, compared as it is, and updatable. */
   readonly fields: Readonly<Record<LeafPath, FieldRule>>;
-  /** The text by which the platform's own lists tell two such records apart, where the kind has one. */
+  /** The text that identifies a record in the platform's lists, if the kind has one. */
   naturalKey?(spec: { readonly [key: string]: Value }): NaturalKey | undefined;
 }
 
 interface NaturalKey {
-  /** The field it is made of, e.g. `number`. */
+  /** The field of the key, such as `number`. */
   readonly field: LeafPath;
-  /** Normalised, so that equal keys mean the same record, e.g. the digits of a number. */
+  /** Normalized: equal keys mean the same record. For a number, its digits. */
   readonly key: string;
 }
 
 export interface FieldRule {
-  /** An array whose order does not count. */
+  /** An array without order. */
   readonly set?: true;
-  /** An object or array that is one value: neither descended into nor checked inside. */
+  /** An object or array that is one value. Its contents are not checked. */
   readonly opaque?: true;
-  /** Sent, never shown by any read, and not to be trusted if something is shown (a mask, say). */
+  /** Sent, but never shown. A shown value is not trusted: it may be a mask. */
   readonly writeOnly?: true;
-  /** A field, and the value of it with which this one has no use. */
+  /** Another field, and its value for which this field is not needed. */
   readonly needlessWith?: { readonly field: LeafPath; readonly value: string };
-  /** Hard to restore: named first, after secrets, of what an update may erase. */
+  /** Hard to restore: listed after secrets in warnings about fields that may be erased. */
   readonly costly?: true;
-  /** A text that the platform may show as a JSON number, which loses a plus and leading zeros: that is not what to create it with. */
+  /** A text that the platform may show as a JSON number, without plus and leading zeros. Such a value must not be used for a create. */
   readonly shownAsNumber?: true;
-  /** Sent with requests and shown by no read. */
+  /** Sent, but never shown. */
   readonly hidden?: true;
-  /** Fixed at create: another value needs another record. */
+  /** Set at create only. Another value needs another record. */
   readonly immutable?: true;
-  /** No endpoint writes it on an existing record: a person sets it in the dashboard. */
+  /** No endpoint changes it on an existing record. A person sets it in the dashboard. */
   readonly manual?: true;
-  /** No endpoint writes it at create either. */
+  /** No endpoint sets it at create. */
   readonly notAtCreate?: true;
-  /** The kind whose ids the field holds: itself or as items. */
+  /** The kind of the ids in this field or in its items. */
   readonly refersTo?: string;
-  /** Brings desired and observed to one form before they are compared. */
+  /** Normalizes desired and observed values before they are compared. */
   normalise?(value: unknown): unknown;
 }
 
-/** A field with a rule that asks something of every manifest. */
+/** A field with a rule that applies to every manifest. */
 interface RuledField {
   readonly field: LeafPath;
   readonly rule: FieldRule;
@@ -59,7 +59,7 @@ interface RuledField {
 
 const ruledFields = new WeakMap<KindSchema, readonly RuledField[]>();
 
-/** The fields for ids and those for secrets: worked out once a kind, because each manifest is asked for them. */
+/** The fields for ids and for secrets, computed once per kind. */
 export function idsAndSecrets(kind: KindSchema): readonly RuledField[] {
   const known = ruledFields.get(kind);
   if (known !== undefined) return known;
@@ -70,7 +70,7 @@ export function idsAndSecrets(kind: KindSchema): readonly RuledField[] {
   return ruled;
 }
 
-/** Something that a `$ref` can name although no manifest declares it. */
+/** A target of `$ref` that no manifest declares. */
 export interface LookupName {
   readonly name: string;
   readonly description: string;

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject, setOwn } from '../values/json.ts';
 import { type DocumentPath, type Finding, findingOf, follow, type Problem } from './finding.ts';
 
-/** One of the texts that a spec is laid together from. */
+/** One of the texts that a spec is merged from. */
 export interface Layer {
   /** As written, value forms included. */
   readonly value: Json;
@@ -9,16 +9,16 @@ export interface Layer {
   readonly file: string;
   /** Index of the document in its file. */
   readonly document: number;
-  /** Where the value stands in that document. */
+  /** The path of the value in that document. */
   readonly base: DocumentPath;
 }
 
-/** True for `{ $ref: … }` and the like: one value, which no merging looks into. */
+/** True for `{ $ref: … }` and the like. They are merged as one value. */
 export function isForm(value: unknown): value is JsonObject {
   return isObject(value) && Object.keys(value).some((key) => key.startsWith('$'));
 }
 
-/** Every value form in a value, those inside of others included, with where it stands. */
+/** All value forms in a value, including nested ones, with their paths. */
 export function* formsIn(
   value: unknown,
   path: DocumentPath = [],
@@ -32,7 +32,7 @@ function isMergeable(value: unknown): value is JsonObject {
   return isObject(value) && !isForm(value);
 }
 
-/** `value` completed by `defaults`: objects are merged, and everywhere else what `value` has, null included, stays. */
+/** Completes `value` with `defaults`. Objects are merged; everything else keeps the value, including null. */
 export function withDefaults(value: Json, defaults: Json): Json {
   if (!isMergeable(value) || !isMergeable(defaults)) return value;
   const merged: Record<string, Json> = {};
@@ -46,7 +46,7 @@ export function withDefaults(value: Json, defaults: Json): Json {
   return merged;
 }
 
-/** RFC 7396: a null in the patch removes a field, objects are merged, everything else replaces. A value form is one value. */
+/** RFC 7396: null removes a field, objects are merged, everything else is replaced. A value form is one value. */
 export function mergePatch(target: Json | undefined, patch: Json): Json {
   if (!isMergeable(patch)) return patch;
   const merged: Record<string, Json> = {};
@@ -60,17 +60,17 @@ export function mergePatch(target: Json | undefined, patch: Json): Json {
   return merged;
 }
 
-/** Where the parts of a spec were written. */
+/** The texts that a spec comes from. */
 export interface SpecSources {
-  /** The manifest: it stands in where no layer has a path. */
+  /** The manifest. Used for paths that no layer has. */
   readonly home: Layer;
-  /** All that the spec is laid together from, the one that wins first. */
+  /** All layers, the one with the highest precedence first. */
   readonly layers: readonly Layer[];
-  /** Where the workspace's variables stand. */
+  /** The place of the workspace's variables. */
   readonly vars: Omit<Layer, 'value'>;
 }
 
-/** A problem at a path of the merged value, as a finding in the text that the value there comes from. */
+/** A problem in the merged value, as a finding in the text that the value comes from. */
 export function findingIn({ home, layers, vars }: SpecSources, problem: Problem): Finding {
   const layer = layers.find(({ value }) => decides(value, problem.path)) ?? home;
   const { path } = problem;
@@ -82,7 +82,7 @@ export function findingIn({ home, layers, vars }: SpecSources, problem: Problem)
   return findingOf({ ...problem, path: [...base, ...inside] }, file, document);
 }
 
-/** True where the value has the path, or something on the way that no other layer is laid under. */
+/** True if the value has the path, or a value on the way that hides other layers. */
 export function decides(value: Json, path: DocumentPath): boolean {
   const found = follow(value, path);
   return found.depth === path.length || !isMergeable(found.value);

@@ -35,8 +35,8 @@ export function allManifestsJsonSchema(kinds: Iterable<KindSchema>): JsonObject 
 }
 
 /**
- * The spec of a kind with value forms. No field is required, because the project's defaults and patches can supply any of them. Its
- * references point at `formDefinitions` under `$defs`.
+ * The spec of a kind with value forms. No field is required, because defaults and patches may supply any of them. References point to
+ * `formDefinitions` under `$defs`.
  */
 export function specJsonSchema(kind: KindSchema): JsonObject {
   return fieldsSchema(kind, plainSchema(kind.spec), '');
@@ -65,7 +65,7 @@ function metadataJsonSchema(kind: KindSchema): JsonObject {
   return plainSchema(metadataSchema.extend({ ignore_drift: paths.optional() }).describe(description));
 }
 
-/** What zod makes of a schema, without the parts that only say what zod is. */
+/** The JSON Schema of a zod schema, without zod's own additions. */
 export function plainSchema(
   schema: z.ZodType,
   override?: NonNullable<Parameters<typeof z.toJSONSchema>[1]>['override'],
@@ -82,7 +82,7 @@ export function plainSchema(
   return simplified(rest as JsonObject) as JsonObject;
 }
 
-/** Arbitrary JSON needs no definition of its own, and bounds that stand for "any" say nothing to a reader. */
+/** Arbitrary JSON needs no definition, and bounds without meaning are removed. */
 function simplified(schema: Json): Json {
   if (!isObject(schema)) return mapParts<Json, Json>(schema, simplified);
   if (typeof schema.$ref === 'string' && schema.$ref.startsWith('#/$defs/__')) return {};
@@ -104,7 +104,7 @@ function fieldsSchema(kind: KindSchema, schema: JsonObject, prefix: string): Jso
   return { ...rest, properties: Object.fromEntries(fields) };
 }
 
-/** A field's schema with the forms that can stand in its place; description and examples stay where editors look for them. */
+/** A field's schema with its value forms. Description and examples stay where editors look for them. */
 function valueSchema(
   kind: KindSchema,
   { description, examples, ...schema }: JsonObject,

@@ -2,7 +2,7 @@ import type { Json } from '../values/json.ts';
 import type { Finding } from './finding.ts';
 import { parseDocuments } from './parse-documents.ts';
 
-/** The one document that a file of settings has; undefined, with findings, where it has none. */
+/** The single document of a settings file; undefined, with findings, if there is none. */
 export function onlyDocument(
   text: string,
   { file, name }: { readonly file: string; readonly name: string },

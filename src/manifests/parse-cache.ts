@@ -9,32 +9,29 @@ import { VERSION } from '../version.ts';
 import { type DocumentCache, KEY_LENGTH } from './document-cache.ts';
 import type { ParsedDocument, ParsedFile } from './parse-documents.ts';
 
-/** Largest cache that is read or written, in bytes: a hundred thousand manifests of 3 kB and their like. */
+/** Bytes. The largest cache that is read or written: about 100,000 manifests of 3 kB. */
 const MOST_BYTES = 512 * 1024 * 1024;
-/** Largest value of a file that is kept, in characters: aliases can stand for far more than the file has. */
+/** Characters. The largest parsed value that is kept: aliases may expand far beyond the file. */
 const MOST_CHARACTERS = 2 * 1024 * 1024;
-/** Kept of what nobody asked for, however little was asked for, in bytes. */
+/** Bytes of unrequested entries that are always kept. */
 const ALWAYS_KEPT = 1024 * 1024;
-/** Written at once, in bytes. */
+/** Bytes per write. */
 const CHUNK = 1024 * 1024;
-/** A project that was not loaded for so long has no cache any more, in milliseconds. */
+/** Milliseconds after which the cache of an unused project is removed. */
 const LONGEST_UNUSED = 30 * 24 * 60 * 60 * 1000;
 
-/** The first line: what another program, or another version of this one, has written is not read. */
+/** The first line. Files of other programs or versions are ignored. */
 const HEAD = `${JSON.stringify({ format: 3, voxform: VERSION, yaml: yaml.version })}\n`;
 
 type CacheEntry = readonly [key: string, documents: readonly ParsedDocument[]];
 
-/**
- * Keeps parsed files in one file on the disk, as JSON lines: a head, an entry for each text, and a digest of it all, so that a damaged
- * file is taken for none.
- */
+/** Keeps parsed files in one file of JSON lines: a head, an entry per text, and a digest, so that a damaged file is ignored. */
 export class ParseCache implements DocumentCache {
   readonly #file: string;
   #lines: Lines | undefined;
-  /** Keys of what was asked for and is in the file. */
+  /** Requested keys that the file contains. */
   #asked = new Set<string>();
-  /** What is not in the file yet. */
+  /** Entries that the file does not contain yet. */
   #fresh = new Map<string, ParsedFile>();
 
   /** @param root the real path of the project folder. */
@@ -61,7 +58,7 @@ export class ParseCache implements DocumentCache {
       if (this.#fresh.size > 0) await write(this.#file, this.#kept());
       else if (this.#asked.size > 0) await utimes(this.#file, new Date(), new Date());
     } catch (error) {
-      // A folder that cannot be written, or a full disk: the next run parses again.
+      // If the folder cannot be written, the next run parses again.
       if (!(error instanceof Error && 'code' in error)) throw error;
     } finally {
       this.#lines = undefined;
@@ -70,7 +67,7 @@ export class ParseCache implements DocumentCache {
     }
   }
 
-  /** Lines of what was asked for, then as much again of what was asked for before, the latest first. */
+  /** The lines of requested entries, then as many unrequested ones, newest first. */
   *#kept(): Generator<string> {
     let size = 0;
     for (const line of this.#linesAskedFor()) {
@@ -95,7 +92,7 @@ export class ParseCache implements DocumentCache {
   }
 }
 
-/** The lines of a cache by their keys, as bytes: most of them are only copied. */
+/** The lines of a cache by key, as bytes: most are only copied. */
 class Lines {
   readonly #bytes: Buffer;
   readonly #places = new Map<string, readonly [start: number, end: number]>();
@@ -110,7 +107,7 @@ class Lines {
     }
   }
 
-  /** None where there is no such file, or where it is not whole. */
+  /** Empty if the file does not exist or is damaged. */
   static read(file: string): Lines {
     const none = new Lines(Buffer.alloc(0));
     try {
@@ -146,7 +143,7 @@ async function write(file: string, lines: Iterable<string>): Promise<void> {
 
 function* chunksOf(lines: Iterable<string>): Generator<Buffer> {
   const digest = createHash('sha256');
-  // The same room for all: ten thousand lines would otherwise wait for the collector.
+  // One shared buffer: 10,000 lines would otherwise wait for garbage collection.
   let room = Buffer.allocUnsafeSlow(CHUNK);
   let filled = room.write(HEAD);
   const taken = (): Buffer => {
@@ -169,7 +166,7 @@ function digestLine(digest: string): string {
   return `"${digest}"\n`;
 }
 
-/** Of projects that nobody loads any more. */
+/** Removes the caches of projects that nobody loads. */
 async function removeUnused(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const file = path.join(folder, name);
@@ -178,7 +175,7 @@ async function removeUnused(folder: string): Promise<void> {
   }
 }
 
-/** About how many characters the value has as JSON; counts no further than it must. */
+/** The approximate length of a value as JSON; stops counting at the limit. */
 function lengthOf(value: Json | undefined): number {
   let size = 0;
   const open: unknown[] = [value];

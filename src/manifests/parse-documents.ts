@@ -8,11 +8,11 @@ import { lineAndColumn } from './read-file.ts';
 import { SyntaxProblems } from './syntax-problem.ts';
 
 export interface ParsedDocument {
-  /** Index among all documents of the file, empty ones included. */
+  /** Index among all documents of the file, including empty ones. */
   readonly index: number;
-  /** From 1: the line of the first content. */
+  /** Starts at 1: the line of the first content. */
   readonly line: number;
-  /** Undefined where the document's problems leave nothing to use. */
+  /** Undefined if problems make the document unusable. */
   readonly value: Json | undefined;
 }
 
@@ -21,20 +21,20 @@ export interface ParseProblem {
   readonly message: string;
   readonly line: number;
   readonly column: number;
-  /** As a diagnostic shows it. */
+  /** In the form of a diagnostic. */
   readonly path?: string;
 }
 
 export interface ParsedFile {
-  /** Those with content. */
+  /** Documents with content. */
   readonly documents: readonly ParsedDocument[];
   readonly problems: readonly ParseProblem[];
 }
 
-/** Deeper than the parser's own stack reaches. */
+/** The parser's stack is exhausted. */
 const TOO_DEEP = { code: 'too-deep', message: 'values are nested too deeply to be read' };
 
-/** The documents of a YAML or JSON text as plain data, and everything wrong with its syntax. Never throws. */
+/** The documents of a YAML or JSON text as plain data, with all syntax problems. Never throws. */
 export function parseDocuments(text: string): ParsedFile {
   const limit = overLimit(text);
   if (limit !== undefined) {
@@ -70,7 +70,7 @@ export function parseDocuments(text: string): ParsedFile {
   return { documents, problems };
 }
 
-/** A syntax error makes the parser stumble on what follows, so only the first of a document is told. */
+/** A syntax error causes further errors, so only the first of a document is reported. */
 function syntaxProblems(document: Document.Parsed, explained: SyntaxProblems): OffsetProblem[] {
   const problems: OffsetProblem[] = [];
   const error = document.errors.find(({ code }) => code !== 'NON_STRING_KEY');

@@ -1,17 +1,17 @@
 import type { OffsetProblem } from './plain-value.ts';
 import { tokensOf } from './tokens.ts';
 
-/** The parser keeps about a kilobyte of memory a token: what is shorter than this, in characters, needs no counting. */
+/** Characters. The parser needs about one kilobyte per token, so shorter texts need no counting. */
 const ALWAYS_READ = 100_000;
-/** A third more than the densest manifests of the largest size have. */
+/** A third more than the densest manifest of the largest size has. */
 const MOST_TOKENS = 600_000;
-/** Brackets that stand open at once; the parser itself gives up not much later, but keeps what it has read until then. */
+/** Open brackets. The parser itself gives up soon after, but keeps everything read until then. */
 const MOST_OPEN = 500;
 
-/** Twice as many as the largest projects have resources. */
+/** Twice the resources of the largest projects. */
 const MOST_DOCUMENTS = 20_000;
 
-/** Why a text would take too much memory to parse, and where that shows; undefined for every text that a person writes. */
+/** Why a text would need too much memory, with the place; undefined for every ordinary text. */
 export function overLimit(text: string): OffsetProblem | undefined {
   if (text.length < ALWAYS_READ && text.split(/^(?:---|\.\.\.)/m, MOST_DOCUMENTS).length < MOST_DOCUMENTS) {
     return undefined;
@@ -20,7 +20,7 @@ export function overLimit(text: string): OffsetProblem | undefined {
   let tokens = 0;
   let open = 0;
   for (const { source, offset, type } of tokensOf(text)) {
-    // The lexer has put another one before a plain text.
+    // The lexer puts a token before a plain scalar.
     tokens += type === 'plain' ? 2 : 1;
     if (tokens > MOST_TOKENS) {
       const message = `the file has more than ${MOST_TOKENS} YAML tokens; split it`;

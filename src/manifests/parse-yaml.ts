@@ -8,8 +8,8 @@ import {
 } from 'yaml';
 
 /**
- * How every YAML file is read: YAML 1.2 with merge keys, text keys and no tags beyond the core ones. Duplicate keys are
- * found by `plain-value.ts`, because the parser's own check takes quadratic time.
+ * Options for all YAML files: YAML 1.2 with merge keys, text keys and core tags only. `plain-value.ts` detects duplicate keys, because
+ * the parser's own check takes quadratic time.
  */
 export const yamlOptions = {
   version: '1.2',
@@ -23,12 +23,12 @@ export const yamlOptions = {
 } as const satisfies ParseOptions & DocumentOptions & SchemaOptions;
 
 /**
- * For as long as it parses, the parser finds no environment: it asks there at each token whether to print it. Looking takes a third of
- * its time, and no variable may put a parser's remarks among our results.
+ * The parser looks up an environment variable for each token, to print it. The lookup takes a third of its time, and a variable must not
+ * change our output, so the parser gets an empty environment.
  */
 const NO_ENVIRONMENT: NodeJS.ProcessEnv = Object.freeze(Object.create(null) as NodeJS.ProcessEnv);
 
-/** The documents of a YAML or JSON text. @throws RangeError where it is nested more deeply than the parser's stack reaches. */
+/** The documents of a YAML or JSON text. @throws RangeError if the nesting exhausts the parser's stack. */
 export function parseYaml(
   text: string,
   { lineCounter }: { readonly lineCounter?: LineCounter } = {},

@@ -12,7 +12,7 @@ import {
 import { isObject, type Json } from '../values/json.ts';
 import { type DocumentPath, quoted } from './finding.ts';
 
-/** Values that the aliases of a document may stand for in total. */
+/** The maximum number of values from aliases in a document. */
 const MAX_ALIASED_NODES = 100_000;
 const MAX_DEPTH = 100;
 
@@ -24,14 +24,14 @@ export interface OffsetProblem {
 }
 
 interface PlainDocument {
-  /** Undefined where the document cannot be used at all. */
+  /** Undefined if the document is unusable. */
   readonly value: Json | undefined;
   readonly problems: readonly OffsetProblem[];
 }
 
 /**
- * The JSON that a document stands for, made in one pass over its nodes. Aliases share the value of their anchor, so that the
- * result is small in memory whatever it expands to. Never throws.
+ * Converts a document to JSON in one pass. Aliases share the value of their anchor, so the result is small in memory even if it expands a
+ * lot. Never throws.
  */
 export function plainValue(root: Node): PlainDocument {
   const reader = new PlainReader();
@@ -53,16 +53,16 @@ class Unusable extends Error {
 }
 
 interface Anchor {
-  /** Undefined while the anchored value is still being read. */
+  /** Undefined while the anchored value is being read. */
   readonly value: Json | undefined;
-  /** Nodes that the value expands to. */
+  /** The number of nodes after expansion. */
   readonly size: number;
 }
 
 class PlainReader {
   readonly problems: OffsetProblem[] = [];
   readonly #anchors = new Map<string, Anchor>();
-  /** Where the reader is, down to the depth it has reached; what lies deeper is left over from before. */
+  /** The current path. Entries beyond the current depth are stale. */
   readonly #path: (string | number)[] = [];
   #size = 0;
   #aliased = 0;
@@ -151,7 +151,7 @@ class PlainReader {
     return undefined;
   }
 
-  /** What `<<` lays under an object: earlier sources win over later ones. */
+  /** The values that `<<` merges under an object: earlier sources take precedence. */
   #merged(pair: Pair, depth: number): readonly Json[] {
     this.#path[depth] = '<<';
     const value = this.read(pair.value, depth + 1);

@@ -16,9 +16,9 @@ import { readTextFile } from './read-file.ts';
 import { scalarOffset } from './scalar-offset.ts';
 
 /**
- * The findings as diagnostics, sorted, and the first one only about each value. Files with places are parsed again here, one after the other, because
- * keeping the parsed form of every file would cost far more memory than the rare diagnostic is worth.
- * @param absolute the path under which a diagnostic's file can be read.
+ * Converts findings to sorted diagnostics, with only the first one for each value. Files with places are parsed again here, one after the
+ * other: keeping all parsed files would cost more memory than the rare diagnostic is worth.
+ * @param absolute the path for reading a diagnostic's file.
  */
 export function locate(findings: readonly Finding[], absolute: (file: string) => string): Diagnostic[] {
   const located = new Map<string, Diagnostic>();
@@ -36,7 +36,7 @@ export function locate(findings: readonly Finding[], absolute: (file: string) =>
   return [...located.values()].sort(compareDiagnostics);
 }
 
-/** Each finding as a diagnostic, in the same order. */
+/** Converts findings to diagnostics, in the same order. */
 export function placed(
   findings: readonly Finding[],
   absolute: (file: string) => string,
@@ -57,7 +57,7 @@ export function placed(
   return findings.map((finding) => diagnostics.get(finding) ?? finding);
 }
 
-/** A file made by a program gone wrong can have a hundred thousand; nobody reads on, and each takes time to place. */
+/** A generated file may have 100,000 problems. Nobody reads them, and each takes time to locate. */
 const MOST_IN_A_FILE = 1000;
 
 function andMore(file: string, count: number): Finding {
@@ -65,7 +65,7 @@ function andMore(file: string, count: number): Finding {
   return { severity: 'error', code: 'too-many-problems', message, file };
 }
 
-/** What people write gets into messages, and it may hold anything. */
+/** User texts in messages may contain anything. */
 function oneLine(message: string): string {
   return message
     .toWellFormed()
@@ -74,7 +74,7 @@ function oneLine(message: string): string {
 
 type Position = { readonly line: number; readonly column: number };
 
-/** Where a place stands in a file; undefined where the file cannot be read. */
+/** The position of a place; undefined if the file cannot be read. */
 export function positionIn(file: string, place: DocumentPlace): Position | undefined {
   return positionsOf(file)?.(place);
 }
@@ -93,7 +93,7 @@ function positionsOf(file: string): ((place: DocumentPlace) => Position) | undef
   };
 }
 
-/** Where the place begins; as near as the text goes where a part of the path is not in it. */
+/** The offset of a place; the nearest existing one if a part of the path does not exist. */
 function offsetAt(document: Document.Parsed, place: DocumentPlace, text: string): number {
   let node: unknown = document.contents;
   let offset = startOf(node) ?? 0;
@@ -134,7 +134,7 @@ function pairAt(node: unknown, key: string, document: Document.Parsed): Pair | u
 
 const indices = new WeakMap<YAMLMap, ReadonlyMap<unknown, Pair>>();
 
-/** The pairs of a map by key; the last one of a key that stands there twice. */
+/** The pairs of a map by key; the last one for duplicate keys. */
 function indexOf(map: YAMLMap): ReadonlyMap<unknown, Pair> {
   const known = indices.get(map);
   if (known !== undefined) return known;

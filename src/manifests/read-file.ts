@@ -23,14 +23,14 @@ type FileText = { readonly text: string } | Failed;
 type FileBytes = { readonly bytes: Uint8Array } | Failed;
 
 /**
- * The text of a file as UTF-8, without its byte order mark; or what is wrong with the file.
- * @param inside the real path of the folder that must hold the real file; undefined where it may lie anywhere.
+ * The text of a UTF-8 file without its byte order mark, or its problem.
+ * @param inside the real path of a folder that must contain the real file; undefined for any place.
  */
 export function readTextFile(file: string, inside?: string): FileText {
   return decoded(readFileBytes(file, inside));
 }
 
-/** The bytes of a file, which without a view are only there until the next one is read; or what is wrong with the file. */
+/** The bytes of a file, or its problem. Without a view, the bytes are valid only until the next read. */
 export function readFileBytes(file: string, inside?: string): FileBytes {
   try {
     if (inside !== undefined && !isInside(realPathOf(file), inside)) {
@@ -68,7 +68,7 @@ function unreadable(error: unknown): Failed {
   return problem('unreadable-file', `the file cannot be read: ${reasonOf(error)}`);
 }
 
-/** How a file begins, as far as its first 4 kB go; undefined where it is no file that can be read. */
+/** The first 4 kB of a file; undefined if it cannot be read. */
 export function readBeginning(file: string): string | undefined {
   const view = fileView();
   if (view === undefined) return beginningOnDisk(file);
@@ -91,7 +91,7 @@ function beginningOnDisk(file: string): string | undefined {
   );
 }
 
-/** Every file goes through here, so that not each of thousands needs room of its own. */
+/** Shared by all files, so that thousands of them need no buffer each. */
 let room: Buffer | undefined;
 
 function readOpen(descriptor: number): FileBytes {
@@ -109,7 +109,7 @@ function readOpen(descriptor: number): FileBytes {
   return size > MAX_FILE_BYTES ? tooLarge(size) : { bytes: room.subarray(0, size) };
 }
 
-/** True where `file` is `folder` or lies under it; both are real, absolute paths. */
+/** True if `file` is `folder` or inside it. Both must be real, absolute paths. */
 export function isInside(file: string, folder: string): boolean {
   const relative = path.relative(folder, file);
   return (
@@ -118,12 +118,12 @@ export function isInside(file: string, folder: string): boolean {
   );
 }
 
-/** The path without symbolic links; as it is where it leads to nothing. */
+/** The path without symbolic links; unchanged if it does not exist. */
 export function realPath(file: string): string {
   return attempt(() => realPathOf(file)) ?? file;
 }
 
-/** Why the operating system refused, for a person. */
+/** The operating system's error as text. */
 export function reasonOf(error: unknown): string {
   const code = errorCode(error);
   switch (code) {

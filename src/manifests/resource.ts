@@ -7,17 +7,17 @@ export type Address = string;
 export interface Source {
   /** Relative to the project folder, with forward slashes. */
   readonly file: string;
-  /** From 1: where the document begins. */
+  /** Starts at 1: the line where the document starts. */
   readonly line: number;
 }
 
-/** What one manifest declares, once defaults, patches and value forms have been worked in. */
+/** The content of a manifest after defaults, patches and value forms. */
 export interface Resource {
   readonly address: Address;
   readonly kind: string;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** `metadata.id`: adopt this record instead of creating one. */
+  /** `metadata.id`: import this record instead of creating one. */
   readonly id: string | undefined;
   readonly previousNames: readonly string[];
   readonly ignoreDrift: readonly LeafPath[];
@@ -28,7 +28,7 @@ export interface Resource {
 
 export const EXPECTED_ADDRESS = 'Expected an address (Kind/name), such as Agent/support-line.';
 
-/** Splits `Agent/support-line`; undefined where there is no slash with something on both sides. */
+/** Splits `Agent/support-line`; undefined without a slash between two texts. */
 export function parseAddress(address: string): { kind: string; name: string } | undefined {
   const slash = address.indexOf('/');
   if (slash <= 0 || slash === address.length - 1) return undefined;
@@ -38,13 +38,13 @@ export function parseAddress(address: string): { kind: string; name: string } | 
 export const NAME_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/;
 export const NAME_RULE = 'expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen';
 
-/** What keeps every manifest from having this address, as the end of a sentence; undefined where nothing does. */
+/** Why no manifest can have this address, as the end of a sentence; undefined if one can. */
 export function undeclarable(address: Address): string | undefined {
   const name = parseAddress(address)?.name ?? '';
   return NAME_PATTERN.test(name) ? undefined : `no manifest can have this name: ${NAME_RULE}`;
 }
 
-/** What stands before the slash of an address; empty where there is none. */
+/** The part before the slash of an address; empty if there is none. */
 export function kindOf(address: Address): string {
   return address.slice(0, Math.max(0, address.indexOf('/')));
 }
@@ -54,17 +54,17 @@ export function nounOf(kind: string): string {
   return kind.replace(/\B[A-Z]/g, ' $&').toLowerCase();
 }
 
-/** One text for each record: an id is unique within its kind alone. */
+/** A key for each record: ids are unique only within a kind. */
 export function idKey(kind: string, id: string): string {
   return `${kind}/${id}`;
 }
 
-/** `Agent/day (01J…)`; the id alone where nobody knows a name for it. */
+/** `Agent/day (01J…)`; only the id if the name is unknown. */
 export function namedId(id: string, name: string | undefined): string {
   return name === undefined ? id : `${name} (${id})`;
 }
 
-/** True for what may name several addresses: none of these characters can be in one. */
+/** True if the text may match several addresses. Addresses contain none of these characters. */
 export function isGlob(text: string): boolean {
   return /[*?[\]{}!()]/.test(text);
 }

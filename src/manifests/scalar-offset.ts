@@ -1,11 +1,11 @@
 import { isScalar, Scalar } from 'yaml';
 
-/** Characters of an escape in a double-quoted scalar, its backslash included; two where it is not listed. */
+/** The length of an escape in a double-quoted scalar, with its backslash; two by default. */
 const ESCAPES: Readonly<Record<string, number>> = { x: 4, u: 6, U: 10 };
 
 /**
- * Where in the text of a file a character of a scalar's value stands: both are walked side by side, and what only the text has, such as
- * indentation and folded line breaks, is passed over. Undefined for what is no text.
+ * The offset in a file for a character of a scalar's value. Walks both side by side and skips indentation and folded line breaks.
+ * Undefined if the node is not text.
  */
 export function scalarOffset(node: unknown, text: string, offset: number): number | undefined {
   if (!isScalar(node) || typeof node.value !== 'string' || !node.range) return undefined;
@@ -32,7 +32,7 @@ export function scalarOffset(node: unknown, text: string, offset: number): numbe
     const broken = lineBreak(at);
     if (/\s/.test(here) && !/\s/.test(wanted)) at += 1;
     else if (broken > 0) {
-      // As many as there are: one of them may be folded away.
+      // All line breaks: one of them may be folded.
       while (lineBreak(at) > 0) at = lineBegin(at + lineBreak(at));
       index += wanted === '\n' ? (/^\n+/.exec(value.slice(index))?.[0].length ?? 1) : 1;
     } else if (type === Scalar.QUOTE_DOUBLE && here === '\\') {
@@ -47,7 +47,7 @@ export function scalarOffset(node: unknown, text: string, offset: number): numbe
   return Math.min(at, end);
 }
 
-/** Of the first line that is not blank. */
+/** The indentation of the first line that is not blank. */
 function indentation(block: string): number {
   return /^(?:[ \t]*\r?\n)*( *)/.exec(block)?.[1]?.length ?? 0;
 }

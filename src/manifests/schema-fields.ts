@@ -3,7 +3,7 @@ import { meant, nearest, type WordHint } from '../problems/suggest.ts';
 import type { LeafPath } from '../values/path.ts';
 import { type DocumentPath, quoted } from './finding.ts';
 
-/** The schema without what only says that a value may be absent or null. */
+/** The schema without optional and nullable wrappers. */
 export function bare(schema: unknown): unknown {
   let inner = schema;
   while (inner instanceof z.ZodOptional || inner instanceof z.ZodNullable || inner instanceof z.ZodDefault) {
@@ -12,7 +12,7 @@ export function bare(schema: unknown): unknown {
   return inner;
 }
 
-/** The bare schema of the value at a path, or undefined where the schema has no such place. */
+/** The schema of the value at a path; undefined if there is none. */
 export function schemaAt(root: unknown, path: DocumentPath): unknown {
   let schema = bare(root);
   for (const part of path) {
@@ -31,14 +31,14 @@ function hasField(schema: unknown, name: string | number): boolean {
   return schema instanceof z.ZodObject && Object.hasOwn(schema.shape, name);
 }
 
-/** True where the schema takes text of some form. */
+/** True if the schema accepts text. */
 export function takesText(schema: unknown): schema is z.ZodType {
   return schema instanceof z.ZodString || schema instanceof z.ZodStringFormat || schema instanceof z.ZodEnum;
 }
 
 const pathsOf = new WeakMap<z.ZodObject, readonly LeafPath[]>();
 
-/** Every path that an object of this schema can hold, those of objects included; what lies inside records and arrays has none. */
+/** All paths of an object with this schema, including nested objects. Records and arrays have no inner paths. */
 export function schemaPaths(root: z.ZodObject): readonly LeafPath[] {
   const known = pathsOf.get(root);
   if (known !== undefined) return known;
@@ -55,7 +55,7 @@ export function schemaPaths(root: z.ZodObject): readonly LeafPath[] {
   return paths;
 }
 
-/** For a key that its object does not have, looking at the whole schema. What belongs elsewhere is no fix. */
+/** Suggests a field for an unknown key, from the whole schema. A field of another object is not offered as a fix. */
 export function suggestField(root: unknown, place: DocumentPath, key: string): WordHint {
   const here = schemaAt(root, place);
   const siblings = here instanceof z.ZodObject ? Object.keys(here.shape) : [];
@@ -73,7 +73,7 @@ function lastKey(path: string): string {
   return path.slice(path.lastIndexOf('.') + 1);
 }
 
-/** `voise` is near to a part of `voice_id`. */
+/** `voise` is similar to a part of `voice_id`. */
 function hasNearPart(key: string, candidate: string): boolean {
   if (!candidate.includes('_')) return false;
   return (

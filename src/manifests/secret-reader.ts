@@ -14,8 +14,8 @@ interface SecretSources {
 }
 
 /**
- * The secrets of one workspace: from the environment, else from the file of that name in the secrets folder, without its final newline.
- * The environment is read at once. All else is read by `read`, before a load, and each secret once.
+ * The secrets of one workspace: from the environment, else from the file of that name in the secrets folder without its final newline.
+ * `read` reads everything but the environment, before a load.
  */
 export class SecretReader {
   readonly sources: SecretSources;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The value forms that a setting may be written in, for the checks and for the JSON Schema. With `text`, plain text is taken too. */
+/** The value forms of a setting, for the checks and for the JSON Schema. `text` also allows plain text. */
 export const settingForms = z.registry<{
   readonly forms: readonly ('$env' | '$secret' | 'text' | 'any')[];
 }>();

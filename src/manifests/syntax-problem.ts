@@ -7,14 +7,14 @@ interface SyntaxProblem {
   readonly offset: number;
 }
 
-/** Each explanation goes through the file: in one with more mistakes than this, nobody reads them all. */
+/** Each explanation scans the file. Nobody reads more than this. */
 const MOST_EXPLAINED = 100;
 
 const CLOSING: Readonly<Record<string, string>> = { '[': ']', '{': '}' };
 
 /**
- * Where a person made the mistake over which the parser stumbles, and what it is. The parser reports a quote or a bracket that nobody
- * closed where it gave up looking, which may be at the end of the file.
+ * Locates the actual mistake behind a parser error. The parser reports an unclosed quote or bracket only where it gave up, possibly at
+ * the end of the file.
  */
 export class SyntaxProblems {
   readonly #text: string;
@@ -131,7 +131,7 @@ export class SyntaxProblems {
     return { message: `not valid YAML: ${said}`, offset: at };
   }
 
-  /** A tab in the indentation of the line with this offset. */
+  /** A tab in the indentation of the line at this offset. */
   #tab(at: number): SyntaxProblem | undefined {
     const start = this.#text.lastIndexOf('\n', at - 1) + 1;
     const indentation = /^[ \t]*/.exec(this.#text.slice(start, start + 1000))?.[0] ?? '';
@@ -142,14 +142,14 @@ export class SyntaxProblems {
 
 const TAB = 'a tab in the indentation; YAML allows only spaces there';
 
-/** Whether a quoted text ends with the quote that closes it. */
+/** True if a quoted text has its closing quote. */
 function isClosed(source: string): boolean {
   const body = source.slice(1);
   if (source.startsWith("'")) return (/'*$/.exec(body.slice(-1000))?.[0].length ?? 0) % 2 === 1;
   return body.endsWith('"') && (/\\*$/.exec(body.slice(-1000, -1))?.[0].length ?? 0) % 2 === 0;
 }
 
-/** Whether the bracket is closed before its flow has to end. */
+/** True if the bracket is closed before the end of its flow. */
 function isEnded(opener: Token, tokens: readonly Token[]): boolean {
   let depth = 0;
   for (const { type, source } of tokens.slice(tokens.indexOf(opener))) {

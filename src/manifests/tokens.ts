@@ -1,10 +1,10 @@
 import { CST, Lexer } from 'yaml';
 
-/** A piece of a YAML text, as the parser's lexer takes it apart. */
+/** A token of a YAML text. */
 export interface Token {
   readonly source: string;
   readonly offset: number;
-  /** Where a flow ends early there is no text. */
+  /** The end of an incomplete flow has no text. */
   readonly type: 'plain' | 'quoted' | 'blank' | 'comment' | 'early-end' | 'mark';
 }
 
@@ -19,7 +19,7 @@ export function* tokensOf(text: string): Generator<Token> {
     else if (/^\s+$/.test(source)) yield { source, offset, type: 'blank' };
     else if (source !== CST.SCALAR && source !== CST.DOCUMENT) yield { source, offset, type: 'mark' };
     isScalar = !isScalar && source === CST.SCALAR;
-    // The lexer puts these in of itself: a scalar follows, a document begins, a flow ends early.
+    // Tokens that the lexer adds: before a scalar or a document, and at the end of an incomplete flow.
     if (isScalar || source === CST.DOCUMENT || source === CST.FLOW_END) continue;
     offset += source.length;
   }

@@ -8,31 +8,31 @@ import { parseAddress } from './resource.ts';
 
 export interface FormsContext {
   readonly inputs: Inputs;
-  /** Absolute path of the folder that the `$file` in this form is relative to. */
+  /** Absolute path of the folder that `$file` in this form is relative to. */
   readonly folderOf: (form: JsonObject) => string;
-  /** Names that a `$ref` may begin with; undefined where that is not known yet. */
+  /** Kinds that a `$ref` may name; undefined if not known yet. */
   readonly refKinds: readonly string[] | undefined;
-  /** False inside the variables themselves. */
+  /** False inside variables. */
   readonly mayUseVars?: boolean;
 }
 
 interface Evaluated {
   readonly value: Value;
-  /** True where some leaf is a secret, a reference or another stand-in. */
+  /** True if a leaf is a secret, a reference or another special value. */
   readonly hasSpecials: boolean;
   readonly problems: readonly Problem[];
 }
 
-/** `$secret` names a file too, so it must not be a path; `$env` names a variable. */
+/** `$secret` may name a file, so it must not be a path. `$env` names a variable. */
 const SECRET_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** True for a name that `$secret` may have: no path, so that it leads nowhere but into `secrets_dir`. */
+/** True for a valid name of `$secret`: not a path, so it stays inside `secrets_dir`. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name);
 }
 
-/** What may stand behind each form's key. */
+/** An example value for each form. */
 export const EXAMPLES: Readonly<Record<string, string>> = {
   $ref: 'Agent/support-line',
   $secret: 'OPENAI_API_KEY',
@@ -43,10 +43,10 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   $literal: '…',
 };
 
-/** The key that may stand beside that of a form. */
+/** The optional second key of a form. */
 const BESIDE: Readonly<Record<string, string>> = { $env: 'default', $join: 'separator' };
 
-/** The value with its forms worked in. What has no form in it comes back as it is, not as a copy. Never throws. */
+/** Evaluates the forms in a value. A value without forms is returned as it is, not copied. Never throws. */
 export function evaluateForms(raw: Json, context: FormsContext): Evaluated {
   const evaluator = new Evaluator(context);
   const value = evaluator.value(raw);
@@ -63,7 +63,7 @@ class Evaluator {
     this.#context = context;
   }
 
-  /** A copy is made of what has a form in it, and of nothing else. */
+  /** Copies only values that contain a form. */
   value(raw: Json): Value {
     if (typeof raw !== 'object' || raw === null) return raw;
     const isList = Array.isArray(raw);
@@ -220,7 +220,7 @@ class Evaluator {
     return 'value' in result ? result.value : this.#fail(result.code, result.message, form);
   }
 
-  /** Reports, and stands in for the value so that the rest can be checked. */
+  /** Reports a problem and returns a stand-in, so that the rest can be checked. */
   #fail(code: string, message: string, key?: string, fix?: Fix): Value {
     const path = key === undefined ? [...this.#path] : [...this.#path, key];
     const at =

@@ -3,7 +3,7 @@ import { rangeOf } from '../write-back/node-place.ts';
 import { spliced, type TextSource } from '../write-back/text-source.ts';
 import { type KeyOrder, sortedPositions } from './key-order.ts';
 
-/** A node as it is written; the keys of objects in brackets are put in order where they stand on one line. */
+/** A node as written. The keys of a one-line object in brackets are sorted. */
 export function flowText(node: Node, source: TextSource, order: KeyOrder | undefined): string {
   const [start, end] = rangeOf(node);
   const text = source.text.slice(start, end);
@@ -28,7 +28,7 @@ interface FlowPart {
   readonly key: string;
   readonly start: number;
   readonly end: number;
-  /** With what is inside in order. */
+  /** With sorted contents. */
   readonly text: string;
 }
 

@@ -14,8 +14,8 @@ type OrderOf = (document: Json) => KeyOrder | undefined;
 type Formatted = { readonly text: string } | { readonly problems: readonly ParseProblem[] };
 
 /**
- * A YAML or JSON text in canonical form, which says the same and has the same comments; or what is wrong with it. Formatting twice is formatting once. Line
- * endings stay what the first one is.
+ * A YAML or JSON text in canonical form, with the same contents and comments; or its problems. Formatting is idempotent. Line endings
+ * follow the first one.
  * @param text without a byte order mark.
  */
 export function formatText(text: string, orderOf: OrderOf): Formatted {
@@ -69,7 +69,7 @@ function formatDocument(slice: string, orderOf: OrderOf): string[] {
   return jsonEqual(again, value) ? ordered : laidOut(contents, { ...whole, order: undefined });
 }
 
-/** Without `---` and `...`; a comment behind one of them stands on its own. */
+/** Without `---` and `...`. A comment behind one of them gets its own line. */
 function withoutMarks(slice: string): string {
   const lines = slice.split('\n');
   if (lines.some((line) => line.startsWith('%'))) throw new CannotLayOut();

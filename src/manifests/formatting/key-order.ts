@@ -3,15 +3,15 @@ import { isObject, type Json, setOwn } from '../../values/json.ts';
 import { isForm } from '../layers.ts';
 import { bare } from '../schema-fields.ts';
 
-/** In which order the keys of an object are written, and those of what it holds. */
+/** The order of an object's keys, and of the values inside it. */
 export interface KeyOrder {
-  /** Keys that are not among them come last, as they were. */
+  /** Other keys follow in their original order. */
   readonly keys: readonly string[];
-  /** Of the value under a key, or of every item of a list. */
+  /** The order for the value of a key, or for each item of a list. */
   readonly inner: (key: string | number) => KeyOrder | undefined;
 }
 
-/** The order of a schema's own fields; undefined where the schema says nothing of what is inside. */
+/** The order of a schema's fields; undefined if the schema says nothing about its contents. */
 export function schemaOrder(schema: unknown): KeyOrder | undefined {
   const inner = bare(schema);
   if (inner instanceof z.ZodObject) {
@@ -26,7 +26,7 @@ export function schemaOrder(schema: unknown): KeyOrder | undefined {
   return undefined;
 }
 
-/** Positions of keys in the order in which they are written. A merge key comes first, a value form stays as it is. */
+/** The positions of keys in writing order. A merge key comes first; value forms are unchanged. */
 export function sortedPositions(keys: readonly string[], order: KeyOrder | undefined): number[] {
   const positions = keys.map((_, index) => index);
   if (order === undefined || keys.some((key) => key.startsWith('$'))) return positions;

@@ -13,22 +13,22 @@ import type { TextSource } from '../write-back/text-source.ts';
 import { flowText } from './flow-text.ts';
 import { type KeyOrder, sortedPositions } from './key-order.ts';
 
-/** Columns that what stands inside something is indented by. */
+/** Columns of indentation per level. */
 const STEP = 2;
 
-/** The text is laid out in a way that is rare and not worth the risk. */
+/** A rare layout that is not worth the risk. */
 export class CannotLayOut extends Error {}
 
 interface BlockEntry {
   readonly node: Node | null;
   readonly key: string | undefined;
   readonly start: number;
-  /** Behind its colon or dash. */
+  /** The column after its colon or dash. */
   readonly lead: number;
   readonly order: KeyOrder | undefined;
-  /** Comments and blank lines before it, without their indent. */
+  /** Comments and blank lines before it, without indentation. */
   readonly before: readonly string[];
-  /** The same behind what it holds, indented deeper than itself. */
+  /** The same after its contents, indented deeper than itself. */
   readonly behind: readonly Gap[];
 }
 
@@ -42,15 +42,15 @@ interface CollectionLayout {
   readonly source: TextSource;
   readonly indent: number;
   readonly order: KeyOrder | undefined;
-  /** Where the lines before the first entry begin. */
+  /** The start of the lines before the first entry. */
   readonly from: number;
-  /** Comments behind the last entry. */
+  /** Comments after the last entry. */
   readonly behind: readonly Gap[];
 }
 
 /**
- * The lines of a document's root: two columns a level, keys in order, comments with what they belong to, and at most one blank line in a row. Scalars and
- * what stands in brackets stay as they are written.
+ * The lines of a document: two columns per level, sorted keys, comments at their entries, and at most one blank line in a row. Scalars
+ * and bracketed values are unchanged.
  * @throws CannotLayOut
  */
 export function laidOut(
@@ -71,7 +71,7 @@ export function laidOut(
   return tidied([...headerLines, ...blockLines(root, { source, order, indent: 0, from: start, behind })]);
 }
 
-/** No blank line at either end. */
+/** Without blank lines at the start and the end. */
 function tidied(lines: readonly string[]): string[] {
   const first = lines.findIndex((line) => line !== '');
   return first === -1 ? [] : lines.slice(first, lines.findLastIndex((line) => line !== '') + 1);
@@ -148,7 +148,7 @@ interface EntryLayout {
   readonly source: TextSource;
   readonly indent: number;
   readonly isItem: boolean;
-  /** Of the entry as it is. */
+  /** The column of the entry in its source. */
   readonly column: number;
 }
 
@@ -177,13 +177,13 @@ interface ValueLayout {
   readonly source: TextSource;
   readonly lead: number;
   readonly end: number;
-  /** Columns that it moves by. */
+  /** The columns that it moves by. */
   readonly shift: number;
   readonly indent: number;
   readonly order: KeyOrder | undefined;
 }
 
-/** A scalar, an alias or brackets, with the comment behind it. */
+/** A scalar, an alias or a bracketed value, with its comment. */
 function valueLines(name: string, node: Node | null, layout: ValueLayout): string[] {
   const { source, lead, end, shift, indent, order } = layout;
   if (isBlockScalar(node)) return blockScalarLines(name, node, layout);

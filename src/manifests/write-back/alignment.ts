@@ -1,10 +1,10 @@
 import { diffArrays } from 'diff';
 import { type Json, jsonEqual } from '../../values/json.ts';
 
-/** Lists that differ in more items are not aligned: it takes the square of their number. */
+/** Lists that differ in more items are not aligned, because the time is quadratic. */
 const MOST_DIFFERENT = 1000;
 
-/** Pairs of indices of items that are equal in both lists, rising in both: as many as there are. */
+/** The longest common subsequence of two lists, as pairs of indices. */
 export function alignment(before: readonly Json[], after: readonly Json[]): [number, number][] {
   const options = { comparator: jsonEqual, maxEditLength: MOST_DIFFERENT };
   const pairs: [number, number][] = [];

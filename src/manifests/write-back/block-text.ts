@@ -1,6 +1,6 @@
 import { isShownAsItIs } from './scalar-text.ts';
 
-/** A value as text: what goes on the line of its key or dash, and the lines below that. */
+/** A value as text: the part on the line of its key or dash, and the lines below. */
 export interface NewText {
   readonly head: string;
   readonly lines: readonly string[];
@@ -12,15 +12,15 @@ interface BlockLayout {
   readonly column: number;
   /** Column that the text begins at. */
   readonly indent: number;
-  /** Say the indent in the header even where it would be found without. */
+  /** Write the indentation into the header even if it is not needed. */
   readonly saysIndent?: boolean;
-  /** Blank lines that stand behind the text anyway. */
+  /** Blank lines that already follow the text. */
   readonly blankAfter?: number;
-  /** The lines in which the same text stood before, without their indent. */
+  /** The previous lines of the text, without indentation. */
   readonly previous?: readonly string[];
 }
 
-/** A text as a literal or folded block; undefined where a block cannot hold it. */
+/** A text as a literal or folded block; undefined if a block cannot represent it. */
 export function blockText(value: string, layout: BlockLayout): NewText | undefined {
   const body = value.replace(/\n+$/, '');
   const newlines = value.length - body.length;
@@ -30,7 +30,7 @@ export function blockText(value: string, layout: BlockLayout): NewText | undefin
   if (indentBy < 1 || (needsIndent && indentBy > 9)) return undefined;
   const blank = newlines > 1 ? newlines - 1 - (layout.blankAfter ?? 0) : 0;
   if (blank < 0) return undefined;
-  // Without need a `+` would take in the blank lines behind it once they are the last.
+  // Only if needed: `+` would include later blank lines at the end.
   const chomping = newlines === 0 ? '-' : newlines > 1 ? '+' : '';
   const content = layout.folded ? foldedLines(body, layout.previous ?? []) : body.split('\n');
   const margin = ' '.repeat(layout.indent);
@@ -43,7 +43,7 @@ export function blockText(value: string, layout: BlockLayout): NewText | undefin
   };
 }
 
-/** The lines of a folded block: what was wrapped before is wrapped alike. */
+/** The lines of a folded block. Text that was wrapped before keeps its wrapping. */
 function foldedLines(body: string, previous: readonly string[]): string[] {
   const known = paragraphsOf(previous);
   const isWrapped = [...known.values()].some((lines) => lines.length > 1);
@@ -69,7 +69,7 @@ function isProse(line: string): boolean {
   return !/^[ \t]/.test(line);
 }
 
-/** Each paragraph of a folded text with the lines that it is wrapped into. */
+/** The paragraphs of a folded text, with their wrapped lines. */
 function paragraphsOf(lines: readonly string[]): Map<string, readonly string[]> {
   const paragraphs = new Map<string, readonly string[]>();
   let open: string[] = [];
@@ -87,7 +87,7 @@ function wrapped(line: string, width: number): string[] {
   if (line.length <= width) return [line];
   const lines: string[] = [];
   let current = '';
-  // A break stands for one blank only, so that longer gaps stay inside a line.
+  // A line break stands for one blank only, so longer gaps stay inside a line.
   for (const word of line.split(/(?<=\S) (?=\S)/)) {
     if (current !== '' && current.length + 1 + word.length > width) {
       lines.push(current);

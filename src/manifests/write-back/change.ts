@@ -2,11 +2,11 @@ import { isObject, type Json, setOwn } from '../../values/json.ts';
 import type { DocumentPath } from '../finding.ts';
 import type { Splice } from './text-source.ts';
 
-/** One small difference between the value that a document has and the one that it is to have. */
+/** One small difference between the current and the desired value of a document. */
 type Change =
   | { readonly kind: 'set'; readonly path: DocumentPath; readonly value: Json }
   | { readonly kind: 'remove'; readonly path: DocumentPath }
-  /** An item of a list before which the path's last index counts. */
+  /** A new list item, before the last index of the path. */
   | { readonly kind: 'insert'; readonly path: DocumentPath; readonly value: Json };
 
 export interface Proposal {
@@ -14,12 +14,12 @@ export interface Proposal {
   readonly splices: readonly Splice[];
 }
 
-/** Why a value cannot be written, as a clause for a person. */
+/** Why a value cannot be written, as a clause. */
 export class CannotEdit extends Error {}
 
 export const UNSAFE = 'it cannot be written back safely';
 
-/** The value with the change made. Objects on the way to a value that is set are made where they are missing. */
+/** Applies the change to a value. Creates missing objects on the way. */
 export function changed(root: Json, { path, ...change }: Change): Json {
   const [part, ...rest] = path;
   if (part === undefined) return change.kind === 'remove' ? null : change.value;

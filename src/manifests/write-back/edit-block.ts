@@ -8,12 +8,12 @@ import type { Splice, TextSource } from './text-source.ts';
 export interface NewPair {
   readonly key: string;
   readonly value: Json;
-  /** The quotes that the object's other keys have. */
+  /** The quotes of the object's other keys. */
   readonly style: string | undefined;
 }
 
 export interface NewItem {
-  /** Of the item that it is put before; the length of the list for the end. */
+  /** The item after the new one; the length of the list for the end. */
   readonly index: number;
   readonly value: Json;
 }
@@ -41,13 +41,13 @@ export function insertIntoBlockList(
   return [{ start, end: start, text }];
 }
 
-/** Without a pair or item that has lines of its own, or that shares its first line with the dash of a list around it. */
+/** Removes a pair or an item that has its own lines, or that shares its first line with the dash of an enclosing list. */
 export function removeFromBlock(node: Collection, index: number, { source }: NodePlace): Splice[] {
   const start = startOfEntry(node, index);
   if (source.beginsLine(start)) {
     const begin = source.lineStart(start);
     const end = endOf(lastOfEntry(node, index), source);
-    // A text that does not end its last line goes on not to.
+    // A text without a final newline stays without one.
     const isOpen = begin > 0 && end === source.text.length && source.text[end - 1] !== '\n';
     return [{ start: isOpen ? source.lineEnd(begin - 1) : begin, end, text: '' }];
   }
@@ -55,7 +55,7 @@ export function removeFromBlock(node: Collection, index: number, { source }: Nod
   return [{ start, end: startOfEntry(node, index + 1), text: '' }];
 }
 
-/** New lines right below a node and whatever stands behind it on its last line. */
+/** New lines directly below a node and everything on its last line. */
 function below(node: unknown, source: TextSource, lines: readonly string[]): Splice {
   const end = endOf(node, source);
   if (end > 0 && source.text[end - 1] !== '\n') {

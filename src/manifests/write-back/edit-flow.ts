@@ -9,7 +9,7 @@ interface Extent {
   readonly end: number;
 }
 
-/** A pair at the end of an object in brackets, or an item at its place in such a list. On a line of its own where the others are. */
+/** Adds a pair to an object in brackets, or an item to a list. It gets its own line if the others have one. */
 export function addToFlow(node: Collection, added: NewPair | NewItem, { source }: NodePlace): Splice[] {
   const extents = extentsOf(node);
   const { json } = source;
@@ -34,7 +34,7 @@ export function addToFlow(node: Collection, added: NewPair | NewItem, { source }
   const lineEnd = source.lineEnd(previous.end);
   const isCommented = next === undefined && /^[ \t]+#/.test(source.text.slice(previous.end, lineEnd));
   if (isCommented && between !== ', ') {
-    // The comment is about what stands before it.
+    // The comment belongs to the previous entry.
     const comma = { start: previous.end, end: previous.end, text: ',' };
     return [comma, { start: lineEnd, end: lineEnd, text: between.slice(1) + text }];
   }
@@ -69,7 +69,7 @@ function hasComma({ text }: TextSource, offset: number): boolean {
   return /^[ \t]*,/.test(text.slice(offset, offset + 100));
 }
 
-/** From where each pair or item begins to where it ends, commas left out. */
+/** The start and end of each pair or item, without commas. */
 function extentsOf(node: Collection): Extent[] {
   return node.items.map((entry) => {
     const { key, value } = isPair(entry) ? entry : { key: entry, value: null };

@@ -8,10 +8,10 @@ import { nextChange } from './next-change.ts';
 import { spliced, TextSource } from './text-source.ts';
 
 export interface TextEdit {
-  /** Index of the document, as `parseDocuments` counts. */
+  /** Index of the document, as in `parseDocuments`. */
   readonly document: number;
   readonly path: DocumentPath;
-  /** As written, value forms included; undefined takes it away. */
+  /** As written, with value forms; undefined removes it. */
   readonly value: Json | undefined;
 }
 
@@ -21,13 +21,13 @@ interface EditedText<Edit extends TextEdit = TextEdit> {
 }
 
 interface EditOptions {
-  /** True where the text is JSON and must stay so. */
+  /** True if the text is JSON and must stay JSON. */
   readonly json: boolean;
 }
 
 /**
- * Sets, adds and removes single values in a YAML or JSON text; everything else in it stays as it is, to the byte. What the text
- * says is read again after each step: an edit that would say anything but what was asked is refused and leaves no trace.
+ * Sets, adds and removes single values in a YAML or JSON text. All other bytes are unchanged. The text is parsed again after each step;
+ * an edit with any other effect is refused as a whole.
  * @param text without a byte order mark.
  */
 export function editText<Edit extends TextEdit>(
@@ -66,7 +66,7 @@ export function slicesOf(text: string): string[] {
   return slices;
 }
 
-/** True where the whole text says, document by document, what its parts say on their own. */
+/** True if the whole text has the same documents as its parts. */
 function sameDocuments(text: string, slices: readonly string[]): boolean {
   const documents = parseYaml(text);
   if (documents.length !== slices.length) return false;
@@ -82,7 +82,7 @@ interface ReadDocument {
   readonly value: Json;
 }
 
-/** Undefined where something is wrong in it. */
+/** Undefined if the text is invalid. */
 function read(text: string, json: boolean): ReadDocument | undefined {
   const document = parseDocument(text, { ...yamlOptions, keepSourceTokens: true });
   const value = plainOf(document);
@@ -101,7 +101,7 @@ export function isJson(text: string): boolean {
   return parsedJson(text) !== undefined;
 }
 
-/** Steps that one edit may take: more than any list that a person keeps in a manifest has items. */
+/** The maximum number of steps of one edit: more than the items of any list in a manifest. */
 const MOST_STEPS = 10_000;
 
 function editDocument(text: string, edit: TextEdit, { json }: EditOptions): string {
@@ -125,7 +125,7 @@ interface EditStep {
   readonly compact: boolean;
 }
 
-/** A document with its next change made; undefined where the text would then say something else. */
+/** A document after its next change; undefined if the change has another effect. */
 function stepped(state: ReadDocument, { goal, path, json, compact }: EditStep): ReadDocument | undefined {
   const { text, document, value: current } = state;
   const source = new TextSource(text, { json, compact });
@@ -136,14 +136,14 @@ function stepped(state: ReadDocument, { goal, path, json, compact }: EditStep): 
   return next !== undefined && jsonEqual(next.value, changed(current, proposal.change)) ? next : undefined;
 }
 
-/** What a document of this value is to say. */
+/** The desired value of a document. */
 function goalOf(current: Json, { path, value }: TextEdit): Json {
   if (value !== undefined) return changed(current, { kind: 'set', path, value });
   const isThere = follow(current, path).depth === path.length;
   return isThere ? changed(current, { kind: 'remove', path }) : current;
 }
 
-/** A value that other places of the file stand for as well is not changed: they would all change with it. */
+/** Refuses to change a value that aliases share: all of them would change. */
 function refuseShared(document: Document.Parsed, { change }: Proposal): void {
   const used = new Map<string, number>();
   visit(document, {

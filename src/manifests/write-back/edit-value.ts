@@ -8,7 +8,7 @@ import { type ScalarValue, scalarText } from './scalar-text.ts';
 import type { Splice, TextSource } from './text-source.ts';
 
 /**
- * Puts a value in the place of a node, in the node's style as far as the value allows it.
+ * Replaces a node by a value, in the node's style if possible.
  * @throws CannotEdit
  */
 export function replaceNode(node: Node, value: Json, place: NodePlace): Splice[] {
@@ -30,7 +30,7 @@ export function replaceNode(node: Node, value: Json, place: NodePlace): Splice[]
   return [splice, source.linesAfter(end, lines)];
 }
 
-/** What may take the place of a value that stands on the line of its key or dash, or on one of its own. */
+/** The replacement of a value on the line of its key or dash, or on its own line. */
 function newText(node: Node, value: Json, { column, source }: NodePlace): NewText {
   const style = styleOf(node);
   const wasOneLine = !isScalar(node) || typeof node.value !== 'string' || !node.value.includes('\n');
@@ -43,7 +43,7 @@ function styleOf(node: Node): string | undefined {
   return isScalar(node) ? (node.type ?? undefined) : undefined;
 }
 
-/** A literal or folded text stays one where the value allows that. */
+/** A literal or folded block stays one if the value allows it. */
 function replaceBlockScalar(node: Scalar, value: Json, place: NodePlace): Splice[] {
   const { source } = place;
   const [start, end] = rangeOf(node);
@@ -64,7 +64,7 @@ function replaceBlockScalar(node: Scalar, value: Json, place: NodePlace): Splice
   const isText = typeof value === 'string' && !source.compact;
   const block = isText ? blockText(value, { ...layout, folded: header.startsWith('>') }) : undefined;
   const { head, lines } = block ?? newText(node, value, place);
-  // The new lines end as those did whose place they take.
+  // New lines use the line endings of the replaced ones.
   const { text, eol } = source;
   const opened = content > 0 && text[content - 1] !== '\n' ? eol : '';
   const wasEnded = content === end ? content < text.length : text[end - 1] === '\n';
@@ -84,7 +84,7 @@ function blankLines(source: TextSource, offset: number): number {
   return count;
 }
 
-/** An object or list in block style becomes something else: what it held goes with its lines. */
+/** An object or list in block style becomes another value: its contents are removed with their lines. */
 function replaceBlock(node: Node, value: Json, place: NodePlace): Splice[] {
   const { source } = place;
   const { text } = source;
@@ -107,7 +107,7 @@ function replaceBlock(node: Node, value: Json, place: NodePlace): Splice[] {
   return [...behindLead, { start: from, end: last, text: below }];
 }
 
-/** Where nothing was written, the value goes right behind the colon or dash, before a comment. */
+/** An empty value is written right after the colon or dash, before a comment. */
 function valueRange(node: Node, { lead, source }: NodePlace): readonly [number, number] {
   const [start, end] = rangeOf(node);
   if (start !== end || lead === 0 || lead > start) return [start, end];
@@ -118,7 +118,7 @@ function hasProps(node: Node): boolean {
   return ('anchor' in node && node.anchor !== undefined) || node.tag !== undefined;
 }
 
-/** A value right behind its colon or dash needs a blank before it. An emptied line loses the blank before its end. */
+/** A value right after its colon or dash needs a blank before it. An emptied line loses its trailing blank. */
 function inline({ text }: TextSource, { start, end, text: value }: Splice): Splice {
   if (value === '') {
     let from = start;

@@ -4,7 +4,7 @@ import { blockText, type NewText } from './block-text.ts';
 import { scalarText } from './scalar-text.ts';
 import type { TextSource } from './text-source.ts';
 
-/** In block style, for a key or dash at `column`. Value forms and what is empty stay on one line. */
+/** In block style, for a key or dash at `column`. Value forms and empty values stay on one line. */
 export function blockValue(value: Json, column: number, source: TextSource): NewText {
   if (typeof value === 'string' && value.includes('\n') && !source.compact) {
     const block = blockText(value, { folded: false, column, indent: column + source.step });
@@ -22,7 +22,7 @@ export function blockValue(value: Json, column: number, source: TextSource): New
   };
 }
 
-/** The lines of a pair whose key stands at the column `at`. */
+/** The lines of a pair with its key at column `at`. */
 export function blockPair(
   key: string,
   value: Json,
@@ -37,7 +37,7 @@ export function blockPair(
   return [`${' '.repeat(at)}${name}:${head === '' ? '' : ` ${head}`}`, ...lines];
 }
 
-/** The lines of a list's item whose dash stands at the column `at`. */
+/** The lines of a list item with its dash at column `at`. */
 export function blockItem(item: Json, at: number, source: TextSource): string[] {
   const margin = ' '.repeat(at);
   if (isCollection(item) && !isList(item) && !isOneLine(item) && !source.compact) {

@@ -10,15 +10,15 @@ import { type Collection, type NodePlace, nodeOf, placeOfItem, placeOfPair } fro
 import type { TextSource } from './text-source.ts';
 
 interface Differing<T> {
-  /** What is there. */
+  /** The current value. */
   readonly current: T;
-  /** What is to be there, which differs at the path only. */
+  /** The desired value, which differs only at the path. */
   readonly value: T;
   readonly path: DocumentPath;
 }
 
 /**
- * What must be changed next so that a document says what it is to say; undefined where it does.
+ * The next change that brings a document to its goal; undefined if it is reached.
  * @throws CannotEdit
  */
 export function nextChange(
@@ -30,7 +30,7 @@ export function nextChange(
   return difference(node, place, differing);
 }
 
-/** The first difference between what a node says and what it is to say. */
+/** The first difference between a node and its desired value. */
 function difference(
   node: Node | null,
   place: NodePlace,
@@ -38,7 +38,7 @@ function difference(
 ): Proposal | undefined {
   if (jsonEqual(current, value)) return undefined;
   if (node === null) throw new CannotEdit('it has no value in the file');
-  // The part of the path that leads on from here; undefined where the path ends here.
+  // The next part of the path; undefined at its end.
   const next = path[place.path.length];
   if (isAlias(node) && next !== undefined) {
     throw new CannotEdit(`it stands inside *${node.source}, which other places of the file share`);
@@ -78,7 +78,7 @@ function inMap(
     const what = path.length > place.path.length ? 'it' : 'a part of it';
     throw new CannotEdit(`${what} is merged in with <<, which other places of the file share`);
   }
-  // What is merged in has other parts beside the one that is meant.
+  // A merged value has other parts besides the wanted one.
   if (changed !== undefined && path.length > place.path.length + 1) throw new CannotEdit(UNSAFE);
   const change = { kind: 'set', path: [...place.path, key], value: value[key] as Json } as const;
   return { change, splices: adding(map, { key, value: change.value, place }) };
@@ -104,7 +104,7 @@ function inList(
   return undefined;
 }
 
-/** @param indices of the item now and in the list as it is to be. */
+/** @param indices of the item in the current and in the desired list. */
 function inItem(
   list: YAMLSeq,
   [before, after]: readonly [number, number],
@@ -135,7 +135,7 @@ function removing(node: Collection, index: number, place: NodePlace): Proposal['
   return node.flow ? removeFromFlow(node, index, place) : removeFromBlock(node, index, place);
 }
 
-/** A merge key is none of the object's own. */
+/** A merge key is not a key of the object itself. */
 function pairOf(map: YAMLMap, key: string): Pair | undefined {
   return map.items.find(
     (pair) => isScalar(pair.key) && pair.key.value === key && !(key === '<<' && pair.key.type === 'PLAIN'),

@@ -15,16 +15,16 @@ import type { TextSource } from './text-source.ts';
 
 export type Collection = YAMLMap | YAMLSeq;
 
-/** Where a node stands, as far as that decides how it can be written. */
+/** The place of a node, as far as it determines how to write it. */
 export interface NodePlace {
   readonly source: TextSource;
   readonly path: DocumentPath;
   readonly flow: boolean;
-  /** Of the key or dash that the node belongs to, in block style. */
+  /** The column of the key or dash of the node, in block style. */
   readonly column: number;
-  /** Where a value on the same line as its key or dash may begin: behind the colon or the dash. */
+  /** The start of a value on the line of its key or dash. */
   readonly lead: number;
-  /** True where the node is an item of a block list. */
+  /** True for an item of a block list. */
   readonly isItem: boolean;
 }
 
@@ -56,7 +56,7 @@ export function nodeOf(value: unknown): Node | null {
   return isScalar(value) || isMap(value) || isSeq(value) || isAlias(value) ? value : null;
 }
 
-/** Of the node's own text, without what stands before and behind it. */
+/** The range of the node's own text. */
 export function rangeOf(value: unknown): readonly [number, number] {
   const range = nodeOf(value)?.range;
   if (range == null) throw new CannotEdit('it has no place in the file');
@@ -74,7 +74,7 @@ function dashOf(list: YAMLSeq, index: number): number | undefined {
   return token.items[index]?.start.find(({ type }) => type === 'seq-item-ind')?.offset;
 }
 
-/** Where a pair or item of a collection in block style begins. */
+/** The start of a pair or item in a block collection. */
 export function startOfEntry(node: Collection, index: number): number {
   if (isMap(node)) {
     const pair = node.items[index];
@@ -92,7 +92,7 @@ export function lastOfEntry(node: Collection, index: number): unknown {
   return isMap(node) ? (node.items[index]?.value ?? node.items[index]?.key) : node.items[index];
 }
 
-/** Where the line after a node's last one begins, or the end of the text. */
+/** The start of the line after a node, or the end of the text. */
 export function endOf(node: unknown, source: TextSource): number {
   if ((isMap(node) || isSeq(node)) && node.flow !== true && node.items.length > 0) {
     return endOf(lastOfEntry(node, node.items.length - 1), source);

@@ -4,15 +4,15 @@ import { yamlOptions } from '../parse-yaml.ts';
 export type ScalarValue = null | boolean | number | string;
 
 interface ScalarPlace {
-  /** Inside brackets, where commas and brackets end a plain text. */
+  /** Inside brackets, where commas and brackets end plain text. */
   readonly flow: boolean;
-  /** Only as JSON writes it. */
+  /** JSON syntax only. */
   readonly json: boolean;
-  /** The style that is kept where the value allows it. */
+  /** The preferred style. */
   readonly style?: string | undefined;
 }
 
-/** A value on one line, in the wanted style where that can hold it. */
+/** A value on one line, in the preferred style if possible. */
 export function scalarText(value: ScalarValue, { flow, json, style }: ScalarPlace): string {
   if (typeof value !== 'string') return JSON.stringify(value);
   const isQuoted = json || style === 'QUOTE_DOUBLE' || /[\n\t]/.test(value);
@@ -24,7 +24,7 @@ export function scalarText(value: ScalarValue, { flow, json, style }: ScalarPlac
 const ONE_LINE = { ...yamlOptions, lineWidth: 0, singleQuote: false } as const;
 const FLOW = { ...ONE_LINE, collectionStyle: 'flow', flowCollectionPadding: false } as const;
 
-/** The text in double quotes, everything in it that no eye sees as an escape: valid in YAML and in JSON. */
+/** A double-quoted text with escapes for all invisible characters: valid YAML and JSON. */
 function doubleQuoted(text: string): string {
   return JSON.stringify(text).replace(
     UNSEEN,
