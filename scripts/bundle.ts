@@ -74,6 +74,15 @@ const leanUndici: Plugin = {
   load: (id) => (id.startsWith('\0undici:') ? notForUndici[id.slice('\0undici:'.length)] : undefined),
 };
 
+/** Puts the stylesheets and scripts of pages into the code that reads them. */
+const filesOfPages: Plugin = {
+  name: 'files-of-pages',
+  transform: (code, id) =>
+    code.replace(/readFileSync\(new URL\('(.+)', import\.meta\.url\), 'utf8'\)/g, (_, file: string) =>
+      JSON.stringify(readFileSync(path.resolve(path.dirname(id), file), 'utf8')),
+    ),
+};
+
 /** Everything that is loaded with a source, by module id. */
 const loadedWith = new Map<string, ReadonlySet<string>>();
 
@@ -122,7 +131,7 @@ const bundle = await rolldown({
     'parse-worker': THREAD,
   },
   platform: 'node',
-  plugins: [leanUndici, onlyUsedMembers],
+  plugins: [filesOfPages, leanUndici, onlyUsedMembers],
   // undici's parser as Node has it, without the experimental one beside it.
   transform: { target: 'node22.22', define: { esbuildDetection: 'true' } },
   preserveEntrySignatures: 'allow-extension',

@@ -29,7 +29,7 @@ export async function callsHtml(
   const impact = await opened.withClient({}, (client) =>
     measureImpact({ address, id, versions, client, workspace, since }),
   );
-  return impactSections(impact);
+  return impactSections(impact).text;
 }
 
 /** The calls of versions, read in the background for people who ask: one at a time, because all calls must be read. */

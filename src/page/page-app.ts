@@ -9,11 +9,9 @@ import { listQuery, unknownIn } from './list-query.ts';
 import { LiveUpdates } from './live.ts';
 import { formOf, PageAnswers, type PageContext, type PageEnv, type SiteOptions } from './page-answers.ts';
 import { pageHeaders } from './page-headers.ts';
-import { assetPath } from './views/assets.ts';
+import { assetPath, assets } from './views/assets.ts';
 import { overviewView } from './views/overview-view.ts';
-import { pageScript } from './views/page-script.ts';
 import { pathOf } from './views/parts.ts';
-import { siteStyle } from './views/site-style.ts';
 import { pagesOf, workspacesView } from './views/workspaces-view.ts';
 import { workspacePath } from './workspace-path.ts';
 import { addWorkspaceRoutes } from './workspace-routes.ts';
@@ -21,8 +19,6 @@ import { addWorkspaceRoutes } from './workspace-routes.ts';
 /** What of a form is read: a token, an id, a reason. */
 const MOST_FORM_BYTES = 16_384;
 const FORM_TYPE = /^application\/x-www-form-urlencoded *(;|$)/i;
-
-const assets = { 'style.css': [siteStyle, 'text/css'], 'page.js': [pageScript, 'text/javascript'] } as const;
 
 /** For those who may not even read the address of a database. */
 const UNCHECKED = new UserError('voxform cannot check who you are at the moment', {
@@ -73,8 +69,8 @@ export function createPage(options: SiteOptions): Page {
   app.get('/assets/:digest/:file', (c) => {
     const file = c.req.param('file');
     if (file !== 'style.css' && file !== 'page.js') return c.notFound();
-    const [content, type] = assets[file];
-    if (c.req.path === assetPath(file, content)) c.header('cache-control', 'max-age=31536000, immutable');
+    const { content, type } = assets[file];
+    if (c.req.path === assetPath(file)) c.header('cache-control', 'max-age=31536000, immutable');
     return c.body(content, 200, { 'content-type': `${type}; charset=utf-8` });
   });
   app.get('/sign-in', async (c) => {

@@ -1,4 +1,5 @@
 import type { Hono } from 'hono';
+import { html } from '../output/html/html.ts';
 import { UserError } from '../problems/user-error.ts';
 import { closingReasons } from '../state/state-document.ts';
 import type { Access } from './access/access.ts';
@@ -14,7 +15,6 @@ import {
   UNREAD,
   type WorkspaceDetail,
 } from './page-data.ts';
-import { html } from './views/html.ts';
 import { pathOf } from './views/parts.ts';
 import { resourceView } from './views/resource-view.ts';
 import { resourcePages } from './views/resources-view.ts';

@@ -206,7 +206,7 @@ export class SampleSource implements PageSource {
       runs: [runOf('run-1', row.summary), waivedRun, plannedRun],
       stateProblem: undefined,
       impacts: new Map([
-        ['Agent/support-line', { ...asked, html: impactSections(sampleImpact()), problem: undefined }],
+        ['Agent/support-line', { ...asked, html: impactSections(sampleImpact()).text, problem: undefined }],
         ['Agent/billing', { ...asked, html: undefined, problem: undefined }],
         ['Agent/other', { ...asked, html: undefined, problem: 'Agent/other was never published' }],
       ]),

@@ -1,8 +1,8 @@
 import type { ReferenceEdge, ReferenceNode } from '../../project/reference-graph.ts';
-import { addressHtml } from '../html/address-html.ts';
 import { kindClass } from '../html/colors.ts';
+import { type Html, html, joined } from '../html/html.ts';
 import { htmlPage, timeHtml } from '../html/page.ts';
-import { escapeMarkup } from '../markup.ts';
+import { addressHtml } from '../html/resource-html.ts';
 import { plural } from '../plural.ts';
 import { graphSvg } from './graph-svg.ts';
 import { type GroupedGraph, MOST_GROUPS, type NodeGroup } from './grouping.ts';
@@ -23,81 +23,60 @@ export function graphHtml(
   const anchorOf = (id: string) => anchors.get(id) ?? id.replace(/ .*$/s, '');
   const details = createDetails(edges, anchorOf);
   const drawn = (picture: Picture, label: string) =>
-    `<div class="picture" tabindex="0" role="region" aria-label="${escapeMarkup(label)}">${graphSvg(picture, { standalone: false, linkOf: ({ id }) => `#${anchorOf(id)}` })}</div>`;
+    html`<div class="picture" tabindex="0" role="region" aria-label="${label}">${graphSvg(picture, { standalone: false, linkOf: ({ id }) => `#${anchorOf(id)}` })}</div>`;
   const content = (group: NodeGroup) =>
-    `${drawn(groupPicture(graph, group), `References of ${group.name}`)}<ul class="plain">${group.nodes.map(details).join('\n')}</ul>`;
+    html`${drawn(groupPicture(graph, group), `References of ${group.name}`)}<ul class="plain">${joined(group.nodes.map(details), '\n')}</ul>`;
   const counted = `${plural(nodes.length, 'resource')} and ${plural(edges.length, 'reference')} between them`;
-  const body = [
-    `<header><h1>${escapeMarkup(title)}</h1><p class="where">${timeHtml(made)}</p><p class="summary">${counted}${isGrouped ? `, in ${groups.length} groups by ${escapeMarkup(by.replace(':', ' '))}` : ''}.</p>`,
-    legend(nodes),
-    '</header><main>',
-    ...(isGrouped && groups.length <= MOST_GROUPS
-      ? [drawn(overviewPicture(graph), 'Groups and the references between them')]
-      : []),
-    `<div class="tools" hidden><input type="search" id="search" placeholder="Search" aria-label="Search resources" aria-keyshortcuts="/">${isGrouped ? '<button type="button" data-open="yes">Open all</button><button type="button" data-open="no">Close all</button>' : ''}<span id="count" role="status"></span></div>`,
-    ...groups.map((group) => (isGrouped ? folded(group, content(group)) : content(group))),
-    '</main>',
-  ];
-  return htmlPage({ title, body: body.join('\n') });
+  const grouped = isGrouped ? `, in ${groups.length} groups by ${by.replace(':', ' ')}` : '';
+  const buttons = html`<button type="button" data-open="yes">Open all</button><button type="button" data-open="no">Close all</button>`;
+  const body = html`<header><h1>${title}</h1><p class="where">${timeHtml(made)}</p><p class="summary">${counted}${grouped}.</p>
+${nodes.length > 0 && html`<p class="legend">${joined(legendItems(nodes), ' ')}</p>`}
+</header><main>
+${isGrouped && groups.length <= MOST_GROUPS && drawn(overviewPicture(graph), 'Groups and the references between them')}
+<div class="tools" hidden><input type="search" id="search" placeholder="Search" aria-label="Search resources" aria-keyshortcuts="/">${isGrouped && buttons}<span id="count" role="status"></span></div>
+${groups.map((group) => (isGrouped ? folded(group, content(group)) : content(group)))}
+</main>`;
+  return htmlPage({ title, body });
 }
 
 /** The anchor is inside: a link to it opens the group. */
-function folded({ id, name, nodes }: NodeGroup, content: string): string {
-  return [
-    '<details class="resource" data-group>',
-    `<summary><span class="address">${escapeMarkup(name)}</span><span class="faint">${legendItems(nodes).join(' · ')}</span></summary>`,
-    `<div class="content" id="${id}">${content}</div></details>`,
-  ].join('');
-}
-
-function legend(nodes: readonly ReferenceNode[]): string {
-  return nodes.length === 0 ? '' : `<p class="legend">${legendItems(nodes).join(' ')}</p>`;
+function folded({ id, name, nodes }: NodeGroup, content: Html): Html {
+  return html`<details class="resource" data-group><summary><span class="address">${name}</span><span class="faint">${joined(legendItems(nodes), ' · ')}</span></summary>
+<div class="content" id="${id}">${content}</div></details>
+`;
 }
 
 /** `12 Agent`, in the colour of the kind. */
-function legendItems(nodes: readonly ReferenceNode[]): string[] {
+function legendItems(nodes: readonly ReferenceNode[]): Html[] {
   return [...Map.groupBy(nodes, ({ kind }) => kind)].map(
-    ([kind, members]) =>
-      `<span class="kind ${kindClass(kind)}">${members.length} ${escapeMarkup(kind)}</span>`,
+    ([kind, members]) => html`<span class="kind ${kindClass(kind)}">${members.length} ${kind}</span>`,
   );
 }
 
-/** Markup of all that is known of a node, with links to what it refers to and what refers to it. */
+/** All that is known of a node, with links to what it refers to and what refers to it. */
 function createDetails(
   edges: readonly ReferenceEdge[],
   anchorOf: (id: string) => string,
-): (node: ReferenceNode) => string {
+): (node: ReferenceNode) => Html {
   const refersTo = Map.groupBy(edges, ({ from }) => from);
   const referredBy = Map.groupBy(edges, ({ to }) => to);
-  const listed = (
-    heading: string,
-    sides: readonly { readonly id: string; readonly fields: readonly string[] }[],
-  ) => {
-    if (sides.length === 0) return '';
-    const links = sides.map(({ id, fields }) => {
-      const by = fields.length === 0 ? '' : ` <span class="faint">${escapeMarkup(fields.join(', '))}</span>`;
-      return `<a href="#${anchorOf(id)}">${addressHtml(id)}</a>${by}`;
-    });
-    if (links.length <= MOST_LISTED) return `<p>${heading} ${links.join(', ')}</p>`;
-    return `<details class="more"><summary>${heading} ${plural(links.length, 'resource')}</summary><p>${links.join(', ')}</p></details>`;
+  const listed = (heading: string, same: readonly ReferenceEdge[] = [], side: 'from' | 'to') => {
+    if (same.length === 0) return html``;
+    const links = joined(
+      same.map(({ [side]: id, fields }) => {
+        const by = fields.length > 0 && html` <span class="faint">${fields.join(', ')}</span>`;
+        return html`<a href="#${anchorOf(id)}">${addressHtml(id)}</a>${by}`;
+      }),
+      ', ',
+    );
+    if (same.length <= MOST_LISTED) return html`<p>${heading} ${links}</p>`;
+    return html`<details class="more"><summary>${heading} ${plural(same.length, 'resource')}</summary><p>${links}</p></details>`;
   };
   return ({ id, labels = {}, file, line }) => {
     const marks = [
       ...Object.entries(labels).map(([key, value]) => `${key}: ${value}`),
       ...(file === undefined ? [] : [`${file}:${line}`]),
     ];
-    return [
-      `<li id="${anchorOf(id)}" data-item="node">`,
-      `<p><strong>${addressHtml(id)}</strong> <span class="faint">${escapeMarkup(marks.join(' · '))}</span></p>`,
-      listed(
-        'refers to',
-        (refersTo.get(id) ?? []).map(({ to, fields }) => ({ id: to, fields })),
-      ),
-      listed(
-        'referred to by',
-        (referredBy.get(id) ?? []).map(({ from, fields }) => ({ id: from, fields })),
-      ),
-      '</li>',
-    ].join('');
+    return html`<li id="${anchorOf(id)}" data-item="node"><p><strong>${addressHtml(id)}</strong> <span class="faint">${marks.join(' · ')}</span></p>${listed('refers to', refersTo.get(id), 'to')}${listed('referred to by', referredBy.get(id), 'from')}</li>`;
   };
 }

@@ -1,13 +1,15 @@
+import { readFileSync } from 'node:fs';
 import type { ReferenceNode } from '../../project/reference-graph.ts';
 import { escapeControls } from '../escape-controls.ts';
 import { colorStyle, kindClass } from '../html/colors.ts';
-import { escapeMarkup } from '../markup.ts';
+import { type Html, html, joined, trusted } from '../html/html.ts';
 import { plural } from '../plural.ts';
 import { displayWidth, truncate } from '../text-width.ts';
-import { graphStyle } from './graph-style.ts';
 import { type GroupedGraph, MOST_UNGROUPED } from './grouping.ts';
 import { type Laid, layeredLayout, margin, type Wire } from './layout.ts';
 import { overviewPicture, type Picture, wholePicture } from './pictures.ts';
+
+export const graphCss = readFileSync(new URL('./graph.css', import.meta.url), 'utf8');
 
 /* Lengths are in pixels. */
 const widestName = 34;
@@ -23,32 +25,28 @@ interface GraphSvgOptions {
 export function graphFile(graph: GroupedGraph): string {
   const isOverview = graph.nodes.length > MOST_UNGROUPED && graph.groups.length > 1;
   const picture = isOverview ? overviewPicture(graph) : wholePicture(graph);
-  return `${graphSvg(picture, { standalone: true })}\n`;
+  return `${graphSvg(picture, { standalone: true }).text}\n`;
 }
 
 /** What refers on the left, what it refers to on the right. */
-export function graphSvg(picture: Picture, options: GraphSvgOptions): string {
+export function graphSvg(picture: Picture, options: GraphSvgOptions): Html {
+  const { standalone } = options;
   const { nodes, edges, note } = picture;
   const laid = layeredLayout(picture, widthOf);
-  const noted = options.standalone ? note : undefined;
+  const noted = standalone ? note : undefined;
   const height = laid.height + (noted === undefined ? 0 : 24);
   const title = `${plural(nodes.length, 'node')} and ${plural(edges.length, 'edge')}`;
-  return [
-    `<svg${options.standalone ? ' xmlns="http://www.w3.org/2000/svg"' : ''} class="graph" role="group" aria-label="${escapeMarkup(title)}" viewBox="0 0 ${laid.width} ${height}" width="${laid.width}" height="${height}">`,
-    ...(options.standalone
-      ? [
-          `<style>${colorStyle('.graph')}${graphStyle}</style>`,
-          '<rect class="paper" width="100%" height="100%"/>',
-        ]
-      : []),
+  const parts = [
+    standalone && html`<style>${trusted(`${colorStyle('.graph')}\n${graphCss}`)}</style>`,
+    standalone && html`<rect class="paper" width="100%" height="100%"/>`,
     ...laid.frames.map((frame) => frameMarkup(frame, options)),
     ...laid.wires.map(wireMarkup),
     ...nodes.map((node) => nodeMarkup(node, picture, laid, options)),
-    ...(noted === undefined
-      ? []
-      : [`<text class="note" x="${margin}" y="${height - 12}">${escapeMarkup(noted)}</text>`]),
-    '</svg>',
-  ].join('\n');
+    noted !== undefined && html`<text class="note" x="${margin}" y="${height - 12}">${noted}</text>`,
+  ];
+  return html`<svg${standalone && html` xmlns="http://www.w3.org/2000/svg"`} class="graph" role="group" aria-label="${title}" viewBox="0 0 ${laid.width} ${height}" width="${laid.width}" height="${height}">
+${joined(parts, '\n')}
+</svg>`;
 }
 
 function above({ kind, count }: ReferenceNode): string {
@@ -70,47 +68,36 @@ function nodeMarkup(
   { outside }: Picture,
   { boxes }: Laid,
   { linkOf }: GraphSvgOptions,
-): string {
+): Html {
   const box = boxes.get(node.id);
-  if (box === undefined) return '';
+  if (box === undefined) return html``;
   const { x, y, width, height } = box;
+  const { kind, name, mark, count } = node;
   const classes = [
     'node',
-    kindClass(node.kind),
-    ...(node.mark === undefined ? [] : [`mark-${escapeMarkup(node.mark)}`]),
-    ...(outside?.has(node.id) ? ['outside'] : []),
+    kindClass(kind),
+    mark !== undefined && `mark-${mark}`,
+    outside?.has(node.id) && 'outside',
   ];
-  const mark = node.mark === undefined ? '' : ` <tspan class="mark">· ${escapeMarkup(node.mark)}</tspan>`;
-  const isCount = node.name === '';
-  const drawn = [
-    `<title>${escapeMarkup(`${node.kind}${isCount ? '' : `/${node.name}`}`)}</title>`,
-    ...(node.count === undefined
-      ? []
-      : [`<rect class="stack" x="${x + 4}" y="${y + 4}" width="${width}" height="${height}" rx="6"/>`]),
-    `<rect class="box" x="${x}" y="${y}" width="${width}" height="${height}" rx="6"/>`,
-    `<rect class="bar" x="${x}" y="${y + 6}" width="4" height="${height - 12}" rx="2"/>`,
-    `<text class="kind" x="${x + 12}" y="${y + (isCount ? 24 : 16)}">${escapeMarkup(above(node))}${mark}</text>`,
-    ...(isCount
-      ? []
-      : [`<text class="name" x="${x + 12}" y="${y + 31}">${escapeMarkup(nameOf(node))}</text>`]),
-  ].join('');
-  return `<g class="${classes.filter((name) => name !== '').join(' ')}">${linked(drawn, linkOf?.(node))}</g>`;
+  const isCount = name === '';
+  const tail = mark !== undefined && html` <tspan class="mark">· ${mark}</tspan>`;
+  const drawn = html`<title>${isCount ? kind : `${kind}/${name}`}</title>${count !== undefined && html`<rect class="stack" x="${x + 4}" y="${y + 4}" width="${width}" height="${height}" rx="6"/>`}<rect class="box" x="${x}" y="${y}" width="${width}" height="${height}" rx="6"/><rect class="bar" x="${x}" y="${y + 6}" width="4" height="${height - 12}" rx="2"/><text class="kind" x="${x + 12}" y="${y + (isCount ? 24 : 16)}">${above(node)}${tail}</text>${!isCount && html`<text class="name" x="${x + 12}" y="${y + 31}">${nameOf(node)}</text>`}`;
+  return html`<g class="${joined(classes, ' ')}">${linked(drawn, linkOf?.(node))}</g>`;
 }
 
 /** Its name stands on its upper edge. */
-function frameMarkup({ group, box }: Laid['frames'][number], { linkOf }: GraphSvgOptions): string {
+function frameMarkup({ group, box }: Laid['frames'][number], { linkOf }: GraphSvgOptions): Html {
   const { x, y, width, height } = box;
   const name = truncate(escapeControls(group.name), Math.floor((width - 24) / character));
-  const title = `<text x="${x + 12}" y="${y + 4}">${escapeMarkup(name)}</text>`;
-  const rect = `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="8"/>`;
-  return `<g class="frame"><title>${escapeMarkup(group.name)}</title>${rect}${linked(title, linkOf?.(group))}</g>`;
+  const title = html`<text x="${x + 12}" y="${y + 4}">${name}</text>`;
+  return html`<g class="frame"><title>${group.name}</title><rect x="${x}" y="${y}" width="${width}" height="${height}" rx="8"/>${linked(title, linkOf?.(group))}</g>`;
 }
 
-function linked(markup: string, link: string | undefined): string {
-  return link === undefined ? markup : `<a href="${escapeMarkup(link)}">${markup}</a>`;
+function linked(content: Html, link: string | undefined): Html {
+  return link === undefined ? content : html`<a href="${link}">${content}</a>`;
 }
 
-function wireMarkup({ edge: { from, to, fields }, points }: Wire): string {
+function wireMarkup({ edge: { from, to, fields }, points }: Wire): Html {
   const path = points.map(({ x, y }, index) => {
     const before = points[index - 1];
     if (before === undefined) return `M${x} ${y}`;
@@ -122,5 +109,5 @@ function wireMarkup({ edge: { from, to, fields }, points }: Wire): string {
   const back = (before?.x ?? 0) < (last?.x ?? 0) ? -6 : 6;
   const tip = last === undefined ? '' : `M${last.x + back} ${last.y - 4}L${last.x} ${last.y}l${back} 4`;
   const by = fields.length === 0 ? '' : `: ${fields.join(', ')}`;
-  return `<g class="edge"><title>${escapeMarkup(`${from} refers to ${to}${by}`)}</title><path d="${path.join('')}${tip}"/></g>`;
+  return html`<g class="edge"><title>${`${from} refers to ${to}${by}`}</title><path d="${path.join('')}${tip}"/></g>`;
 }

@@ -8,7 +8,6 @@ import { createSecretNumbers } from '../field-view.ts';
 import { graphSvg } from '../graph/graph-svg.ts';
 import { planPicture } from '../graph/plan-graph.ts';
 import { type SharedStep, type Steps, sharedSteps } from '../grouped-steps.ts';
-import { escapeMarkup } from '../markup.ts';
 import { guardText, wordedWarnings } from '../next-steps.ts';
 import { plural } from '../plural.ts';
 import { noteTexts } from '../remarks-text.ts';
@@ -22,10 +21,16 @@ import {
   type SeveralReports,
 } from '../report.ts';
 import { type ViolationGroup, violationGroups, violationSubject } from '../violation-words.ts';
-import { dashboardLink } from './address-html.ts';
+import { type Html, html, joined } from './html.ts';
 import { htmlPage, recordsHtml, timeHtml } from './page.ts';
-import { addressesHtml, resourceHtml, toneOf } from './resource-html.ts';
-import { listedInTable, tableHtml } from './resources-table.ts';
+import {
+  addressesHtml,
+  dashboardLink,
+  listedInTable,
+  resourceHtml,
+  tableHtml,
+  toneOf,
+} from './resource-html.ts';
 
 /** What the caller knows, or wants, of a page. */
 interface PageOptions {
@@ -36,7 +41,7 @@ interface PageOptions {
   readonly quiet?: boolean | undefined;
   readonly reach?: Reach;
   /** Whether the boxes of resources are open, or their groups closed, too. */
-  readonly fold?: 'none' | 'resources' | 'groups';
+  readonly fold?: 'none' | 'resources' | 'groups' | undefined;
 }
 
 /** Of what is unchanged: more of it would only make the file large. */
@@ -44,17 +49,15 @@ const mostListed = 1000;
 
 export function htmlReport(report: Report, options: PageOptions = {}): string {
   const title = `voxform ${report.what}: ${report.document.workspace}`;
-  const body = [
-    `<header><h1>${escapeMarkup(title)}</h1>`,
-    ...introduction(report, options),
-    '</header><main>',
-    toolbar([report]),
-    ...groupsHtml(report, options),
-    referencesHtml(report),
-    '</main>',
-    `<footer>${escapeMarkup(footer(report.document))}</footer>`,
-  ];
-  return htmlPage({ title, body: body.join('\n') });
+  const body = html`<header><h1>${title}</h1>
+${introduction(report, options)}
+</header><main>
+${toolbar([report])}
+${groupsHtml(report, options)}
+${referencesHtml(report)}
+</main>
+<footer>${footer(report.document)}</footer>`;
+  return htmlPage({ title, body });
 }
 
 /** Changed resources that a page shows unfolded. */
@@ -64,16 +67,13 @@ export const MOST_UNFOLDED = 20;
  * The changes of a plan, and below them its remarks, without head and picture, for a page that has its own. Why an apply would
  * refuse the plan comes first. Whether records are published is no part of a change: the page tells it in its list of resources.
  */
-export function changesHtml(plan: PlanDocument, options: PageOptions): string {
+export function changesHtml(plan: PlanDocument, options: PageOptions): Html {
   const resources = plan.resources.map(withoutPublication);
   const report = planReport({ ...plan, resources });
   const groups = changedGroups(report);
   const count = groups.reduce((sum, group) => sum + group.resources.length, 0);
-  return [
-    ...refusals(report),
-    ...groupsHtml({ ...report, groups }, count <= MOST_UNFOLDED ? { ...options, fold: 'none' } : options),
-    ...remarks(report, options),
-  ].join('\n');
+  const fold = count <= MOST_UNFOLDED ? 'none' : options.fold;
+  return html`${refusals(report)}${groupsHtml({ ...report, groups }, { ...options, fold })}${remarks(report, options)}`;
 }
 
 function withoutPublication(resource: PlannedResource): PlannedResource {
@@ -86,28 +86,25 @@ function withoutPublication(resource: PlannedResource): PlannedResource {
 export function htmlReports(several: SeveralReports, { made, full }: PageOptions = {}): string {
   const { what, reports, failures } = several;
   const title = `voxform ${what}: ${plural(reports.length + failures.length, 'workspace')}`;
-  const body = [
-    `<header><h1>${escapeMarkup(title)}</h1><p class="where">${timeHtml(made)}</p>`,
-    overview(several),
-    ...failures.map(failureHtml),
-    '</header><main>',
-    toolbar(reports),
-    ...reports.flatMap((report, index) => {
-      const options = { full, reach: reachOf(report) };
-      return [
-        `<section id="workspace-${index}"><h1>${escapeMarkup(report.document.workspace)}</h1>`,
-        ...introduction(report, options),
-        ...groupsHtml(report, options),
-        referencesHtml(report),
-        '</section>',
-      ];
-    }),
-    '</main><footer></footer>',
-  ];
-  return htmlPage({ title, body: body.join('\n') });
+  const section = (report: Report, index: number) => {
+    const options = { full, reach: reachOf(report) };
+    return html`<section id="workspace-${index}"><h1>${report.document.workspace}</h1>
+${introduction(report, options)}
+${groupsHtml(report, options)}
+${referencesHtml(report)}
+</section>`;
+  };
+  const body = html`<header><h1>${title}</h1><p class="where">${timeHtml(made)}</p>
+${overview(several)}
+${failures.map(failureHtml)}
+</header><main>
+${toolbar(reports)}
+${reports.map(section)}
+</main><footer></footer>`;
+  return htmlPage({ title, body });
 }
 
-function failureHtml({ workspace, message, hint, diagnostics = [] }: WorkspaceFailure): string {
+function failureHtml({ workspace, message, hint, diagnostics = [] }: WorkspaceFailure): Html {
   const places = diagnostics.map(
     ({ file, line, message: wrong }) => `${file}${line === undefined ? '' : `:${line}`} ${wrong}`,
   );
@@ -116,31 +113,25 @@ function failureHtml({ workspace, message, hint, diagnostics = [] }: WorkspaceFa
 }
 
 /** A row for each workspace, those that failed first. */
-function overview({ reports, failures }: SeveralReports): string {
-  const rows = [
-    ...failures.map(
-      ({ workspace }) => `<th scope="row">${escapeMarkup(workspace)}</th><td class="bad">failed</td>`,
-    ),
-    ...reports.map(
-      ({ document, summary }, index) =>
-        `<th scope="row"><a href="#workspace-${index}">${escapeMarkup(document.workspace)}</a></th><td>${escapeMarkup(summary.join(' '))}</td>`,
-    ),
-  ];
-  return `<table class="overview">${rows.map((row) => `<tr>${row}</tr>`).join('')}</table>`;
+function overview({ reports, failures }: SeveralReports): Html {
+  return html`<table class="overview">${failures.map(
+    ({ workspace }) => html`<tr><th scope="row">${workspace}</th><td class="bad">failed</td></tr>`,
+  )}${reports.map(
+    ({ document, summary }, index) =>
+      html`<tr><th scope="row"><a href="#workspace-${index}">${document.workspace}</a></th><td>${summary.join(' ')}</td></tr>`,
+  )}</table>`;
 }
 
-function introduction(report: Report, options: PageOptions): string[] {
+function introduction(report: Report, options: PageOptions): Html {
   const { workspace_id: id, base_url: url } = report.document;
-  return [
-    `<p class="where">${[escapeMarkup(`${id} at ${url}`), timeHtml(options.made)].filter(Boolean).join(' · ')}</p>`,
-    `<p class="summary">${escapeMarkup(report.summary.join(' '))}</p>`,
-    ...refusals(report),
-    ...remarks(report, options),
-  ];
+  return html`<p class="where">${joined([`${id} at ${url}`, timeHtml(options.made)], ' · ')}</p>
+<p class="summary">${report.summary.join(' ')}</p>
+${refusals(report)}
+${remarks(report, options)}`;
 }
 
 /** Why an apply ended early, or would not begin. */
-function refusals({ document, applied }: Report): string[] {
+function refusals({ document, applied }: Report): Html[] {
   const ended = applied && earlyEnd(applied);
   return [
     ...(ended === undefined ? [] : [remark(ended, 'bad')]),
@@ -153,7 +144,7 @@ function isDenied({ standing }: ViolationGroup): boolean {
   return standing === 'denied';
 }
 
-function remarks({ document, pending }: Report, { full = false, quiet, reach }: PageOptions): string[] {
+function remarks({ document, pending }: Report, { full = false, quiet, reach }: PageOptions): Html[] {
   const said = wordedWarnings(document.warnings, reach, { full });
   const { shared, without } = sharedSteps(pending, { full, reach });
   return [
@@ -162,100 +153,97 @@ function remarks({ document, pending }: Report, { full = false, quiet, reach }: 
       .map(violationHtml),
     ...(document.refreshed
       ? []
-      : [remark('Made with --no-refresh: from the state, without reading the platform.', '')]),
+      : [remark('Made with --no-refresh: from the state, without reading the platform.')]),
     ...[...Map.groupBy(said, ({ message, fields }) => JSON.stringify([message, fields])).values()].map(
       (sharing) => {
         const [{ message, fields } = { message: '' }] = sharing;
         const addresses = sharing.flatMap(({ address }) => address ?? []);
         if (fields !== undefined) return erasingHtml(addresses, message, fields);
-        if (addresses.length === 0) return remark(message, '');
-        if (addresses.length < FEWEST_SHARING) return remark(`${addresses.join(', ')}: ${message}`, '');
-        return remarkOn(
-          addresses.map((address) => ({ address })),
-          message,
-        );
+        if (addresses.length === 0) return remark(message);
+        if (addresses.length < FEWEST_SHARING) return remark(`${addresses.join(', ')}: ${message}`);
+        const listed = addresses.map((address) => ({ address }));
+        return foldedRemark(message, { count: addresses.length, content: addressesHtml(listed) });
       },
     ),
-    ...(quiet ? [] : noteTexts(document, { full: false, reach }).map((text) => remark(text, ''))),
+    ...(quiet ? [] : noteTexts(document, { full: false, reach }).map((text) => remark(text))),
     ...shared.map((step) => stepHtml(step, without)),
   ];
 }
 
 /** One line for all resources, whose addresses and fields fold out. */
-function erasingHtml(addresses: readonly string[], message: string, fields: readonly string[]): string {
+function erasingHtml(addresses: readonly string[], message: string, fields: readonly string[]): Html {
   const [only, ...others] = addresses;
-  const who = others.length === 0 ? only : `${addresses.length} resources`;
-  const items = fields.map((path) => `<li><code>${escapeMarkup(path)}</code></li>`).join('');
-  return [
-    `<div class="remark">${escapeMarkup(`${who}: ${message}`)}`,
-    `<details class="more"><summary>${fields.length} fields</summary><ul>${items}</ul>`,
-    `${others.length === 0 ? '' : addressesHtml(addresses.map((address) => ({ address })))}</details></div>`,
-  ].join('');
+  const isOne = others.length === 0;
+  const paths = html`<ul>${fields.map((path) => html`<li><code>${path}</code></li>`)}</ul>`;
+  const content = html`${paths}${!isOne && addressesHtml(addresses.map((address) => ({ address })))}`;
+  const text = `${isOne ? only : `${addresses.length} resources`}: ${message}`;
+  return foldedRemark(text, { count: fields.length, of: 'fields', content });
 }
 
-function violationHtml(group: ViolationGroup): string {
+function violationHtml(group: ViolationGroup): Html {
   const { said, violations } = group;
-  const [lead, tone] = isDenied(group)
-    ? (['Apply refuses this plan: ', 'bad'] as const)
-    : (['', ''] as const);
-  const [only, ...others] = violations.map(violationSubject);
-  if (others.length === 0) return remark(`${lead}${said.replace(/[^.!?]$/, '$&.')} ${only}`, tone);
-  const text = `${escapeMarkup(`${lead}${said}`)}`;
-  const items = violations.map((each) => `<li>${escapeMarkup(violationSubject(each))}</li>`).join('');
-  const listed = `<details class="more"><summary>${violations.length} resources</summary><ul>${items}</ul></details>`;
-  return `<div class="remark${tone === '' ? '' : ` ${tone}`}">${text}${listed}</div>`;
-}
-
-function remarkOn(resources: readonly Pick<PlannedResource, 'address' | 'url'>[], text: string): string {
-  const listed = `<details class="more"><summary>${resources.length} resources</summary>${addressesHtml(resources)}</details>`;
-  return `<div class="remark">${escapeMarkup(text)}${listed}</div>`;
+  const [lead, tone] = isDenied(group) ? (['Apply refuses this plan: ', 'bad'] as const) : ([''] as const);
+  const subjects = violations.map(violationSubject);
+  if (subjects.length === 1) return remark(`${lead}${said.replace(/[^.!?]$/, '$&.')} ${subjects[0]}`, tone);
+  const content = html`<ul>${subjects.map((subject) => html`<li>${subject}</li>`)}</ul>`;
+  return foldedRemark(`${lead}${said}`, { count: subjects.length, content, tone });
 }
 
 /** Rows that stand for their resource are found and filtered like it. */
-function stepHtml({ text, resources, table }: SharedStep, without: Steps['without']): string {
-  if (table === undefined) return remarkOn(resources, text);
+function stepHtml({ text, resources, table }: SharedStep, without: Steps['without']): Html {
+  const count = resources.length;
+  if (table === undefined) return foldedRemark(text, { count, content: addressesHtml(resources) });
   const { urls } = table;
   const titles = [...table.titles, ...(urls === undefined ? [] : ['Link'])];
   const rows = table.rows.map((texts, index) => {
-    const links = urls === undefined ? [] : [dashboardLink(urls[index])];
     const resource = resources[index];
     const isLeftOut = resource !== undefined && without(resource) === undefined;
-    return { cells: [...texts.map(escapeMarkup), ...links], item: isLeftOut ? resource.action : undefined };
+    const links = urls === undefined ? [] : [dashboardLink(urls[index])];
+    return { cells: [...texts, ...links], item: isLeftOut ? resource.action : undefined };
   });
-  const group = rows.some(({ item }) => item !== undefined) ? ' data-group' : '';
-  return [
-    `<div class="remark">${escapeMarkup(text)}<details class="more"${group}><summary>${resources.length} resources</summary>`,
-    `${recordsHtml(titles.map(escapeMarkup), rows)}</details></div>`,
-  ].join('\n');
+  const isGroup = rows.some(({ item }) => item !== undefined);
+  return foldedRemark(text, { count, content: recordsHtml(titles, rows), isGroup });
 }
 
-function remark(text: string, tone: 'bad' | ''): string {
-  return `<p class="remark${tone === '' ? '' : ` ${tone}`}">${escapeMarkup(text)}</p>`;
+interface Folded {
+  readonly count: number;
+  readonly of?: string;
+  readonly content: Html;
+  readonly tone?: 'bad' | undefined;
+  /** Whether the search hides it when nothing in it matches. */
+  readonly isGroup?: boolean;
+}
+
+function foldedRemark(
+  text: string,
+  { count, of = 'resources', content, tone, isGroup = false }: Folded,
+): Html {
+  return html`<div class="remark${tone && ` ${tone}`}">${text}<details class="more"${isGroup && html` data-group`}><summary>${count} ${of}</summary>${content}</details></div>
+`;
+}
+
+function remark(text: string, tone?: 'bad'): Html {
+  return html`<p class="remark${tone && ` ${tone}`}">${text}</p>
+`;
 }
 
 /** Hidden until the script shows it: without the script it would do nothing. */
-function toolbar(reports: readonly Report[]): string {
+function toolbar(reports: readonly Report[]): Html {
   const groups = Map.groupBy(reports.flatMap(filled), ({ key }) => key);
-  if (groups.size === 0) return '';
-  const chips = [...groups.values()].map((same) => {
+  if (groups.size === 0) return html``;
+  const chips = [...groups].map(([key, same]) => {
     const count = same.reduce((sum, { resources }) => sum + resources.length, 0);
-    const { key = '', colorOf = 'noop', heading = '' } = same[0] ?? {};
-    return `<label class="chip ${toneOf[colorOf]}"><input type="checkbox" data-filter="${escapeMarkup(key)}">${escapeMarkup(heading)} ${count}</label>`;
+    const [{ colorOf, heading } = { colorOf: 'noop', heading: '' } as const] = same;
+    return html`<label class="chip ${toneOf[colorOf]}"><input type="checkbox" data-filter="${key}">${heading} ${count}</label>`;
   });
-  return [
-    '<div class="tools" hidden>',
-    '<input type="search" id="search" placeholder="Search" aria-label="Search resources, fields and texts" aria-keyshortcuts="/">',
-    ...(chips.length > 1 ? chips : []),
-    '<button type="button" data-open="yes">Open all</button><button type="button" data-open="no">Close all</button>',
-    '<span id="count" role="status"></span></div>',
-  ].join('');
+  return html`<div class="tools" hidden><input type="search" id="search" placeholder="Search" aria-label="Search resources, fields and texts" aria-keyshortcuts="/">${chips.length > 1 && chips}<button type="button" data-open="yes">Open all</button><button type="button" data-open="no">Close all</button><span id="count" role="status"></span></div>`;
 }
 
 function filled({ groups }: Report): ReportGroup[] {
   return groups.filter(({ resources }) => resources.length > 0);
 }
 
-function groupsHtml(report: Report, { full = false, reach, fold = 'resources' }: PageOptions): string[] {
+function groupsHtml(report: Report, { full = false, reach, fold = 'resources' }: PageOptions): Html[] {
   const towards = report.what === 'drift' ? 'platform' : 'manifest';
   const shown = { verbose: false, wholeTexts: true, towards, reach } as const;
   const views = { secrets: createSecretNumbers(), ...shown };
@@ -267,7 +255,6 @@ function groupsHtml(report: Report, { full = false, reach, fold = 'resources' }:
     const { heading, explanation } = group;
     const resources = group.resources.flatMap((each) => without(each) ?? []);
     if (resources.length === 0) return [];
-    const why = explanation === undefined ? '' : ` <small>${escapeMarkup(explanation)}</small>`;
     const isRow = (each: PlannedResource) => each.action === 'noop' || isPlain(each);
     const rows = new Set(full ? [] : listedInTable(resources.filter(isRow)));
     const boxed = resources.filter((each) => !rows.has(each));
@@ -279,30 +266,38 @@ function groupsHtml(report: Report, { full = false, reach, fold = 'resources' }:
     ];
     const listed = said.slice(0, mostListed);
     const rest = said.length - listed.length;
-    const head = `<h2>${escapeMarkup(heading)} (${resources.length})${why}</h2>`;
-    const content = [
-      ...listed.map((each) =>
-        resourceHtml(each, group, { outcome: each.resources.map(outcome)[0], isOpen: fold === 'none' }),
-      ),
-      ...(rest === 0 ? [] : [`<p class="faint">and ${rest} more</p>`]),
-      ...(rows.size === 0 ? [] : [tableHtml([...rows], { key: group.key, views })]),
-    ].join('\n');
+    const why = explanation !== undefined && html` <small>${explanation}</small>`;
+    const head = html`<h2>${heading} (${resources.length})${why}</h2>`;
+    const content = joined(
+      [
+        ...listed.map((each) =>
+          resourceHtml(each, group, { outcome: each.resources.map(outcome)[0], isOpen: fold === 'none' }),
+        ),
+        rest > 0 && html`<p class="faint">and ${rest} more</p>`,
+        rows.size > 0 && tableHtml([...rows], { key: group.key, views }),
+      ],
+      '\n',
+    );
     return fold === 'groups'
-      ? `<details class="group" data-group><summary>${head}</summary>${content}</details>`
-      : `<section data-group>${head}\n${content}\n</section>`;
+      ? html`<details class="group" data-group><summary>${head}</summary>${content}</details>
+`
+      : html`<section data-group>${head}
+${content}
+</section>
+`;
   });
 }
 
 /** Empty where nothing refers to anything. */
-export function referencesHtml(report: Report): string {
+export function referencesHtml(report: Report): Html {
   const keys = changedGroups(report).flatMap(({ key, resources }) =>
     resources.map(({ address }) => [address, key] as const),
   );
   const marks = new Map(keys);
   const drawn = planPicture(report.document, ({ address }) => marks.get(address));
-  if (drawn.edges.length === 0) return '';
-  const note = drawn.note === undefined ? '' : ` <small>${escapeMarkup(drawn.note)}</small>`;
-  return `<section><h2>References${note}</h2><div class="picture" tabindex="0" role="region" aria-label="Reference graph">${graphSvg(drawn, { standalone: false })}</div></section>`;
+  if (drawn.edges.length === 0) return html``;
+  const note = drawn.note !== undefined && html` <small>${drawn.note}</small>`;
+  return html`<section><h2>References${note}</h2><div class="picture" tabindex="0" role="region" aria-label="Reference graph">${graphSvg(drawn, { standalone: false })}</div></section>`;
 }
 
 function footer({ voxform_version, state }: PlanDocument): string {

@@ -10,7 +10,7 @@ import {
   shareText,
   valuesOf,
 } from '../impact-words.ts';
-import { escapeMarkup } from '../markup.ts';
+import { type Html, html, joined } from './html.ts';
 import { htmlPage, recordsHtml, timeHtml } from './page.ts';
 import { sharePlot } from './share-plot.ts';
 
@@ -21,68 +21,54 @@ const MOST_COLUMNS = 5;
 export function impactHtml(impact: Impact, made: Date): string {
   const { address, id, voxform_version } = impact.document;
   const range = rangeText(impact.document);
-  const where = [escapeMarkup(id), range === '' ? '' : `calls${escapeMarkup(range)}`, timeHtml(made)];
-  const body = [
-    `<header><h1>voxform impact: ${escapeMarkup(address)}</h1>`,
-    `<p class="where">${where.filter(Boolean).join(' · ')}</p></header><main>`,
-    impactSections(impact),
-    `</main><footer>voxform ${escapeMarkup(voxform_version)}</footer>`,
-  ];
-  return htmlPage({ title: `voxform impact: ${address}`, body: body.join('\n') });
+  const title = `voxform impact: ${address}`;
+  const body = html`<header><h1>${title}</h1>
+<p class="where">${joined([id, range !== '' && `calls${range}`, timeHtml(made)], ' · ')}</p></header><main>
+${impactSections(impact)}
+</main><footer>voxform ${voxform_version}</footer>`;
+  return htmlPage({ title, body });
 }
 
 /** The same without a head, for a page that has its own. */
-export function impactSections({ document, overTime }: Impact): string {
+export function impactSections({ document, overTime }: Impact): Html {
   const { versions, notes } = document;
   const plots = shareFields.flatMap((field) => {
     const values = valuesOf(field, versions);
     if (values.length === 0) return [];
-    const drawn = values.map(
+    const figures = values.map(
       (value) =>
-        `<figure><figcaption>${escapeMarkup(value)}</figcaption>${sharePlot({ field, value, versions, ...overTime })}</figure>`,
+        html`<figure><figcaption>${value}</figcaption>${sharePlot({ field, value, versions, ...overTime })}</figure>`,
     );
-    return [`<h4><code>${field}</code></h4><div class="plots">${drawn.join('')}</div>`];
+    return [html`<h4><code>${field}</code></h4><div class="plots">${figures}</div>`];
   });
-  return [
-    comparedHtml(document),
-    `<h3>Versions</h3>${versionsHtml(document)}`,
-    ...(plots.length === 0
-      ? []
-      : [
-          '<h3>Shares over time <small>with their 95% intervals; a dashed line is a publication</small></h3>',
-          ...plots,
-        ]),
-    `<h3>Notes</h3><ul>${notes.map((note) => `<li>${escapeMarkup(note)}</li>`).join('')}</ul>`,
-  ].join('\n');
+  const heading = html`<h3>Shares over time <small>with their 95% intervals; a dashed line is a publication</small></h3>`;
+  return html`${comparedHtml(document)}
+<h3>Versions</h3>${versionsHtml(document)}
+${plots.length > 0 && [heading, plots]}
+<h3>Notes</h3><ul>${notes.map((note) => html`<li>${note}</li>`)}</ul>`;
 }
 
-function comparedHtml(impact: ImpactDocument): string {
+function comparedHtml(impact: ImpactDocument): Html {
   const compared = comparisonOf(impact);
-  if (typeof compared === 'string') return `<p class="summary">${escapeMarkup(compared)}</p>`;
+  if (typeof compared === 'string') return html`<p class="summary">${compared}</p>`;
+  const { from, to } = compared;
   const rows = comparedRows(compared, impact.versions).map(({ title, before, after, said, difference }) => ({
     cells: [
-      `<span class="mono">${escapeMarkup(title)}</span>`,
-      escapeMarkup(before),
-      escapeMarkup(after),
-      isClear(difference)
-        ? `<strong>${escapeMarkup(said)}</strong>`
-        : `<span class="faint">${escapeMarkup(said)}</span>`,
+      html`<span class="mono">${title}</span>`,
+      before,
+      after,
+      isClear(difference) ? html`<strong>${said}</strong>` : html`<span class="faint">${said}</span>`,
     ],
   }));
-  const titles = [
-    'Figure',
-    `Version ${compared.from}`,
-    `Version ${compared.to}`,
-    'Difference (95% interval)',
-  ];
-  return `<h3>Version ${compared.from} to version ${compared.to}</h3>${recordsHtml(titles, rows, true)}`;
+  const titles = ['Figure', `Version ${from}`, `Version ${to}`, 'Difference (95% interval)'];
+  return html`<h3>Version ${from} to version ${to}</h3>${recordsHtml(titles, rows, true)}`;
 }
 
-function versionsHtml({ versions }: ImpactDocument): string {
+function versionsHtml({ versions }: ImpactDocument): Html {
   const figures = versions.map((each) => ({
     cells: [
       `v${each.version}`,
-      escapeMarkup(each.published_at.slice(0, 19).replace('T', ' ')),
+      each.published_at.slice(0, 19).replace('T', ' '),
       each.calls.toLocaleString('en'),
       ...measures.map((measure) => quantilesText(each, measure)),
     ],
@@ -91,11 +77,11 @@ function versionsHtml({ versions }: ImpactDocument): string {
   const shares = shareFields.flatMap((field) =>
     valuesOf(field, newest).map((value) => ({
       cells: [
-        `<span class="mono">${escapeMarkup(`${field}=${value}`)}</span>`,
+        html`<span class="mono">${`${field}=${value}`}</span>`,
         ...newest.map((each) => shareText(each, field, value)),
       ],
     })),
   );
   const titles = ['Share', ...newest.map(({ version }) => `Version ${version}`)];
-  return `${recordsHtml(['Version', 'Published', 'Calls', ...measures], figures, true)}${recordsHtml(titles, shares, true)}`;
+  return html`${recordsHtml(['Version', 'Published', 'Calls', ...measures], figures, true)}${recordsHtml(titles, shares, true)}`;
 }

@@ -1,80 +1,74 @@
 import { createHash } from 'node:crypto';
-import { graphStyle } from '../graph/graph-style.ts';
-import { escapeMarkup } from '../markup.ts';
-import { filterScript } from './filter-script.ts';
-import { pageStyle } from './page-style.ts';
+import { readFileSync } from 'node:fs';
+import { graphCss } from '../graph/graph-svg.ts';
+import { colorStyle } from './colors.ts';
+import { type Html, html, joined, type Part, trusted } from './html.ts';
 
-interface HtmlPage {
-  /** Plain text. */
-  readonly title: string;
-  /** Markup, in which everything from outside is escaped. */
-  readonly body: string;
-}
-
-const style = `${pageStyle}${graphStyle}`;
+/** The stylesheet of a report, which other pages extend. */
+export const pageCss = [
+  colorStyle(':root'),
+  readFileSync(new URL('./report.css', import.meta.url), 'utf8'),
+  graphCss,
+].join('\n');
+const script = readFileSync(new URL('./report.js', import.meta.url), 'utf8');
 
 /**
- * A whole page in one file. It asks for nothing from anywhere, and its policy lets no script run but its own: what a browser
- * finds in a name or a prompt stays text even if an escape were forgotten.
+ * A whole page in one file. It loads nothing, and its policy allows only its own script: a browser treats markup in a name or a
+ * prompt as text even if an escape were missing.
  */
-export function htmlPage({ title, body }: HtmlPage): string {
+export function htmlPage({ title, body }: { readonly title: string; readonly body: Html }): string {
   const policy = [
     "default-src 'none'",
-    `style-src '${digest(style)}'`,
-    `script-src '${digest(filterScript)}'`,
+    `style-src '${digest(pageCss)}'`,
+    `script-src '${digest(script)}'`,
     'img-src data:',
     "base-uri 'none'",
     "form-action 'none'",
   ].join('; ');
-  return `<!doctype html>
+  return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta http-equiv="Content-Security-Policy" content="${trusted(policy)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${escapeMarkup(title)}</title>
+<title>${title}</title>
 <link rel="icon" href="data:,">
-<style>${style}</style>
+<style>${trusted(pageCss)}</style>
 </head>
 <body>
 ${body}
-<script>${filterScript}</script>
+<script>${trusted(script)}</script>
 </body>
 </html>
-`;
+`.text;
 }
 
-/** When a page was made, in UTC to the second; empty where that is not said. */
-export function timeHtml(made: Date | undefined): string {
-  if (made === undefined) return '';
+/** When a page was made, in UTC to the second. */
+export function timeHtml(made: Date | undefined): Html {
+  if (made === undefined) return html``;
   const iso = `${made.toISOString().slice(0, 19)}Z`;
-  return `<time datetime="${iso}">${iso.replace('T', ' ').replace('Z', ' UTC')}</time>`;
+  return html`<time datetime="${iso}">${iso.replace('T', ' ').replace('Z', ' UTC')}</time>`;
 }
 
-/** A row of a table; what it stands for is found and filtered by `item`. */
+/** A row of a table. The search and the filters hide it as part of the group `item`. */
 interface RecordRow {
-  /** Markup. */
-  readonly cells: readonly string[];
+  readonly cells: readonly Part[];
   readonly item?: string | undefined;
 }
 
-/** A table of records, without columns that are empty in every row. @param isTitled each cell says its title where rows are blocks. */
-export function recordsHtml(titles: readonly string[], rows: readonly RecordRow[], isTitled = false): string {
-  const line = (tag: 'th' | 'td', { cells, item }: RecordRow) => {
-    const filled = cells.flatMap((cell, column) => {
-      if (rows.every((row) => row.cells[column] === '')) return [];
-      const title = isTitled && tag === 'td' ? ` data-title="${titles[column]}"` : '';
-      return [`<${tag}${title}>${cell}</${tag}>`];
-    });
-    const attribute = item === undefined ? '' : ` data-item="${escapeMarkup(item)}"`;
-    return `<tr${attribute}>${filled.join('')}</tr>`;
-  };
-  return [
-    `<div class="listed"><table class="records"><thead>${line('th', { cells: titles })}</thead><tbody>`,
-    ...rows.map((row) => line('td', row)),
-    '</tbody></table></div>',
-  ].join('\n');
+/** A table of records, without columns that are empty in every row. @param isTitled on a phone each cell has its title. */
+export function recordsHtml(titles: readonly string[], rows: readonly RecordRow[], isTitled = false): Html {
+  const shown = titles.flatMap((title, column) =>
+    rows.some(({ cells }) => html`${cells[column]}`.text !== '') ? [{ title, column }] : [],
+  );
+  const row = ({ cells, item }: RecordRow) =>
+    html`<tr${item !== undefined && html` data-item="${item}"`}>${shown.map(
+      ({ title, column }) => html`<td${isTitled && html` data-title="${title}"`}>${cells[column]}</td>`,
+    )}</tr>`;
+  return html`<div class="listed"><table class="records"><thead><tr>${shown.map(({ title }) => html`<th>${title}</th>`)}</tr></thead><tbody>
+${joined(rows.map(row), '\n')}
+</tbody></table></div>`;
 }
 
 function digest(text: string): string {

@@ -1,13 +1,17 @@
 import type { Action } from '../../engine/plan/plan-actions.ts';
 import type { PlannedResource } from '../../engine/plan/plan-document.ts';
+import { kindOf } from '../../manifests/resource.ts';
+import { linkHost } from '../../project/dashboard-address.ts';
 import { listed } from '../address-list.ts';
-import type { Statement } from '../compact.ts';
-import { escapeMarkup } from '../markup.ts';
+import { type Statement, statementOf } from '../compact.ts';
+import type { FieldBody, FieldView, FieldViewOptions } from '../field-view.ts';
 import { plural } from '../plural.ts';
 import type { Outcome, ReportGroup } from '../report.ts';
 import { routeRemarks } from '../route-words.ts';
-import { addressHtml, dashboardLink } from './address-html.ts';
-import { fieldHtml } from './field-html.ts';
+import type { DiffLine } from '../text-diff.ts';
+import { kindClass } from './colors.ts';
+import { type Html, html, joined } from './html.ts';
+import { recordsHtml } from './page.ts';
 
 type Tone = 'good' | 'change' | 'bad' | 'ask' | 'odd' | 'faint';
 
@@ -23,6 +27,23 @@ export const toneOf: Readonly<Record<Action, Tone>> = {
   noop: 'faint',
 };
 
+export function addressHtml(address: string): Html {
+  const kind = kindOf(address);
+  return html`<code><span class="kind ${kindClass(kind)}">${kind}</span>${address.slice(kind.length)}</code>`;
+}
+
+/** A link to the dashboard, named by its host; empty without an http or https address. */
+export function dashboardLink(url: string | undefined): Html {
+  const host = linkHost(url);
+  return host === undefined ? html`` : html`<a href="${url}" rel="noopener noreferrer">${host}</a>`;
+}
+
+export function addressesHtml(resources: readonly Pick<PlannedResource, 'address' | 'url'>[]): Html {
+  return html`<ul class="addresses">${resources.map(
+    ({ address, url }) => html`<li>${joined([addressHtml(address), dashboardLink(url)], ' ')}</li>`,
+  )}</ul>`;
+}
+
 interface ResourceOptions {
   readonly outcome: Outcome | undefined;
   readonly isOpen: boolean;
@@ -33,95 +54,148 @@ export function resourceHtml(
   said: Statement,
   group: ReportGroup,
   { outcome, isOpen }: ResourceOptions,
-): string {
+): Html {
   const { resources, fields } = said;
   const [resource] = resources;
-  if (resource === undefined) return '';
+  if (resource === undefined) return html``;
   const isOne = resources.length === 1;
-  const { address, adopted, action, source, id, changes } = resource;
+  const { address, adopted, action, source, id, url, changes } = resource;
   const marks = [
     outcome?.word,
-    adopted && action !== 'adopt' ? 'adopted' : undefined,
-    rowMarks(said) || undefined,
-    source === null || !isOne ? undefined : `${source.file}:${source.line}`,
-  ].filter((mark) => mark !== undefined);
-  const drifted = fields.some(({ path }) =>
+    adopted && action !== 'adopt' && 'adopted',
+    rowMarks(said),
+    isOne && source !== null && `${source.file}:${source.line}`,
+  ];
+  const isDrifted = fields.some(({ path }) =>
     changes.some((change) => change.path === path && change.cause !== 'manifest'),
   );
   const tone = toneOf[group.colorOf];
-  return [
-    `<details class="resource" data-item="${escapeMarkup(group.key)}"${isOpen ? ' open' : ''}><summary>`,
-    `<span class="symbol ${tone}" aria-hidden="true">${escapeMarkup(group.symbol)}</span>`,
-    `<span class="address">${isOne ? addressHtml(address) : `${resources.length} resources`}</span>`,
-    ...(drifted ? ['<span class="note">drifted</span>'] : []),
-    `<span class="faint">${marks.map(escapeMarkup).join(' · ')}</span></summary><div class="content">`,
-    ...(isOne ? [] : [addressesHtml(resources)]),
-    ...(outcome?.said ?? []).map((text) => `<p class="${tone}">${escapeMarkup(text)}</p>`),
-    ...(id === null || !isOne ? [] : [`<p class="faint">id <code>${escapeMarkup(id)}</code></p>`]),
-    ...(isOne && resource.url !== undefined ? [`<p>${dashboardLink(resource.url)}</p>`] : []),
+  const content = [
+    !isOne && addressesHtml(resources),
+    outcome?.said.map((text) => html`<p class="${tone}">${text}</p>`),
+    isOne && id !== null && html`<p class="faint">id <code>${id}</code></p>`,
+    isOne && url !== undefined && html`<p>${dashboardLink(url)}</p>`,
     contentHtml(said),
-    '</div></details>',
-  ].join('');
+  ];
+  return html`<details class="resource" data-item="${group.key}"${isOpen && html` open`}><summary><span class="symbol ${tone}" aria-hidden="true">${group.symbol}</span><span class="address">${isOne ? addressHtml(address) : `${resources.length} resources`}</span>${isDrifted && html`<span class="note">drifted</span>`}<span class="faint">${joined(marks, ' · ')}</span></summary><div class="content">${content}</div></details>`;
 }
 
 /** What is known without unfolding: the former address, and which fields change. */
-export function rowMarks(said: Statement): string {
+function rowMarks(said: Statement): string {
   const [resource] = said.resources;
-  const isOne = said.resources.length === 1;
-  const was = isOne ? resource?.previous_address : undefined;
+  const was = said.resources.length === 1 ? resource?.previous_address : undefined;
   const changed =
     resource?.action === 'create'
       ? plural(resource.changes.length, 'field')
       : (pathsOf(said) ?? said.notices[0]);
-  return [...(was === undefined ? [] : [`was ${was}`]), ...(changed === undefined ? [] : [changed])].join(
-    ' · ',
-  );
+  return [was && `was ${was}`, changed].filter(Boolean).join(' · ');
 }
 
-/** The reason, each field, and then what else is to be known. */
-export function contentHtml(said: Statement): string {
-  return [...reasons(said), ...said.fields.map(fieldHtml), ...remarks(said)].join('');
-}
-
-export function addressesHtml(resources: readonly Pick<PlannedResource, 'address' | 'url'>[]): string {
-  const items = resources.map(
-    ({ address, url }) => `<li>${[addressHtml(address), dashboardLink(url)].join(' ').trimEnd()}</li>`,
-  );
-  return `<ul class="addresses">${items.join('')}</ul>`;
-}
-
-const namedFields = 3;
+const NAMED_FIELDS = 3;
 
 /** `name, role and 2 more`; undefined where no field changes. */
 function pathsOf({ fields }: Statement): string | undefined {
   const paths = [...new Set(fields.map(({ path }) => path))];
-  return paths.length === 0 ? undefined : listed(paths, namedFields);
+  return paths.length === 0 ? undefined : listed(paths, NAMED_FIELDS);
 }
 
-function reasons(said: Statement): string[] {
-  const { resources, reason, elsewhere } = said;
-  return [
-    ...(reason === '' ? [] : [reason]),
-    ...(elsewhere === 0 ? [] : [`plus ${plural(elsewhere, 'change')} above, shared with others`]),
-    ...routeRemarks(said, { verbose: resources.length === 1 }),
-  ].map(sentenceHtml);
-}
-
-function sentenceHtml(sentence: string): string {
-  return `<p>${escapeMarkup(sentence)}</p>`;
-}
-
-function remarks({ resources, notices, steps, released }: Statement): string[] {
+/** The reason, each field, and then what else is to be known. */
+function contentHtml(said: Statement): Html {
+  const { resources, reason, elsewhere, notices, steps, released, fields } = said;
   const only = resources.length === 1 ? resources[0] : undefined;
   const { unverified = [], not_applied: kept = [] } = only ?? {};
-  const sentences = [
-    ...notices,
-    ...(released.length === 0 ? [] : [`no longer managed: ${released.join(', ')}`]),
-    ...(kept.length === 0 ? [] : [`not applied by the platform: ${kept.join(', ')}`]),
-    ...(unverified.length === 0
-      ? []
-      : [`not shown by the platform, compared with the values last sent: ${unverified.join(', ')}`]),
+  const reasons = [
+    reason,
+    elsewhere > 0 && `plus ${plural(elsewhere, 'change')} above, shared with others`,
+    ...routeRemarks(said, { verbose: only !== undefined }),
   ];
-  const list = steps.map((step) => `<li>${escapeMarkup(step)}</li>`).join('');
-  return [...sentences.map(sentenceHtml), ...(list === '' ? [] : [`<p>Manual steps:</p><ul>${list}</ul>`])];
+  const remarks = [
+    ...notices,
+    released.length > 0 && `no longer managed: ${released.join(', ')}`,
+    kept.length > 0 && `not applied by the platform: ${kept.join(', ')}`,
+    unverified.length > 0 &&
+      `not shown by the platform, compared with the values last sent: ${unverified.join(', ')}`,
+  ];
+  const sentence = (text: string | false) => text !== false && text !== '' && html`<p>${text}</p>`;
+  const list = html`<p>Manual steps:</p><ul>${steps.map((step) => html`<li>${step}</li>`)}</ul>`;
+  return html`${reasons.map(sentence)}${fields.map(fieldHtml)}${remarks.map(sentence)}${steps.length > 0 && list}`;
+}
+
+/** New texts longer than this many lines are folded. */
+const LONG_TEXT = 15;
+
+/** A field with its values; of a text what changed in it, with the words marked. */
+function fieldHtml({ path, body, notes }: FieldView): Html {
+  const isShort = body.form === 'value' || body.form === 'change';
+  return html`<div class="field${isShort && ' short'}"><div><code class="path">${path}</code>${notes.map((note) => html` <span class="note">${note}</span>`)}</div>${bodyHtml(body)}</div>`;
+}
+
+function bodyHtml(body: FieldBody): Html {
+  switch (body.form) {
+    case 'value':
+      return html`<span class="value mono"><ins>${body.after}</ins></span>`;
+    case 'change':
+      return html`<span class="value mono"><del>${body.before}</del><span class="arrow" aria-label="becomes">→</span><ins>${body.after}</ins></span>`;
+    case 'text': {
+      const { before, lines, more } = body;
+      const was = before !== undefined && html`<span class="value mono"><del>${before}</del></span>`;
+      const text = html`<pre>${lines.map((line) => html`<span class="line">${line}</span>`)}</pre>${more > 0 && html`<p class="faint">${more} more lines</p>`}`;
+      return lines.length <= LONG_TEXT
+        ? html`${was}${text}`
+        : html`${was}<details class="more"><summary>${lines.length} lines</summary>${text}</details>`;
+    }
+    case 'diff':
+      return html`<pre>${body.lines.map(lineHtml)}</pre>`;
+    default:
+      return body satisfies never;
+  }
+}
+
+function lineHtml({ sign, text, words = [{ text, changed: false }] }: DiffLine): Html {
+  if (sign === '@' || sign === '~') return html`<span class="line place">${text}</span>`;
+  if (sign === ' ') return html`<span class="line">  ${text}</span>`;
+  const isNew = sign === '+';
+  const marked = words.map((word) =>
+    word.changed ? (isNew ? html`<ins>${word.text}</ins>` : html`<del>${word.text}</del>`) : word.text,
+  );
+  return html`<span class="line ${isNew ? 'came' : 'went'}">${sign} ${marked}</span>`;
+}
+
+const FEWEST_LISTED = 12;
+
+/** Those that are adopted or unchanged, if they are so many that a row of a table is enough for each. */
+export function listedInTable(resources: readonly PlannedResource[]): readonly PlannedResource[] {
+  const listed = resources.filter(
+    ({ action, adopted }) => action === 'adopt' || adopted === true || action === 'noop',
+  );
+  return listed.length < FEWEST_LISTED ? [] : listed;
+}
+
+/** A row for each record; where there is more to say of one, it folds out. The table of those that are unchanged does too. */
+export function tableHtml(
+  resources: readonly PlannedResource[],
+  { key, views }: { readonly key: string; readonly views: FieldViewOptions },
+): Html {
+  const rows = resources.map((resource) => {
+    const { address, id, source } = resource;
+    const place = source !== null && html`<code class="faint">${`${source.file}:${source.line}`}</code>`;
+    const known = id !== null && html`<code>${id}</code>`;
+    return {
+      cells: [addressHtml(address), known, differences(statementOf(resource, views)), place],
+      item: key,
+    };
+  });
+  const isUnchanged = resources.every(({ action }) => action === 'noop');
+  const table = recordsHtml(['Address', 'Id', isUnchanged ? 'Notes' : 'Differs', 'Source'], rows);
+  if (!isUnchanged) return table;
+  return html`<details class="more" data-group><summary>${resources.length} resources</summary>${table}</details>`;
+}
+
+function differences(said: Statement): Html | '' {
+  const [{ unverified = [] } = {}] = said.resources;
+  const summary =
+    rowMarks(said) || (unverified.length > 0 && `${plural(unverified.length, 'field')} unverified`);
+  return summary
+    ? html`<details class="more"><summary>${summary}</summary>${contentHtml(said)}</details>`
+    : '';
 }

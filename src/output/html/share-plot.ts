@@ -1,7 +1,7 @@
 import type { ImpactVersion } from '../../runs/impact/impact-document.ts';
 import { wilson } from '../../runs/impact/intervals.ts';
 import type { Period, ShareField } from '../../runs/impact/tally.ts';
-import { escapeMarkup } from '../markup.ts';
+import { type Html, html } from './html.ts';
 
 interface SharePlot {
   readonly field: ShareField;
@@ -20,7 +20,7 @@ const MOST_POINTS = 40;
 const SCALES = [0.05, 0.1, 0.2, 0.25, 0.4, 0.5, 0.6, 0.8, 1] as const;
 
 /** The share of a value over time, with its interval as a band and the publications as dashed lines. */
-export function sharePlot({ field, value, periods, width, versions }: SharePlot): string {
+export function sharePlot({ field, value, periods, width, versions }: SharePlot): Html {
   const points = gathered(periods).map(({ start, end, calls, count }) => ({
     at: (start + end) / 2,
     ...wilson(count(field, value), calls),
@@ -36,25 +36,14 @@ export function sharePlot({ field, value, periods, width, versions }: SharePlot)
   ];
   const grid = [0, most / 2, most].map(
     (share) =>
-      `<line class="grid" x1="${size.left}" x2="${size.width - size.right}" y1="${y(share).toFixed(1)}" y2="${y(share).toFixed(1)}"/>` +
-      `<text x="${size.left - 5}" y="${(y(share) + 4).toFixed(1)}" text-anchor="end">${Number((share * 100).toFixed(1))}%</text>`,
+      html`<line class="grid" x1="${size.left}" x2="${size.width - size.right}" y1="${y(share).toFixed(1)}" y2="${y(share).toFixed(1)}"/><text x="${size.left - 5}" y="${(y(share) + 4).toFixed(1)}" text-anchor="end">${Number((share * 100).toFixed(1))}%</text>`,
   );
-  return [
-    `<svg viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${escapeMarkup(labelOf(value, points, versions))}">`,
-    ...grid,
-    ...publications(versions, { first, last, x }),
-    `<polygon class="band" points="${band.join(' ')}"/>`,
-    `<polyline class="share" points="${points.map(({ at, value: share }) => place(at, share)).join(' ')}"/>`,
-    ...(points.length > MOST_POINTS
-      ? []
-      : points.map(
-          ({ at, value: share }) =>
-            `<circle class="point" cx="${x(at).toFixed(1)}" cy="${y(share).toFixed(1)}" r="2"/>`,
-        )),
-    `<text x="${size.left}" y="${size.height - 6}">${dayOf(first)}</text>`,
-    `<text x="${size.width - size.right}" y="${size.height - 6}" text-anchor="end">${dayOf(last)}</text>`,
-    '</svg>',
-  ].join('');
+  const line = points.map(({ at, value: share }) => place(at, share)).join(' ');
+  const circles = points.map(
+    ({ at, value: share }) =>
+      html`<circle class="point" cx="${x(at).toFixed(1)}" cy="${y(share).toFixed(1)}" r="2"/>`,
+  );
+  return html`<svg viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${labelOf(value, points, versions)}">${grid}${publications(versions, { first, last, x })}<polygon class="band" points="${band.join(' ')}"/><polyline class="share" points="${line}"/>${points.length <= MOST_POINTS && circles}<text x="${size.left}" y="${size.height - 6}">${dayOf(first)}</text><text x="${size.width - size.right}" y="${size.height - 6}" text-anchor="end">${dayOf(last)}</text></svg>`;
 }
 
 /** Periods put together until they are few enough to be told apart. */
@@ -79,18 +68,18 @@ interface Axis {
 }
 
 /** A label that would stand in the one before is left out. */
-function publications(versions: readonly ImpactVersion[], { first, last, x }: Axis): string[] {
+function publications(versions: readonly ImpactVersion[], { first, last, x }: Axis): Html[] {
   let free = 0;
   return versions.flatMap(({ version, published_at }) => {
     const at = Date.parse(published_at);
     if (at < first || at > last) return [];
     const left = x(at);
-    const line = `<line class="publication" x1="${left.toFixed(1)}" x2="${left.toFixed(1)}" y1="${size.top}" y2="${size.height - size.bottom}"/>`;
+    const line = html`<line class="publication" x1="${left.toFixed(1)}" x2="${left.toFixed(1)}" y1="${size.top}" y2="${size.height - size.bottom}"/>`;
     if (left < free) return [line];
     const label = `v${version}`;
     free = left + 7 * label.length + 4;
-    const anchor = left > size.width - 30 ? ' text-anchor="end"' : '';
-    return [`${line}<text x="${left.toFixed(1)}" y="${size.top - 5}"${anchor}>${label}</text>`];
+    const anchor = left > size.width - 30 && html` text-anchor="end"`;
+    return [html`${line}<text x="${left.toFixed(1)}" y="${size.top - 5}"${anchor}>${label}</text>`];
   });
 }
 

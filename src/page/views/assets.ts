@@ -1,6 +1,20 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { pageCss } from '../../output/html/page.ts';
 
-/** The path of a file of the page; another one for another content, so that it may be kept. */
-export function assetPath(file: string, content: string): string {
-  return `/assets/${createHash('sha256').update(content).digest('hex').slice(0, 12)}/${file}`;
+const siteCss = readFileSync(new URL('./site.css', import.meta.url), 'utf8');
+
+/** The files that each page loads, by name. */
+export const assets = {
+  'style.css': { content: `${pageCss}\n${siteCss}`, type: 'text/css' },
+  'page.js': {
+    content: readFileSync(new URL('./page.js', import.meta.url), 'utf8'),
+    type: 'text/javascript',
+  },
+} as const;
+
+/** A path that changes with the content, so that browsers may cache it. */
+export function assetPath(file: keyof typeof assets): string {
+  const digest = createHash('sha256').update(assets[file].content).digest('hex').slice(0, 12);
+  return `/assets/${digest}/${file}`;
 }

@@ -1,8 +1,8 @@
 import { kinds } from '../../kinds/index.ts';
 import { kindOf } from '../../manifests/resource.ts';
+import { type Html, html, trusted } from '../../output/html/html.ts';
 import { may } from '../access/person.ts';
 import type { WorkspaceDetail } from '../page-data.ts';
-import { type Html, html, trusted } from './html.ts';
 import { actionLink, isolated, moment, resourceLink, type ViewContext } from './parts.ts';
 
 /** What the versions of a resource did to its calls, as far as somebody asked; empty for a kind without versions. */

@@ -1,5 +1,5 @@
+import { type Html, html } from '../../output/html/html.ts';
 import { type Overview, type Standing, standings } from '../page-data.ts';
-import { type Html, html } from './html.ts';
 import { badge, facts, grouped, standingWords, type ViewContext } from './parts.ts';
 import { attentionTable } from './rows-table.ts';
 import { problemPanel } from './workspace-view.ts';

@@ -1,9 +1,9 @@
-import { addressHtml } from '../../output/html/address-html.ts';
+import { Html, html } from '../../output/html/html.ts';
+import { addressHtml } from '../../output/html/resource-html.ts';
 import { plural } from '../../output/plural.ts';
 import { UNSAFE } from '../../values/unsafe-text.ts';
 import type { Visitor } from '../access/access.ts';
 import type { ActionName, Fact, ListedRun, Standing, WorkspaceRow } from '../page-data.ts';
-import { Html, html, trusted } from './html.ts';
 
 /** What every view gets. */
 export interface ViewContext {
@@ -114,22 +114,27 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufefc]/;
 /** What divides a path, and characters that are shown as escapes. */
 const DIVIDER = new RegExp(`([/:]|(?:${UNSAFE.source})+)`, 'u');
 
-/** Text from outside, which must not change the direction of what stands around it, nor one part of a path, or an escape, the order of the others. */
+/** Parts of a text from outside: it must not change the direction of what surrounds it, nor one part or escape the order of the others. */
+function partsOf(text: string): string[] {
+  return (RIGHT_TO_LEFT.test(text) ? text.split(DIVIDER) : [text]).filter((part) => part !== '');
+}
+
+/** Text from outside, which does not change the direction of what surrounds it. */
 export function isolated(text: string): Html {
-  const parts = RIGHT_TO_LEFT.test(text) ? text.split(DIVIDER) : [text];
-  return html`${parts.map((part) => (part === '' ? '' : html`<bdi>${part}</bdi>`))}`;
+  return html`${partsOf(text).map((part) => html`<bdi>${part}</bdi>`)}`;
 }
 
 /** The address of a workspace, which breaks between its parts rather than in words. */
 export function addressText(address: string): Html {
-  return trusted(isolated(address).text.replace(/(?<!<)[/:](<\/bdi>)?/g, '$&<wbr>'));
+  const breaking = (part: string) =>
+    part.split(/(?<=[/:])/).map((piece) => html`${piece}${/[/:]$/.test(piece) && html`<wbr>`}`);
+  return html`${partsOf(address).map((part) => html`<bdi>${breaking(part)}</bdi>`)}`;
 }
 
 /** @param part of its page. */
 export function resourceLink(workspace: string, address: string, part?: string): Html {
-  const kinded = trusted(addressHtml(address));
   const path = `${pathOf(workspace, 'resources', address)}${part === undefined ? '' : `#${part}`}`;
-  return html`<a class="resource-link" href="${path}">${kinded}</a>`;
+  return html`<a class="resource-link" href="${path}">${addressHtml(address)}</a>`;
 }
 
 /** @param of the plan, orphan or resource that it is done with. */

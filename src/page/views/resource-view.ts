@@ -1,10 +1,10 @@
 import { type PlanDocument, type PlannedResource, summaryOf } from '../../engine/plan/plan-document.ts';
-import { addressHtml } from '../../output/html/address-html.ts';
+import { type Html, html } from '../../output/html/html.ts';
 import { changesHtml } from '../../output/html/html-report.ts';
+import { addressHtml } from '../../output/html/resource-html.ts';
 import type { WorkspaceDetail } from '../page-data.ts';
 import { leftIn } from '../report-standing.ts';
 import { callsSection } from './calls-view.ts';
-import { type Html, html, trusted } from './html.ts';
 import { addressText, checked, facts, moment, pathOf, type ViewContext, word } from './parts.ts';
 
 /** A resource: how it stands, and what is left to do. */
@@ -20,7 +20,7 @@ export function resourceView(
   const resource = leftIn(left).find((each) => each.address === address);
   const source = resource?.source;
   return html`<p class="crumbs"><a href="${pathOf(detail.address)}">${addressText(detail.address)}</a></p>
-<h1>${trusted(addressHtml(address))}</h1>
+<h1>${addressHtml(address)}</h1>
 <div id="resource" data-live><p class="standing">${word(row.status, detail.isOld)}</p>
 ${facts(
   [
@@ -33,7 +33,7 @@ ${facts(
   ],
   now,
 )}
-<section><h2>Plan${checkedAt === undefined ? '' : html` <small>as of ${moment(checkedAt, now)}</small>`}</h2>${left === undefined || resource === undefined ? html`<p class="empty">No changes.</p>` : html`<div class="plan">${trusted(changesHtml(only(left, resource), { reach }))}</div>`}</section></div>
+<section><h2>Plan${checkedAt === undefined ? '' : html` <small>as of ${moment(checkedAt, now)}</small>`}</h2>${left === undefined || resource === undefined ? html`<p class="empty">No changes.</p>` : html`<div class="plan">${changesHtml(only(left, resource), { reach })}</div>`}</section></div>
 ${callsSection(detail, address, context)}`;
 }
 

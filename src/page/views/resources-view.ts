@@ -1,7 +1,8 @@
 import { isForPerson } from '../../operator/plan-after.ts';
 import { FEWEST_SHARING } from '../../output/compact.ts';
-import { dashboardLink } from '../../output/html/address-html.ts';
+import { type Html, html } from '../../output/html/html.ts';
 import { MOST_UNFOLDED } from '../../output/html/html-report.ts';
+import { dashboardLink } from '../../output/html/resource-html.ts';
 import { stepText } from '../../output/next-steps.ts';
 import { plural } from '../../output/plural.ts';
 import {
@@ -12,7 +13,6 @@ import {
   type WorkspaceDetail,
 } from '../page-data.ts';
 import { leftIn } from '../report-standing.ts';
-import { type Html, html, trusted } from './html.ts';
 import { choice, isolated, moment, pager, pathOf, resourceLink, type ViewContext, word } from './parts.ts';
 
 /** The most urgent first: a record that may exist twice costs money for as long as nobody looks. */
@@ -151,7 +151,7 @@ function table(
   const row = ({ address, id, url, status, lines }: SaidRow) => html`<tr>
 <td class="name">${resourceLink(workspace, address)}</td>
 ${group === undefined ? html`<td data-title="Status">${word(status, isOld)}</td>` : ''}
-<td data-title="Id">${id === null ? '' : html`<a class="resource-link" href="${pathOf(workspace, 'resources', address)}"><code>${id}</code></a>`} ${trusted(dashboardLink(url))}</td>
+<td data-title="Id">${id === null ? '' : html`<a class="resource-link" href="${pathOf(workspace, 'resources', address)}"><code>${id}</code></a>`} ${dashboardLink(url)}</td>
 ${isSaid ? html`<td class="text" data-title="Detail">${lines.map((line) => html`<div>${isolated(line)}</div>`)}</td>` : ''}</tr>`;
   return html`<table class="rows"><thead><tr><th scope="col">Resource</th>${group === undefined ? html`<th scope="col">Status</th>` : ''}<th scope="col">Id</th>${isSaid ? html`<th scope="col">Detail</th>` : ''}</tr></thead>
 <tbody>${rows.map(row)}</tbody></table>`;

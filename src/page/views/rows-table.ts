@@ -1,5 +1,5 @@
+import { type Html, html } from '../../output/html/html.ts';
 import type { Attention, ListQuery, Need, WorkspaceRow } from '../page-data.ts';
-import { type Html, html } from './html.ts';
 import { addressText, badge, checked, grouped, isolated, moment, pathOf, standingWords } from './parts.ts';
 
 export const needWords: Readonly<Record<Need, string>> = {

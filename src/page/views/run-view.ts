@@ -1,5 +1,5 @@
+import { type Html, html } from '../../output/html/html.ts';
 import type { RunDetail } from '../page-data.ts';
-import { type Html, html } from './html.ts';
 import { addressText, facts, isolated, pathOf, resourceLink, type ViewContext, word } from './parts.ts';
 import { problemPanel } from './workspace-view.ts';
 

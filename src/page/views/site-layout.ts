@@ -1,8 +1,6 @@
+import { type Html, html } from '../../output/html/html.ts';
 import { assetPath } from './assets.ts';
-import { type Html, html, trusted } from './html.ts';
-import { pageScript } from './page-script.ts';
 import { isolated, type ViewContext } from './parts.ts';
-import { siteStyle } from './site-style.ts';
 
 interface View {
   readonly title: string;
@@ -23,7 +21,7 @@ export function layout({ title, section, live, body }: View, context: ViewContex
       : html` data-version="${live.version}" data-events="/events${live.address === undefined ? '' : `?workspace=${encodeURIComponent(live.address)}`}"`;
   const entry = (href: string, text: string, isHere: boolean) =>
     html`<a href="${href}"${isHere ? html` aria-current="page"` : ''}>${text}</a>`;
-  return html`${trusted('<!doctype html>')}
+  return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -31,8 +29,8 @@ export function layout({ title, section, live, body }: View, context: ViewContex
 <meta name="color-scheme" content="light dark">
 <title>${title} · voxform</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="${assetPath('style.css', siteStyle)}">
-<script src="${assetPath('page.js', pageScript)}" defer></script>
+<link rel="stylesheet" href="${assetPath('style.css')}">
+<script src="${assetPath('page.js')}" defer></script>
 </head>
 <body data-now="${iso}"${follow}>
 <a class="skip" href="#content">Skip to content</a>

@@ -1,5 +1,5 @@
+import { type Html, html } from '../../output/html/html.ts';
 import type { ActionName, WorkspaceDetail } from '../page-data.ts';
-import { type Html, html } from './html.ts';
 import { addressText, facts, pathOf, type ViewContext } from './parts.ts';
 
 /** Asks for a token. @param said why it was refused. */

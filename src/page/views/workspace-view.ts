@@ -1,8 +1,9 @@
 import { recordUrl } from '../../engine/plan/dashboard-links.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { planSummary } from '../../output/action-words.ts';
-import { addressHtml, dashboardLink } from '../../output/html/address-html.ts';
+import { type Html, html } from '../../output/html/html.ts';
 import { changesHtml, referencesHtml } from '../../output/html/html-report.ts';
+import { addressHtml, dashboardLink } from '../../output/html/resource-html.ts';
 import { planReport } from '../../output/report.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
 import type { Orphan } from '../../state/state-document.ts';
@@ -18,7 +19,6 @@ import {
 } from '../page-data.ts';
 import { leftIn } from '../report-standing.ts';
 import { comparedCalls } from './calls-view.ts';
-import { type Html, html, trusted } from './html.ts';
 import {
   actionLink,
   addressText,
@@ -63,7 +63,7 @@ ${problems.map(problemPanel)}</div>
 <section id="orphans" data-live>${orphansPart(detail, context)}</section>
 ${resourcesSection(detail, query, context)}
 <section id="calls" data-live>${comparedCalls(detail, now)}</section>
-<div id="graph" data-live>${left === undefined ? '' : trusted(referencesHtml(planReport(left)))}</div>
+<div id="graph" data-live>${left === undefined ? '' : referencesHtml(planReport(left))}</div>
 <section id="history" data-live><h2>History</h2>${outsideHistory(detail)}${detail.stateProblem === undefined ? '' : problemPanel({ heading: 'The history cannot be read', lines: [detail.stateProblem] })}
 ${runs.length === 0 ? html`<p class="empty">${checkedAt === undefined ? 'No runs yet.' : 'No run changed anything.'}</p>` : history(address, runs, now)}</section>`;
 }
@@ -118,7 +118,7 @@ function heldPart({ held }: WorkspaceDetail): Html {
 /** The changes of a plan. */
 export function planOf(plan: PlanDocument | undefined, options: Parameters<typeof changesHtml>[1]): Html {
   if (plan === undefined) return html``;
-  return html`<div class="plan"><p class="summary">${planSummary(plan).join(' ')}</p>${trusted(changesHtml(plan, options))}</div>`;
+  return html`<div class="plan"><p class="summary">${planSummary(plan).join(' ')}</p>${changesHtml(plan, options)}</div>`;
 }
 
 function actionButtons({ address, actions }: WorkspaceDetail, { visitor, missingTokens }: ViewContext): Html {
@@ -141,6 +141,6 @@ function orphansPart(
   if (orphans.length === 0) return html``;
   const canClose = actions.includes('close-orphan') && may(visitor.person, 'close-orphan');
   const item = ({ address, kind, id, reason, since }: Orphan) =>
-    html`<li><div>${trusted(addressHtml(address))} <code>${id}</code> <span class="faint">${reason} ${moment(new Date(since), now)}</span> ${trusted(dashboardLink(recordUrl({ dashboard }, { kind, id })))} ${canClose ? actionLink(workspace, 'close-orphan', 'Close', id) : ''}</div></li>`;
+    html`<li><div>${addressHtml(address)} <code>${id}</code> <span class="faint">${reason} ${moment(new Date(since), now)}</span> ${dashboardLink(recordUrl({ dashboard }, { kind, id }))} ${canClose ? actionLink(workspace, 'close-orphan', 'Close', id) : ''}</div></li>`;
   return html`<h2>Orphans (${orphans.length})</h2><p class="faint">Records that are no longer managed and may still be active. Delete them in the dashboard, then close them${outside === undefined ? ' here.' : `. ${closingOutside(outside, 'ID', reach)}`}</p><ul class="tasks">${orphans.slice(0, ROWS_PER_PAGE).map(item)}</ul>${orphans.length > ROWS_PER_PAGE ? html`<p class="faint">and ${orphans.length - ROWS_PER_PAGE} more</p>` : ''}`;
 }

@@ -1,3 +1,4 @@
+import { type Html, html } from '../../output/html/html.ts';
 import {
   type ListQuery,
   listOrders,
@@ -6,7 +7,6 @@ import {
   standings,
   type WorkspaceList,
 } from '../page-data.ts';
-import { type Html, html } from './html.ts';
 import { choice, grouped, option, pager, standingWords, type ViewContext } from './parts.ts';
 import { listPath, needWords, rowsTable } from './rows-table.ts';
 

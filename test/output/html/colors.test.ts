@@ -9,6 +9,7 @@ import {
   lines,
   marks,
 } from '../../../src/output/html/colors.ts';
+import { html } from '../../../src/output/html/html.ts';
 import { htmlPage } from '../../../src/output/html/page.ts';
 
 /** As the Web Content Accessibility Guidelines compute it, from 1 to 21. */
@@ -65,7 +66,7 @@ describe('the colours of the pages', () => {
   });
 
   it('are named once', () => {
-    const page = htmlPage({ title: '', body: '' });
+    const page = htmlPage({ title: '', body: html`` });
     const elsewhere = page.replace(colorStyle(':root'), '');
     expect(elsewhere.match(/#[0-9a-f]{3,8}\b/gi)).toBeNull();
   });

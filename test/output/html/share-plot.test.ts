@@ -15,7 +15,7 @@ function plotOf(counts: readonly number[]): string {
       shares.add({ session_outcome: call < count ? 'escalated' : 'resolved' });
     return { start: hour * HOUR, shares };
   });
-  return sharePlot({ field: 'session_outcome', value: 'escalated', versions: [], periods, width: HOUR });
+  return sharePlot({ field: 'session_outcome', value: 'escalated', versions: [], periods, width: HOUR }).text;
 }
 
 describe('the plot of a share', () => {

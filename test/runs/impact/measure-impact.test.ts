@@ -259,7 +259,7 @@ describe('the impact of versions', () => {
       document: { ...document, compared: null, versions: nine.flat() },
       overTime: { periods: [], width: 1 },
     };
-    const columns = impactSections(shown).match(/data-title="Version \d"/g);
+    const columns = impactSections(shown).text.match(/data-title="Version \d"/g);
     expect(new Set(columns)).toEqual(
       new Set([5, 6, 7, 8, 9].map((version) => `data-title="Version ${version}"`)),
     );

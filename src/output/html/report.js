@@ -1,20 +1,24 @@
-/**
- * What a page does by itself: it searches, filters, opens and closes, and opens everything for print. Items carry `data-item` with
- * their group, checkboxes `data-filter` with the same. Without it everything is there to be read.
+/*
+ * The script of a report: it searches, filters, opens and closes, and opens everything for print. An item has its group in
+ * `data-item`, a checkbox in `data-filter`. Without the script everything can be read.
  */
-export const filterScript = `
-'use strict';
 const all = (selector) => [...document.querySelectorAll(selector)];
 const search = document.querySelector('#search');
 const items = all('[data-item]');
 const texts = new Map(items.map((item) => [item, item.textContent.toLowerCase()]));
 const count = document.querySelector('#count');
 function update() {
-  const words = search.value.toLowerCase().split(/\\s+/).filter(Boolean);
-  const wanted = new Set(all('[data-filter]').filter((box) => box.checked).map((box) => box.dataset.filter));
+  const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const wanted = new Set(
+    all('[data-filter]')
+      .filter((box) => box.checked)
+      .map((box) => box.dataset.filter),
+  );
   let shown = 0;
   for (const item of items) {
-    const fits = (wanted.size === 0 || wanted.has(item.dataset.item)) && words.every((word) => texts.get(item).includes(word));
+    const fits =
+      (wanted.size === 0 || wanted.has(item.dataset.item)) &&
+      words.every((word) => texts.get(item).includes(word));
     item.hidden = !fits;
     if (fits) shown++;
   }
@@ -23,7 +27,7 @@ function update() {
     group.hidden = group.querySelector('[data-item]:not([hidden])') === null;
     if (!isAll && !group.hidden && group.tagName === 'DETAILS') group.open = true;
   }
-  count.textContent = isAll ? '' : shown + ' of ' + items.length + ' shown';
+  count.textContent = isAll ? '' : `${shown} of ${items.length} shown`;
 }
 if (search !== null) {
   for (const input of [search, ...all('[data-filter]')]) input.addEventListener('input', update);
@@ -47,7 +51,7 @@ if (search !== null) {
   for (const tools of all('.tools')) tools.hidden = false;
   update();
 }
-/** Newer browsers open by themselves what a link leads into. */
+/** Older browsers do not open the details that a link leads into. */
 function openTarget() {
   const target = document.getElementById(location.hash.slice(1));
   for (let each = target; each; each = each.parentElement) if (each.tagName === 'DETAILS') each.open = true;
@@ -63,4 +67,3 @@ addEventListener('beforeprint', () => {
 addEventListener('afterprint', () => {
   for (const each of closed) each.open = false;
 });
-`;

@@ -1,30 +1,28 @@
-/**
- * All that a page does by itself: it keeps ages and the server's clock current, follows changes, and says when it cannot. What
- * changed is fetched as the whole page again, and only the regions that differ are put in. Without it everything is there to be read.
+/*
+ * The script of a page: it updates ages and the server's clock, follows changes, and says when it cannot. On a change it fetches the
+ * whole page again and replaces only the regions that differ. Without the script everything can be read.
  */
-export const pageScript = `
-'use strict';
 const body = document.body;
 let skew = Date.parse(body.dataset.now) - Date.now();
-/** When the server was heard last, while it cannot be heard: what is here is as of then. */
+/** When the server was last heard, while it cannot be reached. */
 let goneAt;
 function lasting(seconds) {
-  if (seconds < 90) return seconds + ' s';
-  if (seconds < 5400) return Math.round(seconds / 60) + ' min';
-  if (seconds < 129600) return Math.round(seconds / 3600) + ' h';
+  if (seconds < 90) return `${seconds} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 129600) return `${Math.round(seconds / 3600)} h`;
   const days = Math.round(seconds / 86400);
   return days + (days === 1 ? ' day' : ' days');
 }
 /** By the server's clock. */
 function timeOf(at) {
-  return new Date(at + skew).toISOString().slice(11, 19) + ' UTC';
+  return `${new Date(at + skew).toISOString().slice(11, 19)} UTC`;
 }
 function tick() {
   const now = Date.now() + skew;
   for (const time of document.querySelectorAll('time[data-age]')) {
     const seconds = Math.round((now - Date.parse(time.dateTime)) / 1000);
-    const past = time.dataset.age === 'planned' ? 'due' : lasting(seconds) + ' ago';
-    const text = seconds >= 0 ? past : 'in ' + lasting(-seconds);
+    const past = time.dataset.age === 'planned' ? 'due' : `${lasting(seconds)} ago`;
+    const text = seconds >= 0 ? past : `in ${lasting(-seconds)}`;
     const age = time.querySelector('.age');
     if (age.textContent !== text) age.textContent = text;
   }
@@ -38,7 +36,13 @@ tick();
 setInterval(tick, 1000);
 
 const banner = document.querySelector('#connection');
-let source, heard, retry, reload, failures = 0, loading = false, again = false;
+let source;
+let heard;
+let retry;
+let reload;
+let failures = 0;
+let loading = false;
+let again = false;
 function lost(text, at = Date.now()) {
   goneAt ??= at;
   body.classList.add('lost');
@@ -47,10 +51,10 @@ function lost(text, at = Date.now()) {
   banner.hidden = false;
 }
 function disconnected(why, at = Date.now()) {
-  lost('No live updates since ' + timeOf(goneAt ?? at) + ': ' + why + '. This page may be out of date.', at);
+  lost(`No live updates since ${timeOf(goneAt ?? at)}: ${why}. This page may be out of date.`, at);
 }
 function keyOf(details) {
-  return (details.closest('[data-live]')?.id ?? '') + ' ' + details.querySelector('summary')?.textContent;
+  return `${details.closest('[data-live]')?.id ?? ''} ${details.querySelector('summary')?.textContent}`;
 }
 function replace(old, fresh) {
   const known = new Set([...old.querySelectorAll('details')].map(keyOf));
@@ -58,10 +62,12 @@ function replace(old, fresh) {
   const focused = old.contains(document.activeElement) ? document.activeElement : null;
   const href = focused?.getAttribute('href');
   old.replaceWith(fresh);
-  for (const details of fresh.querySelectorAll('details')) if (known.has(keyOf(details))) details.open = open.has(keyOf(details));
+  for (const details of fresh.querySelectorAll('details'))
+    if (known.has(keyOf(details))) details.open = open.has(keyOf(details));
   if (focused === null) return;
   const same = [...fresh.querySelectorAll('a, button, summary')].find((each) =>
-    href === null ? each.textContent === focused.textContent : each.getAttribute('href') === href);
+    href === null ? each.textContent === focused.textContent : each.getAttribute('href') === href,
+  );
   (same ?? document.querySelector('main')).focus({ preventScroll: true });
 }
 function enable(isPossible) {
@@ -81,8 +87,11 @@ async function refresh() {
   }
   loading = true;
   try {
-    const answer = await fetch(location.href, { headers: { accept: 'text/html' }, signal: AbortSignal.timeout(30000) });
-    // Such as the overview, once there is only one workspace.
+    const answer = await fetch(location.href, {
+      headers: { accept: 'text/html' },
+      signal: AbortSignal.timeout(30000),
+    });
+    // For example from the overview, once there is only one workspace.
     if (answer.redirected) return location.replace(answer.url);
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     if (answer.status === 401 || answer.status === 404) stop();
@@ -90,8 +99,7 @@ async function refresh() {
     const why = page.querySelector('main > p')?.textContent;
     const isRefused = [403, 404, 409].includes(answer.status) && Boolean(why);
     enable(!isRefused);
-    if (isRefused)
-      return lost(why + ' This page shows what it showed before.');
+    if (isRefused) return lost(`${why} This page shows what it showed before.`);
     if (!answer.ok) throw new Error(String(answer.status));
     for (const old of document.querySelectorAll('[data-live]')) {
       const fresh = page.getElementById(old.id);
@@ -103,7 +111,8 @@ async function refresh() {
     tick();
   } catch {
     disconnected('the server does not answer');
-    if (source !== undefined) reload = setTimeout(refresh, Math.min(60000, 1000 * 2 ** failures++) * (0.5 + Math.random() / 2));
+    if (source !== undefined)
+      reload = setTimeout(refresh, Math.min(60000, 1000 * 2 ** failures++) * (0.5 + Math.random() / 2));
   } finally {
     loading = false;
     if (again) {
@@ -112,7 +121,7 @@ async function refresh() {
     }
   }
 }
-/** What the server sent: ages and opened details change what is here. */
+/** A region as the server sent it, without ages and opened details. */
 function plain(region) {
   const copy = region.cloneNode(true);
   for (const age of copy.querySelectorAll('.age')) age.textContent = '';
@@ -128,7 +137,9 @@ function follow() {
     if (event.data === body.dataset.version) current();
     else refresh();
   });
-  source.addEventListener('ping', () => { heard = Date.now(); });
+  source.addEventListener('ping', () => {
+    heard = Date.now();
+  });
   source.addEventListener('error', () => {
     disconnected('the connection is gone');
     if (source.readyState === EventSource.CLOSED) retry = setTimeout(follow, 10000);
@@ -142,11 +153,13 @@ function stop() {
 }
 if (body.dataset.events !== undefined) {
   follow();
-  document.addEventListener('visibilitychange', () => (document.hidden ? stop() : source ?? follow()));
+  document.addEventListener('visibilitychange', () => (document.hidden ? stop() : (source ?? follow())));
   // Another tab may have signed out.
   addEventListener('focus', refresh);
   addEventListener('pagehide', stop);
-  addEventListener('pageshow', (event) => { if (event.persisted) follow(); });
+  addEventListener('pageshow', (event) => {
+    if (event.persisted) follow();
+  });
   setInterval(() => {
     if (source === undefined || Date.now() - heard < 45000) return;
     stop();
@@ -154,4 +167,3 @@ if (body.dataset.events !== undefined) {
     follow();
   }, 5000);
 }
-`;

@@ -1,0 +1,40 @@
+import { htmlSpelling } from '../../values/html-spelling.ts';
+import { escapeControls } from '../escape-controls.ts';
+
+/** Markup: HTML, SVG or XML, in which all values are escaped. */
+export class Html {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+export type Part = Html | string | number | false | undefined | readonly Part[];
+
+/**
+ * A template whose values are escaped as text on one line, for use between tags and in quoted attributes. Values that are markup are
+ * inserted as they are, lists one after the other, and `false` and `undefined` as nothing.
+ */
+export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  return new Html(String.raw({ raw: strings }, ...parts.map(textOf)));
+}
+
+/** Markup that was made earlier, or is part of the program. Never for text from outside. */
+export function trusted(text: string): Html {
+  return new Html(text);
+}
+
+/** All parts that are not empty, with a separator between them. */
+export function joined(parts: readonly Part[], separator: ' ' | ', ' | ' · ' | '\n'): Html {
+  const texts = parts.map(textOf).filter((text) => text !== '');
+  return new Html(texts.join(separator));
+}
+
+function textOf(part: Part): string {
+  if (part === undefined || part === false) return '';
+  if (part instanceof Html) return part.text;
+  if (typeof part === 'object') return part.map(textOf).join('');
+  // XML forbids most control characters, U+FFFE and U+FFFF.
+  return htmlSpelling(escapeControls(String(part)).replace(/[\ufffe\uffff]/g, '\ufffd'));
+}
