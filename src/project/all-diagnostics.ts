@@ -14,8 +14,8 @@ interface FurtherOptions extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 
 }
 
 /**
- * What is wrong in a project file that cannot be used, and what shows in spite of it: the rest of that file, and the manifests where it is
- * clear for which workspace they are. Nothing is reported that may only follow from what is wrong already.
+ * The problems of an invalid project file, with all others that can be found despite them: in the rest of the file, and in the manifests
+ * if the workspace is clear. Problems that may only be consequences are left out.
  */
 export async function allDiagnostics(
   { diagnostics, usable }: InvalidProject,
@@ -36,11 +36,11 @@ export async function allDiagnostics(
   return [...diagnostics, ...further].sort(compareDiagnostics);
 }
 
-/** Settings that have no bearing on what the manifests declare. */
+/** Settings that do not affect the resources. */
 const HARMLESS =
   /^(version|default_workspace|limits|guards|literal_variables|watch|notify|policies|workspaces\.("(\\.|[^"\\])*"|[^.]+)\.(base_url|workspace_id|api_key|state|secrets_dir|ca_file|dashboard))(?![^.[])/;
 
-/** What is missing may be there once the project file is right. */
+/** Problems that may disappear once the project file is valid. */
 const OF_ABSENCE: ReadonlySet<string> = new Set([
   'missing-field',
   'missing-var',
@@ -50,7 +50,7 @@ const OF_ABSENCE: ReadonlySet<string> = new Set([
   'no-manifests',
 ]);
 
-/** True where one path is that of the other or leads through it. */
+/** True if one path equals or contains the other. */
 function areNested(a: string | undefined, b: string | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
   const [outer, inner] = a.length < b.length ? [a, b] : [b, a];
@@ -69,7 +69,7 @@ function chosenWorkspace(
   }
 }
 
-/** For a project file whose workspaces are all wrong. */
+/** Used if all workspaces of the project file are invalid. */
 function noWorkspace({ root }: ProjectConfig): WorkspaceConfig {
   return {
     name: '',

@@ -5,8 +5,8 @@ import { attempt } from '../problems/attempt.ts';
 const BLOCK = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^-]*-----END (?:TRUSTED )?CERTIFICATE-----/g;
 
 /**
- * The certificates of a PEM file, or why there are none.
- * @param inside the real path of the folder that must hold the file; undefined where it may lie anywhere.
+ * The certificates of a PEM file, or the problem with it.
+ * @param inside the real path of a folder that must contain the file; undefined for any place.
  */
 export function readCertificates(
   file: string,

@@ -28,7 +28,7 @@ const defaultGuards: Guards = { maxChangedPercent: 50, minResources: 10 };
 interface ProjectContext {
   /** Real path of the project folder. */
   readonly root: string;
-  /** Where `state.path` and `secrets_dir` may lie; anywhere, and relative to the project folder, where absent. */
+  /** Limits the folders of `state.path` and `secrets_dir`. Without it, they may be anywhere, and are relative to the project folder. */
   readonly local: LocalPaths | undefined;
   /** Relative to the root. */
   readonly file: string;
@@ -36,12 +36,12 @@ interface ProjectContext {
 }
 
 interface CheckedProject {
-  /** Without what the findings are about; undefined where they leave nothing. */
+  /** Without the invalid parts; undefined if nothing is left. */
   readonly project: ProjectConfig | undefined;
   readonly findings: readonly Finding[];
 }
 
-/** A parsed project file as what the program uses. */
+/** Checks a parsed project file and converts it. */
 export function checkProject(raw: Json, context: ProjectContext): CheckedProject {
   const settings = settingsOf(raw, context);
   const inForms = [...settings].flatMap(([name, read]): Problem[] =>
@@ -62,7 +62,7 @@ export function checkProject(raw: Json, context: ProjectContext): CheckedProject
   return { project: document && projectFrom(document, settings, context), findings };
 }
 
-/** What is wrong with the state of the whole project is met in every workspace, and stands there once. */
+/** A problem in the project's `state` occurs in each workspace, and is reported once at its own place. */
 function placeIn(workspace: string, [first, ...rest]: Problem['path']): Problem['path'] {
   return first === INHERITED ? ['state', ...rest] : ['workspaces', workspace, first ?? '', ...rest];
 }
@@ -90,7 +90,7 @@ function withSettings(raw: Json, settings: Settings): unknown {
   return { ...raw, ...inherited, workspaces: Object.fromEntries(workspaces) };
 }
 
-/** In a version from Git, the file is one of that version. */
+/** For a version from Git, the file must be part of the version. */
 function certificatesOf(
   file: string | undefined,
   { root, local }: ProjectContext,
@@ -98,7 +98,7 @@ function certificatesOf(
   return file === undefined ? undefined : readCertificates(path.resolve(root, file), local && root);
 }
 
-/** @param raw names the workspaces that the document may be without. */
+/** @param raw contains also the workspaces that the document lacks. */
 function crossChecks(
   { workspaces, default_workspace, state: everyState }: ProjectDocument,
   raw: Json,
@@ -159,7 +159,7 @@ function crossChecks(
   return problems;
 }
 
-/** What the schema has made of `state` of the whole project, with the secrets of this workspace. */
+/** The project's `state`, with the secrets of this workspace. */
 function inheritedState(settings: WorkspaceSettings | undefined): StateSettings | undefined {
   return stateSchema().safeParse(settings?.inherited).data;
 }
@@ -224,7 +224,7 @@ function projectFrom(document: ProjectDocument, settings: Settings, context: Pro
   };
 }
 
-/** With patterns that exclude the project file and the states where globs match them. */
+/** Adds patterns that exclude the project file and state files. */
 function withoutOwnFiles(
   patterns: readonly string[],
   workspaces: readonly WorkspaceConfig[],

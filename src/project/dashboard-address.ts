@@ -5,7 +5,7 @@ import { lazily } from '../values/lazily.ts';
 
 const ID = '{id}';
 
-/** An address with `{id}` in it. A repository that nobody trusts may have written it, so that it must lead to one place on the web. */
+/** An address with `{id}`. It may come from an untrusted repository, so its origin must not depend on the id. */
 export const dashboardTemplate = lazily(() =>
   z
     .string()
@@ -20,22 +20,22 @@ export const dashboardTemplate = lazily(() =>
 function isTemplate(text: string): boolean {
   const [a, b] = ['a', 'b'].map((id) => attempt(() => new URL(text.replaceAll(ID, id))));
   if (!text.includes(ID) || a === undefined || b === undefined || /[\s\p{C}]/u.test(text)) return false;
-  // Without user names: they make an address look like another.
+  // Without user names, which can disguise an address.
   return /^https?:$/.test(a.protocol) && a.origin === b.origin && `${a.username}${a.password}` === '';
 }
 
 /**
- * The address of a record in the dashboard: ASCII, http or https. Without an id, of what stands before `{id}`: the list of such records.
- * Undefined where the template is none.
+ * The dashboard address of a record: ASCII, http or https. Without an id, the part before `{id}`, which is the list of records. Undefined
+ * if the template is invalid.
  */
 export function dashboardUrl(template: string, id: string | null): string | undefined {
   if (!isTemplate(template)) return undefined;
-  // The id of "." or ".." would lead elsewhere.
+  // An id of "." or ".." would change the path.
   const isSegment = id !== null && /[^.]/.test(id);
   const text = isSegment
     ? template.replaceAll(ID, () => encodeURIComponent(id))
     : template.slice(0, template.indexOf(ID)).replace(/[?&#/]+[^?&#/]*$/, '');
-  // What Markdown or a terminal might take for more than an address.
+  // Escapes characters with a meaning in Markdown or terminals.
   return attempt(() => new URL(text).href.replace(/[|()<>`'"\\]/g, percentEncoded));
 }
 
@@ -43,7 +43,7 @@ function percentEncoded(character: string): string {
   return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 }
 
-/** The host of a link, which names it, because a repository may have chosen it; undefined for what is no http or https address. */
+/** The host of a link, shown because an untrusted repository may have chosen it; undefined if the address is not http or https. */
 export function linkHost(url: string | undefined): string | undefined {
   const parsed = url === undefined ? undefined : attempt(() => new URL(url));
   return parsed !== undefined && /^https?:$/.test(parsed.protocol) ? parsed.host : undefined;

@@ -11,8 +11,8 @@ export function durationSeconds(text: string): number {
 
 /**
  * A setting such as `30m` or `6h`.
- * @param least the shortest that is allowed; anything above 0 where absent.
- * @param most the longest that is allowed.
+ * @param least the minimum; by default anything above 0.
+ * @param most the maximum.
  */
 export function durationSetting(least?: string, most?: string): z.ZodString {
   const isEnough = (seconds: number): boolean =>

@@ -7,7 +7,7 @@ import { UserError } from '../problems/user-error.ts';
 
 const ENV_FILE = '.env';
 
-/** Variables that steer programs rather than hold values: a file that comes with a project does not set them. */
+/** Variables that control programs. The `.env` of a project must not set them. */
 const STEERING =
   /^(PATH|HOME|USERPROFILE|SHELL|TMPDIR|(NODE|GIT|SSH|LD|DYLD|XDG|OTEL|NPM_CONFIG)_.*|((ALL|NO|HTTP|HTTPS)_PROXY))$/i;
 
@@ -15,8 +15,8 @@ const ASSIGNMENT =
   /^[^\S\n]*(?:export\s+)?[\w.-]+[^\S\n]*=[^\S\n]*(?:"[^"]*"|'[^']*'|`[^`]*`|[^\n'"`]?[^\n]*)[^\n]*$/gm;
 
 /**
- * The environment with what the `.env` of a folder adds. It never changes a variable that is set, be it to nothing.
- * @throws UserError where the file cannot be read, or a line of it is no assignment.
+ * Adds the `.env` of a folder to the environment. Variables that are set, even to an empty text, are unchanged.
+ * @throws UserError if the file cannot be read or a line is invalid.
  */
 export function withEnvFile(folder: string, env: Environment): Environment {
   const text = textOf(path.join(folder, ENV_FILE));
@@ -33,7 +33,7 @@ function set(env: Environment): Environment {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
 }
 
-/** Undefined where there is none. A folder of that name belongs to some other tool. */
+/** Undefined if it does not exist. A folder of that name belongs to another tool. */
 function textOf(file: string): string | undefined {
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== false) return undefined;
   const read = readTextFile(file);
@@ -47,7 +47,7 @@ function textOf(file: string): string | undefined {
   return read.text;
 }
 
-/** Without the line itself, which may be a secret. */
+/** Without the line, which may be a secret. */
 function broken(file: string, problem: string, line: number | undefined): UserError {
   return new UserError(`${file}${line === undefined ? '' : `:${line}`}: ${problem}`, {
     hint: 'Correct the file, or run with --no-env-file.',

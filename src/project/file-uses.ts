@@ -9,9 +9,9 @@ import type { ProjectConfig } from './project.ts';
 
 /** A `$file` form somewhere in the project. */
 export interface FileUse {
-  /** Tells it from every other one. */
+  /** Unique among all uses. */
   readonly key: string;
-  /** For a person: whose text the file is. */
+  /** The owner of the text, for messages. */
   readonly name: string;
 }
 
@@ -25,7 +25,7 @@ export function useKey({ file, document, path: at }: FormPlace): string {
   return JSON.stringify([file, document, ...at]);
 }
 
-/** Every `$file` of the project, those for other workspaces included, by the real path of the file that it names. */
+/** All uses of `$file` in the project, for all workspaces, by the real path of the file. */
 export function fileUses(
   { root, file }: ProjectConfig,
   declarations: readonly Declaration[],

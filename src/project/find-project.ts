@@ -8,18 +8,18 @@ export const PROJECT_FILE = 'voxform.yaml';
 export const PROJECT_FILES: readonly string[] = [PROJECT_FILE, 'voxform.yml'];
 
 interface Searching {
-  /** Absolute path of the folder where the search begins. */
+  /** Absolute path of the folder where the search starts. */
   readonly from: string;
-  /** The person's own folder: nothing above it is looked at. */
+  /** The user's home folder. Folders above it are not searched. */
   readonly home: string | undefined;
-  /** The number of the user; undefined where the system has none. */
+  /** The user's id; undefined on systems without one. */
   readonly user: number | undefined;
 }
 
 /**
- * The nearest folder with a project file, from a folder upwards; undefined where there is none. The search ends at the person's own folder
- * and where another file system begins.
- * @throws UserError where the file that is found above belongs to somebody else: its base_url would be sent the person's key.
+ * The nearest folder with a project file, from a folder upwards. The search ends at the home folder and at the boundary of the file
+ * system.
+ * @throws UserError if a project file above belongs to another user, because its base_url would receive the user's key.
  */
 export function findProjectFolder({ from, home, user }: Searching): string | undefined {
   const top = home === undefined || home === '' ? undefined : realPath(home);
@@ -30,7 +30,7 @@ export function findProjectFolder({ from, home, user }: Searching): string | und
     if (status === undefined || status.dev !== device) return undefined;
     const name = projectFileIn(folder);
     if (name !== undefined) {
-      // Where nothing else is said, the folder stays as the person wrote it.
+      // Keep the path as the user wrote it.
       if (folder === start) return from;
       refuseForeign(path.join(folder, name), user);
       return folder;
@@ -39,7 +39,7 @@ export function findProjectFolder({ from, home, user }: Searching): string | und
   }
 }
 
-/** The name of a folder's project file; undefined where it has none. @throws UserError where it has two. */
+/** The name of the project file in a folder; undefined if there is none. @throws UserError if there are two. */
 export function projectFileIn(folder: string): string | undefined {
   const [name, other] = PROJECT_FILES.filter((each) => statusOf(path.join(folder, each)) !== undefined);
   if (other === undefined) return name;

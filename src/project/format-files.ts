@@ -11,29 +11,29 @@ import type { FileEdit } from './write-back/edit-plan.ts';
 import { editableFile } from './write-back/editable-file.ts';
 
 interface FormattedFiles {
-  /** Those that are not in canonical form. */
+  /** Files that are not in canonical form. */
   readonly edits: readonly FileEdit[];
-  /** How many were looked at. */
+  /** The number of files checked. */
   readonly count: number;
-  /** About files that cannot be formatted and are left as they are. */
+  /** Problems of files that cannot be formatted. They are unchanged. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
 interface FormatOptions {
-  /** The folder that must hold the files; a real path. */
+  /** Real path of the folder that must contain the files. */
   readonly root: string;
   /** Relative to it, with forward slashes. */
   readonly files: readonly string[];
   readonly kinds: ReadonlyMap<string, KindSchema>;
 }
 
-/** All files of a project that have a canonical form: its manifests and `voxform.yaml`. */
+/** All files with a canonical form: manifests and `voxform.yaml`. */
 export function projectFiles({ root, file, manifests }: ProjectConfig): readonly string[] {
   const own = file === undefined ? [] : [file];
   return [...new Set([...own, ...findFiles(root, manifests).files])];
 }
 
-/** The text of a file in canonical form. @param file relative to the project folder. */
+/** The canonical text of a file. @param file relative to the project folder. */
 export function formattedText(
   file: string,
   text: string,
@@ -43,7 +43,7 @@ export function formattedText(
   return formatText(text, isProject ? () => projectOrder(kinds) : (value) => manifestOrder(value, kinds));
 }
 
-/** Files as they would be in canonical form. Writes none. */
+/** The edits that bring files into canonical form. Writes none. */
 export function formatFiles({ root, files, kinds }: FormatOptions): FormattedFiles {
   const edits: FileEdit[] = [];
   const diagnostics: Diagnostic[] = [];

@@ -7,14 +7,14 @@ import { projectSchema } from './project-schema.ts';
 
 type Kinds = ReadonlyMap<string, KindSchema>;
 
-/** The order of the keys in a manifest; the spec of a kind that nobody knows stays as it is. */
+/** The key order of a manifest. The spec of an unknown kind is unchanged. */
 export function manifestOrder(document: Json, kinds: Kinds): KeyOrder | undefined {
   const name = isObject(document) ? document.kind : undefined;
   const kind = typeof name === 'string' ? kinds.get(name) : undefined;
   return schemaOrder(kind === undefined ? envelopeSchema : manifestSchema(kind));
 }
 
-/** The order of the keys in `voxform.yaml`, its patches and defaults included. */
+/** The key order of `voxform.yaml`, with its patches and defaults. */
 export function projectOrder(kinds: Kinds): KeyOrder | undefined {
   const specs = (kindOf: (key: string) => string | undefined): KeyOrder => ({
     keys: [],

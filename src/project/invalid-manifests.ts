@@ -1,6 +1,6 @@
 import type { Diagnostic } from '../problems/diagnostic.ts';
 
-/** The manifests cannot be used; each diagnostic says why. */
+/** The manifests are invalid. The diagnostics say why. */
 export class InvalidManifests extends Error {
   override readonly name = 'InvalidManifests';
   readonly diagnostics: readonly Diagnostic[];

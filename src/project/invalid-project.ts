@@ -2,12 +2,12 @@ import type { Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { ProjectConfig } from './project.ts';
 
-/** A project file that cannot be used: everything that is wrong in it, with places. */
+/** The project file is invalid. The diagnostics say why, with places. */
 export class InvalidProject extends UserError {
   override readonly name = 'InvalidProject';
   readonly diagnostics: readonly Diagnostic[];
 
-  /** What is left of it without what is wrong, to look for more; undefined where that is nothing. Never to be applied. */
+  /** The valid part of the project, for finding further problems; undefined if nothing is left. Must never be applied. */
   readonly usable: ProjectConfig | undefined;
 
   constructor(diagnostics: readonly Diagnostic[], usable?: ProjectConfig) {

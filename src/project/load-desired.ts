@@ -26,30 +26,30 @@ export interface LoadDesiredOptions {
   readonly kinds: ReadonlyMap<string, KindSchema>;
   readonly lookups: ReadonlyMap<string, LookupName>;
   readonly env: Environment;
-  /** Secrets and environment variables that values take need not be set for `offline`. */
+  /** `offline` allows unset secrets and variables. */
   readonly mode: 'offline' | 'offline-with-secrets' | 'live';
-  /** What the files declare, where they were read before, for another workspace of the project. */
+  /** Declarations that were read before, for another workspace of the project. */
   readonly declarations?: ReadDeclarations | undefined;
   readonly listener?: LoadListener | undefined;
-  /** Keeps where the parts of each spec were written. */
+  /** Keep where each part of a spec was written. */
   readonly withSources?: boolean | undefined;
-  /** Of loads with the same kinds, environment and mode. */
+  /** Shared by loads with the same kinds, environment and mode. */
   readonly memory?: LoadMemory | undefined;
-  /** Ends the work, with a UserError. */
+  /** Aborts with a UserError. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Told of what the manifests of a workspace declare, while they are being read; they may turn out to be wrong. */
+/** Receives declarations while the manifests are read. They may turn out to be invalid. */
 export interface LoadListener {
-  /** Nothing that the workspace skips. May be said more than once. The spec is as the manifest has it. */
+  /** Called for each resource that the workspace does not skip, possibly more than once, with the spec as written. */
   declared(address: string, spec: Json): void;
-  /** Of each kind that a value refers to, as often as that is so. */
+  /** Called for each reference. */
   refersTo(kind: string): void;
 }
 
 /**
- * Everything that the manifests declare for one workspace: read, merged with defaults and patches, and checked. What is wrong in what
- * people wrote is a diagnostic, never an exception.
+ * All resources of the manifests for one workspace: read, merged with defaults and patches, and checked. Problems in files are
+ * diagnostics, not exceptions.
  */
 export async function loadDesired(options: LoadDesiredOptions): Promise<Desired> {
   const { project, workspace, lookups, listener, memory } = options;
@@ -98,7 +98,7 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
   return {
     resources: resources.sort((a, b) => (a.address < b.address ? -1 : 1)),
     ...(options.withSources && { sources: new Map(checked.map((each) => [each.address, each])) }),
-    // With the parser, which is not loaded where all manifests are right and known.
+    // Loads the parser, which is not needed if all manifests are valid and cached.
     diagnostics:
       shown.length === 0
         ? []
@@ -133,7 +133,7 @@ export function secretsIn(value: unknown): string[] {
   );
 }
 
-/** @param inputs of the whole load, so that each file and secret is read once. */
+/** @param inputs shared by the whole load, so that each file is read once. */
 function formsContexts(
   { project: { root }, kinds, lookups }: LoadDesiredOptions,
   overlays: Overlays,

@@ -7,14 +7,14 @@ import type { Resource } from '../manifests/resource.ts';
 import type { ProjectConfig, WorkspaceConfig } from './project.ts';
 import type { UnreadFile } from './unread-files.ts';
 
-/** What one file declares. */
+/** The declarations of one file. */
 export interface FileDeclarations {
   readonly declarations: readonly Declaration[];
   readonly findings: readonly Finding[];
   readonly unread?: UnreadFile | undefined;
 }
 
-/** What a declaration comes to in a workspace. */
+/** A declaration after evaluation in a workspace. */
 export interface MadeResource {
   readonly resource: Resource;
   readonly checked: Checked;
@@ -23,20 +23,20 @@ export interface MadeResource {
 
 interface KnownResource {
   readonly made: MadeResource;
-  /** What it took from files, secrets among them, with what these held. */
+  /** The files that it used, including secrets, with their contents. */
   readonly inputs: readonly (readonly [file: string, content: unknown])[];
 }
 
 /**
- * What loads of a project with the same environment have in common: what was made of files that did not change. For loads in one file view,
- * which tells the same content by the same bytes.
+ * Shared by repeated loads of a project in the same environment: results for files that did not change. For loads in one file view, which
+ * returns the same bytes for the same contents.
  */
 export class LoadMemory {
   #files = new WeakMap<Uint8Array, Map<string, FileDeclarations>>();
   #resources = new WeakMap<Declaration, KnownResource>();
   #settings: unknown;
 
-  /** For loads of other workspaces: what files declare is the same for all. */
+  /** For loads of other workspaces: the declarations are the same. */
   ofOtherWorkspaces(): LoadMemory {
     const memory = new LoadMemory();
     memory.#files = this.#files;
@@ -52,7 +52,7 @@ export class LoadMemory {
     this.#files.set(bytes, known.set(file, declarations));
   }
 
-  /** To be called first: with other settings, every resource is another one. */
+  /** Called first. With other settings, no earlier resource is valid. */
   beginLoad({ documents: _, ...project }: ProjectConfig, workspace: WorkspaceConfig): void {
     const settings = [project, workspace];
     if (isDeepStrictEqual(settings, this.#settings)) return;
@@ -60,7 +60,7 @@ export class LoadMemory {
     this.#resources = new WeakMap();
   }
 
-  /** What a declaration makes, with the inputs that it takes. */
+  /** The evaluated declaration, with the inputs that it used. */
   resource(declaration: Declaration, inputs: Inputs, make: () => MadeResource): MadeResource {
     const known = this.#resources.get(declaration);
     if (known?.inputs.every(([file, content]) => contentOf(file) === content)) return known.made;

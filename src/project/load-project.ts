@@ -17,16 +17,16 @@ import { STAND_INS } from './workspace-settings.ts';
 interface LoadProjectOptions {
   readonly cwd: string;
   readonly env: Environment;
-  /** Where `state.path` and `secrets_dir` may lie; anywhere, and relative to the project folder, where absent. */
+  /** Limits the folders of `state.path` and `secrets_dir`. Without it, they may be anywhere, and are relative to the project folder. */
   readonly local?: LocalPaths | undefined;
-  /** Absolute path of the folder where parsed manifests are kept for the next run; none are where absent. */
+  /** Absolute path of the folder for parsed manifests; nothing is cached if absent. */
   readonly cacheFolder?: string | undefined;
 }
 
 /**
- * The project in a folder: its `voxform.yaml`, or where there is none, what the environment alone says.
- * @throws InvalidProject with everything that is wrong in the file.
- * @throws UserError where there is neither.
+ * The project in a folder: its `voxform.yaml`, or else the settings of the environment.
+ * @throws InvalidProject with all problems of the file.
+ * @throws UserError if there is neither.
  */
 export async function loadProject(options: LoadProjectOptions): Promise<ProjectConfig> {
   const { cwd, env, local, cacheFolder } = options;
@@ -58,7 +58,7 @@ export async function loadProject(options: LoadProjectOptions): Promise<ProjectC
   return { ...project, file: undefined, workspaces: Object.fromEntries(workspaces) };
 }
 
-/** What a project file would say where the environment says all else. */
+/** The project file that corresponds to settings from the environment. */
 const FROM_ENVIRONMENT = JSON.stringify({
   version: 1,
   default_workspace: 'default',
@@ -87,12 +87,12 @@ interface ProjectPlace
   /** The project folder, a real path. */
   readonly root: string;
   readonly file: string | undefined;
-  /** Keeps what the file holds where that is right. */
+  /** Caches the contents of a valid file. */
   readonly settings?: DocumentCache | undefined;
 }
 
 /**
- * The project that a `voxform.yaml` of this text makes of a folder.
+ * The project with this text as its `voxform.yaml`.
  * @throws InvalidProject
  */
 export async function parseProject(text: string, place: ProjectPlace): Promise<ProjectConfig> {

@@ -4,39 +4,39 @@ import { isInside } from '../manifests/read-file.ts';
 import { attempt } from '../problems/attempt.ts';
 import type { StatePlace } from '../state/state-place.ts';
 
-/** Where the state and the secrets of a project lie that is read from elsewhere, as from a repository. */
+/** The folders for state and secrets of a project that was read from elsewhere, such as a repository. */
 export interface LocalPaths {
   /** Absolute path that `state.path` and `secrets_dir` are relative to. */
   readonly root: string;
-  /** Absolute paths of further folders that the two may lead to. */
+  /** Absolute paths of further allowed folders. */
   readonly allowed: readonly string[];
   /** Address of the repository that the project was fetched from. */
   readonly source?: string | undefined;
-  /** How a person allows another folder; `--allow-dir` where absent. */
+  /** How a user allows another folder; `--allow-dir` by default. */
   readonly allowedWith?: string | undefined;
-  /** Where a relative `secrets_dir` begins, and whether that is the one of workspaces that name none; the root where absent. */
+  /** The base of a relative `secrets_dir`, and whether it is the default of workspaces without one; the root if absent. */
   readonly secrets?: { readonly folder: string; readonly isDefault: boolean } | undefined;
-  /** Why a workspace may not read its secrets from a folder that passed `pathProblem`; undefined where it may. */
+  /** Why a workspace may not read secrets from a folder that passed `pathProblem`, if so. */
   secretsProblem?(folder: string): string | undefined;
-  /** True where files beside the project do not last, so that no state may be kept in one. */
+  /** True if files beside the project are temporary, so that no state may be kept there. */
   readonly isFleeting?: boolean | undefined;
-  /** The state of a workspace whose project file says nothing of it; a local one where absent. */
+  /** The state of a workspace without `state` settings; by default a local one. */
   stateOf?(workspace: string): StatePlace;
-  /** Why a workspace may not keep its state at that place; undefined where it may. */
+  /** Why a workspace may not keep its state there, if so. */
   stateProblem?(workspace: string, place: StatePlace): string | undefined;
 }
 
-/** True where the files of secrets are in the project itself, whose links may not lead to those of others. */
+/** True if the secret files are in the project itself. Their links must not lead to secrets of other projects. */
 export function areSecretsOwn({ secrets }: LocalPaths): boolean {
   return secrets !== undefined && !secrets.isDefault;
 }
 
-/** Folder of the checkouts, below the root. */
+/** The folder of checkouts, below the root. */
 export const CHECKOUTS = path.join('.voxform', 'git');
 
 /**
- * Why a setting may not name that path; undefined where it may. Symbolic links count for what they lead to.
- * @param file an absolute path, which need not exist.
+ * Why a setting may not use the path; undefined if it may. Symbolic links are resolved.
+ * @param file an absolute path, which may not exist.
  */
 export function pathProblem(
   setting: string,
@@ -57,10 +57,10 @@ export function pathProblem(
   return `${setting} leads to ${shown}, outside ${base}; ${allowedWith}`;
 }
 
-/** As many as an operating system follows. */
+/** As many as operating systems follow. */
 const MOST_LINKS = 40;
 
-/** A path without symbolic links, also in front of a tail that does not exist yet; undefined where links never end. */
+/** The path without symbolic links, even if its end does not exist yet; undefined for a cycle of links. */
 export function leadsTo(file: string, links = MOST_LINKS): string | undefined {
   const real = attempt(() => realPathOf(file));
   const parent = path.dirname(file);

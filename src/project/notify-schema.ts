@@ -9,7 +9,7 @@ export const notifyEvents = ['changes', 'failure', 'drift'] as const;
 /** The events that a webhook can receive. */
 export type NotifyEvent = (typeof notifyEvents)[number];
 
-/** What a template may have between `{{` and `}}`. */
+/** The placeholders of a template, between `{{` and `}}`. */
 const placeholders = [
   'event',
   'text',
@@ -46,7 +46,7 @@ const envForm = () =>
       .describe('Name of the environment variable.'),
   });
 
-/** Of what must not be in the project file. */
+/** A value that must not be in the project file. */
 export const secretOrEnvForm = () =>
   z.union([secretForm(), envForm()], {
     error: 'must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
@@ -100,7 +100,7 @@ export const notifySchema = lazily(() => z.array(webhookSchema()).describe('Webh
 
 export type Webhook = z.infer<ReturnType<typeof webhookSchema>> & { readonly on: NotifyEvent[] };
 
-/** Where to find a text that the project file does not hold. */
+/** The source of a text that the project file does not contain. */
 export type Findable = Exclude<Webhook['url'], string>;
 
 export function fillPlaceholders(text: string, textOf: (name: Placeholder) => string): string {

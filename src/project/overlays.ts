@@ -25,7 +25,7 @@ interface OverlayOptions extends KnownNames {
   readonly workspace: WorkspaceConfig;
 }
 
-/** What the project file lays under and over the manifests of one workspace, and which of them it leaves out. */
+/** The defaults, patches and skips of the project file for one workspace. */
 export class Overlays {
   readonly #options: OverlayOptions;
   readonly #skips: (address: string) => boolean;
@@ -42,18 +42,18 @@ export class Overlays {
     return this.#skips(address);
   }
 
-  /** The record to adopt, if any. */
+  /** The record to import, if any. */
   idOf({ address, metadata }: Declaration): string | undefined {
     const { ids } = this.#options.workspace;
     return ids === undefined ? metadata.id : own(ids, address);
   }
 
-  /** True where the value form stands in the project file, so that its paths begin at the project folder. */
+  /** True if the value form is in the project file, so its paths are relative to the project folder. */
   holds(form: unknown): boolean {
     return this.#forms.has(form);
   }
 
-  /** The spec as written, with defaults under it and the patch over it. */
+  /** The spec as written, merged with defaults and the patch. */
   lay({ address, kind, home }: Declaration): { readonly value: Json; readonly sources: SpecSources } {
     const { project, workspace } = this.#options;
     const defaults = own(project.defaults, kind.name);
@@ -72,8 +72,8 @@ export class Overlays {
   }
 
   /**
-   * What is wrong in the defaults and in the skips of every workspace, and patches and skips of this one for what no manifest declares.
-   * @param inputs of a load that does without what is not set.
+   * Problems of the defaults and skips of all workspaces, and patches and skips of this one that match no manifest.
+   * @param inputs of an offline load.
    */
   findings(declarations: readonly Declaration[], inputs: Inputs): Finding[] {
     const { project, workspace, kinds } = this.#options;
@@ -165,7 +165,7 @@ function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
-/** Manifests add the fields that defaults leave out, and a workspace needs no variable that none of its manifests takes. */
+/** Manifests add fields that defaults lack, and a workspace needs no variable that its manifests do not use. */
 function problemsOfDefaults(kind: KindSchema, defaults: JsonObject, context: FormsContext): Problem[] {
   if (isForm(defaults)) {
     const message = `the defaults of ${kind.name} must be an object of fields; value forms are for single fields only`;

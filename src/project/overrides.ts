@@ -8,7 +8,7 @@ export interface Overrides {
   readonly apiKey: string | undefined;
 }
 
-/** What the environment says about the workspace; an empty variable counts as not set. */
+/** The settings of a workspace in the environment. An empty variable counts as unset. */
 export function overrides(env: Environment): Overrides {
   return {
     workspace: env.VOXFORM_WORKSPACE || undefined,

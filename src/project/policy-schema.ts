@@ -88,7 +88,7 @@ export const policiesSchema = lazily(() =>
     }),
 );
 
-/** The file that `--policy` names. */
+/** The file of `--policy`. */
 export const policyFileSchema = lazily(() =>
   described('Rules that manifests and plans must keep, whatever their repository says.', {
     version: z.literal(1).describe('Format of this file.').optional(),
@@ -96,7 +96,7 @@ export const policyFileSchema = lazily(() =>
   }),
 );
 
-/** Each rule that the schema takes, whatever the others are. A refused one becomes a rule that never holds, so that those after it keep their places. */
+/** The valid rules. An invalid one becomes a rule that never applies, so that the positions of later rules stay. */
 export function usablePolicies(policies: unknown): Policy[] {
   if (!Array.isArray(policies)) return [];
   return policies.slice(0, MOST_POLICIES).map((policy, index) => {

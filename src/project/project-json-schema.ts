@@ -6,7 +6,7 @@ import { settingForms } from '../manifests/setting-forms.ts';
 import type { JsonObject } from '../values/json.ts';
 import { projectSchema } from './project-schema.ts';
 
-/** JSON Schema (draft 2020-12) of the project file. The defaults of the kinds are described field by field. */
+/** JSON Schema (draft 2020-12) of the project file, with the defaults of each kind. */
 export function projectJsonSchema(kinds: Iterable<KindSchema>): JsonObject {
   const all = [...kinds];
   const schema = settingsJsonSchema(projectSchema());
@@ -38,7 +38,7 @@ export function projectJsonSchema(kinds: Iterable<KindSchema>): JsonObject {
   };
 }
 
-/** JSON Schema of a file of settings, with the value forms that each takes. */
+/** JSON Schema of a settings file, with the value forms of each setting. */
 export function settingsJsonSchema(settings: z.ZodType): JsonObject {
   return plainSchema(settings, ({ zodSchema, jsonSchema }) => {
     const setting = settingForms.get(zodSchema as unknown as z.ZodType);
@@ -48,7 +48,7 @@ export function settingsJsonSchema(settings: z.ZodType): JsonObject {
 
 type Forms = Exclude<ReturnType<typeof settingForms.get>, undefined>['forms'];
 
-/** Rewrites what zod made of a setting so that value forms pass too. A setting for secrets takes nothing but forms. */
+/** Changes a setting's schema so that it accepts value forms. A secret setting accepts only forms. */
 function allowForms(schema: Record<string, unknown>, forms: Forms): void {
   const { description, examples, ...plain } = schema;
   for (const key of Object.keys(plain)) delete schema[key];

@@ -143,7 +143,7 @@ const guardsSchema = lazily(() =>
     .describe('Guards against unexpectedly large changes.'),
 );
 
-/** Gives the schema of a section where a file has the section: to make it takes time. */
+/** Builds the schema of a section only if the file has it, because building takes time. */
 type Sections = <T extends z.ZodType>(name: string, schema: () => T) => T;
 
 const schemaOf = (has: Sections) =>
@@ -198,7 +198,7 @@ const schemaOf = (has: Sections) =>
 /** `voxform.yaml`, with a text in place of each value form. */
 export const projectSchema = lazily(() => schemaOf((_, schema) => schema()));
 
-/** The same for this file: what it has none of is not described. */
+/** The same, only with the sections of this file. */
 export function projectSchemaFor(document: unknown): ReturnType<typeof projectSchema> {
   const { workspaces, ...own } = isObject(document) ? document : {};
   const names = [own, ...(isObject(workspaces) ? Object.values(workspaces) : [])].flatMap((each) =>

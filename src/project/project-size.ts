@@ -1,29 +1,29 @@
 import type { ObjectReader, TreeEntry } from '../git/object-reader.ts';
 import { MAX_FILE_BYTES } from '../manifests/read-file.ts';
 
-/** Files and folders of one project. */
+/** The maximum number of files and folders of one project. */
 const MOST_ENTRIES = 10_000;
 const MOST_BYTES = 64 * 1024 * 1024;
-/** Folders in each other. */
+/** The maximum depth of folders. */
 const DEEPEST = 100;
 
-/** A tree of Git with more bytes has far more entries than a project may have, and than a folder of projects needs. */
+/** A larger tree object has far more entries than any project may have. */
 export const MOST_TREE_BYTES = 4 * 1024 * 1024;
 
 const MANY = `it has more than ${MOST_ENTRIES} files and folders`;
 
-/** Counts the files of a project from a source that may be hostile. It is asked before they are read. */
+/** Counts the files of a project from an untrusted source before they are read. */
 export class ProjectSize {
   #entries = 0;
   #bytes = 0;
   #problem: string | undefined;
 
-  /** The bound that is exceeded: nothing more needs to be counted. */
+  /** The exceeded bound: counting can stop. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** A folder in it has too many entries to be read. */
+  /** A folder has too many entries to be read. */
   fail(): void {
     this.#problem ??= MANY;
   }
@@ -44,7 +44,7 @@ export class ProjectSize {
   }
 }
 
-/** The bound that a tree of Git exceeds as a project, if any. Reads no file, and no more trees than a project may have. */
+/** The bound that a Git tree exceeds, if any. Reads no files, and no more trees than a project may have. */
 export async function treeProblem(objects: ObjectReader, tree: string): Promise<string | undefined> {
   const size = new ProjectSize();
   const files: { readonly name: string; readonly id: string }[] = [];

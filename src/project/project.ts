@@ -12,54 +12,54 @@ import type { Policy } from './policy-schema.ts';
 import type { PullRequestSettings } from './pull-requests-schema.ts';
 import type { ApplyWindow } from './watch-schema.ts';
 
-/** A `voxform.yaml`, checked. What it takes from the environment is read in, as far as it is set. */
+/** A checked `voxform.yaml`, with the set variables of the environment. */
 export interface ProjectConfig {
   /** Absolute path of the project folder. */
   readonly root: string;
-  /** Absolute path of the folder for state and secrets, where it is not the root. */
+  /** Absolute path of the folder for state and secrets, if it differs from the root. */
   readonly localRoot?: string;
-  /** Relative to the root; undefined where the environment alone makes the project. */
+  /** Relative to the root; undefined if the environment alone defines the project. */
   readonly file: string | undefined;
   readonly manifests: readonly string[];
   readonly defaultWorkspace: string | undefined;
   readonly workspaces: Readonly<Record<string, WorkspaceConfig>>;
-  /** By kind: merged under the spec of every manifest of that kind. */
+  /** By kind: merged under the spec of each manifest. */
   readonly defaults: Readonly<Record<string, JsonObject>>;
   readonly limits: Limits;
   readonly guards: Guards;
-  /** Names that texts may contain as `${name}`, with `*` for any characters. */
+  /** Names that may occur in texts as `${name}`; `*` matches any characters. */
   readonly literalVariables: readonly string[];
-  /** When watch may apply; at any time where there are none. */
+  /** When watch may apply; always if empty. */
   readonly windows: readonly ApplyWindow[];
-  /** The webhooks that watch notifies. */
+  /** The webhooks for notifications of watch. */
   readonly webhooks: readonly Webhook[];
   readonly pullRequests: PullRequestSettings;
-  /** The rules that manifests and plans must keep, as written. */
+  /** The rules for manifests and plans, as written. */
   readonly policies: readonly Policy[];
-  /** Asked before a manifest is parsed. */
+  /** Cache of parsed manifests. */
   readonly documents?: DocumentCache | undefined;
 }
 
 export interface WorkspaceConfig {
   readonly name: string;
-  /** Normalized: two workspaces of one platform have the same text. */
+  /** Normalized: equal for two workspaces of one platform. */
   readonly baseUrl: string;
   readonly workspaceId: string;
   readonly apiKey: Secret;
   readonly vars: Readonly<Record<string, Value>>;
   /** RFC 7396 merge patches on a spec, by address. */
   readonly patches: Readonly<Record<string, JsonObject>>;
-  /** By address: existing records to adopt. `metadata.id` counts only where this is absent. */
+  /** By address: records to import. `metadata.id` is used only if this is absent. */
   readonly ids?: Readonly<Record<string, string>> | undefined;
-  /** Address globs of resources that this workspace does not have. */
+  /** Globs of addresses that this workspace leaves out. */
   readonly skip: readonly string[];
-  /** Addresses of records in the dashboard with `{id}`, by the word that their kind has for them. */
+  /** Dashboard addresses with `{id}`, by the kind's dashboard key. */
   readonly dashboard?: Readonly<Record<string, string>> | undefined;
-  /** PEM certificates that are trusted besides Node's own. */
+  /** Trusted PEM certificates, in addition to Node's own. */
   readonly ca?: string | undefined;
   readonly secrets: SecretReader;
   readonly state: StatePlace;
-  /** Settings whose variable is not set, e.g. `base_url` from `STAGING_URL`: they are empty until then. */
+  /** Settings whose variable is not set, such as `base_url` from `STAGING_URL`. They are empty. */
   readonly unset?: readonly UnsetSetting[];
 }
 
@@ -79,11 +79,11 @@ export interface Guards {
   readonly minResources: number;
 }
 
-/** Everything the manifests of a project declare for one workspace. Order: by address. */
+/** The resources of the manifests for one workspace, by address. */
 export interface Desired {
   readonly resources: readonly Resource[];
-  /** Where the parts of each spec were written. */
+  /** Where each part of a spec was written. */
   readonly sources?: ReadonlyMap<Address, SpecSources> | undefined;
-  /** Warnings, and errors: with an error among them the resources must not be used. In the order of `compareDiagnostics`. */
+  /** Warnings and errors, in the order of `compareDiagnostics`. With an error, the resources must not be used. */
   readonly diagnostics: readonly Diagnostic[];
 }

@@ -16,23 +16,23 @@ import type { UnreadFile } from './unread-files.ts';
 export interface ReadDeclarations {
   /** In file order. */
   readonly declarations: readonly Declaration[];
-  /** What is wrong in files and envelopes. */
+  /** Problems of files and of the outer parts of manifests. */
   readonly findings: readonly Finding[];
   readonly unread: readonly UnreadFile[];
 }
 
 interface ReadDeclarationsOptions extends KnownNames {
-  /** Told of each declaration as soon as it is read. */
+  /** Called for each declaration as soon as it is read. */
   readonly onDeclaration?: ((declaration: Declaration) => void) | undefined;
-  /** Of reads of the same project with the same kinds. */
+  /** Shared by reads of the same project with the same kinds. */
   readonly memory?: LoadMemory | undefined;
-  /** Ends the reading, with a UserError. */
+  /** Aborts with a UserError. */
   readonly signal?: AbortSignal | undefined;
-  /** Asked before a file is parsed, instead of the project's own. */
+  /** A cache to use instead of the project's own. */
   readonly documents?: DocumentCache | undefined;
 }
 
-/** Reads every manifest of the project. Never throws over what is in them. @throws UserError where the signal comes. */
+/** Reads all manifests of the project. Never throws because of their contents. @throws UserError if aborted. */
 export async function readDeclarations(
   project: ProjectConfig,
   known: ReadDeclarationsOptions,
@@ -50,7 +50,7 @@ export async function readDeclarations(
   try {
     for (const [at, file] of files.entries()) {
       if (slices.isOver()) await slices.next();
-      // Joined by hand: neither side has anything to be normalised, and there may be ten thousand.
+      // Joined without path.join: both parts are normalized, and there may be 10,000.
       const found = readFileBytes(`${project.root}${path.sep}${file}`);
       const remembered = 'bytes' in found ? known.memory?.declarationsOf(file, found.bytes) : undefined;
       if (remembered !== undefined) {
@@ -64,7 +64,7 @@ export async function readDeclarations(
         if ('bytes' in found) known.memory?.keepDeclarations(file, found.bytes, declared);
         collect(at, declared);
       };
-      // Most of ten thousand: their text is not needed.
+      // The common case, which does not need the text.
       if (parsed?.problems.length === 0) {
         keep(parsed, '');
         continue;
@@ -78,7 +78,7 @@ export async function readDeclarations(
       }
       if (parsed !== undefined) keep(parsed, read.text);
       else {
-        // Loaded only where a file is new.
+        // Loaded only if a file is new.
         parser ??= new (await import('../manifests/parse-beside.ts')).ParseBeside();
         parser.parse(read.text, (fresh) => {
           if (key !== undefined) cache?.set(key, fresh);
@@ -98,7 +98,7 @@ export async function readDeclarations(
   };
 }
 
-/** Reads every manifest of the project when it is first asked to, once for all who ask. */
+/** Reads all manifests of the project once, on the first call. */
 export function declarationsOnce(project: ProjectConfig, known: KnownNames): () => Promise<ReadDeclarations> {
   let reading: Promise<ReadDeclarations> | undefined;
   return () => {
@@ -107,7 +107,7 @@ export function declarationsOnce(project: ProjectConfig, known: KnownNames): () 
   };
 }
 
-/** Whether the parser has left out something that the file may declare. */
+/** True if the parser skipped something that may be a declaration. */
 function hasUnread({ documents }: ParsedFile): boolean {
   return documents.length === 0 || documents.some(({ value }) => value === undefined);
 }

@@ -8,16 +8,16 @@ export interface ReferenceGraph {
 }
 
 export interface ReferenceNode {
-  /** The address, unless the node stands for several resources. */
+  /** The address, unless the node represents several resources. */
   readonly id: string;
   readonly kind: string;
   readonly name: string;
-  /** What is to happen to it, in a word, where that is known. */
+  /** The planned action as a word, if known. */
   readonly mark?: string | undefined;
-  /** How many resources it stands for; one where absent. */
+  /** The number of resources; one if absent. */
   readonly count?: number;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Where it is declared; absent where no manifest does. */
+  /** The file of its declaration, if any. */
   readonly file?: string;
   readonly line?: number;
 }
@@ -28,7 +28,7 @@ export interface ReferenceEdge {
   readonly fields: readonly string[];
 }
 
-/** The graph of what manifests declare, with what they refer to besides; by address, each edge once. */
+/** The graph of declared resources and everything that they refer to, by address. Each edge occurs once. */
 export function referenceGraph(resources: readonly Resource[]): ReferenceGraph {
   const nodes = new Map<string, ReferenceNode>();
   const edges: ReferenceEdge[] = [];
@@ -51,7 +51,7 @@ export function referenceGraph(resources: readonly Resource[]): ReferenceGraph {
   };
 }
 
-/** The part of a graph that these nodes refer to or are referred to by, at any distance, and they themselves. */
+/** The part of a graph that is connected to these nodes, in either direction. */
 export function connectedTo({ nodes, edges }: ReferenceGraph, ids: readonly string[]): ReferenceGraph {
   const kept = new Set<string>();
   for (const [start, end] of [

@@ -48,7 +48,7 @@ function named({ workspaces }: ProjectConfig, name: string | undefined): Workspa
   return config;
 }
 
-/** The same limits as in the project file, where it would have been a diagnostic. */
+/** The same limits as in the project file. */
 function checkOverrides({ baseUrl, workspaceId }: WorkspaceConfig, override: Overrides): void {
   if (override.apiKey !== undefined && isPlaceholder(override.apiKey)) {
     throw new UserError(
@@ -57,7 +57,7 @@ function checkOverrides({ baseUrl, workspaceId }: WorkspaceConfig, override: Ove
   }
   const url = override.baseUrl === undefined ? undefined : baseUrlSchema().safeParse(baseUrl);
   if (url?.error !== undefined) {
-    // An address that is refused for the password in it must not be shown with it.
+    // An address may be refused because it contains a password, so it must not be shown whole.
     throw new UserError(
       `VOXFORM_BASE_URL: ${url.error.issues[0]?.message}, is ${JSON.stringify(baseUrl.replace(/\/\/.*@/s, '//...@'))}`,
     );
@@ -119,7 +119,7 @@ function hintFor(workspaces: readonly WorkspaceConfig[]): string | undefined {
     : `Set ${name} in the environment or .env, or put the key into a file ${name} in the workspace's secrets_dir.`;
 }
 
-/** @throws UserError where the environment overrides what it cannot mean for several workspaces. */
+/** @throws UserError if the environment overrides settings that differ between workspaces. */
 export function refuseOverrides(env: Environment): void {
   const { baseUrl, workspaceId, apiKey } = overrides(env);
   const set = Object.entries({

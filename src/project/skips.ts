@@ -5,22 +5,22 @@ import type { Address } from '../manifests/resource.ts';
 import type { Fix } from '../problems/diagnostic.ts';
 import { NO_HINT } from '../problems/suggest.ts';
 
-/** An entry of `skip` that does not do what it seems to do. */
+/** An ineffective entry of `skip`. */
 export interface SkipProblem {
   readonly severity: 'error' | 'warning';
   readonly code: string;
   readonly message: string;
   readonly fix?: Fix | undefined;
-  /** Of the entry. */
+  /** The index of the entry. */
   readonly index: number;
 }
 
-/** True for the addresses that the entries leave out. */
+/** Returns a test for skipped addresses. */
 export function skipping(entries: readonly string[]): (address: Address) => boolean {
   return entries.length === 0 ? () => false : picomatch([...entries], OPTIONS);
 }
 
-/** Entries whose part before the slash fits no kind. */
+/** Entries whose part before the slash matches no kind. */
 export function skippedKinds(entries: readonly string[], known: KnownNames): SkipProblem[] {
   return entries.flatMap((entry, index): SkipProblem[] => {
     const kind = kindPart(entry);
@@ -30,7 +30,7 @@ export function skippedKinds(entries: readonly string[], known: KnownNames): Ski
   });
 }
 
-/** Entries that leave nothing out, those of unknown kinds aside. */
+/** Entries that match nothing, except those with unknown kinds. */
 export function idleSkips(
   entries: readonly string[],
   addresses: ReadonlySet<Address>,
@@ -55,7 +55,7 @@ function matchesOne(pattern: string, texts: Iterable<string>): boolean {
   return [...texts].some((text) => matches(text));
 }
 
-/** What stands before the first slash that is not inside of brackets; undefined where there is none. */
+/** The part before the first slash outside of brackets, if any. */
 function kindPart(entry: string): string | undefined {
   let depth = 0;
   for (const [at, letter] of [...entry].entries()) {

@@ -8,16 +8,16 @@ import type { Diagnostic } from '../problems/diagnostic.ts';
 import { PROJECT_FILES } from './find-project.ts';
 import type { ProjectConfig } from './project.ts';
 
-/** Entries of folders that are looked at, and files that are read, in search of manifests that no pattern takes. */
+/** The maximum number of folder entries and of files read while searching for manifests outside of all patterns. */
 const MOST_ENTRIES = 20_000;
 const MOST_READ = 1_000;
 
-/** A manifest begins with it, comments aside. */
+/** The usual start of a manifest, without comments. */
 const BEGINNING = /(^|[{,\s])["']?apiVersion["']?\s*:\s*["']?voxform\/v1\b/;
 
 /**
- * A warning for each file of the project that looks like a manifest and that no pattern of `manifests` takes or leaves out. Links are not
- * followed, and folders with a project of their own are passed over.
+ * A warning for each file that looks like a manifest and matches no pattern of `manifests`. Links are not followed, and folders with
+ * their own project are skipped.
  */
 export function strayManifests({ root, file: projectFile, manifests }: ProjectConfig): readonly Diagnostic[] {
   if (projectFile === undefined) return [];
@@ -27,7 +27,7 @@ export function strayManifests({ root, file: projectFile, manifests }: ProjectCo
     return text !== undefined && BEGINNING.test(text);
   });
   if (strays.length === 0) return [];
-  // A pattern may lead to the same file through a link.
+  // A pattern may match the same file through a link.
   const taken = new Set(findFiles(root, manifests).files.map((file) => realPathOf(path.join(root, file))));
   return strays
     .filter((file) => !taken.has(path.join(root, file)))
@@ -39,7 +39,7 @@ export function strayManifests({ root, file: projectFile, manifests }: ProjectCo
     });
 }
 
-/** Files that may be manifests, and that no pattern names. */
+/** Files that may be manifests and match no pattern. */
 function unnamedFiles(root: string, isNamed: (file: string) => boolean): readonly string[] {
   const files: string[] = [];
   const folders = [''];

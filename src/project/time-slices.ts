@@ -1,15 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
 import { UserError } from '../problems/user-error.ts';
 
-/** How long work may keep answers of the platform waiting, in milliseconds: next to nothing of what they took to come. */
+/** Milliseconds that work may delay answers of the platform. */
 const LONGEST = 2;
 
-/** Cuts long work into slices, between which the event loop serves everything else. */
+/** Divides long work into slices. The event loop runs between them. */
 export class TimeSlices {
   readonly #signal: AbortSignal | undefined;
   #end = performance.now() + LONGEST;
 
-  /** @param signal ends the work between two slices. */
+  /** @param signal aborts the work between two slices. */
   constructor(signal?: AbortSignal) {
     this.#signal = signal;
   }
@@ -18,10 +18,10 @@ export class TimeSlices {
     return performance.now() >= this.#end;
   }
 
-  /** @throws UserError where the signal came. */
+  /** @throws UserError if aborted. */
   async next(): Promise<void> {
     await setImmediate();
-    // What came with the turn before lets the next requests go only now.
+    // Requests from the previous turn of the event loop are sent only now.
     await setImmediate();
     if (this.#signal?.aborted) throw new UserError('interrupted');
     this.#end = performance.now() + LONGEST;

@@ -1,17 +1,17 @@
 import type { Finding } from '../manifests/finding.ts';
 import type { Address } from '../manifests/resource.ts';
 
-/** A file whose declarations are not all known: it cannot be read, or a manifest in it has no known kind or no name. */
+/** A file with unknown declarations: it cannot be read, or a manifest in it has no known kind or no name. */
 export interface UnreadFile {
   readonly file: string;
-  /** Of its first problem. */
+  /** The line of its first problem. */
   readonly line: number | undefined;
   readonly column: number | undefined;
-  /** Undefined where its text does not tell what it declares. */
+  /** Undefined if its text does not show what it declares. */
   readonly text: string | undefined;
 }
 
-/** The findings without those that only follow from a file that cannot be read, and a warning for each such file that counts them. */
+/** The findings without possible consequences of unreadable files. A warning for each such file counts the ones left out. */
 export function withoutConsequences(
   findings: readonly Finding[],
   unread: readonly UnreadFile[],
@@ -27,7 +27,7 @@ export function withoutConsequences(
   return [...kept, ...[...left].map(([file, addresses]) => notChecked(file, [...addresses]))];
 }
 
-/** A name that does not stand in the file is certainly not declared there. */
+/** A name that does not occur in the file is certainly not declared there. */
 function mayDeclare({ text }: UnreadFile, address: Address): boolean {
   const name = address.slice(address.indexOf('/') + 1);
   return text === undefined || /[^\w.-]/.test(name) || text.includes(name);

@@ -20,7 +20,7 @@ export function settingFindings(
   return problem === undefined ? variables : [...variables, finding('api_key', problem)];
 }
 
-/** What webhooks need that is not set. A run does without such a webhook, so a plan does not ask for it. */
+/** Unset secrets and variables of webhooks. A run works without such a webhook, so a plan does not require them. */
 export function webhookFindings({ file, webhooks }: ProjectConfig, inputs: Inputs): Finding[] {
   if (file === undefined) return [];
   return webhooks.flatMap(({ url, secret_header: header }, index) => {

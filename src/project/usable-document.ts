@@ -6,15 +6,15 @@ import { usablePolicies } from './policy-schema.ts';
 import { type ProjectDocument, projectSchema } from './project-schema.ts';
 import { STAND_INS } from './workspace-settings.ts';
 
-/** What a wrong item of a list becomes, so that those after it keep their places: it names no file and no address. */
+/** The replacement of an invalid list item, so that the positions of later items stay. It matches no file and no address. */
 const NO_ITEM = '-';
 
-/** Each round mends all that the schema has found; what was hidden behind it takes another. */
+/** Each round repairs all problems found by the schema, which may reveal others. */
 const MOST_ROUNDS = 8;
 
 /**
- * A project file without what the schema refuses, to look for what else is wrong in it. What it cannot do without has a stand-in.
- * @returns undefined where there is nothing to keep.
+ * A project file without its invalid parts, for finding further problems. Required parts get stand-ins.
+ * @returns undefined if nothing is left.
  */
 export function usableDocument(raw: unknown): ProjectDocument | undefined {
   if (!isObject(raw)) return undefined;
@@ -28,7 +28,7 @@ export function usableDocument(raw: unknown): ProjectDocument | undefined {
   return undefined;
 }
 
-/** Secrets stay what they are. */
+/** Secrets are not copied. */
 function copyOf(value: unknown): unknown {
   return isSpecial(value) ? value : mapParts(value, copyOf);
 }
@@ -37,7 +37,7 @@ function mend(root: unknown, issue: z.core.$ZodIssue): void {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
   const wrong = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...path, key]) : [path];
   const [top] = path;
-  // Left out whole: nothing else in the file depends on it.
+  // Removed as a whole: nothing else in the file depends on it.
   if (top === 'watch' || top === 'notify' || top === 'policies') put(root, [top], undefined);
   else for (const each of wrong) put(root, each, standIn(each));
 }
@@ -53,7 +53,7 @@ function standIn(path: DocumentPath): unknown {
   return typeof last === 'number' ? NO_ITEM : undefined;
 }
 
-/** Without a value, the key is taken away. */
+/** Removes the key if there is no value. */
 function put(root: unknown, path: DocumentPath, value: unknown): void {
   const last = path.at(-1);
   if (last === undefined) return;

@@ -50,7 +50,7 @@ export interface ApplyWindow {
   readonly seconds: number;
 }
 
-/** What the project file says of windows, in the form in which the program uses it. */
+/** The apply windows of the project file, in the form that the program uses. */
 export function windowsFrom(
   watch: z.infer<ReturnType<typeof watchSchema>> | undefined,
 ): readonly ApplyWindow[] {
@@ -61,10 +61,10 @@ export function windowsFrom(
   }));
 }
 
-/** Loaded only for a project that has windows: every other one would wait for it. */
+/** Loaded only for a project with windows. */
 function cron(text: string): Cron {
   const croner = createRequire(import.meta.url)('croner') as typeof import('croner');
-  // Seconds and years, which some dialects have, would make the same text mean something else elsewhere.
+  // Seconds and years exist only in some dialects and would change the meaning elsewhere.
   return new croner.Cron(text, { mode: '5-part', paused: true });
 }
 

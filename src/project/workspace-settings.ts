@@ -11,7 +11,7 @@ import { Secret, Unset, type Value } from '../values/value.ts';
 import { areSecretsOwn, type LocalPaths, pathProblem } from './local-paths.ts';
 import type { UnsetSetting } from './project.ts';
 
-/** What of a workspace may be a value form, worked out. */
+/** The settings of a workspace that may be value forms, evaluated. */
 export interface WorkspaceSettings {
   /** Normalized. */
   readonly baseUrl: string;
@@ -20,29 +20,29 @@ export interface WorkspaceSettings {
   readonly vars: Readonly<Record<string, Value>>;
   readonly secrets: SecretReader;
   readonly unset: readonly UnsetSetting[];
-  /** Paths begin at the workspace. */
+  /** Paths are relative to the workspace. */
   readonly problems: readonly Problem[];
-  /** The workspace as written, with plain values in place of these settings, for the schema to check. */
+  /** The workspace as written, with plain values for these settings, for the schema. */
   readonly plain: Readonly<Record<string, unknown>>;
-  /** `state` of the whole project, with the secrets of this workspace. */
+  /** The project's `state`, with the secrets of this workspace. */
   readonly inherited: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Passes every check of the schema, so that a setting with a problem of its own, or without a value yet, has no second one. */
+/** Valid values, so that an invalid or unset setting causes no second problem. */
 export const STAND_INS = { base_url: 'https://unset.invalid', workspace_id: 'unset' } as const;
 
 interface SettingsPlace {
   /** The project folder, a real path. */
   readonly root: string;
-  /** Where the folder of `secrets_dir` may lie; anywhere, and relative to the project folder, where absent. */
+  /** Limits the folder of `secrets_dir`. Without it, the folder may be anywhere, and is relative to the project folder. */
   readonly local: LocalPaths | undefined;
   readonly env: Environment;
 }
 
-/** Where a problem lies in `state` of the whole project; instead of a setting of the workspace. */
+/** The path of a problem in the project's `state`, in place of a workspace's setting. */
 export const INHERITED = '(state)';
 
-/** @param everyState `state` of the whole project, as written. */
+/** @param everyState the project's `state`, as written. */
 export function readSettings(
   raw: JsonObject,
   { root, local, env }: SettingsPlace,
@@ -93,7 +93,7 @@ export function readSettings(
     return value instanceof Secret ? value : new Secret(named, text);
   };
 
-  /** The settings of a state, with a secret in place of each form that may hide one. */
+  /** The settings of a state, with secrets in place of forms. */
   const state = (written: JsonObject, at: string): Record<string, unknown> =>
     Object.fromEntries(
       Object.entries(written).map(([setting, value]) => [

@@ -17,7 +17,7 @@ import { parseProject } from '../load-project.ts';
 import type { Desired } from '../project.ts';
 import type { PlanEditsOptions, WantedValue } from './edit-plan.ts';
 
-/** Texts that files are to have, by real path. */
+/** The new texts of files, by real path. */
 export type DraftTexts = ReadonlyMap<string, string>;
 
 export function fieldProblem(kind: KindSchema, leaf: string, value: Json): string | undefined {
@@ -31,8 +31,8 @@ export function fieldProblem(kind: KindSchema, leaf: string, value: Json): strin
 }
 
 /**
- * Loads the project as it would be with the drafts, and finds what would not be as it is wanted. What was not wanted and moves all the same is held
- * against everything that is wanted. `before` is the project as it is.
+ * Loads the project with the drafts, and finds values that would differ from the wanted ones. An unwanted change counts against all
+ * wanted values. `before` is the current project.
  */
 export async function checkEdits(
   options: PlanEditsOptions,

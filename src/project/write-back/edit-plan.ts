@@ -4,22 +4,22 @@ import type { Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
 import type { LoadDesiredOptions } from '../load-desired.ts';
 
-/** What a leaf of a resource is to be in the manifests. */
+/** The wanted value of a leaf in the manifests. */
 export interface WantedValue {
   readonly address: Address;
   readonly path: LeafPath;
-  /** As the platform holds it, ids for references; undefined takes the field out of the manifests. */
+  /** As the platform stores it, with ids for references; undefined removes the field. */
   readonly value: Json | undefined;
 }
 
 export interface PlanEditsOptions extends Omit<LoadDesiredOptions, 'mode'> {
   readonly lookups: ReadonlyMap<string, LookupName>;
   readonly wanted: readonly WantedValue[];
-  /** Ids of the records that `$ref` can name, by address; without those whose name does not tell them apart. */
+  /** Ids of possible `$ref` targets by address, without ambiguous names. */
   readonly records: ReadonlyMap<Address, string>;
 }
 
-/** A file as it is and as it is to be, byte order mark included. */
+/** The current and the new text of a file, with byte order marks. */
 export interface FileEdit {
   /** Relative to the project folder, with forward slashes. */
   readonly file: string;
@@ -30,12 +30,12 @@ export interface FileEdit {
 export interface RefusedEdit {
   readonly address: Address;
   readonly path: LeafPath;
-  /** A clause for a person. */
+  /** A clause. */
   readonly why: string;
 }
 
 export interface EditPlan {
-  /** In the order of their names; only those that change. */
+  /** Changed files, by name. */
   readonly files: readonly FileEdit[];
   readonly refused: readonly RefusedEdit[];
 }

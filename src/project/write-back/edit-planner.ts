@@ -21,15 +21,15 @@ import { joinReason } from './joined-part.ts';
 import { type Owned, ownerOf } from './owning-layer.ts';
 import { writtenValue } from './written-value.ts';
 
-/** How one value could be written. */
+/** A possible way to write one value. */
 export interface ProposedEdit {
   readonly wanted: WantedValue;
-  /** Absent where the value stands in a text file only. */
+  /** Absent if the value is only in a text file. */
   readonly edit: (TextEdit & { readonly file: string }) | undefined;
   readonly texts: readonly TextWrite[];
 }
 
-/** A text for the file that a `$file` names. */
+/** A text for the file of a `$file`. */
 interface TextWrite {
   readonly absolute: string;
   readonly text: string;
@@ -47,7 +47,7 @@ interface CarriedOut {
   readonly problems: ReadonlyMap<WantedValue, string>;
 }
 
-/** Finds how values can be written, and writes them into texts; nothing on the disk is touched. */
+/** Finds ways to write values, and applies them to texts. Writes no files. */
 export class EditPlanner {
   readonly #options: PlanEditsOptions;
   readonly #declarations: ReadonlyMap<Address, Declaration>;
@@ -142,7 +142,7 @@ export class EditPlanner {
     return editAt(owned, layer, isHeld ? null : undefined);
   }
 
-  /** The files with everything that is proposed, and what cannot be done together or at all. */
+  /** The files with all proposed edits, and the proposals that conflict or cannot be made. */
   carryOut(proposals: readonly ProposedEdit[]): CarriedOut {
     const { root } = this.#options.project;
     const problems = new Map<WantedValue, string>();
@@ -181,7 +181,7 @@ export class EditPlanner {
     return resultOf([...files.values()], problems);
   }
 
-  /** @throws CannotEdit where others take the file as it is. */
+  /** @throws CannotEdit if other users of the file need its current text. */
   #agreedText(absolute: string, writes: readonly (TextWrite & { readonly wanted: WantedValue })[]): string {
     const { root } = this.#options.project;
     const name = path.relative(root, absolute).replaceAll(path.sep, '/');
@@ -211,7 +211,7 @@ function editAt({ path: at }: Owned, { file, document, base }: Owned['layer'], v
   return { file, document, path: [...base, ...at], value };
 }
 
-/** In a merge patch, null takes a field away. */
+/** In a merge patch, null removes a field. */
 function holdsNull(value: Json): boolean {
   if (value === null) return true;
   return isObject(value) && Object.values(value).some((item) => holdsNull(item as Json));

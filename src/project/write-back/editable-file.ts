@@ -11,14 +11,14 @@ export interface EditableFile {
   readonly file: string;
   /** Its real path. */
   readonly absolute: string;
-  /** The byte order mark that it begins with, or nothing. */
+  /** Its byte order mark, if any. */
   readonly mark: string;
   /** Without the mark. */
   readonly text: string;
 }
 
 /**
- * @param absolute where it can be read; a symbolic link is followed inside the project only.
+ * @param absolute a readable path. A symbolic link is followed only inside the project.
  * @throws CannotEdit
  */
 export function editableFile(root: string, absolute: string): EditableFile {
@@ -30,7 +30,7 @@ export function editableFile(root: string, absolute: string): EditableFile {
   return { file, absolute: realpathSync(absolute), mark: hasMark ? '\ufeff' : '', text };
 }
 
-/** A file of the project with all of these edits made. @throws CannotEdit */
+/** A file of the project after these edits. @throws CannotEdit */
 export function editedFile(root: string, file: string, edits: readonly TextEdit[]): FileEdit {
   const { mark, text } = editableFile(root, path.join(root, file));
   const { text: edited, refused } = editText(text, edits, { json: isJson(text) });

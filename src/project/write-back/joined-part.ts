@@ -3,15 +3,15 @@ import type { Json, JsonObject } from '../../values/json.ts';
 import { formReason } from './owning-layer.ts';
 
 interface JoinFacts {
-  /** What a part gives; undefined where that is not known or secret. */
+  /** The value of a part; undefined if it is unknown or secret. */
   given(part: Json): Json | undefined;
-  /** File and line of a part as it is written, at a character of its text. */
+  /** File and line of a character in a part, as written. */
   placeOf(index: number, offset: number): string;
-  /** The name of a file that a part names, from the project folder. */
+  /** The path of a part's file, relative to the project folder. */
   fileOf(name: string): string;
 }
 
-/** Why a joined text cannot be changed as a whole, with the part that a person can edit instead. */
+/** Why a joined text cannot be changed as a whole, with the part to edit instead. */
 export function joinReason(form: JsonObject, value: Json, { given, placeOf, fileOf }: JoinFacts): string {
   const parts: readonly Json[] = Array.isArray(form.$join) ? form.$join : [];
   const separator = typeof form.separator === 'string' ? form.separator : '\n\n';
@@ -20,7 +20,7 @@ export function joinReason(form: JsonObject, value: Json, { given, placeOf, file
     return text === undefined || text === null ? undefined : String(text);
   });
   const moved = typeof value === 'string' ? movedParts(texts, separator, value) : [];
-  // Text that was added between two parts may belong to either: a part that has its own text comes first.
+  // Text that was added between two parts may belong to either one. Parts with their own text come first.
   const ranks = moved.map((each) => ({ ...each, rank: rankOf(parts[each.index]) }));
   const [found] = ranks.sort((a, b) => a.rank - b.rank);
   if (found === undefined)
@@ -39,7 +39,7 @@ function rankOf(part: Json | undefined): number {
   return Object.hasOwn(part, '$file') ? 1 : 2;
 }
 
-/** The parts each of which alone can have changed, and the first character that did. */
+/** The parts that can explain the change alone, with the first character that changed. */
 function movedParts(texts: readonly (string | undefined)[], separator: string, value: string) {
   return texts.flatMap((before = '', index) => {
     const others = texts.toSpliced(index, 1);

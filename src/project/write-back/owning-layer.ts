@@ -4,20 +4,20 @@ import { CannotEdit } from '../../manifests/write-back/change.ts';
 import type { Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
 
-/** The text that a value comes from, and the place of it there. */
+/** The layer that a value comes from, with its place there. */
 export interface Owned {
   readonly layer: Layer;
-  /** From the layer's own root. */
+  /** Relative to the layer's root. */
   readonly path: DocumentPath;
-  /** As written; undefined where nothing is. */
+  /** As written; undefined if it is not written. */
   readonly raw: Json | undefined;
-  /** True in a merge patch, where null means that there is no such field. */
+  /** True in a merge patch, where null removes a field. */
   readonly isPatch: boolean;
 }
 
 /**
- * The layer that decides what a leaf is: the workspace's patch, else the manifest, else the defaults. What none has belongs to the manifest.
- * @throws CannotEdit where that layer is not for one resource alone, or holds the leaf inside a value form.
+ * The layer that determines a leaf: the workspace's patch, else the manifest, else the defaults. A new leaf belongs to the manifest.
+ * @throws CannotEdit if the layer applies to several resources or has the leaf inside a value form.
  */
 export function ownerOf({ layers, home }: SpecSources, leaf: LeafPath): Owned {
   const path = leaf.split('.');
@@ -43,7 +43,7 @@ export function ownerOf({ layers, home }: SpecSources, leaf: LeafPath): Owned {
   };
 }
 
-/** Why what a value form gives cannot be changed where the form stands. */
+/** Why the value of a form cannot be changed at the form. */
 export function formReason(form: { readonly [key: string]: unknown }): string {
   const name = Object.keys(form).find((key) => key.startsWith('$')) ?? '';
   const argument = form[name];

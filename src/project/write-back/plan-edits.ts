@@ -6,11 +6,11 @@ import type { EditPlan, PlanEditsOptions, RefusedEdit, WantedValue } from './edi
 import { EditPlanner, type ProposedEdit } from './edit-planner.ts';
 
 /**
- * What must be written into which files so that the manifests say what is wanted, and nothing else than they do now. Each value is changed in the layer
- * that decides it. What cannot be written without touching anything else is refused by name. Reads files, writes none.
+ * The edits that give the manifests the wanted values and change nothing else. Each value is changed in the layer that determines it.
+ * Values that cannot be written without side effects are refused by name. Reads files, writes none.
  */
 export async function planEdits(options: PlanEditsOptions): Promise<EditPlan> {
-  // A loop asks this of every run: without drift it must not read all manifests again.
+  // A loop calls this in every run. Without drift, it must not read all manifests again.
   if (options.wanted.length === 0) return { files: [], refused: [] };
   const { declarations } = await readDeclarations(options.project, options);
   const planner = new EditPlanner(options, declarations);
@@ -29,7 +29,7 @@ export async function planEdits(options: PlanEditsOptions): Promise<EditPlan> {
   });
   const before = await loadDesired({ ...options, mode: 'offline' });
 
-  /** As many of the units as can be carried out beside what is sure. Where all are to blame for what one of them does, halves are tried. */
+  /** The units that can be applied together with the accepted ones. If a failure has no single cause, halves are tried. */
   const settle = async (
     sure: readonly ProposedEdit[],
     units: readonly Unit[],
@@ -49,7 +49,7 @@ export async function planEdits(options: PlanEditsOptions): Promise<EditPlan> {
     for (const proposal of all)
       if (!isRight(proposal)) refuse(proposal.wanted, wrong.get(proposal.wanted) ?? '');
     if (isAnyones) return sure;
-    // What is refused leaves the others without its share of a file, so that they are looked at anew.
+    // Refused values leave their files, so the others are tried again.
     const left = units.map((unit) => unit.filter(isRight)).filter((unit) => unit.length > 0);
     return settle(sure.filter(isRight), left);
   };
@@ -58,7 +58,7 @@ export async function planEdits(options: PlanEditsOptions): Promise<EditPlan> {
   return { files, refused: inOrder(refused, options.wanted) };
 }
 
-/** Values that can be written together only, because they are the text of one file. */
+/** Values of one text file, which can only be written together. */
 type Unit = readonly ProposedEdit[];
 
 function inOrder(refused: readonly RefusedEdit[], wanted: readonly WantedValue[]): RefusedEdit[] {

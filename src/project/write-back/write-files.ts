@@ -6,11 +6,11 @@ import { UserError } from '../../problems/user-error.ts';
 import type { FileEdit } from './edit-plan.ts';
 
 /**
- * Writes files of a project, all of them or none as far as the file system allows: every text is on the disk under another name before
- * the first file is replaced, and when one cannot be, those before it get their old text back. A file keeps its mode, and a symbolic link stays one:
- * what it names is written, inside the project only.
+ * Writes files of a project, all or none as far as the file system allows: all texts are on the disk under other names before the first
+ * file is replaced, and after a failure the replaced files get their old texts back. Files keep their modes. A symbolic link stays one,
+ * and its target is written, only inside the project.
  * @param root a real path.
- * @throws UserError where a file cannot be written, or is no longer as it was read.
+ * @throws UserError if a file cannot be written, or has changed since it was read.
  */
 export async function writeFiles(root: string, edits: readonly FileEdit[]): Promise<void> {
   const drafts: FileDraft[] = [];
@@ -57,7 +57,7 @@ async function draft(root: string, edit: FileEdit): Promise<FileDraft> {
   }
 }
 
-/** Somebody may have saved the file while a person was asked. */
+/** Someone may have saved the file while the user was asked. */
 async function refuseMoved({ edit, target }: FileDraft): Promise<void> {
   const now = await readFile(target, 'utf8').catch((error: unknown) => {
     throw unwritable(edit.file, error);

@@ -14,20 +14,20 @@ import { formReason } from './owning-layer.ts';
 
 interface ValueWriting {
   readonly rule: FieldRule;
-  /** The address of the record with an id that a field for ids of this kind holds. */
+  /** The address of the record with this id, for a field with ids of the kind. */
   addressOf(kind: string, id: string): string | undefined;
-  /** What a written value gives, references as ids; undefined where a part of it is not known or secret. */
+  /** The value of a written one, with references as ids; undefined if a part is unknown or secret. */
   given(raw: Json): Json | undefined;
-  /** Why a text that is joined from parts cannot become this value. */
+  /** Why a joined text cannot get this value. */
   joinReason(form: JsonObject, value: Json): string;
-  /** Called for a text that belongs into the file that a `$file` names. */
+  /** Called with the new text for the file of a `$file`. */
   toFile(form: JsonObject, text: string): void;
 }
 
 /**
- * The value as it is to be written in the place of `raw`: parts that give what they should already stay as they are written, ids become
- * references, and texts that come from files go there.
- * @throws CannotEdit where a form stands in the way.
+ * The value to write in place of `raw`: parts with the right value stay as written, ids become references, and texts from files are
+ * written there.
+ * @throws CannotEdit if a form prevents it.
  */
 export function writtenValue(raw: Json | undefined, value: Json, writing: ValueWriting): Json {
   if (raw === undefined) return fresh(value, writing);
@@ -53,7 +53,7 @@ function inForm(form: JsonObject, value: Json, writing: ValueWriting): Json {
   return form;
 }
 
-/** Items that stay keep their order; what came is put behind them. */
+/** Existing items keep their order, and new ones follow. */
 function writtenSet(raw: readonly Json[], value: readonly Json[], writing: ValueWriting): Json[] {
   const wanted = new Map(value.map((item) => [canonicalJson(item), item]));
   const kept = raw.filter((item) => {
@@ -78,13 +78,13 @@ function writtenList(raw: readonly Json[], value: readonly Json[], writing: Valu
   return written;
 }
 
-/** A value that stands nowhere yet. */
+/** A value without an existing place. */
 function fresh(value: Json, writing: ValueWriting): Json {
   const { refersTo } = writing.rule;
   if (typeof value === 'string' && refersTo !== undefined) {
     const address = writing.addressOf(refersTo, value);
     return address === undefined ? value : { $ref: address };
   }
-  // What looks like a value form must not become one.
+  // A plain value that looks like a value form must not become one.
   return isForm(value) ? { $literal: value } : mapParts<Json, Json>(value, (part) => fresh(part, writing));
 }
