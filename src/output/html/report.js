@@ -1,3 +1,4 @@
+// @ts-nocheck: it runs in a browser.
 /*
  * The script of a report: it searches, filters, opens and closes, and opens everything for print. An item has its group in
  * `data-item`, a checkbox in `data-filter`. Without the script everything can be read.

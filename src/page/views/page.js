@@ -1,3 +1,4 @@
+// @ts-nocheck: it runs in a browser.
 /*
  * The script of a page: it updates ages and the server's clock, follows changes, and says when it cannot. On a change it fetches the
  * whole page again and replaces only the regions that differ. Without the script everything can be read.
