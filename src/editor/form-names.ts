@@ -2,6 +2,7 @@ import path from 'node:path';
 import { entriesOf } from '../files/input-files.ts';
 import { lookups } from '../kinds/index.ts';
 import { formsIn } from '../manifests/layers.ts';
+import { namesInManifests } from '../manifests/lookup-names.ts';
 import { isInside } from '../manifests/read-file.ts';
 import { kindOf } from '../manifests/resource.ts';
 import { valueText } from '../output/value-text.ts';
@@ -34,9 +35,14 @@ export function referableNames(
     if (lookups.has(kindOf(address))) names.set(address, 'used in this project');
   }
   for (const lookup of lookups.keys()) {
-    for (const name of snapshot.namesOnPlatform(lookup)) {
-      const address = `${lookup}/${name}`;
-      if (!names.has(address)) names.set(address, 'on the platform');
+    const { lookupNames } = snapshot.workspace ?? {};
+    for (const onPlatform of snapshot.namesOnPlatform(lookup)) {
+      const [name] = namesInManifests(lookupNames, lookup, onPlatform);
+      if (name === undefined || names.has(`${lookup}/${name}`)) continue;
+      names.set(
+        `${lookup}/${name}`,
+        name === onPlatform ? 'on the platform' : `${onPlatform} on the platform`,
+      );
     }
   }
   return [...names]

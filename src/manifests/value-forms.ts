@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '../values/json.ts';
 import { isSpecial, Join, joined, Reference, Secret, specials, Unset, type Value } from '../values/value.ts';
 import { type Problem, quoted } from './finding.ts';
 import type { Inputs } from './inputs.ts';
+import { type LookupNames, nameOnPlatform } from './lookup-names.ts';
 import { parseAddress } from './resource.ts';
 
 export interface FormsContext {
@@ -12,6 +13,7 @@ export interface FormsContext {
   readonly folderOf: (form: JsonObject) => string;
   /** Kinds that a `$ref` may name; undefined if not known yet. */
   readonly refKinds: readonly string[] | undefined;
+  readonly lookupNames?: LookupNames | undefined;
   /** False inside variables. */
   readonly mayUseVars?: boolean;
 }
@@ -133,7 +135,7 @@ class Evaluator {
   }
 
   #reference(address: string): Value {
-    const { refKinds } = this.#context;
+    const { refKinds, lookupNames } = this.#context;
     const parsed = parseAddress(address);
     if (parsed === undefined) {
       const hint = address.startsWith('#') ? '; put a JSON Schema under $literal' : '';
@@ -150,7 +152,8 @@ class Evaluator {
       const fix = kind === undefined ? undefined : { instead: [`${kind}/${parsed.name}`] };
       return this.#fail('bad-reference', message, '$ref', fix);
     }
-    return new Reference(parsed.kind, parsed.name);
+    const { kind, name } = parsed;
+    return new Reference(kind, name, nameOnPlatform(lookupNames, kind, name));
   }
 
   #secret(name: string): Value {

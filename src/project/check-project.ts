@@ -2,6 +2,7 @@ import path from 'node:path';
 import picomatch from 'picomatch';
 import { type Finding, findingOf, type Problem } from '../manifests/finding.ts';
 import { problemsOfIssue } from '../manifests/issue-messages.ts';
+import { lookupNamesIn, NAME_SETTINGS } from '../manifests/lookup-names.ts';
 import type { Environment } from '../manifests/secret-reader.ts';
 import { suggestion } from '../problems/suggest.ts';
 import {
@@ -112,6 +113,25 @@ function crossChecks(
     const message = `unknown workspace ${JSON.stringify(default_workspace)}${said || `; workspaces: ${names.join(', ')}`}`;
     problems.push({ code: 'unknown-workspace', message, path: ['default_workspace'], at: 'value', fix });
   }
+  for (const [name, workspace] of Object.entries(workspaces)) {
+    for (const [kind, names] of Object.entries(lookupNamesIn(workspace))) {
+      const holders = new Map<string, string>();
+      for (const [key, onPlatform] of Object.entries(names)) {
+        const holder = holders.get(onPlatform);
+        if (holder === undefined) holders.set(onPlatform, key);
+        else {
+          const message = `${kind}/${holder} has the same name in this workspace: each name needs one of its own, for voxform to write it back`;
+          const setting = NAME_SETTINGS[kind as keyof typeof NAME_SETTINGS];
+          problems.push({
+            code: 'duplicate-name',
+            message,
+            path: ['workspaces', name, setting, key],
+            at: 'value',
+          });
+        }
+      }
+    }
+  }
   const owners = new Map<string, string>();
   for (const [name, { state, ca_file }] of Object.entries(workspaces)) {
     const read = certificatesOf(ca_file, context);
@@ -191,6 +211,7 @@ function projectFrom(document: ProjectDocument, settings: Settings, context: Pro
       vars,
       patches: (patches ?? {}) as Readonly<Record<string, JsonObject>>,
       ids,
+      lookupNames: lookupNamesIn(workspace),
       skip: skip ?? [],
       secrets,
       dashboard,

@@ -93,7 +93,10 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
   if (options.mode === 'offline-with-secrets') {
     findings.push(settingFindings(project, workspace), webhookFindings(project, inputs));
   }
-  findings.push(referenceFindings({ resources: checked, skipped, workspace: workspace.name, lookups }));
+  findings.push(
+    referenceFindings({ resources: checked, skipped, workspace: workspace.name, lookups }),
+    overlays.unusedNames(checked),
+  );
   const shown = withoutConsequences(findings.flat(), read.unread);
   return {
     resources: resources.sort((a, b) => (a.address < b.address ? -1 : 1)),
@@ -135,7 +138,7 @@ export function secretsIn(value: unknown): string[] {
 
 /** @param inputs shared by the whole load, so that each file is read once. */
 function formsContexts(
-  { project: { root }, kinds, lookups }: LoadDesiredOptions,
+  { project: { root }, workspace: { lookupNames }, kinds, lookups }: LoadDesiredOptions,
   overlays: Overlays,
   inputs: Inputs,
 ): (declaration: Declaration) => FormsContext {
@@ -143,6 +146,7 @@ function formsContexts(
   return ({ source }) => ({
     inputs,
     refKinds,
+    lookupNames,
     folderOf: (form) => (overlays.holds(form) ? root : path.join(root, path.dirname(source.file))),
   });
 }

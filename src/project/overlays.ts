@@ -1,6 +1,6 @@
 import { suggestAddress } from '../manifests/check-references.ts';
 import { checkSpec } from '../manifests/check-spec.ts';
-import type { Declaration } from '../manifests/declaration.ts';
+import type { Checked, Declaration } from '../manifests/declaration.ts';
 import { type KnownNames, unknownKind } from '../manifests/envelope.ts';
 import { type DocumentPath, type Finding, findingOf, type Problem, quoted } from '../manifests/finding.ts';
 import type { Inputs } from '../manifests/inputs.ts';
@@ -14,6 +14,7 @@ import {
   type SpecSources,
   withDefaults,
 } from '../manifests/layers.ts';
+import { NAME_SETTINGS } from '../manifests/lookup-names.ts';
 import { evaluateForms, type FormsContext } from '../manifests/value-forms.ts';
 import { suggestion } from '../problems/suggest.ts';
 import type { Json, JsonObject } from '../values/json.ts';
@@ -121,8 +122,24 @@ export class Overlays {
     return findings;
   }
 
+  /** Names of the workspace for what no manifest refers to. */
+  unusedNames(resources: readonly Checked[]): Finding[] {
+    const { name, lookupNames = {} } = this.#options.workspace;
+    const refs = resources.flatMap(({ references }) => references.map(({ reference }) => reference));
+    return Object.entries(NAME_SETTINGS).flatMap(([kind, setting]) => {
+      const used = new Set(refs.flatMap((reference) => (reference.kind === kind ? [reference.name] : [])));
+      return Object.keys(lookupNames[kind] ?? {}).flatMap((key) => {
+        if (used.has(key)) return [];
+        const { said, fix } = suggestion(key, used);
+        const problem = { code: 'unused-name', message: `no manifest refers to ${kind}/${key}${said}`, fix };
+        return [this.#finding('warning', problem, ['workspaces', name, setting, key])];
+      });
+    });
+  }
+
   #defaultsFindings(inputs: Inputs): Finding[] {
-    const { project, kinds, lookups } = this.#options;
+    const { project, workspace, kinds, lookups } = this.#options;
+    const { lookupNames } = workspace;
     const refKinds = [...kinds.keys(), ...lookups.keys()];
     return Object.entries(project.defaults).flatMap(([name, defaults]): Finding[] => {
       const kind = kinds.get(name);
@@ -132,9 +149,12 @@ export class Overlays {
       }
       const home = this.#layer(defaults, ['defaults', name]);
       const sources = { home, layers: [home], vars: this.#vars() };
-      return problemsOfDefaults(kind, defaults, { inputs, refKinds, folderOf: () => project.root }).map(
-        (problem) => findingIn(sources, problem),
-      );
+      return problemsOfDefaults(kind, defaults, {
+        inputs,
+        refKinds,
+        lookupNames,
+        folderOf: () => project.root,
+      }).map((problem) => findingIn(sources, problem));
     });
   }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { recordId } from '../manifests/envelope.ts';
+import { NAME_SETTINGS } from '../manifests/lookup-names.ts';
 import { settingForms } from '../manifests/setting-forms.ts';
 import { MOST_GIVEN } from '../platform/concurrency-limit.ts';
 import { stateSchema } from '../state/state-place.ts';
@@ -70,6 +71,14 @@ const workspaceSchema = (has: Sections) =>
         description:
           'Ids of existing records to adopt in this workspace, by address. With it, metadata.id of manifests does not count here: {} for a workspace without any.',
         examples: [{ 'Kind/name': '01JEMV1AT0AGENT00000000001' }],
+      })
+      .optional(),
+    [NAME_SETTINGS.KnowledgeBase]: z
+      .record(z.string().min(1), z.string().min(1))
+      .meta({
+        description:
+          'Names of knowledge bases in this workspace, by their name in the manifests. Names that are the same need no line.',
+        examples: [{ FAQ: 'FAQ staging' }],
       })
       .optional(),
     skip: z

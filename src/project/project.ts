@@ -1,5 +1,6 @@
 import type { DocumentCache } from '../manifests/document-cache.ts';
 import type { SpecSources } from '../manifests/layers.ts';
+import type { LookupNames } from '../manifests/lookup-names.ts';
 import type { Address, Resource } from '../manifests/resource.ts';
 import type { SecretReader } from '../manifests/secret-reader.ts';
 import type { Concurrency } from '../platform/concurrency-limit.ts';
@@ -51,6 +52,7 @@ export interface WorkspaceConfig {
   readonly patches: Readonly<Record<string, JsonObject>>;
   /** By address: records to import. `metadata.id` is used only if this is absent. */
   readonly ids?: Readonly<Record<string, string>> | undefined;
+  readonly lookupNames?: LookupNames | undefined;
   /** Globs of addresses that this workspace leaves out. */
   readonly skip: readonly string[];
   /** Dashboard addresses with `{id}`, by the kind's dashboard key. */

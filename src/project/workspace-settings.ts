@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { Problem } from '../manifests/finding.ts';
 import { Inputs } from '../manifests/inputs.ts';
 import { isForm } from '../manifests/layers.ts';
+import { lookupNamesIn } from '../manifests/lookup-names.ts';
 import type { Environment } from '../manifests/secret-reader.ts';
 import { SecretReader } from '../manifests/secret-reader.ts';
 import { evaluateForms, type FormsContext } from '../manifests/value-forms.ts';
@@ -60,7 +61,13 @@ export function readSettings(
   const secretsStay = local && areSecretsOwn(local);
   const secrets = new SecretReader({ env, secretsDir, secretsStay });
   const inputs = new Inputs({ root, env, secrets, vars: {}, mustBeSet: false });
-  const context: FormsContext = { inputs, folderOf: () => root, refKinds: undefined, mayUseVars: false };
+  const context: FormsContext = {
+    inputs,
+    folderOf: () => root,
+    refKinds: undefined,
+    lookupNames: lookupNamesIn(raw),
+    mayUseVars: false,
+  };
   const plain: Record<string, unknown> = { ...raw };
   const unset: UnsetSetting[] = [];
 

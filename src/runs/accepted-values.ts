@@ -6,8 +6,10 @@ import { readList } from '../engine/observe/read-list.ts';
 import type { PlanDocument, PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
 import { kinds, lookups } from '../kinds/index.ts';
 import type { Kind, Lookup, ShownRecord } from '../kinds/kind.ts';
+import { namesInManifests } from '../manifests/lookup-names.ts';
 import { type Address, kindOf, type Resource } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
+import type { WorkspaceConfig } from '../project/project.ts';
 import type { FileEdit, WantedValue } from '../project/write-back/edit-plan.ts';
 import { planEdits } from '../project/write-back/plan-edits.ts';
 import type { State } from '../state/state.ts';
@@ -73,7 +75,7 @@ interface Referring {
   readonly declared: ReadonlySet<Address>;
   readonly wanted: readonly WantedValue[];
   readonly client: PlatformClient;
-  readonly workspaceId: string;
+  readonly workspace: Pick<WorkspaceConfig, 'workspaceId' | 'lookupNames'>;
 }
 
 /**
@@ -81,6 +83,7 @@ interface Referring {
  * to. Ambiguous names are left out. Reads the lists of these lookups.
  */
 export async function referableRecords(facts: Referring): Promise<Map<Address, string>> {
+  const { client, workspace } = facts;
   const records = new Map<Address, string>();
   for (const [address, { id }] of facts.state.resources) {
     if (facts.declared.has(address)) records.set(address, id);
@@ -89,8 +92,11 @@ export async function referableRecords(facts: Referring): Promise<Map<Address, s
     if (id !== null && facts.declared.has(address)) records.set(address, id);
   }
   for (const lookup of lookupsOf(facts)) {
-    const unique = uniqueIds(await readList(lookup, facts));
-    for (const [name, id] of unique) records.set(`${lookup.name}/${name}`, id);
+    const { workspaceId, lookupNames } = workspace;
+    const unique = uniqueIds(await readList(lookup, { client, workspaceId }));
+    for (const [name, id] of unique)
+      for (const each of namesInManifests(lookupNames, lookup.name, name))
+        records.set(`${lookup.name}/${each}`, id);
   }
   return records;
 }
@@ -128,9 +134,9 @@ export async function driftValues(
 ): Promise<ValuesFound> {
   const found = acceptable(drift, addresses);
   const declared = new Set(resources.map(({ address }) => address));
-  const { workspaceId } = opened.workspace;
   const { wanted } = found;
-  const records = await referableRecords({ state, planned: drift, declared, wanted, client, workspaceId });
+  const { workspace } = opened;
+  const records = await referableRecords({ state, planned: drift, declared, wanted, client, workspace });
   return { ...found, records };
 }
 

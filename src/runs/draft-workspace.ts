@@ -47,6 +47,7 @@ export async function withDrafts<T>(
       const drafts = drafter.drafts({
         knownNames,
         lookups,
+        lookupNames: opened.workspace.lookupNames,
         chosenSecret,
         ...(ownSecrets !== undefined && { ownSecrets }),
       });

@@ -54,15 +54,19 @@ export class Secret {
 /** The id of another resource's record, or of a knowledge base by its name on the platform. */
 export class Reference {
   readonly kind: string;
+  /** As in the manifest. */
+  readonly name: string;
+  /** The name of a knowledge base on the platform. */
   readonly target: string;
 
-  constructor(kind: string, target: string) {
+  constructor(kind: string, name: string, target = name) {
     this.kind = kind;
+    this.name = name;
     this.target = target;
   }
 
   get address(): string {
-    return `${this.kind}/${this.target}`;
+    return `${this.kind}/${this.name}`;
   }
 }
 

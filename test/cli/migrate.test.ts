@@ -1,6 +1,7 @@
 import { copyFileSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import type { Fault } from '../../src/emulator/faults.ts';
 import type { RequestHook } from '../../src/emulator/request-pipeline.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
@@ -216,7 +217,7 @@ describe('migrate', () => {
     expect([...h.empty.world.agents.values()].map(({ name }) => name)).toEqual(['c']);
   });
 
-  it('makes a map of names patches, and takes ids of the old workspace out of the manifests', async () => {
+  it('writes the map into the new workspace, and turns ids in manifests into ids of the old one', async () => {
     await using h = await house();
     const faq = h.old.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
     const agent = await h.old.agent({
@@ -235,7 +236,13 @@ describe('migrate', () => {
     expect(moved, flat(moved)).toMatchObject({ code: 0 });
     expect(flat(moved)).toContain('the map has an unused line: no manifest of old refers to "FQA"');
     expect(h.text('manifests/a.yaml')).toBe(`# the only one\n${withBase('a', 'FAQ')}`);
-    expect(h.text('voxform.yaml')).toContain('$ref: KnowledgeBase/Questions');
+    expect(parse(h.text('voxform.yaml'))).toMatchObject({
+      workspaces: {
+        old: { ids: { 'Agent/a': agent } },
+        new: { knowledge_bases: { FAQ: 'Questions' } },
+      },
+    });
+    expect(h.text('voxform.yaml')).not.toContain('patches');
     expect([...h.empty.world.agents.values()][0]?.llm_config?.knowledge_base_ids).toEqual([id]);
     expect(await h.summaryOf('new')).toEqual({ noop: 1 });
     expect(await h.summaryOf('old')).toEqual({ noop: 1 });

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { suggestionsAt } from '../../src/editor/completion-items.ts';
-import { agentManifest, testWorkspace } from '../cli/workspace.ts';
+import { agentManifest, projectFile, testWorkspace } from '../cli/workspace.ts';
 import { openSnapshot } from './open-snapshot.ts';
 
 const FILE = 'manifests/new.yaml';
@@ -29,4 +29,8 @@ it.each([
 
   expect(stderr).not.toContain('error');
   expect(await suggested()).toEqual(keeps ? [used, 'KnowledgeBase/Prices: on the platform'] : [used]);
+
+  const names = '    knowledge_bases: { Costs: Prices }\n';
+  await w.folder.write('voxform.yaml', projectFile(w.emulator, names));
+  expect(await suggested()).toEqual(keeps ? [used, 'KnowledgeBase/Costs: Prices on the platform'] : [used]);
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import { batchesOf } from '../../src/runs/migrate/apply-in-batches.ts';
 import { mapText } from '../../src/runs/migrate/id-map.ts';
-import { lookupIndexOf, oddNames, parseNameMap, patchesFor } from '../../src/runs/migrate/knowledge-map.ts';
+import { lookupIndexOf, oddNames, parseNameMap, settingsFor } from '../../src/runs/migrate/knowledge-map.ts';
 import { foreignIds } from '../../src/runs/migrate/manifest-ids.ts';
 import { leftOutReferences, selectedBy } from '../../src/runs/migrate/selection.ts';
 import { entryOf, stateOf } from '../engine/pure/facts.ts';
@@ -113,7 +113,7 @@ describe('a map of names', () => {
     expect(() => parseNameMap(text, 'm.yaml')).toThrow(message);
   });
 
-  it('becomes patches, by name or id, once: a value that the workspace has of its own stays', () => {
+  it('becomes names of the workspace, and patches for ids, once: a value that the workspace has of its own stays', () => {
     const withBases = (...bases: string[]) => [
       agent('a', {
         llm_config: {
@@ -123,29 +123,31 @@ describe('a map of names', () => {
         },
       }),
     ];
-    const patched = (there: string[], here: string[]) =>
-      patchesFor(withBases(...here), {
+    const settings = (there: string[], here: string[], map = 'FAQ: Prices\nPrices: FAQ\n01OLD: 01NEW\n') =>
+      settingsFor(withBases(...here), {
         originals: new Map(withBases(...there).map((each) => [each.address, each])),
-        names: parseNameMap('FAQ: Prices\nPrices: FAQ\n01OLD: 01NEW\n', 'm.yaml'),
+        names: parseNameMap(map, 'm.yaml'),
+        lookupNames: undefined,
         shelves: new Map([['KnowledgeBase', lookupIndexOf([{ id: '01NEW', name: 'Third' }])]]),
       });
     const first = ['FAQ', 'Prices', '01OLD', 'Other'];
-    expect([...patched(first, first)]).toEqual([
-      [
-        'Agent/a',
-        {
-          llm_config: {
-            knowledge_base_ids: [
-              { $ref: 'KnowledgeBase/Prices' },
-              { $ref: 'KnowledgeBase/FAQ' },
-              '01NEW',
-              { $ref: 'KnowledgeBase/Other' },
-            ],
-          },
-        },
-      ],
-    ]);
-    expect([...patched(first, ['Prices', 'FAQ', '01NEW', 'Other'])]).toEqual([]);
+    const [faq, prices, other] = ['FAQ', 'Prices', 'Other'].map((name) => ({
+      $ref: `KnowledgeBase/${name}`,
+    }));
+    const patch = (...knowledge_base_ids: unknown[]) =>
+      new Map([['Agent/a', { llm_config: { knowledge_base_ids } }]]);
+    expect(settings(first, first)).toEqual({
+      lookupNames: { KnowledgeBase: { FAQ: 'Prices', Prices: 'FAQ' } },
+      patches: patch(faq, prices, '01NEW', other),
+    });
+    expect(settings(first, ['Prices', 'FAQ', '01NEW', 'Other'])).toEqual({
+      lookupNames: { KnowledgeBase: {} },
+      patches: new Map(),
+    });
+    expect(settings(first, first, 'FAQ: Third\nPrices: Third\n01OLD: Third\nOther: 01NEW')).toEqual({
+      lookupNames: { KnowledgeBase: { FAQ: 'Third' } },
+      patches: patch(faq, { $ref: 'KnowledgeBase/Third' }, { $ref: 'KnowledgeBase/Third' }, '01NEW'),
+    });
   });
 });
 

@@ -50,7 +50,7 @@ async function look(context: Context, opened: OpenWorkspace, options: DiffOption
   return opened.withClient(options, async (client) => {
     const flags = { ...options, refresh: true, evenIfAll: true };
     const planned = await planAll(context, { opened, state, client, desired, flags });
-    return { planned, desired, state };
+    return { planned, desired, state, lookupNames: opened.workspace.lookupNames };
   });
 }
 

@@ -120,6 +120,6 @@ async function write(
 }
 
 function exportedWorkspace({ workspace }: OpenWorkspace): ExportedWorkspace {
-  const { name, baseUrl, workspaceId, apiKey } = workspace;
-  return { name, baseUrl, workspaceId, apiKeySecret: apiKey.name };
+  const { name, baseUrl, workspaceId, apiKey, lookupNames } = workspace;
+  return { name, baseUrl, workspaceId, apiKeySecret: apiKey.name, lookupNames };
 }

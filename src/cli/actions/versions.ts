@@ -154,7 +154,7 @@ export async function rollback(context: Context, options: RollbackOptions): Prom
       declared: new Set(resources.map((each) => each.address)),
       wanted: Object.keys(kind.fields).map((path) => ({ address, path, value: undefined })),
       client,
-      workspaceId,
+      workspace: opened.workspace,
     });
     return writeBack(context, opened, {
       found: { ...valuesOfVersion({ kind, resource, version, records }), unmoved: [], records },

@@ -33,7 +33,7 @@ export function refuseDoubledNames(resources: readonly Resource[], lookups: Obse
       const ids = lookups.get(reference.kind)?.get(reference.target) ?? [];
       if (ids.length < 2) continue;
       problems.add(
-        `${source.file}:${source.line}  ${address} refers to ${reference.address}, but ${ids.length} records have that name: ${ids.join(', ')}`,
+        `${source.file}:${source.line}  ${address} refers to ${reference.kind}/${reference.target}, but ${ids.length} records have that name: ${ids.join(', ')}`,
       );
     }
   }

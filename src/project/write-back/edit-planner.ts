@@ -62,8 +62,11 @@ export class EditPlanner {
     this.#overlays = new Overlays(options);
     this.#inputs = inputsFor({ ...options, mode: 'offline' });
     this.#uses = fileUses(options.project, declarations);
+    // The first address of a record is the one to write.
     this.#addresses = new Map(
-      [...options.records].map(([address, id]) => [`${parseAddress(address)?.kind}/${id}`, address]),
+      [...options.records]
+        .reverse()
+        .map(([address, id]) => [`${parseAddress(address)?.kind}/${id}`, address]),
     );
   }
 
@@ -126,7 +129,8 @@ export class EditPlanner {
   }
 
   #given(raw: Json, folder: string): Json | undefined {
-    const context = { inputs: this.#inputs, refKinds: undefined, folderOf: () => folder };
+    const { lookupNames } = this.#options.workspace;
+    const context = { inputs: this.#inputs, refKinds: undefined, lookupNames, folderOf: () => folder };
     const { value, problems } = evaluateForms(raw, context);
     if (problems.length > 0) return undefined;
     const known = withReferences(value, ({ address }) => this.#options.records.get(address));

@@ -2,6 +2,7 @@ import { lookUp } from '../../engine/decide/lookups.ts';
 import type { PlanResult } from '../../engine/engine.ts';
 import type { PlannedResource } from '../../engine/plan/plan-document.ts';
 import type { ShownRecord } from '../../kinds/kind.ts';
+import { type LookupNames, namesInManifests } from '../../manifests/lookup-names.ts';
 import { type Address, idKey, kindOf, type Resource } from '../../manifests/resource.ts';
 import type { Fingerprints } from '../../state/fingerprint.ts';
 import type { State } from '../../state/state.ts';
@@ -35,10 +36,11 @@ export interface SeenSide {
   readonly planned: PlanResult;
   readonly desired: readonly Resource[];
   readonly state: State;
+  readonly lookupNames: LookupNames | undefined;
 }
 
 /** The side that a plan with all records read shows. */
-export function sideOf({ planned, desired, state }: SeenSide): Side {
+export function sideOf({ planned, desired, state, lookupNames }: SeenSide): Side {
   const { document, observed } = planned.plan;
   const actions = new Map(document.resources.map((resource) => [resource.address, resource]));
   const members = new Map<Address, Member>();
@@ -56,8 +58,11 @@ export function sideOf({ planned, desired, state }: SeenSide): Side {
   const addresses = new Map<string, Address>();
   for (const [address, id] of ids) addresses.set(idKey(kindOf(address), id), address);
   for (const [kind, names] of observed.lookups) {
-    for (const [name, found] of names)
-      for (const id of found) addresses.set(idKey(kind, id), `${kind}/${name}`);
+    for (const [name, found] of names) {
+      const [inManifests] = namesInManifests(lookupNames, kind, name);
+      if (inManifests === undefined) continue;
+      for (const id of found) addresses.set(idKey(kind, id), `${kind}/${inManifests}`);
+    }
   }
   return {
     name: document.workspace,

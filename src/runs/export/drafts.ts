@@ -1,5 +1,6 @@
 import { ruleOf } from '../../engine/decide/field-rules.ts';
 import type { Kind } from '../../kinds/kind.ts';
+import type { LookupNames } from '../../manifests/lookup-names.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import type { Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
@@ -28,6 +29,7 @@ interface NamingSources {
   /** Names that the records have already: the first to have one for a record counts. */
   readonly knownNames: readonly NamesInProject[];
   readonly lookups: DiscoveryNotes['lookups'];
+  readonly lookupNames?: LookupNames | undefined;
   /** What the project's manifests have for fields that nobody shows. */
   readonly ownSecrets?: OwnSecrets;
   /** The name of the secret that fields which nobody shows take. */
@@ -101,7 +103,13 @@ export class Drafter {
   }
 
   /** All manifests, once every record was taken. */
-  drafts({ knownNames, lookups, ownSecrets = new Map(), chosenSecret }: NamingSources): ManifestDrafts {
+  drafts({
+    knownNames,
+    lookups,
+    lookupNames,
+    ownSecrets = new Map(),
+    chosenSecret,
+  }: NamingSources): ManifestDrafts {
     const leftOut: { kind: string; id: string; because: string }[] = [];
     const named = new Map<string, Map<string, string>>();
     const identities = new Identities();
@@ -133,7 +141,7 @@ export class Drafter {
       }
     }
     manifests.sort((a, b) => compareText(`${a.kind}/${a.name}`, `${b.kind}/${b.name}`));
-    const references = new References(named, lookups);
+    const references = new References(named, lookups, lookupNames);
     return { manifests, leftOut, whole: () => this.#whole(manifests, references) };
   }
 

@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { type LookupNames, NAME_SETTINGS } from '../../manifests/lookup-names.ts';
 import { EXPORT_PLACEHOLDER } from '../../manifests/placeholder.ts';
 import { nounOf } from '../../manifests/resource.ts';
 import type { Json } from '../../values/json.ts';
@@ -20,6 +21,7 @@ export interface ExportedWorkspace {
   readonly baseUrl: string;
   readonly workspaceId: string;
   readonly apiKeySecret: string;
+  readonly lookupNames?: LookupNames | undefined;
 }
 
 function folderOf(kind: string): string {
@@ -138,16 +140,19 @@ function lastKey(path: string): string {
 }
 
 export function projectFile(
-  { name, baseUrl, workspaceId, apiKeySecret }: ExportedWorkspace,
+  { name, baseUrl, workspaceId, apiKeySecret, lookupNames = {} }: ExportedWorkspace,
   file: string,
   ids?: Readonly<Record<string, string>>,
 ): ProjectFile {
-  const project = {
-    version: 1,
-    workspaces: {
-      [name]: { base_url: baseUrl, workspace_id: workspaceId, api_key: { $secret: apiKeySecret }, ids },
-    },
+  const names = Object.entries(NAME_SETTINGS).map(([kind, setting]) => [setting, lookupNames[kind] ?? {}]);
+  const workspace = {
+    base_url: baseUrl,
+    workspace_id: workspaceId,
+    api_key: { $secret: apiKeySecret },
+    ids,
+    ...Object.fromEntries(names.filter(([, map]) => Object.keys(map ?? {}).length > 0)),
   };
+  const project = { version: 1, workspaces: { [name]: workspace } };
   return {
     path: file,
     text: `${SCHEMA_LINE}schemas/project.schema.json\n${stringify(project, { lineWidth: 0 })}`,

@@ -1,5 +1,6 @@
 import { uniqueIds } from '../../engine/decide/lookups.ts';
 import type { LookupRecord } from '../../kinds/kind.ts';
+import { type LookupNames, namesInManifests } from '../../manifests/lookup-names.ts';
 import type { Json } from '../../values/json.ts';
 
 /** Turns ids into references. */
@@ -11,11 +12,17 @@ export class References {
   constructor(
     named: ReadonlyMap<string, ReadonlyMap<string, string>>,
     lookups: ReadonlyMap<string, readonly LookupRecord[]>,
+    lookupNames: LookupNames | undefined,
   ) {
     this.#named = named;
     for (const [kind, records] of lookups) {
       const names = [...uniqueIds(records)].filter(([name]) => name !== '' && name.isWellFormed());
-      this.#lookups.set(kind, new Map(names.map(([name, id]) => [id, name])));
+      const inManifests = names.flatMap(([name, id]) =>
+        namesInManifests(lookupNames, kind, name)
+          .slice(0, 1)
+          .map((each) => [id, each] as const),
+      );
+      this.#lookups.set(kind, new Map(inManifests));
     }
   }
 

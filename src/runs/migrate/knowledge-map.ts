@@ -2,12 +2,14 @@ import { leavesOf, ruleOf } from '../../engine/decide/field-rules.ts';
 import { idsByName } from '../../engine/decide/lookups.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
 import type { Kind, Lookup, LookupRecord } from '../../kinds/kind.ts';
+import { mergePatch } from '../../manifests/layers.ts';
+import type { LookupNames } from '../../manifests/lookup-names.ts';
 import { parseDocuments } from '../../manifests/parse-documents.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { isObject, type Json, type JsonObject, jsonEqual } from '../../values/json.ts';
 import { unflatten } from '../../values/path.ts';
-import { Reference, toForms, type Value } from '../../values/value.ts';
+import { Reference, references, toForms, type Value } from '../../values/value.ts';
 
 /** The name or id that something is looked up by in the one workspace, and that it has in the other. */
 export type NameMap = ReadonlyMap<string, string>;
@@ -59,48 +61,85 @@ export function* lookedUp(
   }
 }
 
-interface Patching {
-  /** The same resources as the workspace that is left sees them: where the other one has a value of its own already, that stays. */
-  readonly originals: ReadonlyMap<Address, Resource>;
+interface MapFacts {
   readonly names: NameMap;
-  /** By lookup: what the workspace that is filled has. */
+  /** By lookup: the records of the target workspace. */
   readonly shelves: ReadonlyMap<string, LookupIndex>;
 }
 
-/** The patches with which a workspace takes the names of the map for those in the manifests, by address. */
-export function patchesFor(
-  resources: readonly Resource[],
-  { originals, names, shelves }: Patching,
-): ReadonlyMap<Address, JsonObject> {
+interface Mapping extends MapFacts {
+  /** The same resources as in the source workspace. A value that the target workspace has of its own stays. */
+  readonly originals: ReadonlyMap<Address, Resource>;
+  /** Names that the target workspace has already. */
+  readonly lookupNames: LookupNames | undefined;
+}
+
+/** Settings of the target workspace that apply a map. */
+interface MapSettings {
+  /** A name for a name. */
+  readonly lookupNames: LookupNames;
+  /** All else that the map says: ids, and names that are not the only ones for a record. By address. */
+  readonly patches: ReadonlyMap<Address, JsonObject>;
+}
+
+export function settingsFor(resources: readonly Resource[], mapping: Mapping): MapSettings {
+  const lookupNames = mappedNames(resources, mapping);
   const patches = new Map<Address, JsonObject>();
+  for (const { resource, path, lookup, original, isShared } of lookedUpIn(resources, mapping)) {
+    if (!isShared) continue;
+    const item = (value: Value): Json => {
+      const to = mapping.names.get(nameOf(value, lookup) ?? '');
+      const isMapped =
+        value instanceof Reference && Object.hasOwn(lookupNames[lookup.name] ?? {}, value.name);
+      if (to === undefined || isMapped) return toForms(value);
+      return mapping.shelves.get(lookup.name)?.ids.has(to) ? to : toForms(new Reference(lookup.name, to));
+    };
+    const after = Array.isArray(original) ? original.map((each: Value) => item(each)) : item(original);
+    if (jsonEqual(after, toForms(original))) continue;
+    const patch = unflatten(new Map([[path, after]])) as JsonObject;
+    patches.set(resource.address, mergePatch(patches.get(resource.address) ?? {}, patch) as JsonObject);
+  }
+  return { lookupNames, patches };
+}
+
+function mappedNames(resources: readonly Resource[], mapping: Mapping): LookupNames {
+  const { names, shelves, lookupNames = {} } = mapping;
+  const all: Record<string, Record<string, string>> = {};
+  for (const [kind, known] of Object.entries(lookupNames)) all[kind] = { ...known };
+  const values = [...lookedUpIn(resources, mapping)];
+  const own = values.flatMap(({ value, isShared }) => (isShared ? [] : references(value)));
+  const ownAddresses = new Set(own.map(({ address }) => address));
+  for (const { lookup, original, isShared } of values) {
+    const mapped = all[lookup.name] ?? {};
+    all[lookup.name] = mapped;
+    for (const { kind, name, address, target } of isShared ? references(original) : []) {
+      const to = kind === lookup.name ? names.get(target) : undefined;
+      if (to === undefined || shelves.get(kind)?.ids.has(to) || ownAddresses.has(address)) continue;
+      if (!Object.hasOwn(mapped, name) && !Object.values(mapped).includes(to)) mapped[name] = to;
+    }
+  }
+  return all;
+}
+
+/** The values that may refer to what is looked up. They are shared where they are the same in the source workspace. */
+function* lookedUpIn(resources: readonly Resource[], { originals }: Mapping) {
   for (const resource of resources) {
     const kind = kinds.get(resource.kind);
     const original = originals.get(resource.address);
     if (kind === undefined || original === undefined) continue;
     const there = leavesOf(kind, original.spec);
-    const leaves = new Map<string, Json>();
     for (const { path, lookup, value } of lookedUp(resource, kind)) {
-      const shelf = shelves.get(lookup.name);
-      const item = (each: Value): Json => {
-        const name = nameOf(each, lookup);
-        const to = name === undefined ? undefined : names.get(name);
-        if (to === undefined) return toForms(each);
-        return shelf?.ids.has(to) ? to : toForms(new Reference(lookup.name, to));
-      };
-      const before = toForms(value);
-      if (!jsonEqual(before, toForms(there.get(path) ?? null))) continue;
-      const after = Array.isArray(value) ? value.map((each: Value) => item(each)) : item(value);
-      if (!jsonEqual(after, before)) leaves.set(path, after);
+      const source = there.get(path) ?? null;
+      const isShared = jsonEqual(toForms(value), toForms(source));
+      yield { resource, path, lookup, value, original: source, isShared };
     }
-    if (leaves.size > 0) patches.set(resource.address, unflatten(leaves) as JsonObject);
   }
-  return patches;
 }
 
 /** What a map says in vain: the lines that no value names, and those that lead to nothing that the other workspace has. */
 export function oddNames(
   originals: Iterable<Resource>,
-  { names, shelves }: Omit<Patching, 'originals'>,
+  { names, shelves }: MapFacts,
 ): { readonly unused: readonly string[]; readonly missing: readonly string[] } {
   const named = new Set<string>();
   for (const resource of originals) {

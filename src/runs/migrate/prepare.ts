@@ -20,12 +20,12 @@ import {
   lookupIndexOf,
   type NameMap,
   oddNames,
-  patchesFor,
+  settingsFor,
 } from './knowledge-map.ts';
 import type { LiveExport } from './live-export.ts';
 import { foreignIds, withoutIds } from './manifest-ids.ts';
 import type { MigrationWorkspaces } from './migration-workspaces.ts';
-import { withPatches } from './project-patches.ts';
+import { withSettings } from './project-settings.ts';
 import { type AddressGlobs, leftOutReferences, selectedBy } from './selection.ts';
 
 interface Preparing {
@@ -65,15 +65,15 @@ export async function prepare(input: Preparing): Promise<PreparedMigration> {
   const first = validOnly(await load(to.project, to.workspace));
   if (live !== undefined) refuseUnmatched(live, there);
   const shelves = await readShelves(first.resources, input);
-  const patched = await withNames(input, { load, there, first, shelves });
   const foreign =
     live === undefined
-      ? foreignIds(patched.resources, {
+      ? foreignIds(first.resources, {
           from: { name: from.workspace.name, resources: fromState.resources },
           to: { name: to.workspace.name, resources: toState.resources },
         })
       : new Set<Address>();
-  const resources = patched.resources.map((resource) =>
+  const configured = await withProjectSettings(input, { load, there, first, shelves, foreign });
+  const resources = configured.resources.map((resource) =>
     foreign.has(resource.address) ? { ...resource, id: undefined } : resource,
   );
   const selected = selectedBy(resources, globs);
@@ -97,7 +97,7 @@ export async function prepare(input: Preparing): Promise<PreparedMigration> {
       ...[...fromState.resources].map(([address, { id }]) => [address, id] as const),
       ...(live?.ids ?? []),
     ]),
-    edits: [...edits, ...patched.edits],
+    edits: [...edits, ...configured.edits],
     list,
   };
 }
@@ -143,22 +143,32 @@ async function readShelves(
   return shelves;
 }
 
-interface MigrationNames {
+interface LoadedEnds {
   readonly load: Load;
   readonly there: Desired;
   readonly first: Desired;
   readonly shelves: ReadonlyMap<string, LookupIndex>;
+  /** Addresses whose manifests name records of the source workspace. */
+  readonly foreign: ReadonlySet<Address>;
 }
 
-/** What the manifests declare once the map's names are patches of the workspace that is filled. */
-async function withNames(
-  { context, names, ends: { to } }: Preparing,
-  { load, there, first, shelves }: MigrationNames,
+/** What the manifests declare for the target workspace once the project file has the map, and the ids of the source workspace. */
+async function withProjectSettings(
+  { context, names, ends: { from, to } }: Preparing,
+  { load, there, first, shelves, foreign }: LoadedEnds,
 ): Promise<{ readonly resources: readonly Resource[]; readonly edits: readonly FileEdit[] }> {
   const originals = new Map(there.resources.map((resource) => [resource.address, resource]));
-  const patches = patchesFor(first.resources, { originals, names, shelves });
-  if (patches.size === 0) return { resources: first.resources, edits: [] };
-  const edit = withPatches(to.project.root, to.workspace, patches);
+  const { lookupNames } = to.workspace;
+  const ids = there.resources.flatMap(({ address, id }) =>
+    id === undefined ? [] : [[address, id] as const],
+  );
+  const edit = withSettings(to.project, {
+    to: to.workspace,
+    ...settingsFor(first.resources, { originals, names, shelves, lookupNames }),
+    from: from.workspace,
+    ids: foreign.size === 0 ? {} : Object.fromEntries(ids),
+  });
+  if (edit === undefined) return { resources: first.resources, edits: [] };
   const project = await parseProject(edit.after.replace(/^\uFEFF/, ''), {
     root: to.project.root,
     file: to.project.file,
