@@ -7,7 +7,7 @@ interface ComparedSide {
   readonly tally: VersionTally;
 }
 
-/** Two versions against each other: every share, and the medians. */
+/** Compares all shares and medians of two versions. */
 export function compareVersions(from: ComparedSide, to: ComparedSide): Compared {
   const sides = [from.tally, to.tally] as const;
   const shares = shareFields.map((field) => {

@@ -2,18 +2,18 @@ import { didYouMean } from '../../problems/suggest.ts';
 import type { Compared, Difference, ImpactDocument } from './impact-document.ts';
 import { type Measure, measures, type ShareField, shareFields } from './tally.ts';
 
-/** A change that is not acceptable, e.g. `session_outcome=escalated>+5%`. */
+/** A condition for failing, such as `session_outcome=escalated>+5%`. */
 export interface FailCondition {
   readonly text: string;
   readonly field: string;
-  /** Of a field that is counted. */
+  /** The value of a counted field. */
   readonly value: string | undefined;
   readonly operator: '>' | '<';
-  /** A part of one, or in the unit of the field. */
+  /** A part of one, or a value in the unit of the field. */
   readonly limit: number;
 }
 
-/** The condition, or what is wrong with the text. */
+/** The condition, or the problem with its text. */
 export function failCondition(text: string): FailCondition | { readonly problem: string } {
   const [, field = '', value, operator, number, percent] =
     /^\s*(\w+)\s*(?:=\s*(.+?))?\s*([<>])\s*([+-]?\d+(?:\.\d+)?)\s*(%)?\s*$/.exec(text) ?? [];
@@ -33,7 +33,7 @@ export function failCondition(text: string): FailCondition | { readonly problem:
   return { text: text.trim(), field, value, operator: operator as '>' | '<', limit };
 }
 
-/** True where the interval of the difference lies beyond the limit. */
+/** True if the interval of the difference lies beyond the limit. */
 export function isMet({ field, value, operator, limit }: FailCondition, compared: Compared): boolean {
   const found =
     value === undefined ? compared[field as 'duration'] : shareIn(compared, field as ShareField, value);
@@ -42,16 +42,16 @@ export function isMet({ field, value, operator, limit }: FailCondition, compared
   return operator === '>' ? low > limit : high < limit;
 }
 
-/** What keeps the median of a condition from being known: per version compared, calls without a readable value. */
+/** Why the median of a condition is unknown: calls of a compared version without a readable value. */
 interface Gap {
   readonly version: number;
   readonly calls: number;
   readonly unreadable: number;
-  /** True where the values that cannot be read decide what the median is. */
+  /** True if the unreadable values determine the median. */
   readonly decides: boolean;
 }
 
-/** Gaps in the data of a condition on a median; none of a share. */
+/** Gaps in the data of a median; empty for a share. */
 export function gapsOf({ field, value }: FailCondition, { versions, compared }: ImpactDocument): Gap[] {
   if (value !== undefined || compared === null) return [];
   const measure = field as Measure;
@@ -65,7 +65,7 @@ export function gapsOf({ field, value }: FailCondition, { versions, compared }: 
   });
 }
 
-/** Undefined where no call of the two versions has the value. */
+/** Undefined if no call of the two versions has the value. */
 export function shareIn({ shares }: Compared, field: ShareField, value: string): Difference | undefined {
   return Object.hasOwn(shares[field], value) ? shares[field][value] : undefined;
 }

@@ -3,13 +3,11 @@ import { described } from '../../values/described.ts';
 import type { Immutable } from '../../values/json.ts';
 import { measures, shareFields } from './tally.ts';
 
-/*
- * What the versions of an agent did to its calls: plain data, the same that is printed.
- */
+/* The effect of an agent's versions on its calls, as plain data that is printed as it is. */
 
 export const IMPACT_FORMAT_VERSION = 1;
 
-/** With fewer calls, an interval that contains zero is too wide to tell even large differences. */
+/** Below this number, an interval that contains zero is too wide for any conclusion. */
 export const FEWEST_CALLS = 30;
 
 const limits = {

@@ -1,4 +1,4 @@
-/** Of the normal distribution: 95 % lie within so many standard deviations. */
+/** Standard deviations of the normal distribution for 95 %. */
 const Z = 1.959963984540054;
 
 /** A value with its 95 % interval. */
@@ -8,7 +8,7 @@ export interface Estimate {
   readonly high: number;
 }
 
-/** Without the last digits, where sums of binary fractions are inexact; null where there is none. */
+/** Without the last digits, where sums of binary fractions are inexact; null for no value. */
 export function rounded(value: number | undefined): number | null {
   return value === undefined ? null : Number(value.toPrecision(10));
 }
@@ -27,8 +27,8 @@ export function wilson(count: number, total: number): Estimate {
 }
 
 /**
- * The difference of two independent estimates with its interval, recovered from theirs (MOVER, Zou and Donner 2008); of two shares
- * that is the hybrid score interval (Newcombe 1998, method 10).
+ * The difference of two independent estimates with its interval, from their intervals (MOVER, Zou and Donner 2008). For two shares, this
+ * is the hybrid score interval (Newcombe 1998, method 10).
  */
 export function differenceOf(from: Estimate, to: Estimate): Estimate {
   const value = to.value - from.value;
@@ -39,12 +39,12 @@ export function differenceOf(from: Estimate, to: Estimate): Estimate {
   };
 }
 
-/** Above it, the normal distribution gives the same ranks as the binomial one. */
+/** Above this number, the normal distribution gives the same ranks as the binomial one. */
 const MOST_EXACT = 1000;
 
 /**
- * The rank from either end, from 1, of the values that bound the median of the population with 95 % certainty, whatever its
- * distribution; undefined for fewer than six values, which bound it nowhere.
+ * The rank from either end, starting at 1, of the values that bound the median with 95 % certainty for any distribution; undefined below
+ * six values, which is too few.
  */
 export function medianRank(count: number): number | undefined {
   if (count > MOST_EXACT) return Math.floor((count - Z * Math.sqrt(count)) / 2);

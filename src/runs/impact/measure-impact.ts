@@ -21,13 +21,13 @@ import {
 } from './tally.ts';
 
 export interface ImpactSelection {
-  /** A date or a moment: calls that began before do not count. */
+  /** A date or a time. Earlier calls are left out. */
   readonly since?: string | undefined;
-  /** Only calls with this direction count. */
+  /** Count only calls with this direction. */
   readonly direction?: string | undefined;
-  /** Only calls with this `channel_type` count. */
+  /** Count only calls with this `channel_type`. */
   readonly channel?: string | undefined;
-  /** The versions to compare; the two newest where absent. */
+  /** The versions to compare; by default the two newest. */
   readonly compare?: readonly [from: number, to: number] | undefined;
 }
 
@@ -37,9 +37,9 @@ interface Measuring extends ImpactSelection {
   readonly versions: Versions;
   readonly client: PlatformClient;
   readonly workspace: { readonly name: string; readonly workspaceId: string };
-  /** Told of calls that the platform gave although they lie outside the range that it was asked for. */
+  /** Called with the number of calls outside of the requested range. */
   onOutside?(count: number): void;
-  /** Told how many calls were read. */
+  /** Called with the number of calls so far. */
   onProgress?: ((calls: number) => void) | undefined;
 }
 
@@ -50,9 +50,9 @@ export interface Impact {
 }
 
 /**
- * What the published versions of a record did to its calls. Reads the versions, and once all calls from the first version or from `since` on;
- * memory grows with the number of versions alone.
- * @throws UserError where nothing was published, or a version to compare is not there.
+ * Measures the effect of a record's published versions on its calls. Reads the versions, and all calls since the first version or `since`
+ * once. Memory grows only with the number of versions.
+ * @throws UserError if nothing was published, or if a version to compare does not exist.
  */
 export async function measureImpact(measuring: Measuring): Promise<Impact> {
   const { address, id, versions: kind, client, workspace, onOutside, onProgress } = measuring;
@@ -117,7 +117,7 @@ export async function measureImpact(measuring: Measuring): Promise<Impact> {
   return { document, overTime: { periods: overTime.periods, width: overTime.width } };
 }
 
-/** The list, with the time of publication read one by one where the list does not show it. */
+/** The versions, each read by itself if the list does not show its time of publication. */
 async function shownVersions({ versions, client, id }: Measuring): Promise<VersionShown[]> {
   const all: VersionShown[] = [];
   for await (const each of versions.list(client, id)) {
@@ -132,7 +132,7 @@ async function shownVersions({ versions, client, id }: Measuring): Promise<Versi
   return all;
 }
 
-/** The versions to compare, as far as there are two. */
+/** The versions to compare, if there are two. */
 function sidesOf(
   shown: readonly PublishedVersion[],
   compare: ImpactSelection['compare'],

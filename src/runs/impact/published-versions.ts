@@ -1,22 +1,22 @@
 import type { VersionShown } from '../../kinds/kind.ts';
 import { momentOf } from '../../platform/date-range.ts';
 
-/** A version and when it was the latest. Moments are milliseconds since 1970. */
+/** A version and the time in which it was the latest, in milliseconds since 1970. */
 export interface PublishedVersion {
   readonly version: number;
   readonly published_at: string;
   readonly from: number;
-  /** When the next one was published; null for the latest. */
+  /** The publication of the next version; null for the latest. */
   readonly until: string | null;
 }
 
-/** Milliseconds around a publication in which nobody can say which version a call had. */
+/** Milliseconds around a publication in which the version of a call is uncertain. */
 const UNCLEAR = 60_000;
 
-/** The versions of one record by the time at which they were the latest. */
+/** The versions of one record by their times. */
 export class PublishedVersions {
   readonly all: readonly PublishedVersion[];
-  /** Those of which the platform shows no time. */
+  /** Versions without a time. */
   readonly undated: readonly number[];
   readonly #starts: readonly number[];
 
@@ -38,12 +38,12 @@ export class PublishedVersions {
     this.#starts = known.map(({ from }) => from);
   }
 
-  /** The version that was the latest at a moment; undefined before the first. */
+  /** The latest version at a time; undefined before the first. */
   at(moment: number): PublishedVersion | undefined {
     return this.all[this.#after(moment) - 1];
   }
 
-  /** True where a version was published within a minute of it. */
+  /** True within a minute of a publication. */
   isNearPublication(moment: number): boolean {
     const after = this.#after(moment);
     const [before = Number.NEGATIVE_INFINITY, next = Number.POSITIVE_INFINITY] = [
@@ -53,7 +53,7 @@ export class PublishedVersions {
     return moment - before <= UNCLEAR || next - moment <= UNCLEAR;
   }
 
-  /** How many were published by then. */
+  /** The number of versions published by then. */
   #after(moment: number): number {
     let [low, high] = [0, this.#starts.length];
     while (low < high) {

@@ -1,9 +1,9 @@
 import { decimalOf } from '../call-selection.ts';
 import { ValueCounts } from './value-counts.ts';
 
-/** Fields of a call whose values are counted. */
+/** Fields whose values are counted. */
 export const shareFields = ['session_outcome', 'end_reason', 'session_status'] as const;
-/** Those that are measured: seconds, and whatever the platform means by a latency and a cost. */
+/** Measured fields: seconds, and the platform's own units of latency and cost. */
 export const measures = ['duration', 'e2e_latency', 'cost'] as const;
 
 export type ShareField = (typeof shareFields)[number];
@@ -11,22 +11,22 @@ export type Measure = (typeof measures)[number];
 
 type Call = Readonly<Record<string, unknown>>;
 
-/** Stands for the value of calls that show none. */
+/** The value of calls that do not show one. */
 const NOT_SHOWN = '(not shown)';
-/** Stands for the values that are too many to be counted apart. */
+/** The common name of further values, once there are too many. */
 export const OTHERS = '(others)';
 
-/** Values of a field that are counted apart. Real ones are few; what holds an id or a text must not fill the memory. */
+/** The maximum number of values per field. Real fields have few; ids or texts must not fill the memory. */
 export const MOST_VALUES = 100;
 
 /**
- * The values that are counted apart: for each field those that came first, the same ones in all versions, so that no value is among the
- * others in one version alone.
+ * The values that are counted by themselves: the first ones of each field, equal for all versions, so that a value is never among the
+ * others in one version only.
  */
 export class CountedValues {
   readonly #known = new Map(shareFields.map((field) => [field, new Set<string>()]));
 
-  /** The value itself, or the name of the others. */
+  /** The value, or the name of the others. */
   nameOf(field: ShareField, value: unknown): string {
     const name = typeof value === 'string' && value !== '' ? value : NOT_SHOWN;
     const known = this.#known.get(field) ?? new Set();
@@ -79,7 +79,7 @@ export class VersionTally {
     cost: new ValueCounts(),
   };
 
-  /** Calls that show a value which is no number. */
+  /** Calls whose value is not a number. */
   readonly unreadable: Record<Measure, number> = { duration: 0, e2e_latency: 0, cost: 0 };
 
   constructor(values: CountedValues) {
@@ -104,7 +104,7 @@ function secondsOf(duration: unknown): number | undefined {
   return seconds === undefined ? undefined : Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
 }
 
-/** Milliseconds of the first width of a period. */
+/** Milliseconds. The initial width of a period. */
 const HOUR = 3_600_000;
 const MOST_PERIODS = 240;
 
@@ -114,7 +114,7 @@ export interface Period {
   readonly shares: Shares;
 }
 
-/** Shares of the calls that began in each of some periods of equal length, which grows so that they stay few. */
+/** Shares by periods of equal length. The length grows, so that there are few periods. */
 export class SharesOverTime {
   #width = HOUR;
   #periods = new Map<number, Shares>();

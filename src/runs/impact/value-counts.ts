@@ -1,12 +1,12 @@
 import { type Estimate, medianRank } from './intervals.ts';
 
-/** How many distinct values are counted one by one. A second of a call of up to two hours and a half is one. */
+/** The maximum number of distinct values. Each second is one, up to calls of two and a half hours. */
 const MOST_VALUES = 10_000;
 const MOST_DIGITS = 6;
 
 /**
- * How often each number occurred: exact as long as there are few distinct ones. Beyond that they are rounded to as many significant
- * digits as keep them few, so that memory does not grow with what is counted, and no quantile is off by more than half of the last digit.
+ * Counts how often each number occurs: exactly, as long as there are few distinct ones. Beyond that, numbers are rounded to fewer
+ * significant digits, so that memory stays constant and quantiles are off by at most half of the last digit.
  */
 export class ValueCounts {
   #counts = new Map<number, number>();
@@ -18,7 +18,7 @@ export class ValueCounts {
     return this.#total;
   }
 
-  /** Significant digits; undefined where nothing was rounded. */
+  /** Significant digits; undefined if nothing was rounded. */
   get digits(): number | undefined {
     return this.#digits;
   }
@@ -43,7 +43,7 @@ export class ValueCounts {
     for (const [value, times] of before) this.#count(value, times);
   }
 
-  /** The value below which that part of all lies, between two neighbours in proportion; undefined where there is none. */
+  /** The quantile, interpolated between neighbours; undefined without values. */
   quantile(part: number): number | undefined {
     if (this.#total === 0) return undefined;
     const place = (this.#total - 1) * part;
@@ -51,7 +51,7 @@ export class ValueCounts {
     return below + (this.#at(Math.ceil(place)) - below) * (place % 1);
   }
 
-  /** The median with its interval, of order statistics; undefined where there are too few values for one. */
+  /** The median with its interval from order statistics; undefined for too few values. */
   median(): Estimate | undefined {
     const rank = medianRank(this.#total);
     const value = this.quantile(0.5);
@@ -59,7 +59,7 @@ export class ValueCounts {
     return { value, low: this.#at(rank - 1), high: this.#at(this.#total - rank) };
   }
 
-  /** @param index from 0, in rising order */
+  /** @param index starts at 0, in rising order */
   #at(index: number): number {
     this.#sorted ??= sorted(this.#counts);
     const { values, ends } = this.#sorted;
@@ -73,7 +73,7 @@ export class ValueCounts {
   }
 }
 
-/** The values in rising order, and how many there are up to each. */
+/** The values in rising order, with cumulative counts. */
 function sorted(counts: ReadonlyMap<number, number>) {
   const values = [...counts.keys()].sort((a, b) => a - b);
   const ends: number[] = [];

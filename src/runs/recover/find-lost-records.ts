@@ -7,26 +7,26 @@ import { type Match, matchesFor } from './matches.ts';
 import { type MergedBackups, mergeBackups, type RememberedState } from './merge-backups.ts';
 
 interface Recovering extends Omit<Discovering, 'known' | 'kinds'> {
-  /** Everything that the manifests declare. */
+  /** All resources of the manifests. */
   readonly resources: readonly Resource[];
-  /** As it is now: empty where it is lost. */
+  /** The current state; empty if it is lost. */
   readonly state: State;
-  /** The newest first. */
+  /** Newest first. */
   readonly backups: readonly RememberedState[];
-  /** Ids that a person named. */
+  /** Ids given by a person. */
   readonly given: readonly KnownId[];
 }
 
 export interface Recovery {
-  /** One for each manifest that has no record in the state, in the order of the addresses. */
+  /** One for each manifest without a record in the state, by address. */
   readonly matches: readonly Match[];
-  /** Manifests whose create has had no clear answer: the state has a question about them, and it is not answered here. */
+  /** Manifests with an unknown create in the state, which is not resolved here. */
   readonly unanswered: readonly Address[];
   readonly missed: readonly Missed[];
   readonly merged: MergedBackups;
 }
 
-/** Looks for the records of all manifests that the state lacks. Reads nothing from the platform where it lacks none. */
+/** Searches for the records of all manifests that the state lacks. Reads nothing from the platform if it lacks none. */
 export async function findLostRecords(input: Recovering): Promise<Recovery> {
   const { resources, state } = input;
   const merged = mergeBackups(input.backups, input.workspaceId);
@@ -51,7 +51,7 @@ export async function findLostRecords(input: Recovering): Promise<Recovery> {
   return { ...result, matches, missed: discovery.missed };
 }
 
-/** What is managed, and what was released for good reasons. */
+/** Managed records, and those released intentionally. */
 function heldIn(state: State, { orphans }: MergedBackups): Map<string, Set<string>> {
   const held = new Map<string, Set<string>>();
   const hold = (kind: string, id: string): void => {

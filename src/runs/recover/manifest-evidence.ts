@@ -17,14 +17,14 @@ import {
 } from '../../values/value.ts';
 import type { FoundRecord } from '../discover.ts';
 
-/** A field of a manifest whose value is known. */
+/** A field of a manifest with a known value. */
 export interface KnownLeaf {
   readonly path: LeafPath;
   readonly rule: FieldRule;
   readonly value: unknown;
 }
 
-/** What a manifest says; what it does not say yet, a secret that is not set or a reference to a record that is not known, is left out. */
+/** The known values of a manifest: without unset secrets and unresolved references. */
 export function knownLeaves(
   kind: Kind,
   { spec }: Resource,
@@ -36,13 +36,13 @@ export function knownLeaves(
   });
 }
 
-/** Compares a record with a manifest, by what is shown. */
+/** Compares the shown fields of a record with a manifest. */
 export function evidenceFor(kind: Kind, leaves: readonly KnownLeaf[], found: FoundRecord): Evidence {
   const expected = leaves.map(({ path, value }) => [path, value] as const);
   return evidenceOf(kind, expected, (path) => shownOf(kind, found, path));
 }
 
-/** What a record shows of a field; where it hides it, what its latest published version shows, unless the draft has moved on since. */
+/** The shown value of a field. For a hidden field, the latest published version counts unless the draft has changed since. */
 function shownOf(kind: Kind, { record, published }: FoundRecord, path: LeafPath): unknown {
   const own = shownAt(kind, record, path);
   return own === undefined && published?.ahead === false ? shownAt(kind, published.record, path) : own;
@@ -56,21 +56,21 @@ function isKnown(value: Value): boolean {
   return true;
 }
 
-/** For each record of a pool, in its order: how many fields of a manifest it shows, and how many of those agree. */
+/** For each record of a pool, in order: how many fields of a manifest it shows, and how many of them agree. */
 interface Counts {
   readonly shown: Uint16Array;
   readonly agrees: Uint16Array;
 }
 
 interface ShownValues {
-  /** Records that show something. */
+  /** Records that show at least one field. */
   readonly all: readonly number[];
   readonly byText: ReadonlyMap<string, readonly number[]>;
 }
 
 /**
- * Compares many manifests with many records by looking values up: each value of a record is brought into its canonical form once, not
- * once for every manifest.
+ * Compares many manifests with many records through an index of values: each value of a record is made canonical once, not once per
+ * manifest.
  */
 export class Agreement {
   readonly #kind: Kind;
@@ -84,7 +84,7 @@ export class Agreement {
     this.#counts = { shown: new Uint16Array(pool.length), agrees: new Uint16Array(pool.length) };
   }
 
-  /** The counts for one manifest, until the next call. */
+  /** The counts for one manifest, valid until the next call. */
   with(leaves: readonly KnownLeaf[]): Counts {
     const { shown, agrees } = this.#counts;
     shown.fill(0);

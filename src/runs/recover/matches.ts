@@ -8,46 +8,46 @@ import type { Discovery, FoundRecord } from '../discover.ts';
 import { evidenceFor } from './manifest-evidence.ts';
 import { type CandidateScore, type UnmatchedManifest, UnmatchedManifests } from './unmatched-manifests.ts';
 
-/** A record that may be the one of a manifest. */
+/** A record that may belong to a manifest. */
 export interface MatchCandidate extends Evidence {
   readonly id: string;
-  /** Nothing that is shown speaks against it. */
+  /** No shown field differs. */
   readonly isExact: boolean;
-  /** Clauses that say what leads to it beside its fields. */
+  /** Clauses with further evidence. */
   readonly clauses: readonly string[];
 }
 
-/** What was found for one manifest. */
+/** The candidates for one manifest. */
 export interface Match {
   readonly resource: Resource;
-  /** The likeliest first. */
+  /** Likeliest first. */
   readonly candidates: readonly MatchCandidate[];
-  /** The one candidate that is exact, and exact for no other manifest; undefined where a person must decide. */
+  /** The only exact candidate, which is exact for no other manifest; undefined if a person must decide. */
   readonly certain: MatchCandidate | undefined;
 }
 
-/** The field by which each plan looks for the record of a manifest; undefined where only its id finds it. */
+/** The natural key by which every plan finds the record; undefined if only its id does. */
 export function keyFieldOf({ resource: { kind, spec } }: Match): string | undefined {
   return kindNamed(kind).naturalKey?.(spec)?.field;
 }
 
 interface Matching {
-  /** The manifests that lack a record. */
+  /** Manifests without a record. */
   readonly wanted: readonly Resource[];
   readonly discovery: Discovery;
-  /** Ids that are managed already, by kind. */
+  /** Managed ids by kind. */
   readonly held: ReadonlyMap<string, ReadonlySet<string>>;
-  /** What the backups of a state say each address was. */
+  /** The records of each address according to the backups. */
   readonly remembered: ReadonlyMap<Address, Remembered>;
 }
 
 export interface Remembered {
   readonly id: string;
-  /** Where it says so. */
+  /** The source of this information. */
   readonly source: string;
 }
 
-/** Finds the records of manifests, as far as what is shown tells. */
+/** Matches manifests with records, as far as shown fields allow. */
 export function matchesFor(input: Matching): Match[] {
   const lookups = new Map([...input.discovery.lookups].map(([kind, records]) => [kind, uniqueIds(records)]));
   const idOf = ({ kind, target }: Reference): string | undefined => lookups.get(kind)?.get(target);
@@ -80,7 +80,7 @@ function matchesOfKind(manifests: UnmatchedManifests, remembered: Matching['reme
       const found = manifests.pool[score.index];
       return found === undefined ? [] : [candidateOf(manifest, { score, found, manifests, remembered })];
     });
-    // What is certain is the likeliest: it is remembered, or nothing else is exact.
+    // A certain candidate is the likeliest: it is remembered, or the only exact one.
     return {
       resource: manifest.resource,
       candidates,
@@ -89,7 +89,7 @@ function matchesOfKind(manifests: UnmatchedManifests, remembered: Matching['reme
   });
 }
 
-/** By manifest, the place of its record: first what a state remembers and the record bears out; then, among the rest, what is the only one to fit. */
+/** The certain record of each manifest, as an index: first remembered records that match, then the only matching ones. */
 function certainOf(manifests: UnmatchedManifests): Map<UnmatchedManifest, number> {
   const certain = new Map<UnmatchedManifest, number>();
   const taken = new Set<number>();
@@ -109,13 +109,13 @@ function certainOf(manifests: UnmatchedManifests): Map<UnmatchedManifest, number
   const rest = manifests.all.filter((manifest) => !certain.has(manifest) && !fits.has(manifest));
   const best = bestAgreement(manifests, rest);
   for (const [manifest, { index, agrees }] of fits) {
-    // It may rather be the record of a manifest that says more of it, and from which it has drifted.
+    // It may be the drifted record of a manifest with more matching fields.
     if (manifest.named !== undefined || agrees >= (best.get(index) ?? 0)) certain.set(manifest, index);
   }
   return certain;
 }
 
-/** Where one record alone is exact for a manifest, and for no other manifest of these. */
+/** Records that are the only exact one for a manifest, and exact for no other. */
 function soleFits(
   manifests: UnmatchedManifests,
   open: readonly UnmatchedManifest[],
@@ -136,7 +136,7 @@ function soleFits(
   return new Map([...fits].filter(([, { index }]) => claims.get(index) === 1));
 }
 
-/** By the place of a record: in how many fields the manifest that fits it best agrees. */
+/** By index of the record: the fields in which its best manifest agrees. */
 function bestAgreement(
   manifests: UnmatchedManifests,
   rest: readonly UnmatchedManifest[],

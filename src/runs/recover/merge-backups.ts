@@ -4,28 +4,28 @@ import type { Orphan, PendingCreate } from '../../state/state-document.ts';
 import type { KnownId } from '../mentioned-ids.ts';
 import type { Remembered } from './matches.ts';
 
-/** A copy of a state, or a file with ids of its records. */
+/** A backup of a state, or a file with ids of its records. */
 export interface RememberedState {
   /** A file. */
   readonly source: string;
-  /** Undefined where it does not say. */
+  /** Undefined if the source does not contain it. */
   readonly workspaceId: string | undefined;
   readonly resources: ReadonlyMap<Address, { readonly id: string }>;
   readonly pending: ReadonlyMap<Address, PendingCreate>;
   readonly orphans: readonly Orphan[];
 }
 
-/** What the backups of a workspace's state tell, put together: the newest word on each address. */
+/** The merged backups of a state: the newest information on each address. */
 export interface MergedBackups {
   readonly remembered: ReadonlyMap<Address, Remembered>;
-  /** Every id that some of them hold. */
+  /** All ids in any backup. */
   readonly known: readonly KnownId[];
-  /** Creates that had no clear answer when the state was last written. */
+  /** Unknown creates in the newest backup. */
   readonly pending: ReadonlyMap<Address, PendingCreate>;
   readonly orphans: readonly Orphan[];
 }
 
-/** @param backups the newest first; those of another workspace say nothing. */
+/** @param backups newest first. Those of other workspaces are ignored. */
 export function mergeBackups(backups: readonly RememberedState[], workspaceId: string): MergedBackups {
   const remembered = new Map<Address, Remembered>();
   const known = new Map<string, KnownId>();
@@ -35,7 +35,7 @@ export function mergeBackups(backups: readonly RememberedState[], workspaceId: s
   for (const { source, workspaceId: whose, ...state } of backups) {
     if (whose !== undefined && whose !== workspaceId) continue;
     const name = source.split(/[\\/]/).at(-1) ?? source;
-    // Of earlier documents, such a question may have been answered since.
+    // Unknown creates in older backups may be resolved by now.
     if (isNewest) for (const [address, create] of state.pending) pending.set(address, create);
     if (whose !== undefined) isNewest = false;
     for (const [address, { id }] of state.resources) {
@@ -53,8 +53,8 @@ export function mergeBackups(backups: readonly RememberedState[], workspaceId: s
 }
 
 /**
- * Puts back into a new state what nobody has to look for: the orphan list, and the creates that had no clear answer, so that none is sent a
- * second time. What has been taken under management meanwhile stays so.
+ * Restores the orphan list and the unknown creates in a new state, so that no create is sent again. Records that are managed by now are
+ * not changed.
  */
 export async function restore(
   { pending, orphans }: MergedBackups,
@@ -65,7 +65,7 @@ export async function restore(
   const listed = new Set(session.state.orphans.map(({ kind, id }) => idKey(kind, id)));
   for (const orphan of orphans) {
     const key = idKey(orphan.kind, orphan.id);
-    // The event releases whatever has the address.
+    // The event would release the record at this address.
     if (held.has(key) || listed.has(key) || session.state.resources.has(orphan.address)) continue;
     await session.record({ type: 'forgotten', address: orphan.address, orphan });
   }

@@ -7,7 +7,7 @@ import { MAPS_FOLDER, mapColumn } from '../migrate/id-map.ts';
 import type { RememberedState } from './merge-backups.ts';
 
 /**
- * The ids that the maps of migrations have for a workspace. Rows that are not valid are passed over.
+ * The ids of a workspace in migration maps. Invalid rows are skipped.
  * @throws UserError
  */
 export async function migratedIds(root: string, workspace: string): Promise<RememberedState[]> {

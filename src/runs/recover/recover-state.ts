@@ -14,8 +14,8 @@ import type { Recovery } from './find-lost-records.ts';
 import { restore } from './merge-backups.ts';
 
 /**
- * The state; where it is lost, why, and what of it stays in force.
- * @throws UserError where what is left of it is of another workspace alone.
+ * The state. If it is lost: why, and its remaining contents.
+ * @throws UserError if all remaining contents belong to another workspace.
  */
 export async function recoverableState(
   opened: OpenWorkspace,
@@ -35,7 +35,7 @@ export async function recoverableState(
   }
 }
 
-/** What is set aside must have been this workspace's. */
+/** Remaining files must belong to this workspace before they are moved away. */
 function refuseForeign(backups: readonly StateBackup[], workspaceId: string, store: StateStore): void {
   const whose = backups.flatMap(({ workspaceId: each }) => (each === undefined ? [] : [each]));
   const [first] = whose;
@@ -48,25 +48,25 @@ function refuseForeign(backups: readonly StateBackup[], workspaceId: string, sto
 
 interface Recording extends LockOptions {
   readonly recovery: Recovery;
-  /** The id that each address is to have. */
+  /** The id for each address. */
   readonly taken: ReadonlyMap<Address, string>;
-  /** The state is lost: what is left of it is set aside first. */
+  /** The state is lost: its remains are moved away first. */
   readonly isLost: boolean;
   now(): Date;
 }
 
 /**
- * Puts what was recovered into the state.
- * @returns the folder in which what was left of a lost state is kept.
+ * Records the recovered ids in the state.
+ * @returns the folder with the remains of a lost state.
  */
 export async function recordRecovery(
   opened: OpenWorkspace,
   { recovery, taken, isLost, now, ...lock }: Recording,
 ): Promise<string | undefined> {
   const kept = isLost ? await quarantine(opened, lock.lockTimeout) : undefined;
-  // What newer copies of a lost state tell is put into this one.
+  // Newer backups of a lost state have been merged into this one.
   const options = { ...lock, allowOlderState: isLost || lock.allowOlderState === true };
-  // What was set aside is known to have been this workspace's state.
+  // The remains are known to belong to this workspace.
   await opened.inSession({ operation: 'recover', options, isLost }, async (session) => {
     if (isLost) {
       const declared = new Set(recovery.matches.map(({ resource }) => resource.address));
@@ -83,7 +83,7 @@ async function quarantine(opened: OpenWorkspace, lockTimeout: number): Promise<s
   return withLease(opened.store, request, (lease) => lease.quarantine());
 }
 
-/** Resources whose create has had no clear answer: those of the lost state included that were put back. */
+/** Resources with an unknown create, including restored ones. */
 export function unansweredNow(
   { unanswered, merged, matches }: Recovery,
   taken: ReadonlyMap<Address, string>,

@@ -4,44 +4,44 @@ import type { Reference } from '../../values/value.ts';
 import type { FoundRecord } from '../discover.ts';
 import { Agreement, evidenceFor, type KnownLeaf, knownLeaves } from './manifest-evidence.ts';
 
-/** A manifest that looks for its record. */
+/** A manifest without a record. */
 export interface UnmatchedManifest {
   readonly resource: Resource;
   readonly leaves: readonly KnownLeaf[];
-  /** Places in the pool that it names, by id or natural key; undefined where its fields must find the record. */
+  /** Records in the pool that it names by id or natural key, as indices; undefined if its fields must identify the record. */
   readonly named: readonly number[] | undefined;
-  /** The place of what the backups of a state say it was. */
+  /** The index of the record that the backups have for it. */
   readonly remembered: number | undefined;
 }
 
-/** How a record of the pool stands to a manifest. */
+/** How well a record of the pool matches a manifest. */
 export interface CandidateScore {
-  /** The record's place in the pool. */
+  /** The record's index in the pool. */
   readonly index: number;
-  /** In fields. */
+  /** The number of fields. */
   readonly agrees: number;
   readonly differs: number;
   readonly isRemembered: boolean;
-  /** Nothing that is shown speaks against it. */
+  /** No shown field differs. */
   readonly isExact: boolean;
 }
 
 interface UnmatchedInput {
   readonly kind: Kind;
-  /** Records that nobody manages. */
+  /** Unmanaged records. */
   readonly pool: readonly FoundRecord[];
   readonly wanted: readonly Resource[];
   readonly remembered: ReadonlyMap<Address, { readonly id: string }>;
   idOf(reference: Reference): string | undefined;
 }
 
-/** The manifests of one kind that look for records, and the records. */
+/** The manifests of one kind without records, and the unmanaged records. */
 export class UnmatchedManifests {
   readonly kind: Kind;
   readonly pool: readonly FoundRecord[];
   readonly all: readonly UnmatchedManifest[];
   readonly #agreement: Agreement;
-  /** Places in the pool that a manifest names by id: they are for no other. */
+  /** Indices of records that a manifest names by id. No other manifest may get them. */
   readonly #claimed: ReadonlySet<number>;
 
   constructor({ kind, pool, wanted, remembered, idOf }: UnmatchedInput) {
