@@ -1,6 +1,14 @@
 import type { DiffDocument } from '../runs/diff/document.ts';
 import { type CompactOptions, compacted } from './compact.ts';
-import { diffGroups, diffSummary, plannedLike, UNKNOWN_EXPLANATION, unknownFields } from './diff-words.ts';
+import {
+  diffGroups,
+  diffSummary,
+  type LinkTable,
+  linkTables,
+  plannedLike,
+  UNKNOWN_EXPLANATION,
+  unknownFields,
+} from './diff-words.ts';
 import { MarkdownPage } from './markdown-page.ts';
 import { markdownCode, markdownText } from './markdown-text.ts';
 import { details, tableRow } from './resource-markdown.ts';
@@ -15,8 +23,14 @@ export function diffMarkdown(diff: DiffDocument, { full }: Pick<CompactOptions, 
   const [from, to] = [first, second].map(({ name }) => markdownCode(name.slice(0, 100)));
   page.add(`### voxform diff from ${from} to ${to}\n\n**${markdownText(diffSummary(diff).join(' '))}**`);
   const names = [first.name, second.name] as const;
+  const links: LinkTable[] = [];
   const blocks = diffGroups(diff).flatMap((group) => {
-    const { resources, views } = plannedLike(group, { names, verbose: false });
+    const like = plannedLike(group, { names, verbose: false });
+    const tables = full ? [] : linkTables(like);
+    links.push(...tables);
+    const inTables = new Set(tables.flatMap((table) => table.resources));
+    const resources = like.resources.filter((resource) => !inTables.has(resource));
+    const { views } = like;
     const words = { symbol: group.symbol, action: markdownText(group.heading.toLowerCase()) };
     return compacted(resources, { views, full }).map((said) => ({ said, words }));
   });
@@ -25,6 +39,10 @@ export function diffMarkdown(diff: DiffDocument, { full }: Pick<CompactOptions, 
     share: TABLE_SHARE,
     rest: (count) => `| | ${count} more | | |`,
   });
+  for (const { heading, titles, rows } of links) {
+    const cells = rows.map((row) => row.map(markdownText));
+    page.addTable(`#### ${heading}`, { titles, rows: cells, share: TABLE_SHARE });
+  }
   for (const { said, words } of blocks) {
     if (page.isFull) page.omit();
     else page.add(...details(said, words));

@@ -2,6 +2,8 @@ import type { DiffDocument } from '../runs/diff/document.ts';
 import {
   diffGroups,
   diffSummary,
+  type LinkTable,
+  linkTables,
   plannedLike,
   UNKNOWN_EXPLANATION,
   UNKNOWN_HEADING,
@@ -10,6 +12,7 @@ import {
 import { escapeControls } from './escape-controls.ts';
 import { renderGroup } from './resource-text.ts';
 import { paragraphs, type Style, section, sentences } from './style.ts';
+import { renderIndented } from './table.ts';
 import { displayWidth, pad } from './text-width.ts';
 
 interface DiffTextOptions {
@@ -31,15 +34,25 @@ export function renderDiffText(
   return paragraphs([
     renderPlaces(diff, style),
     ...diffGroups(diff).map((group) => {
-      const { resources, views } = plannedLike(group, { names, verbose });
+      const like = plannedLike(group, { names, verbose });
+      const { resources, views } = like;
+      const tables = full ? [] : linkTables(like).map((table) => renderLinks(table, style));
       const heading = escapeControls(group.heading);
       const marked = { ...group, key: heading, heading, colorOf: COLORS[group.symbol], isPlain: () => false };
-      return renderGroup({ ...marked, resources }, { style, views, full });
+      return renderGroup({ ...marked, resources }, { style, views, full, tables });
     }),
     renderUnknown(diff, style),
     verbose ? renderUnverified(diff, style) : '',
     sentences(diffSummary(diff), style, { format }),
   ]);
+}
+
+function renderLinks({ heading, titles, rows, resources }: LinkTable, style: Style) {
+  const columns = titles.map((title, index) => ({
+    title: index === 0 ? title.toUpperCase() : title,
+    whole: index === 0,
+  }));
+  return { resources, text: `  ${heading}:\n${renderIndented(columns, rows, { style, indent: 4 })}` };
 }
 
 function renderPlaces({ first, second }: DiffDocument, style: Style): string {

@@ -1,8 +1,14 @@
 import type { PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
+import { kinds } from '../kinds/index.ts';
+import { nounOf } from '../manifests/resource.ts';
 import type { DiffDocument, FieldDifference, ResourceDifference } from '../runs/diff/document.ts';
+import type { Json } from '../values/json.ts';
+import { FEWEST_SHARING } from './compact.ts';
 import { escapeControls } from './escape-controls.ts';
 import { createSecretNumbers, type FieldView, type FieldViewOptions, fieldViews } from './field-view.ts';
+import { FEWEST_IN_TABLE } from './grouped-steps.ts';
 import { plural } from './plural.ts';
+import { valueText } from './value-text.ts';
 
 interface DiffGroup {
   readonly heading: string;
@@ -112,6 +118,49 @@ export function plannedLike(
     return resource;
   });
   return { resources: planned, views: { ...options, fieldsOf: (resource) => fields.get(resource) ?? [] } };
+}
+
+/** The links that differ in many resources of a kind, a row each. */
+export interface LinkTable {
+  readonly heading: string;
+  readonly titles: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  readonly resources: readonly PlannedResource[];
+}
+
+/** Resources that differ in links only. Those of which several differ alike are not among them. */
+export function linkTables({ resources, views }: ReturnType<typeof plannedLike>): LinkTable[] {
+  const linked = resources.filter(
+    ({ kind, changes }) =>
+      changes.length > 0 &&
+      changes.every(({ path }) => kinds.get(kind)?.fields[path]?.refersTo !== undefined),
+  );
+  const alike = Map.groupBy(linked, ({ kind, changes }) => JSON.stringify([kind, changes]));
+  const single = [...alike.values()].filter((same) => same.length < FEWEST_SHARING).flat();
+  return [...Map.groupBy(single, ({ kind }) => kind)].flatMap(([kind, members]) => {
+    if (members.length < FEWEST_IN_TABLE) return [];
+    const paths = [...new Set(members.flatMap(({ changes }) => changes.map(({ path }) => path)))].sort();
+    const rows = members.map((member) => {
+      const cells = paths.map((path) => {
+        const change = member.changes.find((each) => each.path === path);
+        const notes = views.fieldsOf?.(member).find((view) => view.path === path)?.notes ?? [];
+        return change === undefined ? '' : [linkText(change), ...notes.map((note) => `(${note})`)].join(' ');
+      });
+      return [member.address, ...cells];
+    });
+    const heading = `Links of ${plural(members.length, nounOf(kind))}`;
+    return [{ heading, titles: ['Address', ...paths], rows, resources: members }];
+  });
+}
+
+/** `Agent/a -> Agent/b`, and of a list what only one of the two has: `- Agent/a, + Agent/b`. */
+function linkText({ before, after }: PlannedChange): string {
+  const said = (value: Json | undefined) =>
+    value === undefined ? '(not set)' : value === null ? '(none)' : valueText(value);
+  if (!Array.isArray(before) || !Array.isArray(after)) return `${said(before)} -> ${said(after)}`;
+  const only = (items: readonly Json[], others: readonly Json[], sign: string) =>
+    items.filter((item) => !others.includes(item)).map((item) => `${sign} ${said(item)}`);
+  return [...only(before, after, '-'), ...only(after, before, '+')].join(', ');
 }
 
 function changeOf({ path, sensitive, first, second }: FieldDifference): PlannedChange {

@@ -27,7 +27,7 @@ interface StepTable {
 }
 
 /** So many must need a step before it is said once. */
-const FEWEST = 8;
+export const FEWEST_IN_TABLE = 8;
 /** So many addresses are named before the rest is counted. */
 const MOST_NAMED = 3;
 
@@ -110,7 +110,7 @@ export function stepsOfMany<O extends StepOwner>(
     `${kind} ${step.action === 'publish' ? step.action : isSetting(step) ? 'sets' : stepText(step, reach)}`;
   return [...Map.groupBy(held, keyOf).values()].flatMap((holders) => {
     const owners = new Map(holders.map(({ resource }) => [resource.address, resource]));
-    return owners.size < FEWEST
+    return owners.size < FEWEST_IN_TABLE
       ? []
       : [{ holders, shared: sharedStep(holders, [...owners.values()], reach) }];
   });

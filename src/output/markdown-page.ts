@@ -1,4 +1,4 @@
-import { markdownCode } from './markdown-text.ts';
+import { markdownCode, markdownText, tableLine } from './markdown-text.ts';
 import { plural } from './plural.ts';
 
 /** GitHub's limit on a comment, in characters. Pages keep it in bytes, of which there are never fewer. */
@@ -14,6 +14,11 @@ interface ListOptions {
   readonly share: number;
   /** The last line where so many are left out. */
   rest(count: number): string;
+}
+
+interface MarkdownTable extends Pick<ListOptions, 'share'> {
+  readonly titles: readonly string[];
+  readonly rows: readonly (readonly string[])[];
 }
 
 /** Blocks of Markdown up to the limit. A block is there whole, in a shorter form, or not at all: then it is counted. */
@@ -44,13 +49,22 @@ export class MarkdownPage {
     else if (fitting !== '') this.#push(fitting);
   }
 
+  /** As many of the rows, whose cells are Markdown, as leave the page no fuller than that share of it. */
+  addTable(heading: string, { titles, rows, share }: MarkdownTable): void {
+    const head = `${tableLine(titles.map(markdownText))}\n${tableLine(titles.map(() => '---'))}`;
+    this.addList(heading === '' ? head : `${heading}\n\n${head}`, rows.map(tableLine), {
+      share,
+      rest: (count) => tableLine([`${count} more`, ...titles.slice(1).map(() => '')]),
+    });
+  }
+
   /** As many of the lines as leave the page no fuller than that share of it, under the heading, and how many are left out. */
   addList(heading: string, lines: readonly string[], { share, rest }: ListOptions): void {
     if (lines.length === 0) return;
     let block = heading;
     let listed = 0;
     for (const line of lines) {
-      const separator = block === '' || block.startsWith('|') || listed > 0 ? '\n' : '\n\n';
+      const separator = block === '' || block.endsWith('|') || listed > 0 ? '\n' : '\n\n';
       const left = lines.length - listed - 1;
       const end = left === 0 ? '' : `\n${rest(left)}`;
       if (!this.#fits(block + separator + line + end, this.#limit * share)) break;

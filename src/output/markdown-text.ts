@@ -19,6 +19,11 @@ export function markdownCode(text: string): string {
   return `<code>${markdownText(text)}</code>`;
 }
 
+/** A row of a table, from cells that are Markdown. */
+export function tableLine(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
+}
+
 /** A fenced block of lines, which must be safe to show. Its fence is longer than any run of backticks in them. */
 export function fenced(language: string, lines: readonly string[]): string {
   const longest = lines

@@ -12,7 +12,7 @@ import {
 import { guardText, wordedWarnings } from './next-steps.ts';
 import { plural } from './plural.ts';
 import { paragraphs, type Style, section } from './style.ts';
-import { renderTable } from './table.ts';
+import { renderIndented } from './table.ts';
 import { renderViolations } from './violation-words.ts';
 
 interface RemarkOptions {
@@ -82,9 +82,7 @@ export function renderShared(
     whole: index === 0 || index > last,
     ...(index === last && { spare: 1 }),
   }));
-  const margin = ' '.repeat(indent + 4);
-  const table = renderTable(columns, rows, { ...style, width: style.width - margin.length });
-  return `${line}\n${table.trimEnd().replace(/^(?=.)/gm, margin)}`;
+  return `${line}\n${renderIndented(columns, rows, { style, indent: indent + 4 })}`;
 }
 
 function renderGuards({ guards }: PlanDocument, style: Style): string {

@@ -16,10 +16,15 @@ interface ResourceTextOptions {
   readonly views: FieldViewOptions;
   /** Says everything of each resource, also what many share. */
   readonly full?: boolean;
+  /** Indented tables that replace resources of the group. */
+  readonly tables?: readonly { readonly resources: readonly PlannedResource[]; readonly text: string }[];
 }
 
 /** A heading with its count and what all its resources have in common, then the resources; empty where there are none. */
-export function renderGroup(group: ReportGroup, { style, views, full }: ResourceTextOptions): string {
+export function renderGroup(
+  group: ReportGroup,
+  { style, views, full, tables = [] }: ResourceTextOptions,
+): string {
   const { heading, resources, isPlain } = group;
   if (resources.length === 0) return '';
   const shared = views.verbose || resources.every(isPlain) ? undefined : sharedReason(resources);
@@ -31,9 +36,11 @@ export function renderGroup(group: ReportGroup, { style, views, full }: Resource
   const isWhole = full || views.verbose;
   const says = (resource: PlannedResource) =>
     views.verbose || (resource.reason !== explanation && !isPlain(resource));
-  const listed = isWhole ? [] : resources.filter(isListed);
+  const inTables = new Set(tables.flatMap((table) => table.resources));
+  const single = resources.filter((resource) => !inTables.has(resource));
+  const listed = isWhole ? [] : single.filter(isListed);
   const isList = listed.length >= FEWEST_LISTED;
-  const others = isList ? resources.filter((resource) => !isListed(resource)) : resources;
+  const others = isList ? single.filter((resource) => !isListed(resource)) : single;
   const rendered = (whole: boolean) =>
     compacted(others, { views, full: whole }).map((said) => renderSaid(said, group, { style, views, says }));
   const compact = rendered(isWhole);
@@ -41,8 +48,9 @@ export function renderGroup(group: ReportGroup, { style, views, full }: Resource
   const isShort = isWhole || linesOf(compact) <= others.length;
   const whole = isShort ? compact : rendered(true);
   const blocks = linesOf(whole) < linesOf(compact) ? whole : compact;
-  const airy = isList || isAiry(blocks);
+  const airy = isList || tables.length > 0 || isAiry(blocks);
   if (isList) blocks.push(renderList(listed, group, { style, says, reach: views.reach }));
+  blocks.push(...tables.map(({ text }) => text));
   return [title, ...(airy ? [''] : []), blocks.join(airy ? '\n\n' : '\n')].join('\n');
 }
 

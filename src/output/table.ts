@@ -46,6 +46,16 @@ export function renderTable(
   return `${[titles, ...cells.map(line)].join('\n')}\n`;
 }
 
+/** The same table, moved to the right. */
+export function renderIndented(
+  columns: readonly (Column | string)[],
+  rows: readonly (readonly string[])[],
+  { style, indent }: { readonly style: Style; readonly indent: number },
+): string {
+  const table = renderTable(columns, rows, { ...style, width: style.width - indent });
+  return table.trimEnd().replace(/^(?=.)/gm, ' '.repeat(indent));
+}
+
 export interface TableLayout {
   readonly titles: string;
   /** A row, of one line or several. One that is wider than those before it widens its columns as far as there is room. */

@@ -62,3 +62,30 @@ it('shows once what differs alike in many resources of two workspaces, and each 
   const full = renderDiffText(document, plainStyle(), { full: true });
   expect(times(full, 'Monday to Saturday')).toBe(300);
 });
+
+it('shows in one table which links of many resources differ', () => {
+  const links = (first: readonly string[], second: readonly string[]): FieldDifference => ({
+    ...field('llm_config.knowledge_base_ids', '', ''),
+    first: { value: first, verified: true, standing: 'drifted' },
+    second: { value: second, verified: true, standing: 'declared' },
+  });
+  const base = (name: string | number) => `KnowledgeBase/${name}`;
+  const resources = document.resources.slice(0, 30).map((resource, index) => ({
+    ...resource,
+    fields: [links([base('FAQ'), base(index)], [base('FAQ'), base(`new-${index}`)])],
+  }));
+  const linked = { ...document, resources };
+  const text = renderDiffText(linked, plainStyle(140));
+  expect(text.trimEnd().split('\n').length).toBeLessThan(45);
+  expect(widest(renderDiffText(linked, plainStyle()))).toBeLessThanOrEqual(80);
+  const markdown = diffMarkdown(linked);
+  expect(markdown.split('\n').length).toBeLessThan(50);
+  for (const shown of [text, markdown]) {
+    for (const { address } of resources) expect(shown).toContain(address);
+    expect(shown).toContain('KnowledgeBase/new-7');
+    expect(shown).not.toContain('FAQ');
+    expect(shown).toContain('drifted');
+  }
+  const full = renderDiffText(linked, plainStyle(140), { full: true });
+  expect(full.split('\n').length).toBeGreaterThan(90);
+});

@@ -8,7 +8,7 @@ import { compacted, type Statement } from '../compact.ts';
 import { createSecretNumbers } from '../field-view.ts';
 import { sharedSteps, sharedStepText } from '../grouped-steps.ts';
 import { MARKDOWN_LIMIT, MarkdownPage } from '../markdown-page.ts';
-import { markdownCode, markdownLink, markdownText } from '../markdown-text.ts';
+import { markdownCode, markdownLink, markdownText, tableLine } from '../markdown-text.ts';
 import { guardFlags, helpText, isTask, stepText, wordedWarnings } from '../next-steps.ts';
 import { plural } from '../plural.ts';
 import { groupedRemarks, noteTexts } from '../remarks-text.ts';
@@ -81,11 +81,7 @@ export function reportMarkdown(
       ...cells.map(markdownText),
       ...(urls === undefined ? [] : [markdownLink(urls[index])]),
     ]);
-    page.addList(
-      `${tableLine(titles.map(markdownText))}\n${tableLine(titles.map(() => '---'))}`,
-      rows.map(tableLine),
-      { share: bounds.steps, rest: (count) => `| ${count} more |${' |'.repeat(titles.length - 1)}` },
-    );
+    page.addTable('', { titles, rows, share: bounds.steps });
   }
   const listed = changedGroups(report).flatMap((group) =>
     group.resources.flatMap((resource) => {
@@ -230,10 +226,6 @@ function moreItems(count: number): string {
 
 function moreSteps(count: number): string {
   return `- [ ] ${count} more`;
-}
-
-function tableLine(cells: readonly string[]): string {
-  return `| ${cells.join(' | ')} |`;
 }
 
 /** One comment for all, of at most 65,536 characters: a table, what failed, then as much of each as there is room for. */
