@@ -3,7 +3,6 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createProgram } from '../src/cli/program.ts';
 import { emulatorBehaviour } from '../src/emulator/behaviour.ts';
-import { reportFormatNames } from '../src/output/formats/index.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 const pages = globSync(['*.md', 'docs/**/*.md', 'examples/*/README.md'], { cwd: root }).sort();
@@ -55,9 +54,9 @@ describe.each(pages)('%s', (page) => {
   });
 });
 
-describe('README.md', () => {
+describe('docs/commands.md', () => {
   it('lists every command', () => {
-    const table = textOf('README.md').split('## Commands')[1]?.split('## ')[0] ?? '';
+    const table = textOf('docs/commands.md').split('## ')[0] ?? '';
     expect([...commands.keys()].filter((name) => !names(table, name))).toEqual([]);
   });
 });
@@ -69,10 +68,16 @@ describe('CHANGELOG.md', () => {
 });
 
 describe('docs/', () => {
-  it('has no page of more than 250 lines', () => {
+  it('has no page of 200 lines or more', () => {
     // A changelog grows.
     const read = pages.filter((page) => page !== 'CHANGELOG.md');
-    expect(read.filter((page) => textOf(page).split('\n').length > 251)).toEqual([]);
+    expect(read.filter((page) => textOf(page).trimEnd().split('\n').length >= 200)).toEqual([]);
+  });
+
+  it('has at most 24 pages, each of them in the README', () => {
+    const own = pages.filter((page) => path.dirname(page) === 'docs');
+    expect(own.length).toBeLessThanOrEqual(24);
+    expect(own.filter((page) => !textOf('README.md').includes(`](${page})`))).toEqual([]);
   });
 });
 
@@ -98,7 +103,7 @@ describe('code that the kit and the docs fetch', () => {
 
 describe('the formats in docs/', () => {
   it('are those of each command', () => {
-    const section = textOf('docs/exit-codes.md').split('## Formats')[1]?.split('## ')[0] ?? '';
+    const section = textOf('docs/commands.md').split('## Formats')[1]?.split('## ')[0] ?? '';
     const told = [...section.matchAll(/^\| (`[^|]*) \| (`[^|]*`) \|/gm)].flatMap(
       ([, names = '', formats = '']) => codesIn(names).map((name) => [name, codesIn(formats)] as const),
     );
@@ -107,12 +112,6 @@ describe('the formats in docs/', () => {
       return formats === undefined ? [] : [[name, formats] as const];
     });
     expect(Object.fromEntries(told)).toEqual(Object.fromEntries(taken));
-  });
-
-  it('are those of a report', () => {
-    const table = textOf('docs/output-formats.md').split('\n\n')[2] ?? '';
-    const told = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
-    expect(told).toEqual(reportFormatNames);
   });
 });
 

@@ -206,7 +206,7 @@ describe('the recipe for promoting in docs/workspaces.md', () => {
     await using production = await startEmulator({ seed: 2, workspaceId: '01JVQ7XK2MPR0DVCT100000001' });
     await using project = await GithubProject.open((staging) => twoWorkspaces({ staging, production }));
     const page = readFileSync(path.join(root, 'docs/workspaces.md'), 'utf8');
-    const [, recipe = ''] = /## Promoting a change[\s\S]*?```console\n([\s\S]*?)```/.exec(page) ?? [];
+    const [, recipe = ''] = /## Promote a change[\s\S]*?```console\n([\s\S]*?)```/.exec(page) ?? [];
     const lines = recipe
       .trim()
       .split('\n')

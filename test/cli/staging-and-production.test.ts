@@ -9,7 +9,10 @@ import { type CommandResult, command } from '../trust/in-process.ts';
 import { temporaryFolder } from './voxform-process.ts';
 import { agentManifest } from './workspace.ts';
 
-const PAGE = readFileSync(path.resolve(import.meta.dirname, '../../docs/staging-and-production.md'), 'utf8');
+const PAGE =
+  readFileSync(path.resolve(import.meta.dirname, '../../docs/workspaces.md'), 'utf8')
+    .split('## From one existing workspace')[1]
+    ?.split('\n## ')[0] ?? '';
 
 it('goes from an existing workspace to staging and production as the page says', async () => {
   const shown = [...PAGE.matchAll(/^\$ voxform (.*)$/gm)].map(([, line = '']) => line);
