@@ -1,8 +1,7 @@
 import path from 'node:path';
 import { CommanderError, type OutputConfiguration } from 'commander';
 import { userFolder } from '../files/user-folder.ts';
-import { diagnosticsOf, type ErrorContext, errorJson } from '../output/error-json.ts';
-import { renderError } from '../output/errors.ts';
+import { diagnosticsOf, type ErrorContext, errorJson, renderError } from '../output/errors.ts';
 import type { ReportFormat } from '../output/formats/format.ts';
 import { reportFormats } from '../output/formats/index.ts';
 import { PlatformError } from '../platform/platform-error.ts';

@@ -6,7 +6,7 @@ import { isForm } from '../manifests/layers.ts';
 import { escapeControls } from '../output/escape-controls.ts';
 import { explain } from '../output/explain/explanation.ts';
 import { ANY_KEY, type Topic, topicsOf } from '../output/explain/topics.ts';
-import { fenced } from '../output/markdown-text.ts';
+import { fenced } from '../output/markdown.ts';
 import { valueText } from '../output/value-text.ts';
 import { isObject, type Json, jsonEqual } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';

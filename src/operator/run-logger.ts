@@ -2,7 +2,7 @@ import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { appliedActions, counts, pendingActions } from '../output/action-words.ts';
 import { withSteps, wordedWarnings } from '../output/next-steps.ts';
 import { plural } from '../output/plural.ts';
-import { needsPerson, requestWords } from '../output/request-words.ts';
+import { needsPerson, requestWords } from '../output/request-text.ts';
 import { placeOf } from '../problems/diagnostic.ts';
 import {
   appliedMessage,

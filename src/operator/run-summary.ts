@@ -1,4 +1,4 @@
-import { requestJson } from '../output/request-words.ts';
+import { requestJson } from '../output/request-text.ts';
 import type { JsonObject } from '../values/json.ts';
 import { countsOf } from './health/metrics.ts';
 import { holdMessage, invalidLines, messageOf, planWords } from './messages.ts';

@@ -4,7 +4,7 @@ import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { planDocument, plannedResource } from '../engine/plan/plan-schema.ts';
 import { nextStep } from '../problems/next-step.ts';
 import type { Immutable } from '../values/json.ts';
-import { haltOf } from './apply-words.ts';
+import { haltOf } from './action-words.ts';
 
 const appliedResource = plannedResource.extend({
   result: z

@@ -9,8 +9,7 @@ import {
   UNKNOWN_EXPLANATION,
   unknownFields,
 } from './diff-words.ts';
-import { MarkdownPage } from './markdown-page.ts';
-import { markdownCode, markdownText } from './markdown-text.ts';
+import { MarkdownPage, markdownCode, markdownText } from './markdown.ts';
 import { details, tableRow } from './resource-markdown.ts';
 
 /** How full of rows the page may be at most. */

@@ -1,13 +1,11 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import type { DraftDiffDocument } from '../runs/draft-diff.ts';
 import { createSecretNumbers, type FieldView, fieldViews } from './field-view.ts';
-import { renderFields } from './fields-text.ts';
-import { MarkdownPage } from './markdown-page.ts';
-import { fenced, markdownCode, markdownText } from './markdown-text.ts';
+import { fenced, MarkdownPage, markdownCode, markdownText } from './markdown.ts';
 import { plural } from './plural.ts';
 import { timeText } from './records/record-values.ts';
-import { detailIndent, headLine } from './resource-lines.ts';
 import { diffLines } from './resource-markdown.ts';
+import { detailIndent, headLine, renderFields } from './resource-text.ts';
 import { paragraphs, type Style, section } from './style.ts';
 import { pad } from './text-width.ts';
 

@@ -1,10 +1,16 @@
 import { PlatformError } from '../platform/platform-error.ts';
+import type { Diagnostic } from '../problems/diagnostic.ts';
 import { errorMessage } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Reach } from '../problems/workspace-command.ts';
+import type { FailedWorkspace } from '../runs/open-workspace.ts';
+import type { WorkspaceFailure } from '../runs/plans-document.ts';
 import { VERSION } from '../version.ts';
-import { hintOf } from './error-json.ts';
+import { renderDiagnostics } from './diagnostics.ts';
+import type { ErrorDocument } from './error-json-schema.ts';
 import { escapeControls, escapedLines } from './escape-controls.ts';
+import { helpText } from './next-steps.ts';
+import { plural } from './plural.ts';
 import type { Style } from './style.ts';
 
 interface ErrorOptions {
@@ -110,4 +116,157 @@ function stackOf(error: Error, redact: (text: string) => string): string {
     .flatMap(escapedLines)
     .map((line) => `    ${guard(line)}${line.trimStart()}`)
     .join('\n');
+}
+
+export interface ErrorContext {
+  readonly exitCode: number;
+  readonly reach?: Reach;
+  /** Strikes secrets out. */
+  redact(text: string): string;
+}
+
+/** An error for a program. No stack: that is on stderr. */
+export function errorJson(error: unknown, { exitCode, reach, redact }: ErrorContext): ErrorDocument {
+  const diagnostics = diagnosticsOf(error) ?? [];
+  const hint = hintOf(error, reach, undefined);
+  return {
+    error: {
+      message: redact(diagnostics.length > 0 ? countOf(diagnostics) : messageOf(error)),
+      ...(hint !== undefined && { hint: redact(hint) }),
+      exit_code: exitCode,
+      // What an editor may do about it is no part of the document.
+      diagnostics: diagnostics.map(({ fix: _, ...each }) => ({ ...each, message: redact(each.message) })),
+      ...(error instanceof PlatformError && { request: requestOf(error) }),
+    },
+  };
+}
+
+/** What is wrong in manifests and project file, where the error is about that. */
+export function diagnosticsOf(error: unknown): readonly Diagnostic[] | undefined {
+  return error instanceof Error && 'diagnostics' in error && Array.isArray(error.diagnostics)
+    ? error.diagnostics
+    : undefined;
+}
+
+function countOf(diagnostics: readonly Diagnostic[]): string {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
+  return `${plural(errors, 'error')} in the project`;
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof UserError || error instanceof PlatformError) return error.message;
+  return `this is a bug in voxform: ${error instanceof Error ? `${error.name}: ${error.message}` : error}`;
+}
+
+/** What may help, for people; `baseUrl` is where the platform was looked for. */
+function hintOf(error: unknown, reach: Reach, baseUrl: string | undefined): string | undefined {
+  if (error instanceof PlatformError) return platformHint(error, baseUrl);
+  return error instanceof UserError ? helpText(error, reach) : undefined;
+}
+
+function requestOf({ reason, facts }: PlatformError): NonNullable<ErrorDocument['error']['request']> {
+  const { method, path, outcome, status, code, requestId } = facts;
+  return {
+    method,
+    path,
+    reason,
+    ...(status !== undefined && { status }),
+    ...(code !== undefined && { code }),
+    ...(requestId !== undefined && { request_id: requestId }),
+    outcome,
+  };
+}
+
+/** What may help after a request that did not succeed; undefined where the message says all there is to say. */
+function platformHint(error: PlatformError, baseUrl: string | undefined): string | undefined {
+  const where = baseUrl === undefined ? 'base_url' : `base_url (${baseUrl})`;
+  switch (error.reason) {
+    case 'status':
+      return statusHint(error);
+    case 'gateway':
+      if (error.status === 403)
+        return `check the workspace's ${where}; if it is right, a gateway or firewall in front of the platform refuses this request: ask its operators to allow it`;
+      return `check the workspace's ${where}; if it is right, a gateway in front of the platform is failing: try again later`;
+    case 'network':
+      if (error.facts.nobodyAt !== undefined)
+        return `nothing is listening there; start the emulator with \`voxform emulator --port ${portOf(error.facts.nobodyAt)}\`, or check the workspace's ${where}`;
+      if (error.facts.undecodable === true)
+        return `the response could not be decompressed; check the workspace's ${where} and any proxy in front of it${lost(error)}`;
+      if (error.facts.atProxy === true)
+        return 'check the address, the user name and the password of the proxy in HTTPS_PROXY or HTTP_PROXY; NO_PROXY connects without it';
+      return `the platform is unreachable; check the workspace's ${where}, the network and any proxy${lost(error)}`;
+    case 'timeout':
+      return `the platform took too long to answer; raise limits.timeout_seconds in voxform.yaml, or try again later${lost(error)}`;
+    case 'aborted':
+      return error.outcome === 'lost'
+        ? 'the request was cancelled in flight; the next plan shows whether it succeeded'
+        : undefined;
+    case 'held-back':
+    case 'empty':
+      return undefined;
+    case 'malformed':
+      return `the response is not what the API documents; check that the workspace's ${where} is the platform's address, without /api/v1`;
+    case 'redirect':
+      return `set the workspace's ${where} to the final address; voxform follows no redirects, to keep the API key safe`;
+    case 'too-large':
+    case 'cursor-loop':
+      if (error.facts.firstCalls !== undefined)
+        return `to show these calls, without a date range: voxform get calls --limit ${error.facts.firstCalls}`;
+      return 'voxform cannot use this response; try again, and report it to the platform if it persists';
+    default:
+      return error.reason satisfies never;
+  }
+}
+
+function portOf(host: string): string {
+  return /:(\d+)$/.exec(host)?.[1] ?? '80';
+}
+
+function statusHint(error: PlatformError): string | undefined {
+  const { status = 0, field, method } = error.facts;
+  if (status === 401)
+    return "the API key was rejected; check the workspace's api_key in voxform.yaml, or VOXFORM_API_KEY, and whether the key has expired";
+  if (status === 403) return 'the API key lacks permission; check that it belongs to workspace_id';
+  if (status === 404 || status === 410)
+    return "not found; check the workspace's base_url and workspace_id, and whether the record exists";
+  if (status === 408) return `try again later${lost(error)}`;
+  if (status === 429)
+    return 'rate limited; set limits.requests_per_second or a lower limits.concurrency in voxform.yaml, or try again later';
+  if (status >= 500) return `the platform is failing; try again later${lost(error)}`;
+  // Only what is written comes from a manifest.
+  return field === undefined || method === 'GET'
+    ? undefined
+    : `the platform rejected ${field}: change it in the manifest`;
+}
+
+function lost({ outcome }: PlatformError): string {
+  return outcome === 'lost' ? '. The request may have succeeded: the next plan checks' : '';
+}
+
+/** What went wrong in a workspace, as data that holds no secret. */
+export function failureOf(
+  { workspace, baseUrl, error }: FailedWorkspace,
+  redact: (text: string) => string,
+): WorkspaceFailure {
+  const hint = hintOf(error, { workspace }, baseUrl);
+  const diagnostics = diagnosticsOf(error);
+  const message = errorMessage(error);
+  return {
+    workspace,
+    message: redact(isOwnMistake(error) ? `this is a bug in voxform: ${message}` : message),
+    ...(hint !== undefined && { hint: redact(hint) }),
+    ...(diagnostics !== undefined && { diagnostics: diagnostics.map(({ fix: _, ...each }) => each) }),
+  };
+}
+
+/** True for what neither a person nor the platform brought about. */
+export function isOwnMistake(error: unknown): boolean {
+  const isExpected = error instanceof UserError || error instanceof PlatformError;
+  return !isExpected && diagnosticsOf(error) === undefined;
+}
+
+export function failureText(failure: WorkspaceFailure, style: Style): string {
+  const { workspace, message, hint, diagnostics = [] } = failure;
+  const error = new UserError(message, hint === undefined ? {} : { hint });
+  return `Workspace ${escapeControls(workspace)}\n\n${renderError(error, style)}${renderDiagnostics(diagnostics, style)}`;
 }

@@ -3,8 +3,8 @@ import type { PlannedChange, PlannedResource } from '../engine/plan/plan-documen
 import { namedId } from '../manifests/resource.ts';
 import type { Reach } from '../problems/workspace-command.ts';
 import type { Json } from '../values/json.ts';
+import { listed } from './address-list.ts';
 import { escapeControls, escapedLines } from './escape-controls.ts';
-import { variableNotes } from './prompt-diff/variables.ts';
 import { type DiffLine, diffTexts } from './text-diff.ts';
 import { valueText, withoutForms } from './value-text.ts';
 import { yamlText } from './yaml-text.ts';
@@ -227,4 +227,24 @@ function variableNotesOf({ before, after, sensitive }: PlannedChange): string[] 
 
 function driftNotes({ cause }: PlannedChange): string[] {
   return cause === 'both' ? ['the manifest changed too'] : [];
+}
+
+/** The placeholders that a text is filled into when a call begins, e.g. `{{customer_name}}`. */
+const placeholder = /\{\{\s*([^{}\n]{1,80}?)\s*\}\}/g;
+/** How many are named before the rest is counted. */
+const named = 6;
+
+/** What became of the variables of a text, a few words each; empty where it has the same ones. */
+export function variableNotes(before: string, after: string): string[] {
+  const [old, now] = [variablesIn(before), variablesIn(after)];
+  const came = [...now].filter((name) => !old.has(name));
+  const went = [...old].filter((name) => !now.has(name));
+  return [
+    ...(came.length === 0 ? [] : [`new ${listed(came, named)}`]),
+    ...(went.length === 0 ? [] : [`no longer ${listed(went, named)}`]),
+  ];
+}
+
+function variablesIn(text: string): ReadonlySet<string> {
+  return new Set([...text.matchAll(placeholder)].map(([, name = '']) => `{{${name}}}`));
 }

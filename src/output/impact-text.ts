@@ -1,7 +1,12 @@
-import type { ImpactDocument } from '../runs/impact/impact-document.ts';
-import { measures, shareFields } from '../runs/impact/tally.ts';
+import {
+  type Compared,
+  type Difference,
+  FEWEST_CALLS,
+  type ImpactDocument,
+  type ImpactVersion,
+} from '../runs/impact/impact-document.ts';
+import { type Measure, measures, type ShareField, shareFields } from '../runs/impact/tally.ts';
 import { escapeControls } from './escape-controls.ts';
-import { comparedRows, comparisonOf, quantilesText, rangeText, shareText, valuesOf } from './impact-words.ts';
 import { timeText } from './records/record-values.ts';
 import { bullets, paragraphs, type Style } from './style.ts';
 import { type Column, renderTable } from './table.ts';
@@ -73,4 +78,137 @@ export function impactText(impact: ImpactDocument, style: Style): string {
         )}`,
     bullets('Notes', notes, style),
   ]);
+}
+
+/** `12.3% (10.1 to 14.7)`, with its 95 % interval; a dash where the version has no calls. */
+export function shareText(version: ImpactVersion, field: ShareField, value: string): string {
+  if (version.calls === 0) return '-';
+  const shares = version.shares[field];
+  const share = Object.hasOwn(shares, value) ? shares[value] : undefined;
+  const percent = (part: number): string => (part * 100).toFixed(1);
+  return share === undefined
+    ? '0'
+    : `${percent(share.share)}% (${percent(share.low)} to ${percent(share.high)})`;
+}
+
+/** Median and 95th percentile, e.g. `2:59, p95 7:07`. */
+export function quantilesText(version: ImpactVersion, measure: Measure): string {
+  const { median, p95 } = version[measure];
+  return median === null ? '-' : `${measureText(measure, median)}, p95 ${measureText(measure, p95)}`;
+}
+
+/** `3:05` or `0.42`; a dash where no call shows the field. */
+function measureText(measure: Measure, value: number | null): string {
+  if (value === null) return '-';
+  if (measure !== 'duration') return String(Number(value.toPrecision(4)));
+  const seconds = Math.round(value);
+  const minutes = Math.floor(seconds / 60);
+  const two = (part: number): string => String(part).padStart(2, '0');
+  if (minutes < 60) return `${minutes}:${two(seconds % 60)}`;
+  return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`;
+}
+
+/** What a row of the comparison is about. */
+interface ComparedRow {
+  readonly title: string;
+  readonly before: string;
+  readonly after: string;
+  readonly difference: Difference;
+  /** `-4.1 points (-6.2 to -2.0)`, or that no difference is clear. */
+  readonly said: string;
+}
+
+/** The comparison, or why there is none to show. */
+export function comparisonOf(impact: ImpactDocument): Compared | string {
+  const { since, versions, compared } = impact;
+  if (compared === null && since === null) return 'Only one published version: there is nothing to compare.';
+  if (compared === null) return `Only one version was in use since ${since}: there is nothing to compare.`;
+  const empty = versions.filter(
+    ({ version, calls }) => calls === 0 && (version === compared.from || version === compared.to),
+  );
+  if (empty.length === 0) return compared;
+  const numbers = empty.map(({ version }) => version).join(' and ');
+  const none = empty.length === 1 ? `Version ${numbers} has no calls` : `Versions ${numbers} have no calls`;
+  return `${none}${rangeText(impact)}: there is nothing to compare.`;
+}
+
+/** ` since 2026-01-31 with direction inbound`, which follows `calls`; empty where all calls count. */
+export function rangeText({ since, direction, channel }: ImpactDocument): string {
+  const range = since === null ? '' : ` since ${since}`;
+  const filters = [direction && `direction ${direction}`, channel && `channel ${channel}`].filter(Boolean);
+  return filters.length === 0 ? range : `${range} with ${filters.join(' and ')}`;
+}
+
+const UNCLEAR = {
+  no_clear_difference: 'no clear difference',
+  too_few_calls: `too few calls, under ${FEWEST_CALLS}`,
+} as const;
+
+/** True where the interval of a difference does not contain zero. */
+export function isClear({ verdict }: Difference): boolean {
+  return verdict === 'higher' || verdict === 'lower';
+}
+
+/** The differences, shares before medians; rare values only where they differ. @param versions those of the document */
+export function comparedRows(compared: Compared, versions: readonly ImpactVersion[]): ComparedRow[] {
+  const sides = [compared.from, compared.to].map((wanted) =>
+    versions.find(({ version }) => version === wanted),
+  );
+  const row = (title: string, difference: Difference, said: string, of: (side: ImpactVersion) => string) => {
+    const [before = '-', after = '-'] = sides.map((side) => (side === undefined ? '-' : of(side)));
+    return { title, before, after, difference, said };
+  };
+  const shares = shareFields.flatMap((field) => {
+    const frequent = valuesOf(field, versions);
+    const told = Object.entries(compared.shares[field]).filter(
+      ([value, each]) => isClear(each) || frequent.includes(value),
+    );
+    return told.map(([value, difference]) => {
+      const said = differenceText(difference, (each) => signed(each * 100, 1), ' points');
+      return row(`${field}=${value}`, difference, said, (side) =>
+        shareText(side, field, value).replace(/ .*/, ''),
+      );
+    });
+  });
+  const medians = measures.map((measure) => {
+    const isDuration = measure === 'duration';
+    const text = (each: number) =>
+      signed(isDuration || Math.abs(each) >= 10 ? Math.round(each) : Number(each.toPrecision(2)));
+    const said = differenceText(compared[measure], text, isDuration ? ' s' : '');
+    return row(`median ${measure}`, compared[measure], said, (side) =>
+      measureText(measure, side[measure].median),
+    );
+  });
+  return [...shares, ...medians];
+}
+
+function differenceText(
+  { difference, low, high, verdict }: Difference,
+  text: (value: number) => string,
+  unit: string,
+): string {
+  const interval = low === null || high === null ? undefined : `${text(low)} to ${text(high)}`;
+  if (verdict !== 'higher' && verdict !== 'lower')
+    return UNCLEAR[verdict] + (interval === undefined ? '' : ` (${interval}${unit})`);
+  return `${text(difference ?? 0)}${unit} (${interval})`;
+}
+
+function signed(value: number, digits?: number): string {
+  const text = digits === undefined ? String(value) : value.toFixed(digits).replace(/^-(?=0(\.0+)?$)/, '');
+  return Number(text) > 0 ? `+${text}` : text;
+}
+
+/** Values of a field that are shown to people; JSON has all. */
+const MOST_VALUES = 8;
+
+/** The most frequent values of a field over all versions, in that order. */
+export function valuesOf(field: ShareField, versions: readonly ImpactVersion[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { shares } of versions)
+    for (const [value, { count }] of Object.entries(shares[field]))
+      counts.set(value, (counts.get(value) ?? 0) + count);
+  return [...counts]
+    .sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1))
+    .slice(0, MOST_VALUES)
+    .map(([value]) => value);
 }

@@ -1,3 +1,4 @@
+import { isObject, type Json } from '../values/json.ts';
 import { escapeUnsafe } from '../values/unsafe-text.ts';
 
 /**
@@ -6,4 +7,21 @@ import { escapeUnsafe } from '../values/unsafe-text.ts';
  */
 export function jsonText(document: object): string {
   return `${escapeUnsafe(JSON.stringify(document, undefined, 2))}\n`;
+}
+
+/** A document for programs with the names of its fields as all others spell them: `checked_at` for `checkedAt`. */
+export function snakeCased(document: object): Json & object {
+  return renamed(JSON.parse(JSON.stringify(document)) as Json) as Json & object;
+}
+
+function renamed(value: Json): Json {
+  if (Array.isArray(value)) return value.map(renamed);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, part]) => [spelled(name), renamed(part as Json)]),
+  );
+}
+
+function spelled(name: string): string {
+  return name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -1,21 +1,31 @@
 import type { ApplyReport } from '../engine/apply/apply-report.ts';
 import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import type { Address } from '../manifests/resource.ts';
 import { kindOf } from '../manifests/resource.ts';
 import type { Reach } from '../problems/workspace-command.ts';
 import type { ChecklistContent, ChecklistItem } from '../runs/migrate/checklist.ts';
-import { actionWords, appliedActions, byAction, counts, shownActions } from './action-words.ts';
+import {
+  actionWords,
+  appliedActions,
+  appliedCounts,
+  appliedIn,
+  byAction,
+  counts,
+  haltOf,
+  shownActions,
+  skippedIn,
+} from './action-words.ts';
 import { addressList } from './address-list.ts';
-import { appliedCounts, appliedIn, haltOf, skippedIn } from './apply-words.ts';
+import { outcomeJson } from './apply-json.ts';
 import { escapeControls } from './escape-controls.ts';
 import { stepsOfMany } from './grouped-steps.ts';
 import { guardText, helpText, isTask, stepText, withSteps } from './next-steps.ts';
 import { kindCounts, plural } from './plural.ts';
-import { renderShared, renderWarnings } from './remarks-text.ts';
+import { renderShared, renderViolations, renderWarnings } from './remarks-text.ts';
 import { paragraphs, type Style, section, sentences } from './style.ts';
-import { renderViolations } from './violation-words.ts';
 
-export interface MigrationEnd {
+interface MigrationEnd {
   readonly name: string;
   readonly workspaceId: string;
   readonly baseUrl: string;
@@ -157,7 +167,7 @@ function closing(report: ApplyReport, to: string, style: Style): string {
   return sentences(texts, style, { format: (line) => style.bold(format(line)) });
 }
 
-export function checklistText(matter: ChecklistContent, reach: Reach): string {
+function checklistText(matter: ChecklistContent, reach: Reach): string {
   if ('text' in matter) return matter.text;
   if ('step' in matter) return stepText(matter.step, reach);
   if ('notice' in matter) return `${matter.notice.slice(0, 1).toUpperCase()}${matter.notice.slice(1)}.`;
@@ -200,4 +210,57 @@ function checklist(
 function holdersOf({ matter, addresses }: ChecklistItem) {
   if (!('step' in matter)) return [];
   return addresses.map((address) => ({ resource: { address, kind: kindOf(address) }, step: matter.step }));
+}
+
+interface MigrationFacts {
+  readonly from: MigrationEnd;
+  readonly to: MigrationEnd;
+  readonly source: 'manifests' | 'live';
+  readonly dryRun: boolean;
+  readonly reach: Reach;
+  readonly checklist: readonly ChecklistItem[];
+  readonly files: readonly string[];
+  readonly plan: PlanDocument | undefined;
+  readonly report: ApplyReport | undefined;
+  readonly oldIds: ReadonlyMap<Address, string>;
+}
+
+/** The migration as data: what was on the checklist, what was planned, and what became of each resource. */
+export function migrateJson(facts: MigrationFacts): object {
+  const { from, to, source, dryRun, reach, checklist, files, plan, report, oldIds } = facts;
+  const halted = report === undefined ? undefined : haltOf(report);
+  return {
+    format_version: 1,
+    from: endOf(from),
+    to: endOf(to),
+    source,
+    dry_run: dryRun,
+    checklist: checklist.map(({ moment, matter, addresses }) => ({
+      moment,
+      text: checklistText(matter, reach),
+      addresses,
+    })),
+    files,
+    summary: plan?.summary ?? null,
+    resources: (plan?.resources ?? []).map(({ address, kind, action, id, reason, steps }) => {
+      const result = report?.results.get(address);
+      return {
+        address,
+        kind,
+        action,
+        from_id: oldIds.get(address) ?? null,
+        to_id: (result?.status === 'done' ? result.id : null) ?? id,
+        reason,
+        ...(steps !== undefined && { steps }),
+        ...outcomeJson(result),
+      };
+    }),
+    warnings: report?.warnings ?? plan?.warnings ?? [],
+    ...(report?.interrupted !== undefined && { interrupted: report.interrupted }),
+    ...(halted !== undefined && { halted }),
+  };
+}
+
+function endOf({ name, workspaceId, baseUrl }: MigrationEnd): object {
+  return { workspace: name, workspace_id: workspaceId, base_url: baseUrl };
 }

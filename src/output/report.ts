@@ -6,16 +6,16 @@ import type { WorkspaceFailure } from '../runs/plans-document.ts';
 import {
   actionWords,
   appliedActions,
+  applySummary,
   byAction,
+  leftIn,
   notAppliedIn,
   pendingActions,
   planSummary,
   shownActions,
 } from './action-words.ts';
-import { applySummary, leftIn } from './apply-words.ts';
 import { helpText } from './next-steps.ts';
 import { plural } from './plural.ts';
-import type { ResourceMark } from './resource-lines.ts';
 
 /** A plan, a drift or an apply, as every format has it. */
 export interface Report {
@@ -29,6 +29,12 @@ export interface Report {
   /** Those with something to be done by hand. */
   readonly pending: readonly PlannedResource[];
   readonly applied?: ApplyReport;
+}
+
+export interface ResourceMark {
+  readonly symbol: string;
+  /** Whose colour the symbol has. */
+  readonly colorOf: Action;
 }
 
 /** Resources under one heading. */

@@ -3,11 +3,11 @@ import { addressList, mustNameAll } from './address-list.ts';
 import type { Statement } from './compact.ts';
 import { escapeControls } from './escape-controls.ts';
 import type { FieldView } from './field-view.ts';
-import { fenced, markdownCode, markdownLink, markdownText } from './markdown-text.ts';
+import { fenced, markdownCode, markdownLink, markdownText } from './markdown.ts';
 import { plural } from './plural.ts';
-import { bracketed } from './prompt-diff/bracketed.ts';
 import { routeRemarks, sentenceOf } from './route-words.ts';
 import type { DiffLine } from './text-diff.ts';
+import { bracketed } from './text-diff.ts';
 
 /** How a resource is called in a table and over its fields. */
 export interface RowWords {

@@ -1,15 +1,18 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
+import type { Reach } from '../problems/workspace-command.ts';
 import { addressList, mustNameAll } from './address-list.ts';
 import { compacted, type Statement } from './compact.ts';
-import type { FieldViewOptions } from './field-view.ts';
-import { renderFields } from './fields-text.ts';
+import { escapeControls } from './escape-controls.ts';
+import type { FieldBody, FieldView, FieldViewOptions } from './field-view.ts';
+import { isTask, stepText } from './next-steps.ts';
 import { plural } from './plural.ts';
-import type { ReportGroup } from './report.ts';
-import { detailIndent, headLine, renderRemark, renderStep, symbolWidth } from './resource-lines.ts';
-import { renderList } from './resource-list.ts';
+import type { ReportGroup, ResourceMark } from './report.ts';
 import { routeRemarks } from './route-words.ts';
-import type { Style } from './style.ts';
-import { pad } from './text-width.ts';
+import type { Format, Style } from './style.ts';
+import { tableLayout } from './table.ts';
+import type { DiffLine } from './text-diff.ts';
+import { bracketed } from './text-diff.ts';
+import { breakText, displayWidth, pad } from './text-width.ts';
 
 interface ResourceTextOptions {
   readonly style: Style;
@@ -129,4 +132,224 @@ function headOf({ resources, fields, steps }: Statement, group: ReportGroup, sty
     return [head, ...resources.map((each) => headLine(each, { symbol: '', colorOf }, style))];
   }
   return [head, style.prose(namesOf(resources), { indent: detailIndent })];
+}
+
+/** In columns: the symbol and the blank after it. */
+const margin = 4;
+
+interface ListStyle {
+  readonly style: Style;
+  readonly reach: Reach;
+  /** Whether the reason is said. */
+  says(resource: PlannedResource): boolean;
+}
+
+/** A line for each resource, in columns; what is to be known or done of one of them below its line. */
+function renderList(
+  resources: readonly PlannedResource[],
+  { symbol, colorOf }: ResourceMark,
+  { style, says, reach }: ListStyle,
+): string {
+  const rows = resources.map((resource) => ({ resource, cells: cellsOf(resource) }));
+  const isFilled = [0, 1, 2].map((column) => rows.some(({ cells }) => cells[column] !== ''));
+  const shown = (cells: readonly string[]) => cells.filter((_, column) => isFilled[column]);
+  const [address, id, differs] = [
+    { title: 'ADDRESS', whole: true },
+    { title: 'ID', whole: true },
+    { title: isFilled[1] ? 'DIFFERS' : 'SETS', prose: true },
+  ];
+  const columns = [address, id, differs].filter((_, column) => isFilled[column]);
+  const layout = tableLayout(
+    columns.flatMap((column) => column ?? []),
+    rows.map(({ cells }) => shown(cells)),
+    { ...style, width: style.width - margin },
+  );
+  const inFrom = (lines: string) => lines.replaceAll('\n', `\n${' '.repeat(margin)}`);
+  const mark = style.action[colorOf](pad(symbol, margin - 1, 'right'));
+  const below = ({ steps = [], notices = [], ...resource }: PlannedResource): string[] => [
+    ...(says(resource) && resource.reason !== '' ? [renderRemark(resource.reason, style)] : []),
+    ...notices.map((notice) => renderRemark(notice, style, style.warn)),
+    ...steps.map((step) => (isTask(step) ? renderStep : renderRemark)(stepText(step, reach), style)),
+  ];
+  const lines = rows.map(({ resource, cells }) =>
+    [`${mark} ${inFrom(layout.line(shown(cells)))}`, ...below(resource)].join('\n'),
+  );
+  const hint = isFilled[2] ? [renderRemark('--full shows every field', style)] : [];
+  return [`${' '.repeat(margin)}${inFrom(layout.titles)}`, ...lines, ...hint].join('\n');
+}
+
+/** Address, id, and how it differs; of a new record how much is set. */
+function cellsOf({ address, id, changes, previous_address: previous }: PlannedResource): readonly string[] {
+  const was = previous === undefined ? '' : `was ${previous}; `;
+  const paths = id === null ? plural(changes.length, 'field') : changes.map(({ path }) => path).join(', ');
+  return [address, id ?? '', was + paths].map(escapeControls);
+}
+
+/** Columns before an address, and before what is said of its resource. */
+const symbolWidth = 3;
+export const detailIndent = 6;
+
+/** What is said of a resource, told from its fields by the mark that begins a comment in a manifest. */
+export function renderRemark(text: string, style: Style, format: Format = style.dim): string {
+  return style.prose(text, { indent: detailIndent, lead: format('# '), format });
+}
+
+/** Symbol, address, marks, id and source; what does not fit on a line of its own. */
+export function headLine(resource: PlannedResource, { symbol, colorOf }: ResourceMark, style: Style): string {
+  const { action, address, id, url, source, adopted, previous_address: previous } = resource;
+  const color = style.action[colorOf];
+  const marks = [
+    adopted && action !== 'adopt' ? 'adopted' : undefined,
+    previous === undefined ? undefined : `was ${escapeControls(previous)}`,
+  ].filter((mark) => mark !== undefined);
+  const rest = [
+    ...(marks.length === 0 ? [] : [color(`(${marks.join(', ')})`)]),
+    ...(id === null ? [] : [style.dim(escapeControls(id))]),
+    ...(source === null ? [] : [style.dim(`${escapeControls(source.file)}:${source.line}`)]),
+    ...(url === undefined ? [] : [escapeControls(url)]),
+  ];
+  const lines = [`${color(pad(symbol, symbolWidth, 'right'))} ${style.bold(escapeControls(address))}`];
+  for (const part of rest) {
+    const longer = `${lines.at(-1)}  ${part}`;
+    if (displayWidth(longer) <= style.width) lines.splice(-1, 1, longer);
+    else lines.push(' '.repeat(detailIndent) + part);
+  }
+  return lines.join('\n');
+}
+
+function renderStep(step: string, style: Style): string {
+  return style.prose(step, { indent: detailIndent, lead: '[ ] ' });
+}
+
+/** Of the width: a path that takes more does not push the values of the others to the right. */
+const alignedShare = 0.55;
+
+/**
+ * A line a field, `path: before -> after`, the values one below the other. What is too wide for that, or has lines of its own,
+ * stands below its path behind a bar; a line that had to be broken goes on behind a colon.
+ */
+export function renderFields(fields: readonly FieldView[], style: Style, indent: number): string[] {
+  const widths = fields
+    .filter(({ body }) => body.form === 'value' || body.form === 'change')
+    .map(({ path }) => displayWidth(path) + 1)
+    .filter((width) => width <= style.width * alignedShare);
+  const layout: FieldLayout = { style, margin: ' '.repeat(indent), labelWidth: Math.max(0, ...widths) };
+  return fields.map((field) => renderField(field, layout));
+}
+
+interface FieldLayout {
+  readonly style: Style;
+  readonly margin: string;
+  readonly labelWidth: number;
+}
+
+function renderField({ path, body, notes }: FieldView, layout: FieldLayout): string {
+  const { style, margin, labelWidth } = layout;
+  const said = notes.map((note) => style.warn(`(${note})`)).join(' ');
+  const inline = oneLine(body, style);
+  if (inline !== undefined) {
+    const line = `${margin}${pad(`${path}:`, labelWidth)} ${inline}`;
+    if (displayWidth(line) <= style.width) return withNotes(line, said, layout);
+  }
+  const was =
+    body.form === 'text' && body.before !== undefined
+      ? ` ${style.removed(body.before)} ${style.dim('->')}`
+      : '';
+  const head = withNotes(`${margin}${path}:${was}`, said, layout);
+  return [head, ...blockOf(body, style).flatMap((line) => renderBlockLine(line, layout))].join('\n');
+}
+
+/** The notes at the end of the line where they fit, else below it. */
+function withNotes(line: string, said: string, { style, margin }: FieldLayout): string {
+  if (said === '') return line;
+  const fits = displayWidth(line) + 2 + displayWidth(said) <= style.width;
+  return `${line}${fits ? '  ' : `\n${margin}  `}${said}`;
+}
+
+function oneLine(body: FieldBody, { added, removed, dim }: Style): string | undefined {
+  if (body.form === 'value') return body.after;
+  if (body.form === 'change') return `${removed(body.before)} ${dim('->')} ${added(body.after)}`;
+  return undefined;
+}
+
+interface BlockLine {
+  /** Before the text, and as blanks before what is broken off it. */
+  readonly sign: string;
+  readonly text: string;
+  readonly format: Format;
+  /** Parts of the text that have a format of their own. */
+  readonly parts?: readonly { readonly text: string; readonly format: Format }[];
+}
+
+function blockOf(body: FieldBody, style: Style): BlockLine[] {
+  const { added, removed, dim } = style;
+  switch (body.form) {
+    case 'value':
+      return [{ sign: '', text: body.after, format: String }];
+    case 'change':
+      return [
+        { sign: '- ', text: body.before, format: removed },
+        { sign: '+ ', text: body.after, format: added },
+      ];
+    case 'text':
+      return [
+        ...body.lines.map(
+          (text): BlockLine => ({ sign: '', text, format: body.before === undefined ? String : added }),
+        ),
+        ...(body.more === 0 ? [] : [{ sign: '', text: `… ${body.more} more lines`, format: dim }]),
+      ];
+    case 'diff':
+      return body.lines.map((line) => diffLine(line, style));
+    default:
+      return body satisfies never;
+  }
+}
+
+function diffLine(line: DiffLine, style: Style): BlockLine {
+  const { sign, text } = line;
+  const { added, removed, addedWords, removedWords, dim } = style;
+  const lines: Record<typeof sign, () => BlockLine> = {
+    '+': () => changedLine(line, style, { sign: '+ ', kept: added, changed: addedWords }),
+    '-': () => changedLine(line, style, { sign: '- ', kept: removed, changed: removedWords }),
+    '@': () => ({ sign: '', text: `@@ ${text} @@`, format: dim }),
+    '~': () => ({ sign: '~ ', text, format: dim }),
+    ' ': () => ({ sign: '  ', text, format: String }),
+  };
+  return lines[sign]();
+}
+
+/** With words marked: by colour where there is one, else by brackets. */
+function changedLine(
+  line: DiffLine,
+  { color }: Style,
+  { sign, kept, changed }: { readonly sign: string; readonly kept: Format; readonly changed: Format },
+): BlockLine {
+  if (!color || line.words === undefined) return { sign, text: bracketed(line), format: kept };
+  const parts = line.words.map((word) => ({ text: word.text, format: word.changed ? changed : kept }));
+  return { sign, text: line.text, format: kept, parts };
+}
+
+function renderBlockLine({ sign, text, format, parts }: BlockLine, { style, margin }: FieldLayout): string[] {
+  const room = Math.max(20, style.width - margin.length - 4 - sign.length);
+  let done = 0;
+  return breakText(text, room).map((piece, index) => {
+    const bar = style.dim(index === 0 ? '|' : ':');
+    const lead = index === 0 ? sign : ' '.repeat(sign.length);
+    const start = done;
+    done += piece.length;
+    if (parts === undefined) return `${margin}  ${bar} ${format(`${lead}${piece}`.trimEnd())}`.trimEnd();
+    return `${margin}  ${bar} ${format(lead)}${formatted(parts, start, start + piece.trimEnd().length)}`;
+  });
+}
+
+/** What lies between two places of a text, each part in its format. */
+function formatted(parts: NonNullable<BlockLine['parts']>, start: number, end: number): string {
+  let at = 0;
+  return parts
+    .map(({ text, format }) => {
+      const shown = text.slice(Math.max(0, start - at), Math.max(0, end - at));
+      at += text.length;
+      return format(shown);
+    })
+    .join('');
 }

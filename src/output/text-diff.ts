@@ -1,8 +1,7 @@
 import { escapeControls, escapedLines } from './escape-controls.ts';
 import { isHeading, sectionsOf } from './prompt-diff/headings.ts';
 import { alignLines, type Range, type Stretch } from './prompt-diff/line-alignment.ts';
-import { aroundChanges } from './prompt-diff/long-lines.ts';
-import { markWords, type Word } from './prompt-diff/word-marks.ts';
+import { aroundChanges, markWords, type Word } from './prompt-diff/word-marks.ts';
 
 export interface DiffLine {
   /** `@` marks the line that says where the following ones are, `~` one that says what is not shown. */
@@ -225,4 +224,18 @@ function range({ start, end }: Range): number[] {
 
 function signed(sign: '-' | '+', texts: readonly string[]): DiffLine[] {
   return texts.map((text) => ({ sign, text }));
+}
+
+/** In characters: in a shorter line one sees what changed. */
+const longEnough = 60;
+/** Of a line: where more of it changed, brackets get in the way of reading. */
+const mostChanged = 0.4;
+
+/** A changed line for where there are no colours: `[-gone-]` and `{+new+}` around its changed words, where they help. */
+export function bracketed({ sign, text, words }: DiffLine): string {
+  if (words === undefined || text.length < longEnough) return text;
+  const changed = words.reduce((sum, word) => sum + (word.changed ? word.text.length : 0), 0);
+  if (changed > mostChanged * text.length) return text;
+  const [open, close] = sign === '-' ? ['[-', '-]'] : ['{+', '+}'];
+  return words.map((word) => (word.changed ? `${open}${word.text}${close}` : word.text)).join('');
 }

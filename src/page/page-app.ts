@@ -10,9 +10,8 @@ import { LiveUpdates } from './live.ts';
 import { formOf, PageAnswers, type PageContext, type PageEnv, type SiteOptions } from './page-answers.ts';
 import { pageHeaders } from './page-headers.ts';
 import { assetPath, assets } from './views/assets.ts';
-import { overviewView } from './views/overview-view.ts';
 import { pathOf } from './views/parts.ts';
-import { pagesOf, workspacesView } from './views/workspaces-view.ts';
+import { overviewView, pagesOf, workspacesView } from './views/workspaces-view.ts';
 import { workspacePath } from './workspace-path.ts';
 import { addWorkspaceRoutes } from './workspace-routes.ts';
 

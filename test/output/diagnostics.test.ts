@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { diagnosticsGithub, diagnosticsJson, renderDiagnostics } from '../../src/output/diagnostics.ts';
-import { diagnosticsJunit } from '../../src/output/diagnostics-junit.ts';
+import {
+  diagnosticsGithub,
+  diagnosticsJson,
+  diagnosticsJunit,
+  renderDiagnostics,
+} from '../../src/output/diagnostics.ts';
 import type { Diagnostic } from '../../src/problems/diagnostic.ts';
 import { evil, forged, plainStyle, unsafe } from './sample-styles.ts';
 

@@ -6,8 +6,7 @@ import { manifestJsonSchema } from '../../src/manifests/manifest-json-schema.ts'
 import { schemaPaths } from '../../src/manifests/schema-fields.ts';
 import { explanationText, topicsText } from '../../src/output/explain/explain-text.ts';
 import { explain } from '../../src/output/explain/explanation.ts';
-import { findTopic } from '../../src/output/explain/find-topic.ts';
-import { topicsOf } from '../../src/output/explain/topics.ts';
+import { findTopic, topicsOf } from '../../src/output/explain/topics.ts';
 import { projectJsonSchema } from '../../src/project/project-json-schema.ts';
 import { plainStyle } from './sample-styles.ts';
 

@@ -1,18 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { graphDot } from '../../src/output/graph/graph-dot.ts';
 import { graphHtml } from '../../src/output/graph/graph-html.ts';
-import { graphMermaid } from '../../src/output/graph/graph-mermaid.ts';
 import { graphFile, graphSvg } from '../../src/output/graph/graph-svg.ts';
+import { graphDot, graphMermaid } from '../../src/output/graph/graph-text.ts';
 import { type GroupBy, groupedGraph } from '../../src/output/graph/grouping.ts';
 import { type Box, layeredLayout } from '../../src/output/graph/layout.ts';
 import {
   groupPicture,
   overviewPicture,
   type Picture,
+  planPicture,
   wholePicture,
 } from '../../src/output/graph/pictures.ts';
-import { planPicture } from '../../src/output/graph/plan-graph.ts';
 import { connectedTo, type ReferenceGraph, referenceGraph } from '../../src/project/reference-graph.ts';
 import { agent, number, ref, user } from '../engine/resources.ts';
 import { branchOffices, teams } from './branch-offices.ts';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MARKDOWN_LIMIT } from '../../src/output/markdown-page.ts';
-import { markdownCode, markdownText } from '../../src/output/markdown-text.ts';
+import { MARKDOWN_LIMIT, markdownCode, markdownText } from '../../src/output/markdown.ts';
 import { inDashboard, stepTexts } from '../step-texts.ts';
 import { hostilePlan } from './hostile-plan.ts';
 import { adoptions, sameChange } from './many-resources.ts';

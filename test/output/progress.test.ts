@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { ApplyEvent } from '../../src/engine/apply/apply-report.ts';
 import type { ReadProgress } from '../../src/engine/observe/read-counter.ts';
-import { createProgress, type Progress, type ProgressOptions } from '../../src/output/progress.ts';
-import { createRateMeter } from '../../src/output/rate-meter.ts';
+import {
+  createProgress,
+  createRateMeter,
+  type Progress,
+  type ProgressOptions,
+} from '../../src/output/progress.ts';
 import { evil, forged, plainStyle } from './sample-styles.ts';
 
 const clearLine = '\r\u001b[2K';

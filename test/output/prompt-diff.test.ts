@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bracketed } from '../../src/output/prompt-diff/bracketed.ts';
+import { variableNotes } from '../../src/output/field-view.ts';
 import { sectionsOf } from '../../src/output/prompt-diff/headings.ts';
-import { variableNotes } from '../../src/output/prompt-diff/variables.ts';
 import { markWords } from '../../src/output/prompt-diff/word-marks.ts';
-import { diffTexts } from '../../src/output/text-diff.ts';
+import { bracketed, diffTexts } from '../../src/output/text-diff.ts';
 import { evil, unsafe } from './sample-styles.ts';
 
 /** A diff of prose, a line each. */

@@ -5,7 +5,7 @@ import { severalGithub } from '../../src/output/formats/github-format.ts';
 import { severalMarkdown } from '../../src/output/formats/markdown-format.ts';
 import { severalText } from '../../src/output/formats/text-format.ts';
 import { htmlReports } from '../../src/output/html/html-report.ts';
-import { MARKDOWN_LIMIT } from '../../src/output/markdown-page.ts';
+import { MARKDOWN_LIMIT } from '../../src/output/markdown.ts';
 import { driftReport, planReport, type SeveralReports } from '../../src/output/report.ts';
 import type { DiffDocument, FieldDifference } from '../../src/runs/diff/document.ts';
 import { hostilePlan } from './hostile-plan.ts';

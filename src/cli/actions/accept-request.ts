@@ -1,8 +1,7 @@
 import { acceptanceJson, renderAcceptance } from '../../output/accept-text.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
-import { requestWriter } from '../../output/request-text.ts';
-import { needsPerson, requestJson, requestWords } from '../../output/request-words.ts';
+import { needsPerson, requestJson, requestWords, requestWriter } from '../../output/request-text.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import type { DriftFacts } from '../../runs/accepted-values.ts';
 import { carryOutProposal, proposalOf, proposedDrift } from '../../runs/drift-request/propose-drift.ts';

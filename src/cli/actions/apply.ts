@@ -2,7 +2,7 @@ import type { ApplyReport } from '../../engine/apply/apply-report.ts';
 import type { PlanResult } from '../../engine/engine.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { revalidatePlan } from '../../engine/revalidate-plan.ts';
-import { notAppliedAfter } from '../../output/apply-words.ts';
+import { notAppliedAfter } from '../../output/action-words.ts';
 import { reportText } from '../../output/formats/text-format.ts';
 import { applyReport, planReport } from '../../output/report.ts';
 import { refuseOddWaivers } from '../../policies/waivers.ts';

@@ -1,6 +1,6 @@
 import { diffMarkdown } from '../../output/diff-markdown.ts';
 import { renderDiffText } from '../../output/diff-text.ts';
-import { failureText } from '../../output/failures.ts';
+import { failureText } from '../../output/errors.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';
 import { diffWorkspaces } from '../../runs/diff/diff-workspaces.ts';

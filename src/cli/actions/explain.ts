@@ -1,8 +1,7 @@
 import { kinds, lookups } from '../../kinds/index.ts';
 import { explanationText, topicsText } from '../../output/explain/explain-text.ts';
 import { explain } from '../../output/explain/explanation.ts';
-import { findTopic } from '../../output/explain/find-topic.ts';
-import { topicsOf } from '../../output/explain/topics.ts';
+import { findTopic, topicsOf } from '../../output/explain/topics.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { misuse } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';

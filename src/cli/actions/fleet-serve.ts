@@ -16,7 +16,7 @@ import { messageOf } from '../../operator/messages.ts';
 import { Deliveries } from '../../operator/notifications/deliveries.ts';
 import { RunLogger } from '../../operator/run-logger.ts';
 import type { WatchLog } from '../../operator/watch-log.ts';
-import { snakeCased } from '../../output/snake-cased.ts';
+import { snakeCased } from '../../output/json-text.ts';
 import { FleetComparisons } from '../../page/fleet-comparisons.ts';
 import { JointLimit } from '../../platform/joint-limit.ts';
 import { checkedRules } from '../../policies/load-rules.ts';

@@ -1,7 +1,6 @@
 import { withControl } from '../../fleet/open-fleet.ts';
 import type { ListedToken } from '../../fleet/rows/token-rows.ts';
-import { jsonText } from '../../output/json-text.ts';
-import { snakeCased } from '../../output/snake-cased.ts';
+import { jsonText, snakeCased } from '../../output/json-text.ts';
 import { renderTable, whole } from '../../output/table.ts';
 import { userName } from '../../runs/local-user.ts';
 import type { Context } from '../context.ts';

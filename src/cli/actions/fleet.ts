@@ -6,9 +6,8 @@ import { FLEET_FILE, type FleetFile, loadFleetFile } from '../../fleet/fleet-fil
 import { openFleetDatabase, withControl } from '../../fleet/open-fleet.ts';
 import type { ShownStatus } from '../../fleet/shown-status.ts';
 import type { ReportFormatName } from '../../output/formats/index.ts';
-import { jsonText } from '../../output/json-text.ts';
+import { jsonText, snakeCased } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
-import { snakeCased } from '../../output/snake-cased.ts';
 import { shellWord } from '../../problems/shell-word.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { refuseOverrides } from '../../project/select-workspace.ts';

@@ -7,8 +7,8 @@ import type { Context } from '../context.ts';
 
 /** Each is loaded when it is used: only pictures need the layout. */
 const formats = {
-  mermaid: async () => (await import('../../output/graph/graph-mermaid.ts')).graphMermaid,
-  dot: async () => (await import('../../output/graph/graph-dot.ts')).graphDot,
+  mermaid: async () => (await import('../../output/graph/graph-text.ts')).graphMermaid,
+  dot: async () => (await import('../../output/graph/graph-text.ts')).graphDot,
   svg: async () => (await import('../../output/graph/graph-svg.ts')).graphFile,
   html: async () => (await import('../../output/graph/graph-html.ts')).graphHtml,
 } satisfies Record<

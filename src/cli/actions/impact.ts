@@ -1,6 +1,5 @@
 import { impactHtml } from '../../output/html/impact-html.ts';
-import { impactText } from '../../output/impact-text.ts';
-import { comparisonOf } from '../../output/impact-words.ts';
+import { comparisonOf, impactText } from '../../output/impact-text.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';

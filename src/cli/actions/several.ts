@@ -1,6 +1,5 @@
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
-import { renderError } from '../../output/errors.ts';
-import { failureOf, isOwnMistake } from '../../output/failures.ts';
+import { failureOf, isOwnMistake, renderError } from '../../output/errors.ts';
 import { driftReport, planReport } from '../../output/report.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { kinds, lookups } from '../../kinds/index.ts';
 import { unknownKind } from '../../manifests/envelope.ts';
-import { failureText } from '../../output/failures.ts';
+import { failureText } from '../../output/errors.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { renderTable, whole } from '../../output/table.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';

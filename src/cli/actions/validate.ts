@@ -1,6 +1,5 @@
 import { kinds, lookups } from '../../kinds/index.ts';
-import { diagnosticsGithub, diagnosticsJson } from '../../output/diagnostics.ts';
-import { diagnosticsJunit } from '../../output/diagnostics-junit.ts';
+import { diagnosticsGithub, diagnosticsJson, diagnosticsJunit } from '../../output/diagnostics.ts';
 import { escapeControls } from '../../output/escape-controls.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { kindCounts, plural } from '../../output/plural.ts';

@@ -7,8 +7,8 @@ import type {
 } from '../../engine/plan/plan-document.ts';
 import type { Reach } from '../../problems/workspace-command.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
+import { earlyEnd } from '../action-words.ts';
 import { listed } from '../address-list.ts';
-import { earlyEnd } from '../apply-words.ts';
 import { diagnosticsGithub } from '../diagnostics.ts';
 import { type AnnotationLevel, githubCommand } from '../github-command.ts';
 import { guardText, remarkText, stepText } from '../next-steps.ts';

@@ -1,17 +1,29 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
 import { commandFor, type Reach } from '../../problems/workspace-command.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
-import { actionWords } from '../action-words.ts';
+import { actionWords, appliedIn, earlyEnd, skippedIn } from '../action-words.ts';
 import { addressList } from '../address-list.ts';
-import { appliedIn, earlyEnd, skippedIn } from '../apply-words.ts';
 import { compacted, type Statement } from '../compact.ts';
 import { createSecretNumbers } from '../field-view.ts';
 import { sharedSteps, sharedStepText } from '../grouped-steps.ts';
-import { MARKDOWN_LIMIT, MarkdownPage } from '../markdown-page.ts';
-import { markdownCode, markdownLink, markdownText, tableLine } from '../markdown-text.ts';
+import {
+  MARKDOWN_LIMIT,
+  MarkdownPage,
+  markdownCode,
+  markdownLink,
+  markdownText,
+  tableLine,
+} from '../markdown.ts';
 import { guardFlags, helpText, isTask, stepText, wordedWarnings } from '../next-steps.ts';
 import { plural } from '../plural.ts';
-import { groupedRemarks, noteTexts } from '../remarks-text.ts';
+import {
+  groupedRemarks,
+  namedViolations,
+  noteTexts,
+  type ViolationGroup,
+  violationGroups,
+  violationPlace,
+} from '../remarks-text.ts';
 import {
   changedGroups,
   outcomeOf,
@@ -21,7 +33,6 @@ import {
   type SeveralReports,
 } from '../report.ts';
 import { adoptionList, details, type RowWords, TABLE_HEADING, tableRow } from '../resource-markdown.ts';
-import { namedViolations, type ViolationGroup, violationGroups, violationPlace } from '../violation-words.ts';
 import type { ReportFormat } from './format.ts';
 
 export const format: ReportFormat = { report: reportMarkdown, several: severalMarkdown };

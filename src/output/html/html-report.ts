@@ -1,16 +1,16 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
 import type { Reach } from '../../problems/workspace-command.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
+import { earlyEnd } from '../action-words.ts';
 import { mustNameAll } from '../address-list.ts';
-import { earlyEnd } from '../apply-words.ts';
 import { compacted, FEWEST_SHARING } from '../compact.ts';
 import { createSecretNumbers } from '../field-view.ts';
 import { graphSvg } from '../graph/graph-svg.ts';
-import { planPicture } from '../graph/plan-graph.ts';
+import { planPicture } from '../graph/pictures.ts';
 import { type SharedStep, type Steps, sharedSteps } from '../grouped-steps.ts';
 import { guardText, wordedWarnings } from '../next-steps.ts';
 import { plural } from '../plural.ts';
-import { noteTexts } from '../remarks-text.ts';
+import { noteTexts, type ViolationGroup, violationGroups, violationSubject } from '../remarks-text.ts';
 import {
   changedGroups,
   outcomeOf,
@@ -20,7 +20,6 @@ import {
   reachOf,
   type SeveralReports,
 } from '../report.ts';
-import { type ViolationGroup, violationGroups, violationSubject } from '../violation-words.ts';
 import { type Html, html, joined } from './html.ts';
 import { htmlPage, recordsHtml, timeHtml } from './page.ts';
 import {

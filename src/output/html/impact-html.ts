@@ -9,7 +9,7 @@ import {
   rangeText,
   shareText,
   valuesOf,
-} from '../impact-words.ts';
+} from '../impact-text.ts';
 import { type Html, html, joined } from './html.ts';
 import { htmlPage, recordsHtml, timeHtml } from './page.ts';
 import { sharePlot } from './share-plot.ts';

@@ -1,11 +1,24 @@
 import { type PlanDocument, type PlannedResource, summaryOf } from '../../engine/plan/plan-document.ts';
-import { type Html, html } from '../../output/html/html.ts';
+import { kinds } from '../../kinds/index.ts';
+import { kindOf } from '../../manifests/resource.ts';
+import { type Html, html, trusted } from '../../output/html/html.ts';
 import { changesHtml } from '../../output/html/html-report.ts';
 import { addressHtml } from '../../output/html/resource-html.ts';
+import { may } from '../access/person.ts';
 import type { WorkspaceDetail } from '../page-data.ts';
 import { leftIn } from '../report-standing.ts';
-import { callsSection } from './calls-view.ts';
-import { addressText, checked, facts, moment, pathOf, type ViewContext, word } from './parts.ts';
+import {
+  actionLink,
+  addressText,
+  checked,
+  facts,
+  isolated,
+  moment,
+  pathOf,
+  resourceLink,
+  type ViewContext,
+  word,
+} from './parts.ts';
 
 /** A resource: how it stands, and what is left to do. */
 export function resourceView(
@@ -41,4 +54,44 @@ function only(plan: PlanDocument, resource: PlannedResource): PlanDocument {
   const warnings = plan.warnings.filter(({ address }) => address === resource.address);
   const violations = plan.violations?.filter(({ address }) => address === resource.address);
   return { ...plan, resources: [resource], warnings, guards: [], violations, summary: summaryOf([resource]) };
+}
+
+/** What the versions of a resource did to its calls, as far as somebody asked; empty for a kind without versions. */
+function callsSection(
+  { address: workspace, actions, impacts }: WorkspaceDetail,
+  address: string,
+  { now, visitor }: ViewContext,
+): Html {
+  if (kinds.get(kindOf(address))?.versions === undefined) return html``;
+  const shown = impacts?.get(address);
+  const canAsk = actions.includes('compare-calls');
+  const mayAsk = canAsk && may(visitor.person, 'compare-calls');
+  const whoMay =
+    canAsk && !mayAsk ? ' Comparing reads all calls from the platform: only an approver may start it.' : '';
+  const head = (about: Html | string, button: string) =>
+    html`<div class="head"><h2>Calls ${about}</h2>${mayAsk && button !== '' ? html`<div class="actions">${actionLink(workspace, 'compare-calls', button, address)}</div>` : ''}</div>`;
+  if (shown === undefined) {
+    return html`<section id="calls" data-live>${head('', 'Compare versions')}<p class="empty">Its calls were not compared, or the result is no longer kept.${whoMay}</p></section>`;
+  }
+  const { askedAt, askedBy, html: figures, problem } = shown;
+  const about = html`<small>of the last 30 days, as of ${moment(askedAt, now)}, asked by ${isolated(askedBy)}</small>`;
+  const body =
+    problem !== undefined
+      ? html`<p class="panel bad">${isolated(problem)}</p>`
+      : figures === undefined
+        ? html`<p class="empty">Reading calls. The result will be shown here.</p>`
+        : trusted(figures);
+  const isRunning = problem === undefined && figures === undefined;
+  return html`<section id="calls" data-live>${head(about, isRunning ? '' : 'Compare again')}${body}</section>`;
+}
+
+/** Links to the comparisons of a workspace. */
+export function comparedCalls({ address, impacts }: WorkspaceDetail, now: Date): Html {
+  if (impacts === undefined || impacts.size === 0) return html``;
+  const item = ([resource, { askedAt, html: figures, problem }]: readonly [
+    string,
+    NonNullable<ReturnType<typeof impacts.get>>,
+  ]) =>
+    html`<li><div>${resourceLink(address, resource, 'calls')} <span class="faint">${problem !== undefined ? 'failed' : figures === undefined ? 'being read' : 'compared'} ${moment(askedAt, now)}</span></div></li>`;
+  return html`<h2>Calls</h2><ul class="tasks">${[...impacts].map(item)}</ul>`;
 }

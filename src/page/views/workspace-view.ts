@@ -18,7 +18,6 @@ import {
   type WorkspaceDetail,
 } from '../page-data.ts';
 import { leftIn } from '../report-standing.ts';
-import { comparedCalls } from './calls-view.ts';
 import {
   actionLink,
   addressText,
@@ -30,6 +29,7 @@ import {
   runsTable,
   type ViewContext,
 } from './parts.ts';
+import { comparedCalls } from './resource-view.ts';
 import { resourcesSection } from './resources-view.ts';
 
 const buttons: readonly (readonly [action: ActionName, text: string])[] = [

@@ -1,14 +1,55 @@
 import { type Html, html } from '../../output/html/html.ts';
 import {
+  type Attention,
   type ListQuery,
   listOrders,
+  type Need,
   needs,
+  type Overview,
   ROWS_PER_PAGE,
+  type Standing,
   standings,
   type WorkspaceList,
+  type WorkspaceRow,
 } from '../page-data.ts';
-import { choice, grouped, option, pager, standingWords, type ViewContext } from './parts.ts';
-import { listPath, needWords, rowsTable } from './rows-table.ts';
+import {
+  addressText,
+  badge,
+  checked,
+  choice,
+  facts,
+  grouped,
+  isolated,
+  moment,
+  option,
+  pager,
+  pathOf,
+  standingWords,
+  type ViewContext,
+} from './parts.ts';
+import { problemPanel } from './workspace-view.ts';
+
+/** The number of workspaces of each status, as links; those that need a person; those that are stale. */
+export function overviewView(
+  { counts, attention, stale, broken, facts: known }: Overview,
+  { now }: ViewContext,
+): Html {
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const tile = (standing: Standing) => {
+    const count = counts.get(standing) ?? 0;
+    const { meaning } = standingWords[standing];
+    return html`<li><a href="/workspaces?status=${standing}"><strong>${grouped(count)}</strong>${badge(standing)}<small>${meaning}</small></a></li>`;
+  };
+  const some = standings.filter((standing) => (counts.get(standing) ?? 0) > 0);
+  const none = standings.filter((standing) => !some.includes(standing));
+  return html`<h1>Overview</h1>
+<div id="overview" data-live><p class="where">${grouped(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
+${some.length === 0 ? '' : html`<ul class="tiles">${some.map(tile)}</ul>`}
+${none.length === 0 ? '' : html`<p class="where" id="none">None: ${none.map((standing) => standingWords[standing].word).join(', ')}</p>`}
+<section><h2>Needs a person</h2>${broken.map(({ project, problem }) => problemPanel({ heading: `Project ${project}`, lines: [problem] }))}${attention.length > 0 ? attentionTable(attention, now) : broken.length > 0 ? '' : html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'Nothing needs a person.'}</p>`}</section>
+${stale.length === 0 ? '' : html`<section><h2>Stale</h2>${attentionTable(stale, now)}</section>`}
+${known.length === 0 ? '' : html`<section><h2>Operation</h2>${facts(known, now)}</section>`}</div>`;
+}
 
 const orderWords: Readonly<Record<ListQuery['sort'], string>> = {
   standing: 'urgency',
@@ -64,4 +105,47 @@ ${pager(query.page, pagesOf(list), (page) => listPath({ ...query, page }))}</div
 
 export function pagesOf({ found }: Pick<WorkspaceList, 'found'>): number {
   return Math.max(1, Math.ceil(found / ROWS_PER_PAGE));
+}
+
+const needWords: Readonly<Record<Need, string>> = {
+  records: 'unconfirmed or missing records',
+  refused: 'plans that a policy or guard refuses',
+  steps: 'orphans or steps for a person',
+};
+
+function listPath(query: Partial<ListQuery>): string {
+  const parameters = new URLSearchParams();
+  for (const [key, value] of Object.entries(query))
+    if (value !== undefined) parameters.set(key, String(value));
+  return `/workspaces?${parameters}`;
+}
+
+/** Workspaces as a table; on a phone each is a block. Each list that is cut ends with a link to all of it. */
+function rowsTable(
+  lists: readonly (Pick<Attention, 'rows'> & { readonly all?: Html | undefined })[],
+  now: Date,
+): Html {
+  const row = ({ address, standing, since, checkedAt, isOld, summary, mode }: WorkspaceRow) => html`<tr>
+<td class="name"><a href="${pathOf(address)}">${addressText(address)}</a></td>
+<td data-title="Status">${badge(standing)}</td>
+<td data-title="Since">${moment(since, now)}</td>
+<td data-title="Checked">${checked({ checkedAt, isOld: isOld && standing !== 'stale' }, now)}</td>
+<td class="mode" data-title="Mode">${mode}</td>
+<td class="text" data-title="Summary">${summary === '' ? '' : html`<div class="brief">${isolated(summary)}</div>`}</td></tr>`;
+  const body = ({ rows, all }: (typeof lists)[number]) =>
+    html`<tbody>${rows.map(row)}${all && html`<tr class="all"><td colspan="6">${all}</td></tr>`}</tbody>`;
+  return html`<table class="rows"><thead><tr><th scope="col">Workspace</th><th scope="col">Status</th><th scope="col">Since</th><th scope="col">Checked</th><th scope="col" class="mode">Mode</th><th scope="col">Summary</th></tr></thead>
+${lists.map(body)}</table>`;
+}
+
+/** Workspaces that need a person, by reason. */
+function attentionTable(lists: readonly Attention[], now: Date): Html {
+  const all = ({ by, found, isCut }: Attention) => {
+    const words = by.needs === undefined ? standingWords[by.status].word : `with ${needWords[by.needs]}`;
+    return isCut ? html`<a href="${listPath(by)}">All ${grouped(found)} ${words}</a>` : undefined;
+  };
+  return rowsTable(
+    lists.map((list) => ({ rows: list.rows, all: all(list) })),
+    now,
+  );
 }

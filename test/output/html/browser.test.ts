@@ -8,7 +8,7 @@ import type { ApplyReport, ResourceResult } from '../../../src/engine/apply/appl
 import type { PlanDocument } from '../../../src/engine/plan/plan-document.ts';
 import { graphHtml } from '../../../src/output/graph/graph-html.ts';
 import { groupedGraph } from '../../../src/output/graph/grouping.ts';
-import { planGraph } from '../../../src/output/graph/plan-graph.ts';
+import { planGraph } from '../../../src/output/graph/pictures.ts';
 import { htmlReports } from '../../../src/output/html/html-report.ts';
 import { impactHtml } from '../../../src/output/html/impact-html.ts';
 import { driftReport, planReport } from '../../../src/output/report.ts';
