@@ -22,7 +22,6 @@ export { PlatformError } from './platform/platform-error.ts';
 export type { Diagnostic } from './problems/diagnostic.ts';
 export type { NextStep } from './problems/next-step.ts';
 export { UserError } from './problems/user-error.ts';
-export { InvalidManifests } from './project/invalid-manifests.ts';
-export { InvalidProject } from './project/invalid-project.ts';
+export { InvalidManifests, InvalidProject } from './project/invalid-project.ts';
 export type { ImpactDocument } from './runs/impact/impact-document.ts';
 export { VERSION } from './version.ts';

@@ -4,7 +4,7 @@ import { kinds } from '../kinds/index.ts';
 import { reasonOf } from '../manifests/read-file.ts';
 import { errorCode } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
-import type { KnownId } from '../runs/mentioned-ids.ts';
+import type { KnownId } from '../runs/discover.ts';
 import type { Context } from './context.ts';
 import type { DiscoveryFlags } from './discovery-flags.ts';
 

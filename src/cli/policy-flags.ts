@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { isInside } from '../manifests/read-file.ts';
 import { misuse } from '../problems/user-error.ts';
-import type { Waiver } from '../runs/run-options.ts';
+import type { Waiver } from '../runs/run-context.ts';
 import type { Context } from './context.ts';
 import { collectItems, collectText } from './flags.ts';
 

@@ -2,11 +2,9 @@ import path from 'node:path';
 import { inspect } from 'node:util';
 import { isConcurrency, MOST_GIVEN } from '../platform/concurrency-limit.ts';
 import { UserError } from '../problems/user-error.ts';
-import { InvalidManifests } from '../project/invalid-manifests.ts';
-import { InvalidProject } from '../project/invalid-project.ts';
+import { InvalidManifests, InvalidProject } from '../project/invalid-project.ts';
 import { type OpenWorkspace, openWorkspace } from '../runs/open-workspace.ts';
-import type { RunContext } from '../runs/run-context.ts';
-import type { PlatformOptions } from '../runs/run-options.ts';
+import type { PlatformOptions, RunContext } from '../runs/run-context.ts';
 import { Redactor } from '../values/redactor.ts';
 import type { CallOptions, LoadOptions, LogEntry, Project } from './options.ts';
 

@@ -1,7 +1,7 @@
 import type { ImpactDocument } from '../runs/impact/impact-document.ts';
 import { type ImpactSelection, measureImpact } from '../runs/impact/measure-impact.ts';
 import { stateToRead } from '../runs/planning.ts';
-import type { PlatformOptions } from '../runs/run-options.ts';
+import type { PlatformOptions } from '../runs/run-context.ts';
 import { versionedRecord } from '../runs/versioned-record.ts';
 import { calling } from './calls.ts';
 import type { CallOptions, Project } from './options.ts';

@@ -9,6 +9,7 @@ import { revalidatePlan } from '../engine/revalidate-plan.ts';
 import { type ApplyDocument, applyJson } from '../output/apply-json.ts';
 import { applyPlan, planInHistory, refuseTrippedGuards } from '../runs/apply-plan.ts';
 import { judgedPlan, refuseDenied, savedPlanJudged } from '../runs/judged-plan.ts';
+import { withSession } from '../runs/open-workspace.ts';
 import { changesIn, commonInput, type Planning, planWorkspace, preparedToPlan } from '../runs/planning.ts';
 import type {
   GuardOptions,
@@ -16,8 +17,7 @@ import type {
   PlanningOptions,
   PlatformOptions,
   SelectionOptions,
-} from '../runs/run-options.ts';
-import { withSession } from '../runs/with-session.ts';
+} from '../runs/run-context.ts';
 import { VERSION } from '../version.ts';
 import { calling } from './calls.ts';
 import type { CallOptions, Project } from './options.ts';

@@ -1,9 +1,14 @@
 import path from 'node:path';
 import { realPathOf } from '../files/input-files.ts';
 import { type Secret, Unset, type Value } from '../values/value.ts';
-import { isPlaceholder, placeholderProblem, type Result } from './placeholder.ts';
 import { isInside, readTextFile, reasonOf, withoutFinalNewline } from './read-file.ts';
-import type { Environment, SecretReader } from './secret-reader.ts';
+import {
+  type Environment,
+  isPlaceholder,
+  placeholderProblem,
+  type Result,
+  type SecretReader,
+} from './secret-reader.ts';
 
 interface InputSources {
   /** The real path of the project folder. */

@@ -3,7 +3,7 @@ import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { denials } from '../policies/waivers.ts';
 import { unliftedGuards } from '../runs/apply-plan.ts';
 import { changesIn } from '../runs/planning.ts';
-import type { GuardOptions } from '../runs/run-options.ts';
+import type { GuardOptions } from '../runs/run-context.ts';
 import type { Hold, WatchMode } from './run-report.ts';
 import type { WindowState } from './windows.ts';
 

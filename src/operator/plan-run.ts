@@ -5,7 +5,7 @@ import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document
 import type { Resource } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import { judgedPlan } from '../runs/judged-plan.ts';
-import type { PlatformOptions } from '../runs/run-options.ts';
+import type { PlatformOptions } from '../runs/run-context.ts';
 import type { State } from '../state/state.ts';
 import type { LoadedVersion } from './load-version.ts';
 import type { DriftedResource } from './run-report.ts';

@@ -1,13 +1,12 @@
-import { refreshedEntry } from '../engine/apply/refreshed-entry.ts';
+import { refreshedEntry } from '../engine/apply/apply-resources.ts';
 import type { PlanResult } from '../engine/engine.ts';
 import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { applyPlan, planInHistory } from '../runs/apply-plan.ts';
 import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
+import { withSession } from '../runs/open-workspace.ts';
 import { changesIn } from '../runs/planning.ts';
-import type { RunContext } from '../runs/run-context.ts';
-import type { LockOptions, PlatformOptions } from '../runs/run-options.ts';
-import { withSession } from '../runs/with-session.ts';
+import type { LockOptions, PlatformOptions, RunContext } from '../runs/run-context.ts';
 import { type FreshState, openOrphans, type State } from '../state/state.ts';
 import type { Clock } from './clock.ts';
 import { DriftRequest } from './drift-request.ts';

@@ -1,6 +1,6 @@
 import { idKey, kindOf } from '../manifests/resource.ts';
 import type { Reach } from '../problems/workspace-command.ts';
-import type { Missed } from '../runs/mentioned-ids.ts';
+import type { Missed } from '../runs/discover.ts';
 import { keyFieldOf, type Match, type MatchCandidate } from '../runs/recover/matches.ts';
 import { addressList, listed } from './address-list.ts';
 import { missedLines } from './export-text.ts';

@@ -1,9 +1,12 @@
+import { X509Certificate } from 'node:crypto';
 import path from 'node:path';
 import picomatch from 'picomatch';
 import { type Finding, findingOf, type Problem } from '../manifests/finding.ts';
 import { problemsOfIssue } from '../manifests/issue-messages.ts';
 import { lookupNamesIn, NAME_SETTINGS } from '../manifests/lookup-names.ts';
+import { readTextFile } from '../manifests/read-file.ts';
 import type { Environment } from '../manifests/secret-reader.ts';
+import { attempt } from '../problems/attempt.ts';
 import { suggestion } from '../problems/suggest.ts';
 import {
   backendOf,
@@ -13,7 +16,6 @@ import {
   stateSchema,
 } from '../state/state-place.ts';
 import { distinct, isObject, type Json, type JsonObject } from '../values/json.ts';
-import { readCertificates } from './certificates.ts';
 import { type LocalPaths, pathProblem } from './local-paths.ts';
 import { notifyEvents } from './notify-schema.ts';
 import type { Guards, Limits, ProjectConfig, WorkspaceConfig } from './project.ts';
@@ -259,4 +261,25 @@ function withoutOwnFiles(
     ...patterns,
     ...own.filter((each) => matches(each)).map((each) => `!${each.replace(/[^\w./-]/g, '\\$&')}`),
   ];
+}
+
+const BLOCK = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^-]*-----END (?:TRUSTED )?CERTIFICATE-----/g;
+
+/**
+ * The certificates of a PEM file, or the problem with it.
+ * @param inside the real path of a folder that must contain the file; undefined for any place.
+ */
+function readCertificates(
+  file: string,
+  inside?: string,
+): { readonly pem: string } | { readonly problem: string } {
+  const read = readTextFile(file, inside);
+  if ('problem' in read) return { problem: read.problem.message };
+  const blocks = read.text.match(BLOCK) ?? [];
+  if (blocks.length === 0) return { problem: 'the file holds no certificate in PEM form' };
+  for (const [index, block] of blocks.entries()) {
+    if (attempt(() => new X509Certificate(block)) === undefined)
+      return { problem: `certificate ${index + 1} of the file cannot be read` };
+  }
+  return { pem: blocks.join('\n') };
 }

@@ -1,14 +1,17 @@
 import path from 'node:path';
+import { envelopeSchema, manifestSchema } from '../manifests/envelope.ts';
 import { findFiles } from '../manifests/find-files.ts';
 import { formatText } from '../manifests/formatting/format-text.ts';
+import { type KeyOrder, schemaOrder } from '../manifests/formatting/key-order.ts';
 import type { KindSchema } from '../manifests/kind-schema.ts';
+import { parseAddress } from '../manifests/resource.ts';
 import { CannotEdit } from '../manifests/write-back/change.ts';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
+import { isObject, type Json } from '../values/json.ts';
 import { PROJECT_FILES } from './find-project.ts';
-import { manifestOrder, projectOrder } from './format-order.ts';
 import type { ProjectConfig } from './project.ts';
-import type { FileEdit } from './write-back/edit-plan.ts';
-import { editableFile } from './write-back/editable-file.ts';
+import { projectSchema } from './project-schema.ts';
+import { editableFile, type FileEdit } from './write-back/edit-plan.ts';
 
 interface FormattedFiles {
   /** Files that are not in canonical form. */
@@ -63,4 +66,38 @@ export function formatFiles({ root, files, kinds }: FormatOptions): FormattedFil
     }
   }
   return { edits, count: files.length, diagnostics: diagnostics.sort(compareDiagnostics) };
+}
+
+type Kinds = ReadonlyMap<string, KindSchema>;
+
+/** The key order of a manifest. The spec of an unknown kind is unchanged. */
+export function manifestOrder(document: Json, kinds: Kinds): KeyOrder | undefined {
+  const name = isObject(document) ? document.kind : undefined;
+  const kind = typeof name === 'string' ? kinds.get(name) : undefined;
+  return schemaOrder(kind === undefined ? envelopeSchema : manifestSchema(kind));
+}
+
+/** The key order of `voxform.yaml`, with its patches and defaults. */
+export function projectOrder(kinds: Kinds): KeyOrder | undefined {
+  const specs = (kindOf: (key: string) => string | undefined): KeyOrder => ({
+    keys: [],
+    inner: (key) => schemaOrder(kinds.get(kindOf(String(key)) ?? '')?.spec),
+  });
+  const defaults = specs((key) => key);
+  const patches = specs((key) => parseAddress(key)?.kind);
+  const order = schemaOrder(projectSchema());
+  const within = (
+    outer: KeyOrder | undefined,
+    key: string,
+    inner: (own: KeyOrder | undefined) => KeyOrder | undefined,
+  ) =>
+    outer === undefined
+      ? undefined
+      : { ...outer, inner: (at: string | number) => (at === key ? inner(outer.inner(at)) : outer.inner(at)) };
+  const withWorkspaces = within(order, 'workspaces', (workspaces) =>
+    workspaces === undefined
+      ? undefined
+      : { ...workspaces, inner: (name) => within(workspaces.inner(name), 'patches', () => patches) },
+  );
+  return within(withWorkspaces, 'defaults', () => defaults);
 }

@@ -21,3 +21,14 @@ function lineOf({ file, line, column, message }: Diagnostic): string {
   const place = [file, line, column].filter((part) => part !== undefined).join(':');
   return `${place}  ${message}`;
 }
+
+/** The manifests are invalid. The diagnostics say why. */
+export class InvalidManifests extends Error {
+  override readonly name = 'InvalidManifests';
+  readonly diagnostics: readonly Diagnostic[];
+
+  constructor(diagnostics: readonly Diagnostic[]) {
+    super('the manifests are not valid');
+    this.diagnostics = diagnostics;
+  }
+}

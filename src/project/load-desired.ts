@@ -4,6 +4,7 @@ import { placeholderFindings, placeholdersIn } from '../manifests/check-placehol
 import { referenceFindings } from '../manifests/check-references.ts';
 import { checkSpec } from '../manifests/check-spec.ts';
 import type { Checked, Declaration } from '../manifests/declaration.ts';
+import { type Finding, findingOf } from '../manifests/finding.ts';
 import { Inputs } from '../manifests/inputs.ts';
 import type { KindSchema, LookupName } from '../manifests/kind-schema.ts';
 import { findingIn, formsIn } from '../manifests/layers.ts';
@@ -15,10 +16,8 @@ import { isSpecial, type Value } from '../values/value.ts';
 import type { LoadMemory, MadeResource } from './load-memory.ts';
 import { Overlays } from './overlays.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from './project.ts';
-import { type ReadDeclarations, readDeclarations } from './read-declarations.ts';
+import { type ReadDeclarations, readDeclarations, withoutConsequences } from './read-declarations.ts';
 import { TimeSlices } from './time-slices.ts';
-import { withoutConsequences } from './unread-files.ts';
-import { settingFindings, webhookFindings } from './unset-settings.ts';
 
 export interface LoadDesiredOptions {
   readonly project: ProjectConfig;
@@ -183,4 +182,40 @@ function makeResource(declaration: Declaration, overlays: Overlays, context: For
     },
     findings: wrong.map((problem) => findingIn(sources, problem)),
   };
+}
+
+/** Secrets and variables of a workspace's settings that are not set. */
+function settingFindings(
+  { file }: ProjectConfig,
+  { name, apiKey, secrets, unset = [] }: WorkspaceConfig,
+): Finding[] {
+  if (file === undefined) return [];
+  const finding = (setting: string, problem: Pick<Finding, 'code' | 'message'>): Finding =>
+    findingOf({ ...problem, path: ['workspaces', name, setting], at: 'value' }, file);
+  const variables = unset.map(({ setting, variable }) =>
+    finding(setting, {
+      code: 'missing-variable',
+      message: `the environment variable ${variable} is not set`,
+    }),
+  );
+  const problem = apiKey.isSet || apiKey.name === '' ? undefined : secrets.problem(apiKey.name);
+  return problem === undefined ? variables : [...variables, finding('api_key', problem)];
+}
+
+/** Unset secrets and variables of webhooks. A run works without such a webhook, so a plan does not require them. */
+function webhookFindings({ file, webhooks }: ProjectConfig, inputs: Inputs): Finding[] {
+  if (file === undefined) return [];
+  return webhooks.flatMap(({ url, secret_header: header }, index) => {
+    const used = [
+      { form: url, at: ['url'] },
+      { form: header?.value, at: ['secret_header', 'value'] },
+    ];
+    return used.flatMap(({ form, at }): Finding[] => {
+      if (form === undefined || typeof form === 'string') return [];
+      const read = inputs.named(form);
+      return 'code' in read
+        ? [findingOf({ ...read, path: ['notify', index, ...at], at: 'value' }, file)]
+        : [];
+    });
+  });
 }

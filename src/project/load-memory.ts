@@ -5,7 +5,16 @@ import type { Inputs } from '../manifests/inputs.ts';
 import { readFileBytes } from '../manifests/read-file.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { ProjectConfig, WorkspaceConfig } from './project.ts';
-import type { UnreadFile } from './unread-files.ts';
+
+/** A file with unknown declarations: it cannot be read, or a manifest in it has no known kind or no name. */
+export interface UnreadFile {
+  readonly file: string;
+  /** The line of its first problem. */
+  readonly line: number | undefined;
+  readonly column: number | undefined;
+  /** Undefined if its text does not show what it declares. */
+  readonly text: string | undefined;
+}
 
 /** The declarations of one file. */
 export interface FileDeclarations {

@@ -10,8 +10,8 @@ import { checkProject } from './check-project.ts';
 import { PROJECT_FILE, projectFileIn } from './find-project.ts';
 import { InvalidProject } from './invalid-project.ts';
 import type { LocalPaths } from './local-paths.ts';
-import { overrides } from './overrides.ts';
 import type { ProjectConfig } from './project.ts';
+import { overrides } from './select-workspace.ts';
 import { STAND_INS } from './workspace-settings.ts';
 
 interface LoadProjectOptions {

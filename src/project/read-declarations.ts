@@ -7,11 +7,11 @@ import { type Finding, findingOf } from '../manifests/finding.ts';
 import type { ParseBeside } from '../manifests/parse-beside.ts';
 import type { ParsedFile } from '../manifests/parse-documents.ts';
 import { decoded, readFileBytes } from '../manifests/read-file.ts';
+import type { Address } from '../manifests/resource.ts';
 import { compareText } from '../problems/compare-text.ts';
-import type { FileDeclarations, LoadMemory } from './load-memory.ts';
+import type { FileDeclarations, LoadMemory, UnreadFile } from './load-memory.ts';
 import type { ProjectConfig } from './project.ts';
 import { TimeSlices } from './time-slices.ts';
-import type { UnreadFile } from './unread-files.ts';
 
 export interface ReadDeclarations {
   /** In file order. */
@@ -167,4 +167,33 @@ function declaredIn(
       ? { file, line: problem.line, column: problem.column, text }
       : nameless;
   return { declarations, findings, unread };
+}
+
+/** The findings without possible consequences of unreadable files. A warning for each such file counts the ones left out. */
+export function withoutConsequences(
+  findings: readonly Finding[],
+  unread: readonly UnreadFile[],
+): readonly Finding[] {
+  if (unread.length === 0) return findings;
+  const left = new Map<UnreadFile, Set<Address>>();
+  const kept = findings.filter(({ absent }) => {
+    const file = absent === undefined ? undefined : unread.find((each) => mayDeclare(each, absent));
+    if (absent === undefined || file === undefined) return true;
+    left.set(file, (left.get(file) ?? new Set()).add(absent));
+    return false;
+  });
+  return [...kept, ...[...left].map(([file, addresses]) => notChecked(file, [...addresses]))];
+}
+
+/** A name that does not occur in the file is certainly not declared there. */
+function mayDeclare({ text }: UnreadFile, address: Address): boolean {
+  const name = address.slice(address.indexOf('/') + 1);
+  return text === undefined || /[^\w.-]/.test(name) || text.includes(name);
+}
+
+function notChecked({ file, line, column }: UnreadFile, [first, ...more]: readonly Address[]): Finding {
+  const which = more.length === 0 ? first : `${first} and ${more.length} more`;
+  const place = { ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
+  const message = `references to ${which} were not checked, because this file may declare ${more.length === 0 ? 'it' : 'them'}`;
+  return { severity: 'warning', code: 'unchecked-references', message, file, ...place };
 }

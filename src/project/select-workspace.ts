@@ -1,9 +1,8 @@
-import { isPlaceholder } from '../manifests/placeholder.ts';
-import type { Environment } from '../manifests/secret-reader.ts';
+import { type Environment, isPlaceholder } from '../manifests/secret-reader.ts';
+import { normalizedBaseUrl } from '../platform/base-url.ts';
 import { didYouMean } from '../problems/suggest.ts';
 import { misuse, UserError } from '../problems/user-error.ts';
 import { Secret } from '../values/value.ts';
-import { type Overrides, overrides } from './overrides.ts';
 import type { ProjectConfig, WorkspaceConfig } from './project.ts';
 import { baseUrlSchema, workspaceIdSchema } from './project-schema.ts';
 
@@ -132,4 +131,21 @@ export function refuseOverrides(env: Environment): void {
     `${set.join(' and ')} would apply to every selected workspace. Unset ${set.length === 1 ? 'it' : 'them'}.`,
     'Set base_url, workspace_id and api_key for each workspace in voxform.yaml.',
   );
+}
+
+interface Overrides {
+  readonly workspace: string | undefined;
+  readonly baseUrl: string | undefined;
+  readonly workspaceId: string | undefined;
+  readonly apiKey: string | undefined;
+}
+
+/** The settings of a workspace in the environment. An empty variable counts as unset. */
+export function overrides(env: Environment): Overrides {
+  return {
+    workspace: env.VOXFORM_WORKSPACE || undefined,
+    baseUrl: normalizedBaseUrl(env.VOXFORM_BASE_URL ?? '') || undefined,
+    workspaceId: env.VOXFORM_WORKSPACE_ID || undefined,
+    apiKey: env.VOXFORM_API_KEY || undefined,
+  };
 }

@@ -1,8 +1,8 @@
 import { sameValue } from '../engine/decide/compare.ts';
 import { isDrift } from '../engine/decide/drift-view.ts';
 import { leavesOf, ruleOf, shownAt } from '../engine/decide/field-rules.ts';
-import { uniqueIds } from '../engine/decide/lookups.ts';
-import { readList } from '../engine/observe/read-list.ts';
+import { uniqueIds } from '../engine/decide/references.ts';
+import { readList } from '../engine/observe/read-records.ts';
 import type { PlanDocument, PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
 import { kinds, lookups } from '../kinds/index.ts';
 import type { Kind, Lookup, ShownRecord } from '../kinds/kind.ts';

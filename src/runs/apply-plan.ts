@@ -1,6 +1,6 @@
 import type { ApplyEvent, ApplyReport, ResourceResult } from '../engine/apply/apply-report.ts';
 import { apply } from '../engine/apply/apply-resources.ts';
-import type { LostCreates } from '../engine/apply/failed-write.ts';
+import type { LostCreates } from '../engine/apply/writing.ts';
 import type { PlanResult } from '../engine/engine.ts';
 import { approvalDigest } from '../engine/plan/approval-digest.ts';
 import { withDashboardLinks } from '../engine/plan/dashboard-links.ts';
@@ -14,8 +14,7 @@ import type { Redactor } from '../values/redactor.ts';
 import { commitId } from './local-user.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
 import { changesIn } from './planning.ts';
-import type { RunContext } from './run-context.ts';
-import type { GuardOptions } from './run-options.ts';
+import type { GuardOptions, RunContext } from './run-context.ts';
 
 export interface ApplyPlanInput {
   readonly opened: OpenWorkspace;

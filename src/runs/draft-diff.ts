@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { ruleOf } from '../engine/decide/field-rules.ts';
-import { idsByName } from '../engine/decide/lookups.ts';
 import { namesOf, withNames } from '../engine/decide/planned-names.ts';
 import { draftDifferences } from '../engine/decide/publication.ts';
-import { readList } from '../engine/observe/read-list.ts';
-import { getRecord } from '../engine/observe/read-record.ts';
+import { idsByName } from '../engine/decide/references.ts';
+import { getRecord, readList } from '../engine/observe/read-records.ts';
 import type { PlannedChange } from '../engine/plan/plan-document.ts';
 import { plannedChange } from '../engine/plan/plan-schema.ts';
 import { kindNamed, lookups } from '../kinds/index.ts';

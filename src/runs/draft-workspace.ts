@@ -1,14 +1,13 @@
 import type { OnReadProgress } from '../engine/observe/read-counter.ts';
 import { kinds } from '../kinds/index.ts';
 import type { Secret } from '../values/value.ts';
-import { discoverEach, idsInState } from './discover.ts';
+import { discoverEach, idsInState, type KnownId, type Missed } from './discover.ts';
 import { Drafter, type ManifestDrafts } from './export/drafts.ts';
 import { type NamesInProject, namesInState } from './export/known-names.ts';
 import type { OwnSecrets } from './export/own-secrets.ts';
 import { Spool } from './export/spool.ts';
-import type { KnownId, Missed } from './mentioned-ids.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
-import type { PlatformOptions } from './run-options.ts';
+import type { PlatformOptions } from './run-context.ts';
 
 export interface DraftSources {
   /** Ids given by a person. */

@@ -5,12 +5,12 @@ import { parseAddress, type Resource } from '../manifests/resource.ts';
 import type { JudgedSubject } from '../policies/judge.ts';
 import { denials, refuseOddWaivers, waived } from '../policies/waivers.ts';
 import { UserError } from '../problems/user-error.ts';
-import { InvalidManifests } from '../project/invalid-manifests.ts';
+import { InvalidManifests } from '../project/invalid-project.ts';
 import { unflatten } from '../values/path.ts';
 import { fromForms, Secret, type Value } from '../values/value.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
 import { type Planning, planWorkspace } from './planning.ts';
-import type { Waiver } from './run-options.ts';
+import type { Waiver } from './run-context.ts';
 
 interface JudgingOptions {
   readonly opened: OpenWorkspace;

@@ -1,5 +1,7 @@
+import path from 'node:path';
 import type { ComparedDrafts } from '../engine/observe/plan-publications.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import { removeDrafts } from '../files/replace-file.ts';
 import { kinds, lookups } from '../kinds/index.ts';
 import { isSecretName } from '../manifests/value-forms.ts';
 import type { PlatformClient } from '../platform/client.ts';
@@ -13,8 +15,7 @@ import type { RuleSet } from '../policies/rule.ts';
 import { compareDiagnostics, placeOf } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
 import { PROJECT_FILES } from '../project/find-project.ts';
-import { InvalidManifests } from '../project/invalid-manifests.ts';
-import { InvalidProject } from '../project/invalid-project.ts';
+import { InvalidManifests, InvalidProject } from '../project/invalid-project.ts';
 import { type LoadListener, loadDesired } from '../project/load-desired.ts';
 import { loadProject } from '../project/load-project.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from '../project/project.ts';
@@ -25,11 +26,12 @@ import {
   selectWorkspace,
   selectWorkspaces,
 } from '../project/select-workspace.ts';
+import type { StateSession } from '../state/session.ts';
+import type { FreshState } from '../state/state.ts';
 import { Redactor } from '../values/redactor.ts';
 import { Secret, specials } from '../values/value.ts';
 import { keepingNames } from './names-on-platform.ts';
-import type { RunContext, RunSignals } from './run-context.ts';
-import type { PlatformOptions } from './run-options.ts';
+import type { LockOptions, PlatformOptions, RunContext, RunSignals } from './run-context.ts';
 import { SHORTEST_REDACTED, StateAccess } from './state-access.ts';
 
 interface Opening {
@@ -303,4 +305,34 @@ export async function forEachWorkspace<T>(
     }
   }
   return { done, failed };
+}
+
+export interface SessionWanted {
+  /** For the lock, e.g. `apply`. */
+  readonly operation: string;
+  readonly options: LockOptions & PlatformOptions;
+  /** The initial contents of a first state; generated if absent. */
+  readonly fresh?: FreshState | undefined;
+  /** An open client, which stays open; by default a new one. */
+  readonly client?: PlatformClient | undefined;
+}
+
+/** Runs work that changes the state and calls the platform. Closes the state first, then the client unless it was given. */
+export async function withSession<T>(
+  opened: OpenWorkspace,
+  { operation, options, fresh, client: given }: SessionWanted,
+  work: (writable: { session: StateSession; client: PlatformClient }) => Promise<T>,
+): Promise<T> {
+  const inSession = (client: PlatformClient): Promise<T> =>
+    opened.inSession({ operation, options, fresh }, (session) =>
+      work({ session, client }).finally(() => removeManifestDrafts(opened)),
+    );
+  // Opened before the lock: if no request can be sent, no lock is taken.
+  return given === undefined ? opened.withClient(options, inSession) : inSession(given);
+}
+
+/** Removes temporary files of killed commands beside the manifests. Must be called by the holder of the lock. */
+function removeManifestDrafts({ project: { root, file }, manifests }: OpenWorkspace): Promise<void> {
+  const files = file === undefined ? manifests : [...manifests, file];
+  return removeDrafts([...files].map((each) => path.join(root, each)));
 }

@@ -1,13 +1,11 @@
 import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
-import type { ObserveOptions } from '../engine/observe/observe-options.ts';
-import { readList } from '../engine/observe/read-list.ts';
-import { getRecord } from '../engine/observe/read-record.ts';
+import { getRecord, type ObserveOptions, readList } from '../engine/observe/read-records.ts';
 import { createRecheck } from '../engine/observe/recheck.ts';
 import { kindNamed } from '../kinds/index.ts';
 import { kindOf } from '../manifests/resource.ts';
 import type { State } from '../state/state.ts';
 import type { Orphan } from '../state/state-document.ts';
-import type { LockOptions } from './run-options.ts';
+import type { LockOptions } from './run-context.ts';
 import type { StateAccess } from './state-access.ts';
 
 /** An orphan, with the result of a check on the platform. */

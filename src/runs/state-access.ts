@@ -15,11 +15,10 @@ import { backendOf, createStore, placeOf, type StatePlace, searchAt } from '../s
 import type { LockRequest, StateElsewhere, StateStore } from '../state/store.ts';
 import { Secret } from '../values/value.ts';
 import { VERSION } from '../version.ts';
+import { refuseSecondState } from './first-state.ts';
 import { ciJob, commitOf, gitIn, marksOf, type RepositoryGit, userName } from './local-user.ts';
-import { refuseSecondState } from './refuse-second-state.ts';
 import { recordRescues } from './rescues.ts';
-import type { RunContext } from './run-context.ts';
-import type { LockOptions } from './run-options.ts';
+import type { LockOptions, RunContext } from './run-context.ts';
 
 interface StateChange {
   /** The command, e.g. `apply`. */

@@ -1,9 +1,9 @@
 import { kinds } from '../kinds/index.ts';
 import type { Versions } from '../kinds/kind.ts';
 import { EXPECTED_ADDRESS, parseAddress } from '../manifests/resource.ts';
+import { didYouMean } from '../problems/suggest.ts';
 import { advice, command, ExitCode, misuse, UserError } from '../problems/user-error.ts';
 import type { State } from '../state/state.ts';
-import { unknownInState } from './unknown-in-state.ts';
 
 /** A managed record of a kind with published versions. */
 export interface VersionedRecord {
@@ -35,4 +35,12 @@ export function noSuchVersion(address: string, version: number, cause?: unknown)
     exitCode: ExitCode.usage,
     cause,
   });
+}
+
+/** The error for an address that the state does not have, with the nearest one that it has. */
+export function unknownInState(address: string, known: Iterable<string>): UserError {
+  return misuse(
+    `the state has no ${address}${didYouMean(address, known)}`,
+    advice`Run ${command('state list')} to list its addresses.`,
+  );
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { internStringsOf } from '../../src/engine/observe/read-record.ts';
+import { internStringsOf } from '../../src/engine/observe/read-records.ts';
 import type { ResourceEntry } from '../../src/state/state-document.ts';
 import type { Json } from '../../src/values/json.ts';
 

@@ -7,8 +7,7 @@ import type { PlatformClient } from '../../src/platform/client.ts';
 import { createClient } from '../../src/platform/http-client.ts';
 import { webhookRecord } from '../../src/platform/records/webhook-records.ts';
 import { Transport } from '../../src/platform/transport.ts';
-import { type Discovery, discover } from '../../src/runs/discover.ts';
-import type { KnownId } from '../../src/runs/mentioned-ids.ts';
+import { type Discovery, discover, type KnownId } from '../../src/runs/discover.ts';
 import type { JsonObject } from '../../src/values/json.ts';
 import { Secret } from '../../src/values/value.ts';
 

@@ -5,7 +5,7 @@ import { needsPerson, requestJson, requestWords, requestWriter } from '../../out
 import { ExitCode } from '../../problems/user-error.ts';
 import type { DriftFacts } from '../../runs/accepted-values.ts';
 import { carryOutProposal, proposalOf, proposedDrift } from '../../runs/drift-request/propose-drift.ts';
-import type { PlatformOptions } from '../../runs/run-options.ts';
+import type { PlatformOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
 import { approve, cancelled } from './confirm.ts';
 import type { WriteBackOptions } from './write-back.ts';

@@ -9,8 +9,14 @@ import { refuseOddWaivers } from '../../policies/waivers.ts';
 import { advice, command, ExitCode, misuse } from '../../problems/user-error.ts';
 import type { Reach } from '../../problems/workspace-command.ts';
 import { applyPlan, planInHistory, refuseTrippedGuards, unliftedGuards } from '../../runs/apply-plan.ts';
+import { checkStateInCi, refuseFirstState } from '../../runs/first-state.ts';
 import { judgedPlan, refuseDenied, savedPlanJudged } from '../../runs/judged-plan.ts';
-import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
+import {
+  type OpenWorkspace,
+  openWorkspace,
+  type SessionWanted,
+  withSession,
+} from '../../runs/open-workspace.ts';
 import {
   aheadFor,
   changesIn,
@@ -18,9 +24,7 @@ import {
   type PlanSurroundings,
   withManifests,
 } from '../../runs/planning.ts';
-import type { GuardOptions } from '../../runs/run-options.ts';
-import { checkStateInCi, refuseFirstState } from '../../runs/state-in-ci.ts';
-import { type SessionWanted, withSession } from '../../runs/with-session.ts';
+import type { GuardOptions } from '../../runs/run-context.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags, PlanFlags, WorkspacesFlags } from '../flags.ts';

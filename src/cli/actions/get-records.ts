@@ -1,15 +1,14 @@
-import type { MentionsById } from '../../engine/observe/mentions.ts';
+import type { MentionsById } from '../../engine/observe/search-candidates.ts';
 import type { Kind, Versions } from '../../kinds/kind.ts';
 import { namedId, parseAddress } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { type Advice, advice, command, misuse, UserError } from '../../problems/user-error.ts';
 import { type CallCondition, callCondition, callFields } from '../../runs/call-selection.ts';
-import { idsInState, why } from '../../runs/discover.ts';
-import { type Missed, mentionedIds, readMentioned } from '../../runs/mentioned-ids.ts';
+import { idsInState, type Missed, mentionedIds, readMentioned, why } from '../../runs/discover.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import type { AnyRecord, RecordType } from '../../runs/record-types.ts';
-import { unknownInState } from '../../runs/unknown-in-state.ts';
+import { unknownInState } from '../../runs/versioned-record.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';

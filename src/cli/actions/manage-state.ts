@@ -11,7 +11,7 @@ import { advice, command, misuse, UserError } from '../../problems/user-error.ts
 import { commandFor } from '../../problems/workspace-command.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import { recordRescueFile } from '../../runs/rescues.ts';
-import { unknownInState } from '../../runs/unknown-in-state.ts';
+import { unknownInState } from '../../runs/versioned-record.ts';
 import { admitOlder } from '../../state/admit-state.ts';
 import { statePieces } from '../../state/document-pieces.ts';
 import { parseEdited } from '../../state/document-text.ts';

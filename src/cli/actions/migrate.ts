@@ -7,6 +7,7 @@ import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import type { Desired } from '../../project/project.ts';
 import { readCredentials } from '../../project/select-workspace.ts';
 import { planInHistory, refuseTrippedGuards } from '../../runs/apply-plan.ts';
+import { checkStateInCi, refuseFirstState } from '../../runs/first-state.ts';
 import { refuseDenied } from '../../runs/judged-plan.ts';
 import { mapPath } from '../../runs/migrate/id-map.ts';
 import { parseNameMap } from '../../runs/migrate/knowledge-map.ts';
@@ -23,11 +24,9 @@ import {
   type MigrationWorkspaces,
   openMigrationWorkspaces,
 } from '../../runs/migrate/migration-workspaces.ts';
-import { type OpenWorkspace, validOnly } from '../../runs/open-workspace.ts';
+import { type OpenWorkspace, validOnly, withSession } from '../../runs/open-workspace.ts';
 import { changesIn, stateToRead } from '../../runs/planning.ts';
-import type { GuardOptions } from '../../runs/run-options.ts';
-import { checkStateInCi, refuseFirstState } from '../../runs/state-in-ci.ts';
-import { withSession } from '../../runs/with-session.ts';
+import type { GuardOptions } from '../../runs/run-context.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';

@@ -7,7 +7,7 @@ import { ExitCode, misuse } from '../../problems/user-error.ts';
 import type { Reach } from '../../problems/workspace-command.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import { type PlanSources, planWorkspace } from '../../runs/planning.ts';
-import type { PlanningOptions } from '../../runs/run-options.ts';
+import type { PlanningOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
 import type { FullFlag, PlanFlags } from '../flags.ts';
 

@@ -11,8 +11,12 @@ import { advice, command, ExitCode, UserError } from '../../problems/user-error.
 import { OpenWorkspace, openWorkspace, validOnly } from '../../runs/open-workspace.ts';
 import { findLostRecords } from '../../runs/recover/find-lost-records.ts';
 import { keyFieldOf, type Match } from '../../runs/recover/matches.ts';
-import { migratedIds } from '../../runs/recover/migrated-ids.ts';
-import { recordRecovery, recoverableState, unansweredNow } from '../../runs/recover/recover-state.ts';
+import {
+  migratedIds,
+  recordRecovery,
+  recoverableState,
+  unansweredNow,
+} from '../../runs/recover/recover-state.ts';
 import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
 import type { JsonFlag, LockFlags, PlatformFlags } from '../flags.ts';

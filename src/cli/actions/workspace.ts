@@ -1,6 +1,6 @@
 import { jsonText } from '../../output/json-text.ts';
 import { renderTable, whole } from '../../output/table.ts';
-import { overrides } from '../../project/overrides.ts';
+import { overrides } from '../../project/select-workspace.ts';
 import { openProject } from '../../runs/open-workspace.ts';
 import { backendOf } from '../../state/state-place.ts';
 import type { Context } from '../context.ts';

@@ -7,7 +7,7 @@ import { sameValue } from '../decide/compare.ts';
 import { ruleOf, shownAt } from '../decide/field-rules.ts';
 import { baselineOf, isKept, recordedOf } from '../decide/state-entry.ts';
 import type { ShownAfter } from '../decide/write-response.ts';
-import { getRecord } from '../observe/read-record.ts';
+import { getRecord } from '../observe/read-records.ts';
 import type { PlannedChange } from '../plan/plan-document.ts';
 import type { ResourceWrite } from './writing.ts';
 

@@ -4,14 +4,18 @@ import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import type { Plan } from '../decide/make-plan.ts';
 import { isAboutKept } from '../decide/write-response.ts';
-import type { ObserveOptions } from '../observe/observe-options.ts';
+import type { ObserveOptions } from '../observe/read-records.ts';
 import { createRecheck, type Recheck } from '../observe/recheck.ts';
 import type { PlannedResource, PlanWarning, Remark } from '../plan/plan-document.ts';
 import type { ApplyEvent, ResourceResult } from './apply-report.ts';
-import { creates, failureOf, haltReason, LostCreates, missingReason } from './failed-write.ts';
 import { write } from './write.ts';
 import {
+  creates,
+  failureOf,
+  haltReason,
+  LostCreates,
   MissingReference,
+  missingReason,
   type ResourceWrite,
   UnrecordedIntent,
   UnsavedRecord,

@@ -1,6 +1,10 @@
+import { createHmac } from 'node:crypto';
+import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import type { FieldRule } from '../../manifests/kind-schema.ts';
 import { canonicalJson, isObject, type Json, jsonEqual } from '../../values/json.ts';
-import { hasReference, revealed, type Value } from '../../values/value.ts';
+import type { LeafPath, Leaves } from '../../values/path.ts';
+import { hasReference, isTainted, revealed, type Value } from '../../values/value.ts';
+import { ruleOf } from './field-rules.ts';
 
 /** All facts about one managed leaf. */
 export interface LeafState {
@@ -113,4 +117,26 @@ export function normalised(rule: FieldRule, value: unknown): unknown {
   if (rule.normalise && (typeof value === 'string' || typeof value === 'number'))
     return rule.normalise(value);
   return value;
+}
+
+/**
+ * A keyed digest of all fields that a manifest could manage. Equal digests mean equal values; the order of sets does not matter. Secrets
+ * are left out.
+ */
+export function digestOf(
+  kind: Kind,
+  { record, leaves, salt }: { record: ShownRecord; leaves: Leaves; salt: string },
+): string {
+  const secret = new Set([...leaves].filter(([, value]) => isTainted(value)).map(([path]) => path));
+  const strip = (value: unknown, path: LeafPath): unknown => {
+    if (secret.has(path) || ruleOf(kind, path).writeOnly) return undefined;
+    if (!isObject(value)) return normalised(ruleOf(kind, path), value);
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [key, strip(item, `${path}.${key}`)]),
+    );
+  };
+  const seen = Object.keys(kind.spec.shape).map((root) => [root, strip(record[root], root) ?? null]);
+  return createHmac('sha256', salt)
+    .update(canonicalJson(JSON.parse(JSON.stringify([record.id, seen])) as Json))
+    .digest('base64url');
 }

@@ -7,7 +7,7 @@ import type { Deciding, Decision, Facts, OwnFacts, RunFacts } from './decision.t
 import { keyIn, recordedKey } from './field-rules.ts';
 import { knownRecords, sameKeyIn, unknownCreatesByKey } from './known-records.ts';
 import type { Observation } from './observed.ts';
-import { resolveReferences } from './resolve-references.ts';
+import { resolveReferences } from './references.ts';
 
 /** Decides each resource after all resources that it refers to. Pure. */
 export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Address, Decision> {

@@ -6,14 +6,20 @@ import { rootOf } from '../../values/path.ts';
 import type { Action } from '../plan/plan-actions.ts';
 import type { PlannedChange, PlannedResource, Remark } from '../plan/plan-document.ts';
 import { type Binding, isAdopting } from './bind.ts';
+import { digestOf } from './compare.ts';
 import { creationStep, type Decision, type Facts, formsOf, plannedAs, waiting, without } from './decision.ts';
 import { differencesOf } from './differences.ts';
-import { digestOf } from './digest.ts';
 import { ruleOf } from './field-rules.ts';
-import { AHEAD_WARNING, releaseWarnings, type UpdateFacts, updateWarnings } from './may-erase.ts';
-import { omittedIdsOf } from './omitted-ids.ts';
 import { publicationNotices, publishSteps } from './publication.ts';
-import { resentFields, standIn } from './resent.ts';
+import {
+  AHEAD_WARNING,
+  omittedIdsOf,
+  releaseWarnings,
+  resentFields,
+  standIn,
+  type UpdateFacts,
+  updateWarnings,
+} from './resent.ts';
 import { stateEntryOf } from './state-entry.ts';
 import { manualSteps, referentsClause, unclearWarnings, updateReason } from './wording.ts';
 import { keptWarnings } from './write-response.ts';

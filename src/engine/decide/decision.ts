@@ -10,9 +10,8 @@ import { isTainted, toForms } from '../../values/value.ts';
 import type { Action } from '../plan/plan-actions.ts';
 import type { PlannedChange, PlannedResource, Remark } from '../plan/plan-document.ts';
 import type { Binding, Bound } from './bind.ts';
-import type { KnownRecords } from './known-records.ts';
+import type { KnownRecords, NamedRecord } from './known-records.ts';
 import type { Candidate, Observation, Observed } from './observed.ts';
-import type { NamedRecord } from './omitted-ids.ts';
 
 /** Facts about one resource before any read. */
 export interface OwnFacts {

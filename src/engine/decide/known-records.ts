@@ -8,6 +8,11 @@ import type { Bound } from './bind.ts';
 import { keyIn } from './field-rules.ts';
 import type { Observed } from './observed.ts';
 
+export interface NamedRecord {
+  readonly kind: string;
+  readonly id: string;
+}
+
 /** Facts about records by kind and id, from the state, the orphan list and the reads of this run. */
 export interface KnownRecords {
   readonly holders: ReadonlyMap<string, Address>;

@@ -15,11 +15,11 @@ import {
 import { decideAll } from './decide-all.ts';
 import type { Deciding } from './decision.ts';
 import { trippedGuards } from './guards.ts';
-import { refuseDoubledNames } from './lookups.ts';
+import type { NamedRecord } from './known-records.ts';
 import type { Observed } from './observed.ts';
-import type { NamedRecord } from './omitted-ids.ts';
 import { dependenciesOf, inDependencyOrder } from './order.ts';
 import { namesOf, withNames } from './planned-names.ts';
+import { refuseDoubledNames } from './references.ts';
 import { renameWarnings } from './renames.ts';
 
 export interface PlanInput extends Deciding {

@@ -1,12 +1,18 @@
 import type { z } from 'zod';
 import type { Kind, PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
+import { idKey, namedId } from '../../manifests/resource.ts';
 import { isObject, type Json } from '../../values/json.ts';
-import { isUnder, type LeafPath, type Leaves, rootOf } from '../../values/path.ts';
+import { isUnder, type LeafPath, type Leaves, rootOf, valueAt } from '../../values/path.ts';
 import { isTainted } from '../../values/value.ts';
-import { fieldSchema, isConfigObject, ruleOf, shownAt } from './field-rules.ts';
+import type { Remark } from '../plan/plan-document.ts';
+import type { Facts } from './decision.ts';
+import type { Differences } from './differences.ts';
+import { fieldSchema, fieldsOf, isConfigObject, ruleOf, shownAt } from './field-rules.ts';
+import type { KnownRecords, NamedRecord } from './known-records.ts';
+import { resendMessage } from './resend-message.ts';
 import { brief } from './write-response.ts';
 
-export interface Deliverable {
+interface Deliverable {
   readonly leaves: Leaves;
   /** The fields that differ according to the plan. */
   readonly changed: readonly LeafPath[];
@@ -85,7 +91,7 @@ export function sentRoots({ kind, changed }: Pick<Resending, 'kind' | 'changed'>
 }
 
 /** The fields that every update must carry, and that this one sends as observed. */
-export function fieldsAsObserved(
+function fieldsAsObserved(
   kind: Kind,
   { record, ...facts }: Deliverable & { readonly record: ShownRecord | undefined },
 ): readonly LeafPath[] {
@@ -104,4 +110,94 @@ export function driftIgnored({ leaves, changed, ignoreDrift }: Deliverable): Rea
 export function isWritable(kind: Kind, path: LeafPath): boolean {
   const rule = ruleOf(kind, path);
   return !rule.immutable && !rule.manual;
+}
+
+interface OmittedIds {
+  /** By field: ids that an update does not send again. */
+  readonly ids: Readonly<Record<LeafPath, readonly string[]>>;
+  /** A sentence for each field. */
+  readonly warnings: readonly string[];
+  /** Records that the update would refer to and that this run did not read. */
+  readonly unchecked: readonly NamedRecord[];
+}
+
+/** Ids of missing records in fields that are resent as observed: the platform would refuse them. */
+export function omittedIdsOf(
+  kind: Kind,
+  facts: Deliverable & { readonly record: ShownRecord | undefined },
+  { missing, seen }: Pick<KnownRecords, 'missing' | 'seen'>,
+): OmittedIds {
+  const ids: Record<LeafPath, string[]> = {};
+  const warnings: string[] = [];
+  const unchecked: NamedRecord[] = [];
+  for (const field of fieldsAsObserved(kind, facts)) {
+    const refersTo = kind.fields[field]?.refersTo;
+    const shown = valueAt(facts.record, field);
+    if (refersTo === undefined || !Array.isArray(shown)) continue;
+    const named = shown.filter((id) => typeof id === 'string');
+    const gone = named.filter((id) => missing.has(idKey(refersTo, id)));
+    const open = named.filter((id) => !gone.includes(id) && !seen.has(idKey(refersTo, id)));
+    unchecked.push(...open.map((id) => ({ kind: refersTo, id })));
+    if (gone.length === 0) continue;
+    ids[field] = gone;
+    const names = gone.map((id) => namedId(id, missing.get(idKey(refersTo, id))));
+    warnings.push(`${field} is resent without ${names.join(', ')}: missing from the platform`);
+  }
+  return { ids, warnings, unchecked };
+}
+
+export const AHEAD_WARNING =
+  'Hidden fields were compared with the latest published version; the draft is newer, so they may differ.';
+
+export interface UpdateFacts {
+  readonly facts: Facts;
+  readonly record: ShownRecord | undefined;
+  readonly published: PublishedRecord | undefined;
+  readonly differences: Differences;
+  readonly adopting: boolean;
+}
+
+/**
+ * Warns of fields that an update may erase: neither declared nor shown, in objects that it sends.
+ * @param roots the top-level fields that the update sends.
+ */
+export function updateWarnings(
+  { facts, record, published, differences, adopting }: UpdateFacts,
+  roots: ReadonlySet<string>,
+): Remark[] {
+  const messages = releaseWarnings(facts.kind, record, differences);
+  if (adopting && published?.ahead) messages.push(AHEAD_WARNING);
+  const warnings = messages.map((message): Remark => ({ message }));
+  const released = new Set(differences.released);
+  for (const root of roots) {
+    const base = { [root]: record?.[root] ?? standIn(published)?.[root] };
+    const unseen = fieldsOf(facts.kind, root).filter(
+      (path) =>
+        !facts.leaves.has(path) && !released.has(path) && shownAt(facts.kind, base, path) === undefined,
+    );
+    if (unseen.length > 0) warnings.push(resendWarning(facts.kind, unseen));
+  }
+  return warnings;
+}
+
+/** Secrets first, because nobody can restore them. */
+function resendWarning(kind: Kind, unseen: readonly LeafPath[]): Remark {
+  const rank = (path: LeafPath): number => {
+    const { writeOnly, costly } = ruleOf(kind, path);
+    return writeOnly ? 0 : costly ? 1 : 2;
+  };
+  const fields = unseen.toSorted((a, b) => rank(a) - rank(b));
+  return { message: resendMessage(fields), may_erase: fields };
+}
+
+export function releaseWarnings(
+  kind: Kind,
+  record: ShownRecord | undefined,
+  { released }: Differences,
+): string[] {
+  const hidden = released.filter((path) => shownAt(kind, record, path) === undefined);
+  return hidden.map(
+    (path) =>
+      `${path} left the manifest and is not sent again. The platform does not show it, and may erase it when ${rootOf(path)} is resent.`,
+  );
 }

@@ -4,8 +4,7 @@ import { idKey } from '../../manifests/resource.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import type { Orphan } from '../../state/state-document.ts';
 import { eachConcurrently } from './each-concurrently.ts';
-import type { ObserveOptions } from './observe-options.ts';
-import { getRecord } from './read-record.ts';
+import { getRecord, type ObserveOptions } from './read-records.ts';
 
 /**
  * The records that do not exist, with one read each, for kinds that can be read by id. A record that cannot be read counts as existing.

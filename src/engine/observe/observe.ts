@@ -9,10 +9,10 @@ import { leavesOf } from '../decide/field-rules.ts';
 import type { Observed } from '../decide/observed.ts';
 import { recordsSecret, textsToMask } from '../decide/state-entry.ts';
 import { DecidingAhead } from './decide-ahead.ts';
-import type { ObserveOptions } from './observe-options.ts';
 import type { PublicationsRequest } from './plan-publications.ts';
 import type { ReadAhead } from './read-ahead.ts';
 import { readAll } from './read-all.ts';
+import type { ObserveOptions } from './read-records.ts';
 
 /** The inputs of a plan. */
 export interface PlanRequest

@@ -8,7 +8,7 @@ import type { Plan } from '../decide/make-plan.ts';
 import { draftDifferences, withGap, withGapAfter, withoutVersion } from '../decide/publication.ts';
 import type { PlannedResource } from '../plan/plan-document.ts';
 import { eachConcurrently } from './each-concurrently.ts';
-import type { ObserveOptions } from './observe-options.ts';
+import type { ObserveOptions } from './read-records.ts';
 
 /** The number of unchanged drafts that one plan compares: a plan without changes must not cost more reads. */
 const MOST_UNCHANGED = 10;

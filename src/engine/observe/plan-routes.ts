@@ -7,8 +7,7 @@ import { isTainted } from '../../values/value.ts';
 import type { Plan } from '../decide/make-plan.ts';
 import type { PlanWarning } from '../plan/plan-document.ts';
 import { type NamedRoutes, namedRoutes, type RoutingKind, routingKinds, withRoutes } from '../plan/routes.ts';
-import type { ObserveOptions } from './observe-options.ts';
-import { readList } from './read-list.ts';
+import { type ObserveOptions, readList } from './read-records.ts';
 
 /**
  * Adds the routes that lead to each changing record, and reads the lists that this needs. If a list cannot be read, the changing records

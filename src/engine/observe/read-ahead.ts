@@ -3,9 +3,7 @@ import type { Kind, LookupRecord, ShownRecord } from '../../kinds/kind.ts';
 import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import type { Observation } from '../decide/observed.ts';
-import type { ObserveOptions } from './observe-options.ts';
-import { readList } from './read-list.ts';
-import { getRecord, internStringsOf } from './read-record.ts';
+import { getRecord, internStringsOf, type ObserveOptions, readList } from './read-records.ts';
 
 interface ReadAheadOptions extends Pick<ObserveOptions, 'client' | 'workspaceId' | 'state' | 'concurrency'> {
   now(): Date;

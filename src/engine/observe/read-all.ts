@@ -7,15 +7,13 @@ import type { PendingCreate } from '../../state/state-document.ts';
 import { references } from '../../values/value.ts';
 import { type Binding, isAdopting } from '../decide/bind.ts';
 import { leavesOf, shownAt } from '../decide/field-rules.ts';
-import { idsByName } from '../decide/lookups.ts';
 import type { Candidate, Observation, Observed } from '../decide/observed.ts';
+import { idsByName } from '../decide/references.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import { returnedOrphans } from './missing-records.ts';
-import type { ObserveOptions } from './observe-options.ts';
 import type { ReadAhead } from './read-ahead.ts';
 import { ReadCounter } from './read-counter.ts';
-import { matchToList, readList } from './read-list.ts';
-import { getRecord, internStringsOf } from './read-record.ts';
+import { getRecord, internStringsOf, matchToList, type ObserveOptions, readList } from './read-records.ts';
 import { searchCandidates } from './search-candidates.ts';
 
 interface ReadingAll extends ObserveOptions {

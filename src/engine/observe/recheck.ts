@@ -1,8 +1,6 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import type { Observation } from '../decide/observed.ts';
-import type { ObserveOptions } from './observe-options.ts';
-import { readList } from './read-list.ts';
-import { getRecord, unlisted } from './read-record.ts';
+import { getRecord, type ObserveOptions, readList, unlisted } from './read-records.ts';
 
 export type Recheck = ReturnType<typeof createRecheck>;
 

@@ -1,5 +1,6 @@
-import type { Kind, ShownRecord } from '../../kinds/kind.ts';
+import type { Kind, Mention, ShownRecord } from '../../kinds/kind.ts';
 import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
+import { PlatformError } from '../../platform/platform-error.ts';
 import { isMasked } from '../../state/fingerprint.ts';
 import type { State } from '../../state/state.ts';
 import type { PendingCreate } from '../../state/state-document.ts';
@@ -7,9 +8,7 @@ import { shownAt } from '../decide/field-rules.ts';
 import { evidenceOf, likelihood, MOST_OFFERED } from '../decide/match-evidence.ts';
 import type { Candidate } from '../decide/observed.ts';
 import { eachConcurrently } from './each-concurrently.ts';
-import { gatherMentions } from './mentions.ts';
-import type { ObserveOptions } from './observe-options.ts';
-import { getRecord } from './read-record.ts';
+import { getRecord, type ObserveOptions } from './read-records.ts';
 
 /** The maximum numbers of mentions per source and of records read. */
 const MOST_MENTIONS = 2_000;
@@ -57,4 +56,43 @@ function knownIds(kind: Kind, { resources, orphans }: State): (id: string) => bo
   const known = new Set([...resources].map(([address, { id }]) => idKey(kindOf(address), id)));
   for (const orphan of orphans) known.add(idKey(orphan.kind, orphan.id));
   return (id) => known.has(idKey(kind.name, id));
+}
+
+/** By id: clauses about the records that mention it. */
+export type MentionsById = ReadonlyMap<string, readonly string[]>;
+
+/** Clauses kept for one record: enough to recognize it, however many calls it had. */
+const MOST_CLAUSES = 3;
+
+/**
+ * Collects the ids that a source mentions. A source that refuses is skipped.
+ * @param options.most the maximum number of mentions.
+ * @returns why the source was not read to its end, if so.
+ */
+export async function gatherMentions(
+  source: AsyncIterable<Mention>,
+  ids: Map<string, string[]>,
+  {
+    most = Number.POSITIVE_INFINITY,
+    skips = () => false,
+  }: { most?: number; skips?(id: string): boolean } = {},
+): Promise<PlatformError | undefined> {
+  let count = 0;
+  try {
+    for await (const mention of source) {
+      if (++count > most) break;
+      if (!skips(mention.id)) addClause(ids, mention);
+    }
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof PlatformError) || error.reason === 'aborted' || error.status === 401) throw error;
+    return error;
+  }
+}
+
+export function addClause(ids: Map<string, string[]>, { id, clause }: Mention): void {
+  if (id === '') return;
+  const clauses = ids.get(id);
+  if (clauses === undefined) ids.set(id, [clause]);
+  else if (clauses.length < MOST_CLAUSES && !clauses.includes(clause)) clauses.push(clause);
 }

@@ -1,5 +1,10 @@
+import { readFileSync, realpathSync } from 'node:fs';
+import path from 'node:path';
 import type { LookupName } from '../../manifests/kind-schema.ts';
+import { readTextFile } from '../../manifests/read-file.ts';
 import type { Address } from '../../manifests/resource.ts';
+import { CannotEdit } from '../../manifests/write-back/change.ts';
+import { editText, isJson, type TextEdit } from '../../manifests/write-back/edit-text.ts';
 import type { Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
 import type { LoadDesiredOptions } from '../load-desired.ts';
@@ -38,4 +43,37 @@ export interface EditPlan {
   /** Changed files, by name. */
   readonly files: readonly FileEdit[];
   readonly refused: readonly RefusedEdit[];
+}
+
+/** A text file of the project that may be written. */
+export interface EditableFile {
+  /** Relative to the project folder, with forward slashes. */
+  readonly file: string;
+  /** Its real path. */
+  readonly absolute: string;
+  /** Its byte order mark, if any. */
+  readonly mark: string;
+  /** Without the mark. */
+  readonly text: string;
+}
+
+/**
+ * @param absolute a readable path. A symbolic link is followed only inside the project.
+ * @throws CannotEdit
+ */
+export function editableFile(root: string, absolute: string): EditableFile {
+  const file = path.relative(root, absolute).replaceAll(path.sep, '/');
+  const read = readTextFile(absolute, root);
+  if (!('text' in read)) throw new CannotEdit(`${file}: ${read.problem.message}`);
+  const { text } = read;
+  const hasMark = readFileSync(absolute).length > Buffer.byteLength(text);
+  return { file, absolute: realpathSync(absolute), mark: hasMark ? '\ufeff' : '', text };
+}
+
+/** A file of the project after these edits. @throws CannotEdit */
+export function editedFile(root: string, file: string, edits: readonly TextEdit[]): FileEdit {
+  const { mark, text } = editableFile(root, path.join(root, file));
+  const { text: edited, refused } = editText(text, edits, { json: isJson(text) });
+  if (refused[0] !== undefined) throw new CannotEdit(refused[0].why);
+  return { file, before: mark + text, after: mark + edited };
 }

@@ -1,4 +1,4 @@
-import { lookUp } from '../../engine/decide/lookups.ts';
+import { lookUp } from '../../engine/decide/references.ts';
 import type { PlanResult } from '../../engine/engine.ts';
 import type { PlannedResource } from '../../engine/plan/plan-document.ts';
 import type { ShownRecord } from '../../kinds/kind.ts';

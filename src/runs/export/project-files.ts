@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { type LookupNames, NAME_SETTINGS } from '../../manifests/lookup-names.ts';
-import { EXPORT_PLACEHOLDER } from '../../manifests/placeholder.ts';
 import { nounOf } from '../../manifests/resource.ts';
+import { EXPORT_PLACEHOLDER } from '../../manifests/secret-reader.ts';
 import type { Json } from '../../values/json.ts';
 import type { ExportedManifest, ManifestDrafts, ManifestHead } from './drafts.ts';
 import { slugOf } from './manifest-names.ts';

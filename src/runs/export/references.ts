@@ -1,4 +1,4 @@
-import { uniqueIds } from '../../engine/decide/lookups.ts';
+import { uniqueIds } from '../../engine/decide/references.ts';
 import type { LookupRecord } from '../../kinds/kind.ts';
 import { type LookupNames, namesInManifests } from '../../manifests/lookup-names.ts';
 import type { Json } from '../../values/json.ts';

@@ -1,5 +1,5 @@
 import type { ApplyReport, ResourceResult } from '../../engine/apply/apply-report.ts';
-import { LostCreates } from '../../engine/apply/failed-write.ts';
+import { LostCreates } from '../../engine/apply/writing.ts';
 import type { PlanResult } from '../../engine/engine.ts';
 import { writes } from '../../engine/plan/plan-actions.ts';
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';

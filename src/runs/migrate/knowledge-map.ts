@@ -1,5 +1,5 @@
 import { leavesOf, ruleOf } from '../../engine/decide/field-rules.ts';
-import { idsByName } from '../../engine/decide/lookups.ts';
+import { idsByName } from '../../engine/decide/references.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
 import type { Kind, Lookup, LookupRecord } from '../../kinds/kind.ts';
 import { mergePatch } from '../../manifests/layers.ts';

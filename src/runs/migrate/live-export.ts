@@ -5,14 +5,13 @@ import path from 'node:path';
 import { claimOf, isHeldAlready, recordClaims } from '../../engine/apply/import-record.ts';
 import type { Address } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
+import type { Missed } from '../discover.ts';
 import { type DraftSources, withDrafts } from '../draft-workspace.ts';
 import type { ManifestDrafts } from '../export/drafts.ts';
 import { manifestFiles, nameless, type ProjectFile } from '../export/project-files.ts';
 import { refuseUsed, writeAll, writeFolder } from '../export/write-folder.ts';
-import type { Missed } from '../mentioned-ids.ts';
-import type { OpenWorkspace } from '../open-workspace.ts';
-import type { LockOptions, PlatformOptions } from '../run-options.ts';
-import { withSession } from '../with-session.ts';
+import { type OpenWorkspace, withSession } from '../open-workspace.ts';
+import type { LockOptions, PlatformOptions } from '../run-context.ts';
 
 /** What a workspace holds that no manifest declares yet, written down as manifests in a folder of its own. */
 export interface LiveExport {

@@ -1,5 +1,5 @@
 import { ruleOf } from '../../engine/decide/field-rules.ts';
-import { readList } from '../../engine/observe/read-list.ts';
+import { readList } from '../../engine/observe/read-records.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { kindNamed } from '../../kinds/index.ts';
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
@@ -8,7 +8,7 @@ import { PlatformError } from '../../platform/platform-error.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { LeafPath } from '../../values/path.ts';
 import type { OpenWorkspace } from '../open-workspace.ts';
-import type { PlatformOptions } from '../run-options.ts';
+import type { PlatformOptions } from '../run-context.ts';
 import type { Checklist } from './checklist.ts';
 import type { MigrationWorkspaces } from './migration-workspaces.ts';
 

@@ -2,8 +2,7 @@ import { type Address, idKey, kindOf, type Resource } from '../../manifests/reso
 import { CannotEdit } from '../../manifests/write-back/change.ts';
 import { advice, command, UserError } from '../../problems/user-error.ts';
 import type { ReadDeclarations } from '../../project/read-declarations.ts';
-import type { FileEdit } from '../../project/write-back/edit-plan.ts';
-import { editedFile } from '../../project/write-back/editable-file.ts';
+import { editedFile, type FileEdit } from '../../project/write-back/edit-plan.ts';
 import type { State } from '../../state/state.ts';
 
 type NamedState = Pick<State, 'resources'> & { readonly name: string };

@@ -1,4 +1,4 @@
-import { readList } from '../../engine/observe/read-list.ts';
+import { readList } from '../../engine/observe/read-records.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';

@@ -6,8 +6,7 @@ import type { TextEdit } from '../../manifests/write-back/edit-text.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
 import type { ProjectConfig, WorkspaceConfig } from '../../project/project.ts';
-import type { FileEdit } from '../../project/write-back/edit-plan.ts';
-import { editedFile } from '../../project/write-back/editable-file.ts';
+import { editedFile, type FileEdit } from '../../project/write-back/edit-plan.ts';
 import { type Json, type JsonObject, jsonEqual } from '../../values/json.ts';
 
 /** Settings that a migration adds to workspaces of the project file. */

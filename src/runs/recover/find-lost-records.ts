@@ -1,8 +1,7 @@
 import { kinds } from '../../kinds/index.ts';
 import { type Address, kindOf, type Resource } from '../../manifests/resource.ts';
 import type { State } from '../../state/state.ts';
-import { type Discovering, discover } from '../discover.ts';
-import type { KnownId, Missed } from '../mentioned-ids.ts';
+import { type Discovering, discover, type KnownId, type Missed } from '../discover.ts';
 import { type Match, matchesFor } from './matches.ts';
 import { type MergedBackups, mergeBackups, type RememberedState } from './merge-backups.ts';
 

@@ -1,5 +1,5 @@
-import { uniqueIds } from '../../engine/decide/lookups.ts';
 import { type Evidence, MOST_OFFERED } from '../../engine/decide/match-evidence.ts';
+import { uniqueIds } from '../../engine/decide/references.ts';
 import { kindNamed } from '../../kinds/index.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import { compareText } from '../../problems/compare-text.ts';

@@ -1,7 +1,7 @@
 import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Orphan, PendingCreate } from '../../state/state-document.ts';
-import type { KnownId } from '../mentioned-ids.ts';
+import type { KnownId } from '../discover.ts';
 import type { Remembered } from './matches.ts';
 
 /** A backup of a state, or a file with ids of its records. */

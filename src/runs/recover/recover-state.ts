@@ -1,5 +1,8 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { claimOf, recordClaims } from '../../engine/apply/import-record.ts';
 import type { Address } from '../../manifests/resource.ts';
+import { errorCode, errorMessage } from '../../problems/error-code.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { emptyDocument, fold } from '../../state/fold.ts';
 import { withLease } from '../../state/session.ts';
@@ -7,11 +10,13 @@ import type { State } from '../../state/state.ts';
 import { LostState } from '../../state/state-errors.ts';
 import type { StateBackup, StateStore } from '../../state/store.ts';
 import { VERSION } from '../../version.ts';
+import { readRows } from '../import-rows.ts';
+import { MAPS_FOLDER, mapColumn } from '../migrate/id-map.ts';
 import type { OpenWorkspace } from '../open-workspace.ts';
-import type { LockOptions } from '../run-options.ts';
+import type { LockOptions } from '../run-context.ts';
 import { freshState } from '../state-access.ts';
 import type { Recovery } from './find-lost-records.ts';
-import { restore } from './merge-backups.ts';
+import { type RememberedState, restore } from './merge-backups.ts';
 
 /**
  * The state. If it is lost: why, and its remaining contents.
@@ -92,4 +97,35 @@ export function unansweredNow(
     .map(({ resource }) => resource.address)
     .filter((address) => merged.pending.has(address) && !taken.has(address));
   return [...unanswered, ...back];
+}
+
+/**
+ * The ids of a workspace in migration maps. Invalid rows are skipped.
+ * @throws UserError
+ */
+export async function migratedIds(root: string, workspace: string): Promise<RememberedState[]> {
+  const folder = path.join(root, MAPS_FOLDER);
+  try {
+    const files = (await readdir(folder)).filter(
+      (file) => file.endsWith('.csv') && mapColumn(file, workspace) !== undefined,
+    );
+    return await Promise.all(
+      files.sort().map(async (file) => {
+        const { rows } = readRows(await readFile(path.join(folder, file), 'utf8'), { file, workspace });
+        return {
+          source: file,
+          workspaceId: undefined,
+          resources: new Map(rows.map(({ address, id }) => [address, { id }])),
+          pending: new Map(),
+          orphans: [],
+        };
+      }),
+    );
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw new UserError(`cannot read ${MAPS_FOLDER}: ${errorMessage(error)}`, {
+      hint: 'It has the ids of a migration. Make it readable, or move it away.',
+      cause: error,
+    });
+  }
 }

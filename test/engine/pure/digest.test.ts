@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { digestOf } from '../../../src/engine/decide/digest.ts';
+import { digestOf } from '../../../src/engine/decide/compare.ts';
 import { leavesOf } from '../../../src/engine/decide/field-rules.ts';
 import type { ShownRecord } from '../../../src/kinds/kind.ts';
 import { Secret, type Value } from '../../../src/values/value.ts';

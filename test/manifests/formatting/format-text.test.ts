@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { kinds } from '../../../src/kinds/index.ts';
 import { formatText } from '../../../src/manifests/formatting/format-text.ts';
 import type { KeyOrder } from '../../../src/manifests/formatting/key-order.ts';
-import { manifestOrder, projectOrder } from '../../../src/project/format-order.ts';
+import { manifestOrder, projectOrder } from '../../../src/project/format-files.ts';
 import type { Json } from '../../../src/values/json.ts';
 import { layout, read, root, written } from '../write-back/any-yaml.ts';
 

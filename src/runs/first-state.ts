@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import { type GitCall, gitEnvironment, runGit } from '../git/run-git.ts';
 import { isInside } from '../manifests/read-file.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { type Advice, advice, UserError } from '../problems/user-error.ts';
@@ -7,10 +10,12 @@ import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import { findOtherState, type OtherState } from '../state/backends/local/find-other-state.ts';
 import { local } from '../state/backends/local/local-backend.ts';
 import type { Marks, StateMark } from '../state/marks.ts';
+import type { StateSession } from '../state/session.ts';
 import { LostState, RECOVER } from '../state/state-errors.ts';
 import { backendOf } from '../state/state-place.ts';
 import type { StateElsewhere, StateStore } from '../state/store.ts';
 import { isLoopback } from '../values/loopback.ts';
+import type { RunContext } from './run-context.ts';
 
 interface NewState {
   readonly project: ProjectConfig;
@@ -123,4 +128,90 @@ function gone({ path: place, serial }: StateMark, beginning: NewState): LostStat
 function placeFrom(cwd: string, place: string): string {
   if (!path.isAbsolute(place)) return place;
   return shellWord(isInside(place, cwd) ? path.relative(cwd, place).replaceAll('\\', '/') : place);
+}
+
+const SHARED = 'Set state: { backend: git } in voxform.yaml';
+
+/**
+ * Warns if Git tracks the state: other CI jobs see neither a state in this checkout nor its lock.
+ * @throws UserError if there is no state yet, because the ids of new records would be lost with the checkout.
+ */
+export async function checkStateInCi(
+  { env, log }: Pick<RunContext, 'env' | 'log'>,
+  { project, workspace, reach }: Pick<Opened, 'project' | 'workspace' | 'reach'>,
+): Promise<void> {
+  if (!isInCi(env)) return;
+  const backend = backendOf(workspace.state);
+  const file = backend.fileOf(workspace.state);
+  if (file === undefined) return;
+  const location = backend.locationOf(workspace.state, project.root);
+  const tracking = await trackingOf(file, { env, cwd: project.root });
+  if (tracking === 'untracked' && !existsSync(file)) {
+    // A platform on this machine is for trials.
+    if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
+    throw new UserError(
+      `no state at ${location} yet, and no other job would see the one that this job creates`,
+      {
+        hint: `${SHARED}. To start with an empty state in this checkout: ${commandFor('voxform state init', reach)}`,
+      },
+    );
+  }
+  if (tracking !== 'tracked') return;
+  log.warn(
+    `the state ${location} is in Git, and other jobs do not see its lock. ${SHARED}, then run: ${commandFor(`voxform state move --from ${location}`, reach)}`,
+  );
+}
+
+/** Undefined for a file outside of a repository, and without git. */
+async function trackingOf(
+  file: string,
+  call: Pick<GitCall, 'env' | 'cwd'>,
+): Promise<'tracked' | 'untracked' | undefined> {
+  const signal = new AbortController().signal;
+  const env = gitEnvironment(call.env);
+  const result = await runGit(['ls-files', '--error-unmatch', '--', file], { ...call, env, signal }).catch(
+    () => undefined,
+  );
+  return result?.code === 0 ? 'tracked' : result?.code === 1 ? 'untracked' : undefined;
+}
+
+interface Opened {
+  readonly project: ProjectConfig;
+  readonly workspace: WorkspaceConfig;
+  readonly store: StateStore;
+  readonly reach: Reach;
+}
+
+interface FirstState {
+  readonly opened: Opened;
+  readonly session: StateSession;
+  readonly document: PlanDocument;
+  /** True if a person is asked for approval. */
+  readonly isAsked: boolean;
+}
+
+/**
+ * Refuses a first state without a person who would notice: the real state may be in a store that the settings no longer name, and
+ * everything would be created again.
+ * @throws UserError
+ */
+export function refuseFirstState(
+  { env }: Pick<RunContext, 'env'>,
+  { opened, session, document, isAsked }: FirstState,
+): void {
+  const { workspace, store, reach } = opened;
+  const creates = document.summary.create;
+  if (!session.isFirst || creates === 0 || (isAsked && !isInCi(env))) return;
+  // A platform on this machine is for trials.
+  if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
+  throw new UserError(
+    `no state at ${store.location} yet, and this apply would create ${creates} ${creates === 1 ? 'record' : 'records'}`,
+    {
+      hint: `If this workspace had a state before, restore or move it. To start with an empty one: ${commandFor('voxform state init', reach)}`,
+    },
+  );
+}
+
+function isInCi({ CI }: RunContext['env']): boolean {
+  return CI !== undefined && CI !== '' && CI !== 'false';
 }

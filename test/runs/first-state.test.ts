@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ProjectConfig, WorkspaceConfig } from '../../src/project/project.ts';
-import { refuseSecondState } from '../../src/runs/refuse-second-state.ts';
+import { refuseSecondState } from '../../src/runs/first-state.ts';
 import { emptyDocument } from '../../src/state/fold.ts';
 import { createMarks } from '../../src/state/marks.ts';
 import { openSession } from '../../src/state/session.ts';
