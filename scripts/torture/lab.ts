@@ -163,7 +163,7 @@ export class Lab implements AsyncDisposable {
 
   /** What the state says, its journal worked in. */
   async state(): Promise<State> {
-    const store = this.#place?.store ?? createLocalStore({ ...CAMPAIGN, path: this.statePath });
+    const store = this.#place?.store ?? createLocalStore({ ...CAMPAIGN, root: '/', path: this.statePath });
     const fresh = { lineage: 'none yet', salt: 'none yet' };
     return readState(store, { workspaceId: this.emulator.workspaceId, fresh });
   }

@@ -31,11 +31,6 @@ async function readWhole(path: string): Promise<Buffer> {
   return bytes.subarray(0, filled);
 }
 
-/** Gives the memory of a file's content back at once: the collector may leave it until long after. It is empty then. */
-export function freeBuffer({ buffer, byteLength }: Buffer): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
-}
-
 /** For `catch`: undefined where there is no such file. */
 export function whereMissing(error: unknown): undefined {
   if (errorCode(error) !== 'ENOENT') throw error;

@@ -5,18 +5,18 @@ interface Moment {
 }
 
 /**
- * How long ago a run renewed its lock, by the clock that shows more: the monotonic clock may stand still while the machine sleeps, and
- * the wall clock may be set back.
+ * How long ago a run renewed its lock, by the clock that shows more: the monotonic clock may stop while the machine sleeps, and the wall
+ * clock may be set back.
  */
 export class LockAge {
   readonly #now: () => Date;
   readonly #longest: number;
   #renewed: Moment | undefined;
 
-  /** @param patience milliseconds of silence after which others take the lock over. */
-  constructor(now: () => Date, patience: number) {
+  /** @param takeover milliseconds of silence after which others take the lock over. */
+  constructor(now: () => Date, takeover: number) {
     this.#now = now;
-    this.#longest = patience / 2;
+    this.#longest = takeover / 2;
   }
 
   /** To be taken before a renewal begins: others may count the silence from any moment after it. */
@@ -28,10 +28,14 @@ export class LockAge {
     this.#renewed = moment;
   }
 
-  /** True while the last renewal is at most half of the patience ago. */
-  get isRecent(): boolean {
-    if (this.#renewed === undefined) return false;
+  get milliseconds(): number {
+    if (this.#renewed === undefined) return Number.POSITIVE_INFINITY;
     const { monotonic, wall } = this.moment();
-    return Math.max(monotonic - this.#renewed.monotonic, wall - this.#renewed.wall) <= this.#longest;
+    return Math.max(monotonic - this.#renewed.monotonic, wall - this.#renewed.wall);
+  }
+
+  /** True while the last renewal is at most half of the takeover time ago. */
+  get isRecent(): boolean {
+    return this.milliseconds <= this.#longest;
   }
 }

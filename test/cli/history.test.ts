@@ -172,7 +172,7 @@ it('names the job that holds the lock, also to who ends it, and tells running fr
   const now = () => new Date();
   const at = (file: string) => path.join(w.folder.root, file);
   const user = { host: 'runner', user: 'ci', pid: process.pid, version: '0.0.0', job, now };
-  const store = createLocalStore({ ...user, path: at('.voxform/test.state.json') });
+  const store = createLocalStore({ ...user, root: w.folder.root, path: at('.voxform/test.state.json') });
   const died = {
     id: 'dead-1',
     operation: 'apply',
@@ -208,6 +208,7 @@ it('tells of a killed run what its journal has, once the next run found it', asy
     pid: process.pid,
     version: '0.0.0',
     now: () => new Date(),
+    root: w.folder.root,
     path: path.join(w.folder.root, '.voxform/test.state.json'),
   });
   const lease = await store.lock(lockRequest({ isStep: false }));

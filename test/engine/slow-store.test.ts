@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { createRemoteStore } from '../../src/state/backends/remote/remote-store.ts';
-import { memoryPlace, Shelf } from '../state/backends/memory-backend.ts';
+import { createStateStore } from '../../src/state/backends/object-store/state-store.ts';
+import { memoryStore, Shelf } from '../state/backends/memory-backend.ts';
 import { Bench, manifest } from './bench.ts';
 import { agent, ref, webhook } from './resources.ts';
 
@@ -18,12 +18,9 @@ async function benchOn(gather: number, onPost?: (shelf: Shelf) => void): Promise
         if (method === 'POST') onPost?.(shelf);
       },
       storeIn: (folder, now) => {
-        const timing = { beat: 60_000, patience: 600_000, gather, poll: 20 };
-        const place = memoryPlace(folder, now, timing, shelf);
-        return createRemoteStore({
-          place,
-          user: { root: folder, host: 'here', user: 'ann', pid: 7, version: '0.0.0', now },
-        });
+        const timing = { heartbeat: 60_000, takeoverAfter: () => 600_000, gather, poll: 20 };
+        const user = { root: folder, host: 'here', user: 'ann', pid: 7, version: '0.0.0', now };
+        return createStateStore(memoryStore(folder, now, timing, shelf), user);
       },
     },
   );

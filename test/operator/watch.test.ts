@@ -255,6 +255,7 @@ describe('a watch', () => {
     await using made = await bench(agents(1, 'One.'));
     const { watch, next, folder, clock, said } = made;
     const store = createLocalStore({
+      root: folder.root,
       path: path.join(folder.root, '.voxform/test.state.json'),
       host: hostname(),
       user: 'someone',

@@ -182,6 +182,7 @@ it('keeps the status of a workspace while another run holds the lock', async () 
   const before = await status();
   expect(before).toEqual(['in sync', expect.any(String)]);
   const store = createLocalStore({
+    root: workspace.folder.root,
     path: path.join(workspace.folder.root, '.voxform/test.state.json'),
     host: hostname(),
     user: 'someone',

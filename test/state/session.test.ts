@@ -124,7 +124,7 @@ describe('a state session', () => {
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     expect([...session.state.resources.keys()]).toEqual(['Agent/a']);
     expect(session.broken).toBe(true);
-    await session.close();
+    await session.close().catch(() => undefined);
     const seen = await readState(store, options);
     expect([seen.serial, ...seen.resources.keys()]).toEqual([0, 'Agent/a']);
     await (await openSession(store, options)).close();

@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { UserError } from '../../src/problems/user-error.ts';
 import { createLocalStore, type LocalStoreOptions } from '../../src/state/backends/local/local-store.ts';
@@ -20,6 +20,7 @@ export async function statePath(): Promise<string> {
 export function storeAt(path: string, options: Partial<LocalStoreOptions> = {}): StateStore {
   return createLocalStore({
     path,
+    root: join(dirname(dirname(path)), 'project'),
     now: () => new Date('2030-01-01T00:00:00Z'),
     host: 'here',
     user: 'ann',

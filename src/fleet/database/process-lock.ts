@@ -1,9 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { nodeFiles } from '../../files/files.ts';
 import { UserError } from '../../problems/user-error.ts';
-import { type LockSettings, lockHolder, releaseLock, takeLock } from '../../state/backends/local/lock.ts';
-import { Heartbeat } from '../../state/backends/local/lock-heartbeat.ts';
-import type { LockHolder } from '../../state/lock-info.ts';
+import { LockFile, localTiming } from '../../state/backends/local/lock-file.ts';
+import { type LockInfo, type LockUser, lockFor } from '../../state/lock-info.ts';
 import { VERSION } from '../../version.ts';
 
 export interface ProcessLock {
@@ -17,13 +17,12 @@ export type DatabaseUse = 'serve' | 'command';
 export class DatabaseInUse extends UserError {
   readonly use: DatabaseUse;
 
-  constructor({ pid, host, since, operation }: LockHolder, wanted: DatabaseUse, cause: unknown) {
+  constructor({ pid, host, since, operation }: LockInfo, wanted: DatabaseUse) {
     super(`the embedded database of the fleet is in use by process ${pid} on ${host} since ${since}`, {
       hint:
         wanted === 'serve'
           ? 'It serves one process. For more, set database in fleet.yaml to a PostgreSQL.'
           : 'That process is starting or ending. Repeat the command in a moment.',
-      cause,
     });
     this.use = operation === OPERATIONS.serve ? 'serve' : 'command';
   }
@@ -31,49 +30,43 @@ export class DatabaseInUse extends UserError {
 
 const OPERATIONS = { serve: 'fleet serve', command: 'fleet' } as const satisfies Record<DatabaseUse, string>;
 
+/** How often another process may be first. */
+const TRIES = 10;
+
 /**
- * The sole right of this process to what lies beside a file; that of a process that died passes on.
+ * Takes the lock file for this process; that of a dead process passes on.
  * @throws DatabaseInUse
  */
 export async function lockForProcess(path: string, use: DatabaseUse): Promise<ProcessLock> {
-  const host = hostname();
-  const settings: LockSettings = {
-    files: nodeFiles,
-    path,
-    location: 'the embedded database of the fleet',
-    host,
+  const user: LockUser = {
+    host: hostname(),
     user: String(process.pid),
     pid: process.pid,
     version: VERSION,
     now: () => new Date(),
   };
-  const { id } = await takenBy(settings, use);
-  const heartbeat = new Heartbeat(nodeFiles, path, { id, now: settings.now });
+  const file = new LockFile({ files: nodeFiles, path, user });
+  const info = lockFor(user, { id: randomUUID(), operation: OPERATIONS[use] });
+  await take(file, info, use);
+  const heartbeat = setInterval(
+    () => void file.renew(info.id).catch(() => undefined),
+    localTiming.heartbeat,
+  ).unref();
   return {
     async release() {
-      await heartbeat.end();
-      await releaseLock(settings, id);
+      clearInterval(heartbeat);
+      await file.release(info.id);
     },
   };
 }
 
-async function takenBy(
-  settings: LockSettings,
-  use: DatabaseUse,
-  tries = 10,
-): Promise<{ readonly id: string }> {
-  const ignore = (): void => undefined;
-  try {
-    return await takeLock(settings, {
-      operation: OPERATIONS[use],
-      timeoutSeconds: 0,
-      notice: ignore,
-      warn: ignore,
-    });
-  } catch (error) {
-    const holder = await lockHolder(settings);
-    if (holder === undefined && tries > 1) return takenBy(settings, use, tries - 1);
-    if (holder === undefined) throw error;
-    throw new DatabaseInUse(holder, use, error);
+async function take(file: LockFile, info: LockInfo, use: DatabaseUse): Promise<void> {
+  for (let left = TRIES; left > 0; left--) {
+    const held = await file.look();
+    const { silentSeconds = 0, isHolderDead = false } = held ?? {};
+    const isSilent = silentSeconds * 1000 >= localTiming.takeoverAfter(info);
+    if (held !== undefined && !isHolderDead && !isSilent) throw new DatabaseInUse(held.info, use);
+    if (await file.take(info, held?.info.id)) return;
   }
+  throw new Error('other processes take the lock of the embedded database again and again');
 }

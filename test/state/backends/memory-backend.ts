@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { StateBackend } from '../../../src/state/backends/backend.ts';
+import { changed } from '../../../src/state/backends/object-store/change.ts';
 import {
+  type LockTiming,
   NO_CONTENT,
-  Overtaken,
-  type RemoteContent,
-  type RemotePlace,
-  type RemoteTiming,
-} from '../../../src/state/backends/remote/remote-place.ts';
-import { createRemoteStore } from '../../../src/state/backends/remote/remote-store.ts';
-import { changed } from '../../../src/state/backends/remote/write-surely.ts';
+  type ObjectStore,
+  type StoredContent,
+  WriteConflict,
+} from '../../../src/state/backends/object-store/object-store.ts';
+import { createStateStore } from '../../../src/state/backends/object-store/state-store.ts';
 
 /** What a place in memory holds, and what goes wrong with it next. */
 export class Shelf {
-  held: RemoteContent = NO_CONTENT;
+  held: StoredContent = NO_CONTENT;
   history: string[] = [];
   writes = 0;
   reads = 0;
@@ -41,15 +41,19 @@ export const memory: StateBackend<{ readonly name?: string | undefined }, { read
   keyOf: ({ name }) => name,
   locationOf: ({ name }) => `memory:${name}`,
   fileOf: () => undefined,
-  open: ({ name }, user) => createRemoteStore({ place: memoryPlace(name, () => user.now()), user }),
+  open: ({ name }, user) =>
+    createStateStore(
+      memoryStore(name, () => user.now()),
+      user,
+    ),
 };
 
-export function memoryPlace(
+export function memoryStore(
   name: string,
   now: () => Date,
-  timing: RemoteTiming = { beat: 60_000, patience: 600_000, gather: 0, poll: 20 },
+  timing: LockTiming = { heartbeat: 60_000, takeoverAfter: () => 600_000, gather: 0, poll: 20 },
   shelf: Shelf = shelfNamed(name),
-): RemotePlace {
+): ObjectStore {
   return {
     location: `memory:${name}`,
     setting: 'state.name',
@@ -68,13 +72,12 @@ export function memoryPlace(
         await new Promise((_, reject) => {
           signal.addEventListener('abort', () => reject(signal.reason as Error));
         });
-      if (shelf.held.revision !== held.revision) throw new Overtaken();
-      const revision = randomUUID();
-      shelf.held = changed(shelf.held, change, revision);
+      if (shelf.held.revision !== held.revision) throw new WriteConflict();
+      shelf.held = changed(shelf.held, change, randomUUID());
       shelf.writes += 1;
       if (change.history !== undefined) shelf.history.push(change.history);
       if (fault === 'after') throw new Error('the connection was lost');
-      return revision;
+      return shelf.held;
     },
     history: async () => shelf.history,
     earlier: async () => [],

@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { StoreUser } from '../../../src/state/backends/backend.ts';
-import { NO_CONTENT, type RemoteContent } from '../../../src/state/backends/remote/remote-place.ts';
-import { createRemoteStore } from '../../../src/state/backends/remote/remote-store.ts';
-import { changed } from '../../../src/state/backends/remote/write-surely.ts';
+import { changed } from '../../../src/state/backends/object-store/change.ts';
+import { NO_CONTENT, type StoredContent } from '../../../src/state/backends/object-store/object-store.ts';
+import { createStateStore } from '../../../src/state/backends/object-store/state-store.ts';
 import { rescuesOf, takeIn } from '../../../src/state/rescue.ts';
 import { openSession, readState } from '../../../src/state/session.ts';
 import { LostLock } from '../../../src/state/state-errors.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { creating, failureOf, lockRequest, saved, sessionOptions } from '../temporary-state.ts';
-import { memoryPlace, type Shelf, shelfNamed } from './memory-backend.ts';
+import { memoryStore, type Shelf, shelfNamed } from './memory-backend.ts';
 
 interface Scene {
   readonly root: string;
@@ -27,7 +27,7 @@ async function scene(gather = 0): Promise<Scene> {
   onTestFinished(() => rm(root, { recursive: true, force: true }));
   let clock = Date.parse('2030-01-01T00:00:00Z');
   const now = () => new Date(clock);
-  const timing = { beat: 60_000, patience: 600_000, gather, poll: 5 };
+  const timing = { heartbeat: 60_000, takeoverAfter: () => 600_000, gather, poll: 5 };
   return {
     root,
     shelf: shelfNamed(root),
@@ -35,9 +35,14 @@ async function scene(gather = 0): Promise<Scene> {
       clock += seconds * 1000;
     },
     store: (user) =>
-      createRemoteStore({
-        place: memoryPlace(root, now, timing),
-        user: { root, host: 'here', user: 'ann', pid: 7, version: '0.0.0', now, ...user },
+      createStateStore(memoryStore(root, now, timing), {
+        root,
+        host: 'here',
+        user: 'ann',
+        pid: 7,
+        version: '0.0.0',
+        now,
+        ...user,
       }),
   };
 }
@@ -110,7 +115,7 @@ describe('a remote store', () => {
     const notices: string[] = [];
     const lock = lockRequest({ isStep: false, notice: (text) => notices.push(text) });
     const second = await openSession(store(), sessionOptions({ lock }));
-    expect(notices.join()).toContain('fell silent: bob@here');
+    expect(notices.join()).toContain('a run silent for 10 min: bob@here');
     expect([...second.state.pending.keys()]).toEqual(['Agent/a']);
     await expect(first.record(saved('a'))).rejects.toBeInstanceOf(LostLock);
     await first.close().catch(() => undefined);
@@ -279,7 +284,7 @@ describe('a remote store', () => {
 
   it('adds to a journal without touching what was added to the same one before', () => {
     const held = { ...NO_CONTENT, journal: new Uint8Array() };
-    const added = (to: RemoteContent, text: string) =>
+    const added = (to: StoredContent, text: string) =>
       changed(to, { write: text, summary: '', journal: Buffer.from(text) }, text);
     const first = added(held, 'a');
     const both = [added(first, 'b'), added(first, 'c'), added(added(first, 'dd'), 'e')];

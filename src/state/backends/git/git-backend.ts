@@ -3,7 +3,7 @@ import { isRefName } from '../../../git/git-address.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { lazyStrictObject } from '../../../values/described.ts';
 import type { StateBackend } from '../backend.ts';
-import { createRemoteStore } from '../remote/remote-store.ts';
+import { createStateStore } from '../object-store/state-store.ts';
 import { secretTextSetting, withWorkspace } from '../settings.ts';
 import { createGitPlace } from './git-place.ts';
 import { type GitPlace, hasPassword, remoteKey, remotePath, shownRemote } from './git-settings.ts';
@@ -66,6 +66,6 @@ export const git: StateBackend<z.infer<ReturnType<typeof settings>>, GitPlace> =
         hint: 'Write a ref of its own for this workspace, such as refs/voxform/production.',
       });
     }
-    return createRemoteStore({ place: createGitPlace(place, user, git.locationOf(place, user.root)), user });
+    return createStateStore(createGitPlace(place, user, git.locationOf(place, user.root)), user);
   },
 };

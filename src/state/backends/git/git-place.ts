@@ -3,17 +3,19 @@ import { UserError } from '../../../problems/user-error.ts';
 import { Secret } from '../../../values/value.ts';
 import { withLine } from '../../run-history.ts';
 import type { StoreUser } from '../backend.ts';
+import { changed } from '../object-store/change.ts';
 import {
+  type Change,
   type EarlierDocument,
+  type LockTiming,
   NO_CONTENT,
+  type ObjectStore,
   type OtherContent,
-  type RemoteChange,
-  type RemoteContent,
-  type RemoteLock,
-  type RemotePlace,
+  type StoredContent,
+  type StoredLock,
   silenceOf,
   storedLock,
-} from '../remote/remote-place.ts';
+} from '../object-store/object-store.ts';
 import { settingText } from '../settings.ts';
 import { type GitPlace, shownRemote } from './git-settings.ts';
 import { RefAccess } from './ref-access.ts';
@@ -30,7 +32,7 @@ import {
 } from './state-commit.ts';
 
 /** A push takes up to some seconds, so that signs of life are few; and a machine's clock may be wrong by two minutes. */
-const TIMING = { beat: 150_000, patience: 720_000, gather: 90, poll: 3_000 };
+const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, gather: 90, poll: 3_000 };
 
 /** The refs of all workspaces, unless `state.ref` says otherwise. */
 const DEFAULT_REFS = 'refs/voxform/*';
@@ -47,12 +49,12 @@ function onlyOurs(error: unknown): undefined {
   if (!(error instanceof UserError)) throw error;
 }
 
-export function createGitPlace(place: GitPlace, user: StoreUser, location: string): RemotePlace {
+export function createGitPlace(place: GitPlace, user: StoreUser, location: string): ObjectStore {
   const access = new RefAccess(place, user);
   const { ref } = place;
   let last = NO_CONTENT;
 
-  const withSilence = (content: RemoteContent): RemoteContent => ({
+  const withSilence = (content: StoredContent): StoredContent => ({
     ...content,
     silentSeconds: silenceOf(content.lock, user.now()),
   });
@@ -62,7 +64,7 @@ export function createGitPlace(place: GitPlace, user: StoreUser, location: strin
       hint: 'Nothing was changed. Set state.ref to a ref that nothing else uses.',
     });
 
-  const lockIn = (bytes: Buffer): RemoteLock => {
+  const lockIn = (bytes: Buffer): StoredLock => {
     try {
       return storedLock().parse(JSON.parse(bytes.toString()));
     } catch {
@@ -73,7 +75,7 @@ export function createGitPlace(place: GitPlace, user: StoreUser, location: strin
   };
 
   /** Undefined where not all of it is here. @throws UserError where it is no state. */
-  const contentAt = async (tip: string, signal: AbortSignal): Promise<RemoteContent | undefined> => {
+  const contentAt = async (tip: string, signal: AbortSignal): Promise<StoredContent | undefined> => {
     const [commit, tree] = (await access.objects([tip, `${tip}^{tree}`], signal)) ?? [];
     if (commit === undefined) return undefined;
     if (commit.type !== 'commit') throw foreign(`a ${commit.type}`);
@@ -106,7 +108,7 @@ export function createGitPlace(place: GitPlace, user: StoreUser, location: strin
     });
   };
 
-  const read = async (signal: AbortSignal): Promise<RemoteContent> => {
+  const read = async (signal: AbortSignal): Promise<StoredContent> => {
     for (let round = 1; round <= ROUNDS; round++) {
       const tip = await access.tip(signal);
       if (tip === undefined) return NO_CONTENT;
@@ -129,7 +131,7 @@ export function createGitPlace(place: GitPlace, user: StoreUser, location: strin
     return at && (history?.bytes.toString() ?? '');
   };
 
-  const filesOf = async (change: RemoteChange, held: RemoteContent, signal: AbortSignal) => {
+  const filesOf = async (change: Change, held: StoredContent, signal: AbortSignal) => {
     const { state, lock, journal, history } = change;
     const files = new Map<string, Uint8Array | null>();
     if (state !== undefined) files.set(STATE, state);
@@ -150,8 +152,8 @@ export function createGitPlace(place: GitPlace, user: StoreUser, location: strin
 
   /** Makes the commit here. Undefined where what it stands on is not here. */
   const commit = async (
-    change: RemoteChange,
-    held: RemoteContent,
+    change: Change,
+    held: StoredContent,
     signal: AbortSignal,
   ): Promise<string | undefined> => {
     const files = await filesOf(change, held, signal);
@@ -184,7 +186,7 @@ export function createGitPlace(place: GitPlace, user: StoreUser, location: strin
       }
       if (made === undefined) throw new Error('git cannot make a commit on top of the last one');
       await access.push(made, held.revision, signal);
-      return made;
+      return changed(held, change, made);
     },
     async history(signal) {
       const { revision } = await read(signal);

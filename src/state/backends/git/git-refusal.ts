@@ -1,6 +1,6 @@
 import { lastWords, redirectHint } from '../../../git/run-git.ts';
 import { UserError } from '../../../problems/user-error.ts';
-import { Overtaken } from '../remote/remote-place.ts';
+import { WriteConflict } from '../object-store/object-store.ts';
 
 /* Git says in words alone why it failed. `LC_ALL=C` keeps them as they are. */
 
@@ -64,7 +64,7 @@ export function damageOf(complaint: string, { remote, ref, redact }: Asked): Use
 export function pushRefusalOf(printed: string, complaint: string, asked: Asked): Error {
   const reason = /^!\t\S+\t\[[^\]]*\](?: \((.*)\))?/m.exec(printed)?.[1];
   if (reason === undefined) return refusalOf(complaint, asked);
-  if (RACES.test(reason)) return new Overtaken();
+  if (RACES.test(reason)) return new WriteConflict();
   const said = complaint.split('\n').filter((line) => line.startsWith('remote:'));
   const { remote, ref, redact } = asked;
   const words = redact([reason, lastWords(said.join('\n'))].filter((each) => each !== '').join(': '));

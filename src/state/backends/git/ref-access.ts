@@ -76,7 +76,7 @@ export class RefAccess {
   /**
    * Puts the ref on a commit that was made here.
    * @param before where it is now; undefined for a new ref.
-   * @throws as `RemotePlace.write` does.
+   * @throws as `ObjectStore.write` does.
    */
   async push(commit: string, before: string | undefined, signal: AbortSignal): Promise<void> {
     const { name } = await this.#reach(signal);

@@ -1,4 +1,4 @@
-import type { RemoteChange } from '../remote/remote-place.ts';
+import type { Change } from '../object-store/object-store.ts';
 
 /* What a commit of a state holds, as git reads and writes it. */
 
@@ -38,7 +38,7 @@ export function journalFiles(journal: Uint8Array): Map<string, Uint8Array> {
   return files;
 }
 
-interface NewCommit extends Pick<RemoteChange, 'write' | 'summary'> {
+interface NewCommit extends Pick<Change, 'write' | 'summary'> {
   readonly parent: string | undefined;
   readonly at: Date;
   /** By name; null removes one. */
@@ -71,7 +71,7 @@ export function commitStream(commit: NewCommit): Uint8Array[] {
   ];
 }
 
-/** `RemoteChange.write` of a commit, as git stores one; undefined for one that is not ours. */
+/** `Change.write` of a commit, as git stores one; undefined for one that is not ours. */
 export function writeOf(commit: Buffer): string | undefined {
   return /\n\n[\s\S]*\nWrite: (\S+)\s*$/.exec(commit.toString())?.[1];
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { about, lazyStrictObject } from '../../../values/described.ts';
 import type { StateBackend } from '../backend.ts';
-import { createRemoteStore } from '../remote/remote-store.ts';
+import { createStateStore } from '../object-store/state-store.ts';
 import { secretSetting, secretTextSetting, withWorkspace } from '../settings.ts';
 import { httpPlace } from './http-place.ts';
 import type { HttpPlace } from './server-lock.ts';
@@ -77,7 +77,7 @@ export const http: StateBackend<z.infer<ReturnType<typeof settings>>, HttpPlace>
   fileOf: () => undefined,
   open: (place, user) => {
     const location = http.locationOf(place, user.root);
-    return createRemoteStore({ place: httpPlace({ place, location, user }), user });
+    return createStateStore(httpPlace({ place, location, user }), user);
   },
 };
 

@@ -2,19 +2,19 @@ import { looksLikeMarkup } from '../../../platform/plain-text.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import type { StoreUser } from '../backend.ts';
 import {
-  Overtaken,
-  type RemoteChange,
-  type RemoteContent,
-  type RemoteLock,
-  type RemotePlace,
-  type RemoteTiming,
-} from '../remote/remote-place.ts';
+  type Change,
+  type LockTiming,
+  type ObjectStore,
+  type StoredContent,
+  type StoredLock,
+  WriteConflict,
+} from '../object-store/object-store.ts';
 import { type HttpPlace, ServerLock, withId } from './server-lock.ts';
 import { bodyOf, nextVersion, noVersion, parseVersion, type StateVersion } from './state-envelope.ts';
 import { StateServer } from './state-server.ts';
 
 /** Milliseconds. */
-const TIMING: RemoteTiming = { beat: 150_000, patience: 720_000, gather: 90, poll: 2_000 };
+const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, gather: 90, poll: 2_000 };
 
 /** For how long it is believed that nobody else wrote, in milliseconds: where a server keeps locks, and looks at them alone. */
 const FRESH = 30_000;
@@ -23,7 +23,7 @@ interface HttpPlaceOptions {
   readonly place: HttpPlace;
   readonly location: string;
   readonly user: StoreUser;
-  readonly timing?: RemoteTiming;
+  readonly timing?: LockTiming;
   readonly timeoutMilliseconds?: number;
 }
 
@@ -32,7 +32,7 @@ interface HttpPlaceOptions {
  * servers take whatever comes with the id of the lock: there a version is looked at again before it is written upon, unless that was done
  * under the same lock a moment ago.
  */
-export function httpPlace(options: HttpPlaceOptions): RemotePlace {
+export function httpPlace(options: HttpPlaceOptions): ObjectStore {
   const { place, location, user } = options;
   const server = new StateServer({ ...place, ...options });
   const lock = new ServerLock(server, place, location);
@@ -61,25 +61,25 @@ export function httpPlace(options: HttpPlaceOptions): RemotePlace {
   const late = new Set<string>();
 
   /** The version that is held, as far as that is known, or as it stands there. */
-  const versionOf = async (held: RemoteContent, signal: AbortSignal): Promise<StateVersion> => {
+  const versionOf = async (held: StoredContent, signal: AbortSignal): Promise<StateVersion> => {
     const isFresh = late.size === 0 && Math.abs(user.now().getTime() - knownAt) < FRESH;
     const last = known?.held.revision === held.revision ? known : undefined;
     if (isFresh && last !== undefined) return last;
     const version = await read(signal);
     if (version.held.revision === held.revision) return version;
     if (last !== undefined && late.has(version.held.write ?? '')) return last;
-    throw new Overtaken();
+    throw new WriteConflict();
   };
 
   /** What it means that a write was refused, whose error would be the one that is given. */
   const refusal = async (
     error: Error,
-    { held, holder, signal }: { held: RemoteContent; holder: RemoteLock | undefined; signal: AbortSignal },
+    { held, holder, signal }: { held: StoredContent; holder: StoredLock | undefined; signal: AbortSignal },
   ): Promise<Error> => {
-    if ((await read(signal)).held.revision !== held.revision) return new Overtaken();
+    if ((await read(signal)).held.revision !== held.revision) return new WriteConflict();
     // Its own lock may be gone, after a restart of the server or a forced unlock: it is asked for again.
     const other = holder && (await lock.holderAfter(holder, signal));
-    return other === undefined ? error : new Overtaken();
+    return other === undefined ? error : new WriteConflict();
   };
 
   return {
@@ -87,7 +87,7 @@ export function httpPlace(options: HttpPlaceOptions): RemotePlace {
     setting: 'state.address',
     timing: options.timing ?? TIMING,
     read: async (signal) => (await read(signal)).held,
-    async write(change: RemoteChange, held, signal) {
+    async write(change: Change, held, signal) {
       const version = nextVersion(await versionOf(held, signal), change);
       const holder = change.lock ?? held.lock;
       const address = holder === undefined ? place.address : withId(place.address, holder.id);
@@ -104,7 +104,7 @@ export function httpPlace(options: HttpPlaceOptions): RemotePlace {
         throw await refusal(error, { held, holder, signal });
       }
       keep(version);
-      return version.held.revision ?? '';
+      return version.held;
     },
     gate: {
       async enter(asked, signal) {

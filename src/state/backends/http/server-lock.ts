@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { UserError } from '../../../problems/user-error.ts';
 import { isObject, parsedJson } from '../../../values/json.ts';
 import type { Secret } from '../../../values/value.ts';
-import type { Gate, GateHolder, RemoteLock } from '../remote/remote-place.ts';
+import type { Gate, GateHolder, StoredLock } from '../object-store/object-store.ts';
 import type { StateAnswer, StateServer } from './state-server.ts';
 
 /** How often a server may refuse to end one lock before a person must. */
@@ -23,7 +23,7 @@ export class ServerLock implements Gate {
   }
 
   /** @throws UserError also where the server locks nothing. */
-  async enter(lock: RemoteLock, signal: AbortSignal): Promise<GateHolder | undefined> {
+  async enter(lock: StoredLock, signal: AbortSignal): Promise<GateHolder | undefined> {
     const info = infoOf(lock);
     this.#known.set(lock.id, info);
     const holder = await this.holderAfter(lock, signal);
@@ -33,7 +33,7 @@ export class ServerLock implements Gate {
   }
 
   /** Asks for the lock. @returns who else has it. */
-  async holderAfter(lock: RemoteLock, signal: AbortSignal): Promise<GateHolder | undefined> {
+  async holderAfter(lock: StoredLock, signal: AbortSignal): Promise<GateHolder | undefined> {
     const holder = await this.#ask(infoOf(lock), signal);
     return holder?.id === lock.id ? undefined : holder;
   }
@@ -106,7 +106,7 @@ const NOBODY = { ID: '', Operation: '', Info: '', Who: '', Version: '', Created:
 type LockBody = typeof NOBODY;
 
 /** As Terraform describes a lock. */
-function infoOf({ id, operation, who, job, since, voxform_version }: RemoteLock): LockBody {
+function infoOf({ id, operation, who, job, since, voxform_version }: StoredLock): LockBody {
   return {
     ID: id,
     Operation: operation,

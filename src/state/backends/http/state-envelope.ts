@@ -3,14 +3,14 @@ import { z } from 'zod';
 import { UserError } from '../../../problems/user-error.ts';
 import { lazyObject, lazyStrictObject } from '../../../values/described.ts';
 import { isObject, parsedJson } from '../../../values/json.ts';
+import { changed } from '../object-store/change.ts';
 import {
+  type Change,
   NO_CONTENT,
-  type RemoteChange,
-  type RemoteContent,
+  type StoredContent,
   silenceOf,
   storedLock,
-} from '../remote/remote-place.ts';
-import { changed } from '../remote/write-surely.ts';
+} from '../object-store/object-store.ts';
 
 /*
  * What a state server keeps. Around it is a Terraform state of version 4 without resources, because some servers take nothing else: they
@@ -43,7 +43,7 @@ export interface StateVersion {
   readonly serial: number;
   readonly lineage: string;
   readonly history: readonly string[];
-  readonly held: RemoteContent;
+  readonly held: StoredContent;
 }
 
 export function noVersion(): StateVersion {
@@ -88,10 +88,7 @@ export function parseVersion(body: Buffer, location: string, now: Date): StateVe
 }
 
 /** The version after a change. */
-export function nextVersion(
-  { serial, lineage, history, held }: StateVersion,
-  change: RemoteChange,
-): StateVersion {
+export function nextVersion({ serial, lineage, history, held }: StateVersion, change: Change): StateVersion {
   return {
     serial: serial + 1,
     lineage,

@@ -12,7 +12,7 @@ import { isLoopback } from '../../../values/loopback.ts';
 import { Redactor } from '../../../values/redactor.ts';
 import type { Secret } from '../../../values/value.ts';
 import type { StoreUser } from '../backend.ts';
-import { Busy } from '../remote/reaching.ts';
+import { Busy } from '../object-store/retries.ts';
 import { revealed } from '../settings.ts';
 
 interface StateServerOptions {

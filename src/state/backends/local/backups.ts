@@ -2,14 +2,18 @@ import { basename, dirname, join } from 'node:path';
 import { type Files, syncFolderOf } from '../../../files/files.ts';
 import { compareText } from '../../../problems/compare-text.ts';
 import { errorCode } from '../../../problems/error-code.ts';
+import { shellWord } from '../../../problems/shell-word.ts';
+import { parseState } from '../../document-text.ts';
 import { emptyDocument, fold } from '../../fold.ts';
+import { missingFrom } from '../../held-ids.ts';
 import { type JournalEntry, wholeEntries } from '../../journal-lines.ts';
+import { isPassed, type Marks } from '../../marks.ts';
 import type { StateDocument } from '../../state-document.ts';
-import { LostState } from '../../state-errors.ts';
+import { LostState, type NewerState } from '../../state-errors.ts';
 import type { StateBackup } from '../../store.ts';
-import { readDocument } from './document-file.ts';
+import { storedIn } from '../object-store/stored-content.ts';
+import { journalPathOf, newerBackups, readContent } from './document-file.ts';
 import { readIfThere } from './file-problem.ts';
-import { documentIn, journalPathOf } from './read-stored.ts';
 
 interface RemainsFile {
   readonly source: string;
@@ -81,7 +85,8 @@ function contentOf(
 export async function quarantine(files: Files, path: string, id: string): Promise<string | undefined> {
   const journal = journalPathOf(path);
   try {
-    const document = await readDocument(files, path);
+    const content = await readContent(files, path);
+    const { document } = storedIn({ ...content, journal: new Uint8Array() }, path);
     if (document !== undefined) {
       const aside = `${journal}.aside-${id}`;
       await files.rename(journal, aside);
@@ -141,5 +146,53 @@ async function namesIn(files: Files, folder: string): Promise<string[]> {
   } catch (error) {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return [];
     throw error;
+  }
+}
+
+interface Around {
+  readonly files: Files;
+  /** Of the document. */
+  readonly path: string;
+  readonly marks: Marks | undefined;
+  /** A run that died in a commit leaves a journal with a newer backup: its state is not an older one. */
+  readonly hasJournal: boolean;
+}
+
+/** The later write that the backups or the mark of this machine know. */
+export async function newerThan(
+  document: StateDocument,
+  { files, path, marks, hasJournal }: Around,
+): Promise<NewerState | undefined> {
+  const mark = await marks?.read(document);
+  const passed = mark !== undefined && isPassed(document, mark) ? mark : undefined;
+  const places = hasJournal ? [] : await newerBackups(files, path, document.serial);
+  if (passed !== undefined && passed.path !== path) places.push(passed.path);
+  let newest: { readonly place: string; readonly copy: StateDocument } | undefined;
+  for (const place of places) {
+    const copy = await documentIn(files, place);
+    if (copy === undefined || !isLater(copy, document)) continue;
+    if (newest === undefined || copy.serial > newest.copy.serial) newest = { place, copy };
+  }
+  if (newest === undefined) return passed && { serial: passed.serial, copy: undefined, missing: [] };
+  const { place, copy } = newest;
+  return {
+    serial: Math.max(copy.serial, passed?.serial ?? 0),
+    copy: shellWord(place),
+    missing: missingFrom(document, copy),
+  };
+}
+
+function isLater(copy: StateDocument, document: StateDocument): boolean {
+  const isSame = copy.lineage === document.lineage && copy.workspace_id === document.workspace_id;
+  return isSame && isPassed(document, copy);
+}
+
+/** The document in a file; undefined if it cannot be read, and so could not be pushed either. */
+async function documentIn(files: Files, file: string): Promise<StateDocument | undefined> {
+  try {
+    const bytes = await readIfThere(files, file);
+    return bytes && parseState(bytes, file, '');
+  } catch {
+    return undefined;
   }
 }

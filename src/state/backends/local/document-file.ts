@@ -1,14 +1,12 @@
 import { basename, dirname, join, resolve } from 'node:path';
-import { type Files, freeBuffer, syncFolderOf, unlinkIfThere, whereMissing } from '../../../files/files.ts';
+import { type Files, syncFolderOf, unlinkIfThere, whereMissing } from '../../../files/files.ts';
 import { replaceFile, writeBeside } from '../../../files/replace-file.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
 import { type Advice, advice, UserError } from '../../../problems/user-error.ts';
-import { statePieces } from '../../document-pieces.ts';
-import { parseState } from '../../document-text.ts';
-import type { StateDocument } from '../../state-document.ts';
-import { LostState, type MovedMark, RECOVER } from '../../state-errors.ts';
+import { LostState, RECOVER } from '../../state-errors.ts';
 import type { FailPoint } from '../backend.ts';
+import type { ContentFiles, StoredContent } from '../object-store/object-store.ts';
 import { readIfThere } from './file-problem.ts';
 
 /** Earlier documents that are kept, beside a copy of the one in force. */
@@ -50,72 +48,79 @@ async function requireFolder(files: Files, path: string, folder: string): Promis
   }
 }
 
-/**
- * The document, or undefined where there is none and none has ever been.
- * @throws UserError where it is damaged, of a newer format, or missing although its backups are there.
- */
-export async function readDocument(
+/** The document and the journal as they are, and what a damaged one is to be restored from. */
+export async function readContent(
   files: Files,
   path: string,
-  parse = parseState,
-): Promise<StateDocument | undefined> {
-  // Listed first: a backup that is seen then had its document already.
-  const backup = (await backups(files, path))[0];
-  const hint = restoreHint(path, backup);
-  const bytes = await readIfThere(files, path);
-  if (bytes !== undefined) {
-    try {
-      return parse(bytes, path, hint);
-    } finally {
-      freeBuffer(bytes);
-    }
-  }
-  if (backup === undefined) return undefined;
-  throw new LostState(`the state ${path} is missing, but its backup ${basename(backup.path)} exists`, {
-    hint,
-  });
+): Promise<Pick<StoredContent, 'state' | 'journal'> & { readonly files: ContentFiles }> {
+  const journalPath = journalPathOf(path);
+  // The journal is read first, so that one that is merged in between is too old, never missing. The backups are listed before the
+  // document, because each of them has a document already.
+  const journal = (await readIfThere(files, journalPath)) ?? new Uint8Array();
+  const [backup] = await backups(files, path);
+  const restore = restoreHint(path, backup);
+  const state = await readIfThere(files, path);
+  const reason = backup !== undefined ? `its backup ${basename(backup.path)} exists` : 'its journal exists';
+  const lost =
+    state !== undefined || (backup === undefined && journal.length === 0)
+      ? undefined
+      : new LostState(`the state ${path} is missing, but ${reason}`, {
+          hint:
+            backup === undefined
+              ? advice`Restore the state from version control or another backup. ${RECOVER} Move ${journalPath} away only if none of its records exist.`
+              : restore,
+        });
+  return { state, journal, files: { document: path, journal: journalPath, restore, lost } };
+}
+
+export function journalPathOf(path: string): string {
+  return `${path}.journal`;
 }
 
 interface DocumentWrite {
   readonly path: string;
-  readonly document: StateDocument;
-  /** False where there is none yet. */
+  readonly bytes: Uint8Array;
+  readonly serial: number;
+  /** False if there is no document yet. */
   readonly replaces: boolean;
   failPoint(name: FailPoint): void;
 }
 
 /**
- * Puts the document in the place of the earlier one, in one step; a copy stays beside it as `.backup-<serial>`. The copy is
- * made first, so that deleting the document by mistake never leaves only older ones; of a first document it is made
- * afterwards, because a backup without a document is refused.
+ * Replaces the document in one step; a copy stays beside it as `.backup-<serial>`. The copy is made first, so that deleting the document
+ * by mistake never leaves only older ones; of a first document it is made afterwards, because a backup without a document is refused.
  */
 export async function writeDocument(files: Files, writing: DocumentWrite): Promise<void> {
-  const { path, document, replaces, failPoint } = writing;
-  const backup = backupPath(path, document.serial);
-  const fresh = await written(files, path, document);
+  const { path, bytes, serial, replaces, failPoint } = writing;
+  const backup = backupPath(path, serial);
+  const draft = await written(files, path, bytes);
   if (replaces) {
-    await files.rename(fresh, backup);
-    await copied(files, backup, fresh);
+    await files.rename(draft, backup);
+    await copied(files, backup, draft);
   }
   failPoint('before-rename');
-  await files.rename(fresh, path);
+  await files.rename(draft, path);
   if (!replaces) {
-    await copied(files, path, fresh);
-    await files.rename(fresh, backup);
+    await copied(files, path, draft);
+    await files.rename(draft, backup);
   }
   await syncFolderOf(files, path);
 }
 
-/** Puts a mark in the document's place, in one step. */
-export async function writeMark(files: Files, path: string, mark: MovedMark): Promise<void> {
-  await replaceFile(path, `${JSON.stringify(mark, null, 2)}\n`, { files, draft: draftOf(path) });
+/** Replaces the document by a mark, in one step. */
+export async function writeMark(files: Files, path: string, mark: Uint8Array): Promise<void> {
+  await replaceFile(path, Buffer.from(mark).toString(), { files, draft: draftOf(path) });
 }
 
-/** Makes sure that the document now in force has its backup, also when something else than voxform put it there. */
-export async function keepCurrent(files: Files, path: string, document: StateDocument): Promise<void> {
-  const backup = backupPath(path, document.serial);
+/** Backs up the current document unless that was done, also if another program put it there. */
+export async function keepCurrent(
+  files: Files,
+  path: string,
+  { bytes, serial }: Pick<DocumentWrite, 'bytes' | 'serial'>,
+): Promise<void> {
+  const backup = backupPath(path, serial);
   if ((await files.stat(backup).catch(whereMissing)) !== undefined) return;
-  await files.rename(await written(files, path, document), backup);
+  await files.rename(await written(files, path, bytes), backup);
 }
 
 /** Removes all but the newest backups of each lineage: their serials say nothing about one another. */
@@ -129,13 +134,16 @@ export async function pruneBackups(files: Files, path: string): Promise<void> {
   }
 }
 
-/** The document in a file beside its place, down to the disk. */
-function written(files: Files, path: string, document: StateDocument): Promise<string> {
-  return writeBeside(path, statePieces(document), { files, draft: draftOf(path) });
+/** A synced draft beside the document. */
+function written(files: Files, path: string, bytes: Uint8Array): Promise<string> {
+  return writeBeside(path, [Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)], {
+    files,
+    draft: draftOf(path),
+  });
 }
 
-/** Only the holder of the lock writes it, and removes that of a holder who died. */
-function draftOf(path: string): string {
+/** Only the holder of the lock writes it, and removes that of a dead holder. */
+export function draftOf(path: string): string {
   return `${path}.tmp`;
 }
 

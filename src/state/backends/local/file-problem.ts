@@ -24,7 +24,7 @@ export async function onFiles<T>(verb: Verb, location: string, work: () => Promi
 type Verb = 'read' | 'write' | 'lock';
 
 /** The error in words a person can act on, where it is one of the file system's; else the error itself. */
-export function fileProblem(error: unknown, verb: Verb, path: string): unknown {
+function fileProblem(error: unknown, verb: Verb, path: string): unknown {
   const code = errorCode(error);
   if (error instanceof UserError || code === undefined) return error;
   const known = problems[code];

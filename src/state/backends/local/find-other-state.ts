@@ -4,9 +4,9 @@ import { compareText } from '../../../problems/compare-text.ts';
 import { fold, recordCount } from '../../fold.ts';
 import { MovedState } from '../../state-errors.ts';
 import type { StateBackup } from '../../store.ts';
+import { storedIn } from '../object-store/stored-content.ts';
 import { readBackups } from './backups.ts';
-import { targetOf } from './document-file.ts';
-import { readStored } from './read-stored.ts';
+import { readContent, targetOf } from './document-file.ts';
 
 /** Where a state of a workspace may lie under another name. */
 interface OtherStateSearch {
@@ -30,9 +30,6 @@ export interface OtherState {
 
 /** A folder with more is none that voxform made. */
 const MOST_LOOKED_AT = 500;
-
-/** Bytes: ten times the state of 10,000 agents with long prompts. */
-const LARGEST = 512 * 1024 * 1024;
 
 /** A state of the same workspace that lies elsewhere and knows something. Moved ones, those of other workspaces and what cannot be read are passed over. */
 export async function findOtherState(looking: OtherStateSearch): Promise<OtherState | undefined> {
@@ -66,9 +63,7 @@ async function recordsIn(
   { workspaceId, name }: OtherStateSearch,
 ): Promise<number | undefined> {
   try {
-    if (((await files.stat(path).catch(() => undefined))?.size ?? 0) > LARGEST) return 0;
-    const { stored } = await readStored(files, path);
-    const { document, journal } = stored;
+    const { document, journal } = storedIn(await readContent(files, path), path);
     return document?.workspace_id === workspaceId ? recordCount(fold(document, journal)) : 0;
   } catch (error) {
     if (error instanceof MovedState) return 0;

@@ -1,80 +1,322 @@
+import { appendFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { type Files, nodeFiles } from '../../../files/files.ts';
+import {
+  type FileHandle,
+  type Files,
+  nodeFiles,
+  syncFolderOf,
+  unlinkIfThere,
+  writeFully,
+} from '../../../files/files.ts';
 import { makeFolders } from '../../../files/make-folders.ts';
-import { beginningLine, runsIn, unlockLine } from '../../run-history.ts';
+import { replaceFile } from '../../../files/replace-file.ts';
+import { UserError } from '../../../problems/user-error.ts';
+import { fold } from '../../fold.ts';
+import { missingFrom } from '../../held-ids.ts';
+import { type JournalEntry, parseJournal } from '../../journal-lines.ts';
+import { MOST_HISTORY, newestLines } from '../../run-history.ts';
+import type { StateDocument } from '../../state-document.ts';
 import type { StateStore } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
-import { readBackups } from './backups.ts';
-import { targetOf } from './document-file.ts';
-import { onFiles } from './file-problem.ts';
-import { addToHistory, readHistory } from './history-file.ts';
-import { LocalLease } from './lease.ts';
-import { breakLock, type LockSettings, lockHolder, takeLock } from './lock.ts';
-import type { LockTiming } from './lock-heartbeat.ts';
-import { readWithNewer } from './read-stored.ts';
+import { changed } from '../object-store/change.ts';
+import { changedMeanwhile } from '../object-store/lease.ts';
+import {
+  type Change,
+  type LocalParts,
+  type LockTiming,
+  NO_CONTENT,
+  type ObjectStore,
+  type StoredContent,
+  WriteConflict,
+} from '../object-store/object-store.ts';
+import { createStateStore } from '../object-store/state-store.ts';
+import { storedIn } from '../object-store/stored-content.ts';
+import { newerThan, quarantine, readBackups } from './backups.ts';
+import {
+  draftOf,
+  journalPathOf,
+  keepCurrent,
+  pruneBackups,
+  readContent,
+  targetOf,
+  writeDocument,
+  writeMark,
+} from './document-file.ts';
+import { onFiles, readIfThere } from './file-problem.ts';
+import { LockFile, localTiming } from './lock-file.ts';
 
-export interface LocalStoreOptions extends Omit<StoreUser, 'root'> {
-  /** Of the document. The journal, the lock and the backups are beside it, or beside what it links to. */
+export interface LocalStoreOptions extends StoreUser {
+  /** Of the document. The journal, the lock and the backups are beside it, or beside the file that it links to. */
   readonly path: string;
   /** How messages call the state; the path where absent. */
   readonly location?: string | undefined;
   /** Whether a process of this host still runs; asks the system where absent. */
   isAlive?: ((pid: number) => boolean) | undefined;
-  /** How often a holder gives a sign of life, and how long one may be silent. */
-  readonly lockTiming?: LockTiming | undefined;
+  readonly timing?: LockTiming | undefined;
   /** The file system; node's where absent. */
   readonly files?: Files | undefined;
 }
 
 /** A state in files of this machine. */
 export function createLocalStore(options: LocalStoreOptions): StateStore {
-  const { files = nodeFiles, location = options.path, failPoint = () => undefined, marks, parse } = options;
+  return createStateStore(new LocalFiles(options), options);
+}
 
-  const at = <T>(verb: 'read' | 'lock', work: (path: string, lock: LockSettings) => Promise<T>): Promise<T> =>
-    onFiles(verb, location, async () => {
-      const path = await targetOf(files, options.path);
-      return work(path, { ...options, files, location, path: `${path}.lock` });
+class LocalFiles implements ObjectStore {
+  readonly location: string;
+  readonly setting = 'state.path';
+  readonly timing: LockTiming;
+  readonly local: LocalParts;
+  readonly #files: Files;
+  readonly #options: LocalStoreOptions;
+  #path: string;
+  /** Id of the lock that this store holds. */
+  #own: string | undefined;
+  #journal: { readonly handle: FileHandle; length: number } | undefined;
+  /** True from a check of the lock until the end of the current turn of the event loop. */
+  #isChecked = false;
+
+  constructor(options: LocalStoreOptions) {
+    const { path, location = path, timing = localTiming, files = nodeFiles } = options;
+    this.location = location;
+    this.timing = timing;
+    this.#files = files;
+    this.#options = options;
+    this.#path = path;
+    this.local = {
+      backups: () => this.#at('read', (at) => readBackups(files, at)),
+      newer: (document, hasJournal) =>
+        this.#at('read', (at) => newerThan(document, { files, path: at, marks: options.marks, hasJournal })),
+      release: (id) => this.#at('lock', (_, lock) => this.#release(id, lock)),
+      quarantine: (id) => this.#at('write', (at) => quarantine(files, at, id)),
+    };
+  }
+
+  read(): Promise<StoredContent> {
+    return this.#at('read', async (path, lock) => {
+      const content = await readContent(this.#files, path);
+      return { ...(await lockIn(lock)), ...content };
     });
+  }
 
-  return {
-    location,
-    setting: 'state.path',
+  readLock(): Promise<StoredContent> {
+    return this.#at('read', (_, lock) => lockIn(lock));
+  }
 
-    read: () =>
-      at('read', async (path, lock) => {
-        for (let attempt = 1; ; attempt++) {
-          try {
-            const stored = await readWithNewer({ files, path, marks, parse });
-            // Or what has been read is already the state before someone else's commit.
-            if (stored.newer === undefined || attempt === 3)
-              return { ...stored, holder: await lockHolder(lock) };
-          } catch (error) {
-            // Without the lock, what looks damaged may be the middle of someone else's commit.
-            if (attempt === 3) throw error;
-          }
-          await delay(20);
-        }
-      }),
+  write(change: Change, held: StoredContent): Promise<StoredContent> {
+    const { lock, history } = change;
+    if (lock && lock.id !== held.lock?.id) return this.#take(change, held);
+    return this.#at(change.state || change.journal ? 'write' : 'lock', async (path, lockFile) => {
+      const id = held.lock?.id;
+      if (id !== this.#own) {
+        if (lock !== null || id === undefined || !(await lockFile.break(id))) throw new WriteConflict();
+      } else {
+        await this.#checkLock(lockFile);
+        if (change.state) await this.#replace(path, change.state, { change, held });
+        if (change.journal) await this.#append(path, lockFile, change.journal);
+        if (change.journal === null || lock === null) await this.#closeJournal();
+      }
+      if (history !== undefined) await this.#addToHistory(path, history);
+      return changed(held, change, '');
+    });
+  }
 
-    backups: () => at('read', (path) => readBackups(files, path)),
+  history(): Promise<readonly string[]> {
+    return this.#at('read', async (path) =>
+      ((await readIfThere(this.#files, historyPathOf(path)))?.toString() ?? '').split('\n'),
+    );
+  }
 
-    lock: (request) =>
-      at('lock', async (path, lock) => {
-        await makeFolders(dirname(path), { files, mode: 0o700 });
-        const info = await takeLock(lock, request);
-        if (!request.isStep) await addToHistory(files, path, beginningLine(info, await request.commit));
-        const { redact } = options;
-        return new LocalLease({ files, path, location, info, lock, request, marks, failPoint, redact });
-      }),
+  earlier(): Promise<readonly []> {
+    return Promise.resolve([]);
+  }
 
-    history: () => at('read', async (path) => runsIn(await readHistory(files, path))),
-    holder: () => at('read', (_, lock) => lockHolder(lock)),
-    unlock: (id) =>
-      at('lock', async (path, lock) => {
-        const ended = await breakLock(lock, id);
-        await addToHistory(files, path, unlockLine(ended, `${lock.user}@${lock.host}`));
-        return ended;
-      }),
-  };
+  /** Takes the lock, and reads the content again: another run may have written it until now. */
+  async #take({ lock, history }: Change, held: StoredContent): Promise<StoredContent> {
+    const files = this.#files;
+    return this.#at('lock', async (path, lockFile) => {
+      if (!lock) throw new WriteConflict();
+      await makeFolders(dirname(path), { files, mode: 0o700 });
+      const { heard: _, ...info } = lock;
+      if (!(await lockFile.take(info, held.lock?.id))) throw new WriteConflict();
+      await this.#closeJournal();
+      this.#own = lock.id;
+      this.#isChecked = false;
+      if (history !== undefined) await this.#addToHistory(path, history);
+      // Extra files do no harm.
+      await unlinkIfThere(files, draftOf(path)).catch(() => undefined);
+      await lockFile.removeLeftovers(lock.id).catch(() => undefined);
+      const content = {
+        ...NO_CONTENT,
+        ...(await onFiles('read', this.location, () => readContent(files, path))),
+      };
+      const journal = await onFiles('write', this.location, () => this.#repaired(path, content));
+      return { ...content, journal, lock, silentSeconds: 0 };
+    });
+  }
+
+  async #release(id: string, lockFile: LockFile): Promise<void> {
+    if (id === this.#own) {
+      await this.#closeJournal().finally(() => lockFile.release(id));
+      this.#own = undefined;
+    }
+  }
+
+  /** Cuts off a line of the journal that was never finished, and removes entries that the document already has. */
+  async #repaired(path: string, content: StoredContent): Promise<Uint8Array> {
+    const files = this.#files;
+    const bytes = Buffer.from(content.journal);
+    const journalPath = journalPathOf(path);
+    if (bytes.length === 0) return bytes;
+    let entries: readonly JournalEntry[];
+    let goodLength: number;
+    let stored: ReturnType<typeof storedIn>;
+    try {
+      ({ entries, goodLength } = parseJournal(bytes, journalPath));
+      stored = storedIn(content, this.location);
+    } catch (error) {
+      // The first read of the lease reports it.
+      if (error instanceof UserError) return bytes;
+      throw error;
+    }
+    if (stored.journal.length > 0) {
+      if (goodLength === bytes.length) return bytes;
+      await using handle = await files.open(journalPath, 'r+');
+      await handle.truncate(goodLength);
+      await handle.sync();
+      return bytes.subarray(0, goodLength);
+    }
+    const unknown = stored.document === undefined ? [] : unknownTo(stored.document, entries);
+    if (unknown.length === 0) await unlinkIfThere(files, journalPath);
+    else {
+      const kept = `${journalPath}.aside-${this.#own}`;
+      await files.rename(journalPath, kept);
+      await syncFolderOf(files, path);
+      this.#options.warn?.(
+        `the journal of ${this.location} belonged to another state; it is now in quarantine as ${kept} and names records missing from this state: ${unknown.join(', ')}`,
+      );
+    }
+    return new Uint8Array();
+  }
+
+  async #replace(
+    path: string,
+    state: Uint8Array,
+    { change: { document, replaces }, held }: { readonly change: Change; readonly held: StoredContent },
+  ): Promise<void> {
+    const [files, { failPoint = () => undefined, marks }] = [this.#files, this.#options];
+    await this.#closeJournal();
+    failPoint('before-fold');
+    const current = await readIfThere(files, path);
+    if (Buffer.compare(current ?? Buffer.alloc(0), held.state ?? Buffer.alloc(0)) !== 0)
+      throw changedMeanwhile(this.location);
+    if (current !== undefined && replaces !== undefined)
+      await keepCurrent(files, path, { bytes: current, serial: replaces });
+    if (document === undefined) {
+      failPoint('before-mark');
+      await writeMark(files, path, state);
+      failPoint('after-mark');
+    } else {
+      const { serial } = document;
+      await writeDocument(files, { path, bytes: state, serial, replaces: replaces !== undefined, failPoint });
+      failPoint('after-rename');
+      await marks?.raise(document, path);
+      failPoint('before-truncate');
+      await unlinkIfThere(files, journalPathOf(path));
+      // Extra backups do no harm.
+      await pruneBackups(files, path).catch(() => undefined);
+    }
+  }
+
+  /** After a failure the journal ends where it ended before, as far as the disk allows. */
+  async #append(path: string, lockFile: LockFile, bytes: Uint8Array): Promise<void> {
+    const { failPoint } = this.#options;
+    failPoint?.('before-append');
+    this.#journal ??= await this.#opened(path);
+    const { handle, length } = this.#journal;
+    try {
+      await writeFully(handle, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+      await handle.datasync();
+    } catch (error) {
+      await handle
+        .truncate(length)
+        .then(() => handle.datasync())
+        .catch(() => undefined);
+      throw error;
+    }
+    this.#journal.length += bytes.length;
+    // A run that took the lock meanwhile may have merged and removed the file before these lines were in it.
+    this.#isChecked = false;
+    await this.#checkLock(lockFile);
+    failPoint?.('after-append');
+  }
+
+  async #opened(path: string): Promise<{ handle: FileHandle; length: number }> {
+    const handle = await this.#files.open(journalPathOf(path), 'a', 0o600);
+    try {
+      await handle.chmod(0o600);
+      const { size: length } = await handle.stat();
+      await syncFolderOf(this.#files, path);
+      return { handle, length };
+    } catch (error) {
+      await handle.close().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #closeJournal(): Promise<void> {
+    const journal = this.#journal;
+    this.#journal = undefined;
+    await journal?.handle.close();
+  }
+
+  /** Renews the lock, unless that was done right before. @throws WriteConflict if the lock is no longer ours. */
+  async #checkLock(lockFile: LockFile): Promise<void> {
+    if (this.#isChecked) return;
+    if (this.#own === undefined || !(await lockFile.renew(this.#own))) throw new WriteConflict();
+    this.#isChecked = true;
+    setImmediate(() => {
+      this.#isChecked = false;
+    });
+  }
+
+  /** Not synced, and never a reason to fail: the state is right without it. */
+  async #addToHistory(path: string, line: string): Promise<void> {
+    const file = historyPathOf(path);
+    try {
+      await appendFile(file, `${line}\n`, { mode: 0o600 });
+      if ((await stat(file)).size <= MOST_HISTORY) return;
+      const text = (await this.#files.readFile(file)).toString();
+      await replaceFile(file, newestLines(text), { isDurable: false });
+    } catch {
+      // The history has a gap.
+    }
+  }
+
+  #at<T>(verb: 'read' | 'write' | 'lock', work: (path: string, lock: LockFile) => Promise<T>): Promise<T> {
+    const [files, options] = [this.#files, this.#options];
+    return onFiles(verb, this.location, async () => {
+      // A link that changes during a run is not followed.
+      if (this.#own === undefined) this.#path = await targetOf(files, options.path);
+      const path = this.#path;
+      return work(path, new LockFile({ ...options, files, path: `${path}.lock`, user: options }));
+    });
+  }
+}
+
+async function lockIn(file: LockFile): Promise<StoredContent> {
+  const found = await file.look();
+  if (found === undefined) return NO_CONTENT;
+  const { info, ...judged } = found;
+  return { ...NO_CONTENT, lock: { ...info, heard: info.since }, ...judged };
+}
+
+/** Addresses, with their ids if known, that the entries name and the document does not know. */
+function unknownTo(document: StateDocument, entries: readonly JournalEntry[]): string[] {
+  const none = { ...document, resources: {}, pending: {}, orphans: [] };
+  return missingFrom(document, fold(none, entries).toDocument(document));
+}
+
+function historyPathOf(path: string): string {
+  return `${path.replace(/(\.state)?\.json$/, '')}.history.jsonl`;
 }

@@ -1,17 +1,30 @@
+import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { type Files, hasNoLinks, unlinkIfThere } from '../../../files/files.ts';
+import { type Files, hasNoLinks, unlinkIfThere, whereMissing } from '../../../files/files.ts';
+import { isAlive, processFacts } from '../../../files/process-facts.ts';
 import { replaceFile, writeBeside } from '../../../files/replace-file.ts';
 import { attempt } from '../../../problems/attempt.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { lazily } from '../../../values/lazily.ts';
-import { lockInfo } from '../../lock-info.ts';
+import { type LockInfo, type LockUser, lockFor, lockInfo, refuseWhenAborted } from '../../lock-info.ts';
+import type { LockTiming } from '../object-store/object-store.ts';
 import { readIfThere } from './file-problem.ts';
 
-const lockFile = lazily(() =>
+/*
+ * The lock is a file that appears whole under its name, or not at all. To end the lock X of another run, a run first creates the file
+ * `.claim-X`, which only one can, and then checks that X is still in force: two runs that find the same dead holder cannot both take
+ * its lock. A claim is a lock file itself, and that of a dead process is claimed in the same way.
+ *
+ * The holder writes to the file every few seconds, so that the file system stamps it. Other runs compare the stamp with that of a file
+ * written just now: both come from the file system's clock, on whatever machine it is.
+ */
+
+const fileContent = lazily(() =>
   lockInfo().extend({
     process: z
       .object({
@@ -23,28 +36,290 @@ const lockFile = lazily(() =>
   }),
 );
 
-export type HeldLock = z.infer<ReturnType<typeof lockFile>>;
+type FileLock = z.infer<ReturnType<typeof fileContent>>;
 
-/** How often a lock file that cannot be understood is looked at, in case that it is just being written. */
-const attempts = 3;
-const pauseMilliseconds = 25;
+/** How often a lock file that cannot be parsed is read, in case it is being written. */
+const READS = 3;
+const BETWEEN_READS = 25;
 
-/** Makes the file with its whole content; false where there is one already. */
-export async function createWhole(files: Files, path: string, lock: HeldLock): Promise<boolean> {
-  const draft = temporaryName(path, lock.id);
-  try {
-    await writeBeside(path, [lockBytes(lock)], { files, draft });
-    await linkOrCopy(files, draft, path);
+export const localTiming: LockTiming = {
+  heartbeat: 5_000,
+  takeoverAfter: () => 60_000,
+  gather: 0,
+  poll: 500,
+};
+
+interface LockFileOptions {
+  readonly files: Files;
+  /** Of the lock file. */
+  readonly path: string;
+  readonly user: LockUser;
+  /** Whether a process of this host still runs; asks the system where absent. */
+  readonly isAlive?: ((pid: number) => boolean) | undefined;
+  readonly timing?: Pick<LockTiming, 'heartbeat' | 'takeoverAfter'> | undefined;
+  /** Ends waiting. */
+  readonly stop?: AbortSignal | undefined;
+}
+
+interface HeldLock {
+  readonly info: LockInfo;
+  /** Undefined if the holder is dead, or the folder cannot be written. */
+  readonly silentSeconds: number | undefined;
+  readonly isHolderDead: boolean;
+}
+
+interface Silence {
+  /** When the file was last written, in milliseconds of the file system's clock. */
+  readonly stamp: number;
+  readonly milliseconds: number;
+}
+
+export class LockFile {
+  readonly #files: Files;
+  readonly #path: string;
+  readonly #options: LockFileOptions;
+  readonly #timing: Pick<LockTiming, 'heartbeat' | 'takeoverAfter'>;
+
+  constructor(options: LockFileOptions) {
+    this.#files = options.files;
+    this.#path = options.path;
+    this.#options = options;
+    this.#timing = options.timing ?? localTiming;
+  }
+
+  async look(): Promise<HeldLock | undefined> {
+    const holder = await this.#read(this.#path);
+    if (holder === undefined) return undefined;
+    const { process: _, ...info } = holder;
+    if (this.#isDead(holder)) return { info, silentSeconds: undefined, isHolderDead: true };
+    return { info, silentSeconds: secondsOf(await this.#silenceOf(this.#path)), isHolderDead: false };
+  }
+
+  /** @param dead id of the lock that is taken over, if any. @returns false if another run was first, or the holder is alive. */
+  async take(info: LockInfo, dead?: string): Promise<boolean> {
+    const own = this.#withProcess(info);
+    if (dead === undefined) return this.#create(this.#path, own);
+    const holder = await this.#read(this.#path);
+    if (holder?.id !== dead) return false;
+    const judged = await this.#judge(this.#path, holder, true);
+    if (!judged.isAbandoned) return false;
+    const claims = await this.#claim({ file: this.#path, dead: holder, own });
+    if (claims === undefined) return false;
+    // A process that was stopped here for so long that its claim was ended is too late.
+    const last = claims.at(-1) ?? this.#path;
+    if ((await this.#read(last))?.id !== own.id) return false;
+    try {
+      // A holder that woke up meanwhile keeps its lock.
+      const { stamp } = judged;
+      if (stamp !== undefined && (await this.#stampOf(this.#path)) !== stamp) return false;
+      const draft = temporaryName(this.#path, own.id);
+      await replaceFile(this.#path, [bytesOf(own)], { files: this.#files, draft });
+    } finally {
+      await this.#drop(claims);
+    }
     return true;
-  } catch (error) {
-    if (errorCode(error) === 'EEXIST') return false;
-    throw error;
-  } finally {
-    await unlinkIfThere(files, draft).catch(() => undefined);
+  }
+
+  /**
+   * Writes the last byte of the lock again: the content is whole at every moment. A lock is replaced by another file, never overwritten,
+   * so this cannot reach the lock of the next holder.
+   * @returns false if the lock is not ours, or another run is about to take it over. That run creates its claim first and then reads the
+   * stamp, so that one of the two sees the other.
+   */
+  async renew(id: string): Promise<boolean> {
+    try {
+      await using handle = await this.#files.open(this.#path, 'r+');
+      const bytes = await handle.readFile();
+      if (parsed(bytes)?.id !== id) return false;
+      await handle.write(bytes, bytes.length - 1, 1, bytes.length - 1);
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') return false;
+      throw error;
+    }
+    return (await this.#files.stat(claimName(this.#path, id)).catch(whereMissing)) === undefined;
+  }
+
+  /** Ends our own lock; does nothing if it is no longer ours. */
+  async release(id: string): Promise<void> {
+    if ((await this.#read(this.#path))?.id === id) await unlinkIfThere(this.#files, this.#path);
+  }
+
+  /** Ends the lock with this id, whoever holds it. @returns false if it is not in force. */
+  async break(id: string): Promise<boolean> {
+    const holder = await this.#read(this.#path);
+    if (holder?.id !== id) return false;
+    const claims = await this.#claim({ file: this.#path, dead: holder, own: this.#own() });
+    if (claims === undefined) {
+      throw new UserError(`another process is removing the lock ${id}`, {
+        hint: `Try again. If this persists, that process is dead: rm ${shellWord(claimName(this.#path, id))}`,
+      });
+    }
+    await unlinkIfThere(this.#files, this.#path).finally(() => this.#drop(claims));
+    return true;
+  }
+
+  /** Removes files of the lock whose writers are dead. To be called by the holder of the lock. */
+  async removeLeftovers(id: string): Promise<void> {
+    const [folder, prefix] = [dirname(this.#path), `${basename(this.#path)}.`];
+    for (const name of await this.#files.readdir(folder)) {
+      const kind = name.startsWith(prefix) ? name.slice(prefix.length) : '';
+      // A claim on our own lock is in force until the next run that claims it judges its writer.
+      if (!TEMPORARY.test(kind) || kind === `claim-${id}`) continue;
+      const file = join(folder, name);
+      const bytes = await readIfThere(this.#files, file);
+      if (bytes !== undefined && (await this.#judge(file, parsed(bytes), false)).isAbandoned)
+        await unlinkIfThere(this.#files, file);
+    }
+  }
+
+  /** The sole right to end what the file says, as the claims to drop afterwards; undefined if another run has it. */
+  async #claim(claiming: {
+    readonly file: string;
+    readonly dead: FileLock;
+    readonly own: FileLock;
+  }): Promise<string[] | undefined> {
+    const { file, dead, own } = claiming;
+    const name = claimName(this.#path, dead.id);
+    let claims: string[] = [];
+    if (!(await this.#create(name, own))) {
+      const claimant = await this.#read(name);
+      if (claimant === undefined || !(await this.#judge(name, claimant, true)).isAbandoned) return undefined;
+      const inherited = await this.#claim({ ...claiming, file: name, dead: claimant });
+      if (inherited === undefined) return undefined;
+      claims = inherited;
+    }
+    claims = [name, ...claims];
+    if ((await this.#read(file))?.id === dead.id) return claims;
+    await this.#drop(claims);
+    return undefined;
+  }
+
+  async #drop(claims: readonly string[]): Promise<void> {
+    for (const name of claims) await unlinkIfThere(this.#files, name);
+  }
+
+  /**
+   * Whether the writer of a lock or claim is dead, or silent for too long; a file that is not written to its end has no writer.
+   * @param waits a silent writer gets the time for another heartbeat: after a machine slept, or its clock was set, every lock looks old.
+   */
+  async #judge(
+    file: string,
+    writer: FileLock | undefined,
+    waits: boolean,
+  ): Promise<{ readonly isAbandoned: boolean; readonly stamp?: number | undefined }> {
+    if (writer !== undefined && this.#isDead(writer)) return { isAbandoned: true };
+    const { heartbeat, takeoverAfter } = this.#timing;
+    const silence = await this.#silenceOf(file);
+    if (silence === undefined || silence.milliseconds < takeoverAfter(writer ?? { operation: '' }))
+      return { isAbandoned: false };
+    const { stamp } = silence;
+    if (!waits) return { isAbandoned: true, stamp };
+    const { stop: signal } = this.#options;
+    await delay(heartbeat * 1.5, undefined, { signal }).catch(() => refuseWhenAborted(signal));
+    return { isAbandoned: (await this.#silenceOf(file))?.stamp === stamp, stamp };
+  }
+
+  /** True only if it is certain: process numbers mean the same in one namespace of one running system. */
+  #isDead({ host, pid, process: facts = {} }: FileLock): boolean {
+    const { user, isAlive: lives = isAlive } = this.#options;
+    const { boot, namespace, started } = facts;
+    const own = processFacts(user.pid);
+    const isHere = host === user.host && boot !== undefined && namespace !== undefined;
+    if (!isHere || boot !== own.boot || namespace !== own.namespace) return false;
+    if (!lives(pid)) return true;
+    const now = processFacts(pid).started;
+    return started !== undefined && now !== undefined && now !== started;
+  }
+
+  /** How long nobody has written to the file; undefined if it does not exist, or the folder cannot be written. */
+  async #silenceOf(file: string): Promise<Silence | undefined> {
+    try {
+      const now = await this.#time(file);
+      const stamp = await this.#stampOf(file);
+      return { stamp, milliseconds: Math.max(0, now - stamp) };
+    } catch (error) {
+      if (errorCode(error) === undefined) throw error;
+      return undefined;
+    }
+  }
+
+  /** By the clock of the file system that has the file. */
+  async #time(file: string): Promise<number> {
+    const files = this.#files;
+    const draft = temporaryName(file, randomUUID());
+    const probe = await writeBeside(file, [bytesOf(this.#own())], { files, draft, isDurable: false });
+    return this.#stampOf(probe).finally(() => unlinkIfThere(files, probe));
+  }
+
+  /** Opens the file first, which makes the client of a network file system ask its server. */
+  async #stampOf(file: string): Promise<number> {
+    await using handle = await this.#files.open(file, 'r');
+    return (await handle.stat()).mtimeMs;
+  }
+
+  /** Creates the file with its whole content; false if it exists. */
+  async #create(file: string, lock: FileLock): Promise<boolean> {
+    const files = this.#files;
+    const draft = temporaryName(file, lock.id);
+    try {
+      await writeBeside(file, [bytesOf(lock)], { files, draft });
+      await linkOrCopy(files, draft, file);
+      return true;
+    } catch (error) {
+      if (errorCode(error) === 'EEXIST') return false;
+      throw error;
+    } finally {
+      await unlinkIfThere(files, draft).catch(() => undefined);
+    }
+  }
+
+  async #read(file: string): Promise<FileLock | undefined> {
+    for (let read = 1; ; read++) {
+      const bytes = await readIfThere(this.#files, file);
+      const lock = bytes && parsed(bytes);
+      if (bytes === undefined || lock !== undefined) return lock;
+      if (read === READS) {
+        throw new UserError(`the lock file ${file} is damaged: its holder is unknown`, {
+          hint: `Make sure that no voxform is using this state, then: rm ${shellWord(file)}`,
+        });
+      }
+      await delay(BETWEEN_READS);
+    }
+  }
+
+  #own(): FileLock {
+    return this.#withProcess(lockFor(this.#options.user, { id: randomUUID(), operation: '' }));
+  }
+
+  #withProcess(info: LockInfo): FileLock {
+    return { ...info, process: processFacts(info.pid) } as FileLock;
   }
 }
 
-/** Fails where there is a file of that name. A copy, for file systems without links, is seen unfinished for a moment. */
+const TEMPORARY = /^(?:tmp|claim)-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+function temporaryName(path: string, id: string): string {
+  return `${path}.tmp-${id}`;
+}
+
+/** The file that gives its writer the sole right to end the lock with this id. */
+function claimName(path: string, id: string): string {
+  return `${path}.claim-${id}`;
+}
+
+function bytesOf(lock: FileLock): Buffer {
+  return Buffer.from(`${JSON.stringify(lock, null, 2)}\n`);
+}
+
+function parsed(bytes: Buffer): FileLock | undefined {
+  return attempt(() => fileContent().parse(JSON.parse(bytes.toString('utf8'))));
+}
+
+function secondsOf(silence: Silence | undefined): number | undefined {
+  return silence && Math.round(silence.milliseconds / 1000);
+}
+
+/** Fails if the target exists. A copy, for file systems without links, is visible unfinished for a moment. */
 async function linkOrCopy(files: Files, from: string, to: string): Promise<void> {
   try {
     await files.link(from, to);
@@ -52,38 +327,4 @@ async function linkOrCopy(files: Files, from: string, to: string): Promise<void>
     if (!hasNoLinks(error)) throw error;
     await files.copyFile(from, to, constants.COPYFILE_EXCL);
   }
-}
-
-export async function readLock(files: Files, path: string): Promise<HeldLock | undefined> {
-  for (let attempt = 1; ; attempt++) {
-    const bytes = await readIfThere(files, path);
-    if (bytes === undefined) return undefined;
-    const lock = parseLock(bytes);
-    if (lock !== undefined) return lock;
-    if (attempt === attempts) throw damagedLock(path);
-    await delay(pauseMilliseconds);
-  }
-}
-
-export function parseLock(bytes: Buffer): HeldLock | undefined {
-  return attempt(() => lockFile().parse(JSON.parse(bytes.toString('utf8'))));
-}
-
-function damagedLock(path: string): UserError {
-  return new UserError(`the lock file ${path} is damaged: its holder is unknown`, {
-    hint: `Make sure that no voxform is using this state, then: rm ${shellWord(path)}`,
-  });
-}
-
-/** Puts the file in the place of the one that is there, in one step. */
-export function replaceWhole(files: Files, path: string, lock: HeldLock): Promise<void> {
-  return replaceFile(path, [lockBytes(lock)], { files, draft: temporaryName(path, lock.id) });
-}
-
-export function lockBytes(lock: HeldLock): Buffer {
-  return Buffer.from(`${JSON.stringify(lock, null, 2)}\n`);
-}
-
-export function temporaryName(path: string, id: string): string {
-  return `${path}.tmp-${id}`;
 }

@@ -4,10 +4,10 @@ import { UserError } from '../../../problems/user-error.ts';
 import { lazyStrictObject } from '../../../values/described.ts';
 import { Secret } from '../../../values/value.ts';
 import type { StateBackend } from '../backend.ts';
-import { createRemoteStore } from '../remote/remote-store.ts';
+import { createStateStore } from '../object-store/state-store.ts';
 import { secretTextSetting, withWorkspace } from '../settings.ts';
 import { addressOf, hasPassword, parse } from './address.ts';
-import { type PostgresPlace, PostgresRemotePlace } from './postgres-place.ts';
+import { PostgresObjectStore, type PostgresPlace } from './postgres-place.ts';
 import { setUpScript } from './schema-sql.ts';
 
 const settings = lazyStrictObject(() => ({
@@ -56,7 +56,7 @@ export const postgres: StateBackend<z.infer<ReturnType<typeof settings>>, Postgr
   locationOf: ({ url, name }) => `${serverOf(url)} ${name}`,
   fileOf: () => undefined,
   open: (place, user) =>
-    createRemoteStore({ place: new PostgresRemotePlace(place, postgres.locationOf(place, user.root)), user }),
+    createStateStore(new PostgresObjectStore(place, postgres.locationOf(place, user.root)), user),
   setUp({ url, schema }) {
     const { user } = addressOf(url);
     if (user === undefined) {

@@ -1,17 +1,18 @@
 import { command } from '../../../problems/user-error.ts';
 import type { Secret } from '../../../values/value.ts';
+import { changed } from '../object-store/change.ts';
 import {
+  type Change,
   type EarlierDocument,
+  type LockTiming,
   NO_CONTENT,
+  type ObjectStore,
   type OtherContent,
-  Overtaken,
-  type RemoteChange,
-  type RemoteContent,
-  type RemoteLock,
-  type RemotePlace,
-  type RemoteTiming,
   SecondState,
-} from '../remote/remote-place.ts';
+  type StoredContent,
+  type StoredLock,
+  WriteConflict,
+} from '../object-store/object-store.ts';
 import { settingText } from '../settings.ts';
 import { addressOf, type DatabaseAddress } from './address.ts';
 import { type Database, type DatabaseRow, databaseAt } from './database.ts';
@@ -34,19 +35,19 @@ export interface PostgresPlace {
   readonly schema: string;
 }
 
-const TIMING: RemoteTiming = {
-  beat: 10_000,
-  patience: 60_000,
-  patienceWithFleet: 45_000,
+const TIMING: LockTiming = {
+  heartbeat: 10_000,
+  // The process of a fleet ends a run itself if it cannot renew the lock.
+  takeoverAfter: ({ operation }) => (operation === 'fleet' ? 45_000 : 60_000),
   gather: 0,
   poll: 1_000,
 };
 
 /** A state in rows of a database: one statement reads it, and each write is one statement. */
-export class PostgresRemotePlace implements RemotePlace {
+export class PostgresObjectStore implements ObjectStore {
   readonly location: string;
   readonly setting = 'state.name';
-  readonly timing: RemoteTiming;
+  readonly timing: LockTiming;
   readonly #place: PostgresPlace;
   readonly #schema: string;
   readonly #tables: Tables;
@@ -58,7 +59,7 @@ export class PostgresRemotePlace implements RemotePlace {
   /** What the last look at other states found: a first document is only stored while that holds. */
   #others: SeenOthers | undefined;
 
-  constructor(place: PostgresPlace, location: string, timing: RemoteTiming = TIMING) {
+  constructor(place: PostgresPlace, location: string, timing: LockTiming = TIMING) {
     this.location = location;
     this.timing = timing;
     this.#place = place;
@@ -66,7 +67,7 @@ export class PostgresRemotePlace implements RemotePlace {
     this.#tables = new Tables(place.schema, location);
   }
 
-  async read(signal: AbortSignal): Promise<RemoteContent> {
+  async read(signal: AbortSignal): Promise<StoredContent> {
     return this.#at(async (database) => {
       const found = await this.#tables.query(
         database,
@@ -83,7 +84,7 @@ export class PostgresRemotePlace implements RemotePlace {
     });
   }
 
-  async write(change: RemoteChange, held: RemoteContent, signal: AbortSignal): Promise<string> {
+  async write(change: Change, held: StoredContent, signal: AbortSignal): Promise<StoredContent> {
     return this.#at(async (database) => {
       if (this.#absent !== undefined) await this.#setUp(this.#absent, database, signal);
       const others = change.state && held.state === undefined ? this.#others : undefined;
@@ -97,9 +98,10 @@ export class PostgresRemotePlace implements RemotePlace {
           }, signal));
       if ('hasSchema' in found) throw this.#tables.gone();
       const [row] = found;
-      if (row === undefined) throw (others && (await this.#secondState(others, signal))) ?? new Overtaken();
+      if (row === undefined)
+        throw (others && (await this.#secondState(others, signal))) ?? new WriteConflict();
       this.#wasWritten = true;
-      return String(row.revision);
+      return changed(held, change, String(row.revision));
     });
   }
 
@@ -161,7 +163,7 @@ export class PostgresRemotePlace implements RemotePlace {
     try {
       return await work(database);
     } catch (error) {
-      if (error instanceof Overtaken) throw error;
+      if (error instanceof WriteConflict) throw error;
       throw problemOf(error, {
         subject: `the state ${this.location}`,
         setting: 'state.url',
@@ -173,7 +175,7 @@ export class PostgresRemotePlace implements RemotePlace {
     }
   }
 
-  #contentOf(row: ReadRow): RemoteContent {
+  #contentOf(row: ReadRow): StoredContent {
     if (row.revision === null) {
       this.#known = undefined;
       return NO_CONTENT;
@@ -213,7 +215,7 @@ interface ReadRow {
   readonly revision: string | null;
   readonly write: string;
   readonly generation: string;
-  readonly lock: RemoteLock | null;
+  readonly lock: StoredLock | null;
   readonly silent: number;
   /** True where what was known is still in force, so that only what came after it is here. */
   readonly fresh: boolean;

@@ -1,4 +1,4 @@
-import type { RemoteChange, RemoteContent } from '../remote/remote-place.ts';
+import type { Change, StoredContent } from '../object-store/object-store.ts';
 import { workspaceIn } from './schema-sql.ts';
 
 export interface SqlStatement {
@@ -73,8 +73,8 @@ function idLine(workspaceId: string): string {
 }
 
 interface RemoteWrite {
-  readonly change: RemoteChange;
-  readonly held: RemoteContent;
+  readonly change: Change;
+  readonly held: StoredContent;
   /** Stores nothing unless the other states of the workspace are still these. */
   readonly others?: SeenOthers | undefined;
 }
@@ -140,7 +140,7 @@ function updated(
 }
 
 /** The write besides the revision, because a database that was restored counts its revisions anew. */
-function conditions({ revision = '', write }: RemoteContent, given: (value: unknown) => string): string {
+function conditions({ revision = '', write }: StoredContent, given: (value: unknown) => string): string {
   const { epoch, revision: last } = revisionOf(revision);
   return `epoch = ${given(epoch)} AND revision = ${given(last)} AND write = ${given(write)}`;
 }

@@ -154,7 +154,7 @@ describe('a state in a ref of Git', () => {
     const next = await machine({ ahead: 740 })
       .store()
       .lock(lockRequest({ notice: (text) => notices.push(text) }));
-    expect(notices.join()).toContain('whose holder fell silent');
+    expect(notices.join()).toContain('a run silent for 13 min');
     const late = { lineage: 'L1', serial: 0, sequence: 1, at: '2030-01-01T00:00:00Z', event: saved('late') };
     expect(await failureOf(holder.append(late))).toBeInstanceOf(LostLock);
     await next.release();

@@ -74,6 +74,7 @@ describe('a state in local files', () => {
     const files: Files = {
       ...nodeFiles,
       async open(...given) {
+        if (given[0] === `${path}.lock`) done.push('look');
         const handle = await nodeFiles.open(...given);
         const datasync = handle.datasync.bind(handle);
         handle.datasync = async () => {
@@ -82,10 +83,6 @@ describe('a state in local files', () => {
           return datasync();
         };
         return handle;
-      },
-      readFile(file) {
-        if (file === `${path}.lock`) done.push('look');
-        return nodeFiles.readFile(file);
       },
     };
     let second: Promise<void> | undefined;
@@ -150,7 +147,7 @@ describe('a state in local files', () => {
     for (const expected of [undefined, 0, 2]) {
       const error = await failureOf(lease.commit({ ...empty, serial: 3 }, expected));
       expect(error).toBeInstanceOf(UserError);
-      expect(error.message).toMatch(/changed during this run.*found serial 1/);
+      expect(error.message).toContain('changed during this run');
     }
     expect(await readFile(path)).toEqual(before);
     await lease.commit({ ...empty, serial: 2 }, 1);
@@ -170,8 +167,8 @@ describe('a state in local files', () => {
   it('prunes by serial, and the copies of another lineage apart', async () => {
     const path = await written(8);
     for (const old of [3, 4]) await utimes(`${path}.backup-${old}`, 2_000_000_000, 2_000_000_000);
-    const lease = await storeAt(path).lock(lockRequest());
     await writeFile(path, stateText({ ...empty, lineage: 'L2' }));
+    const lease = await storeAt(path).lock(lockRequest());
     for (const serial of [1, 2]) await lease.commit({ ...empty, lineage: 'L2', serial }, serial - 1);
     await lease.release();
     const kept = (await readdir(dirname(path))).map((name) => /backup-(\d+)$/.exec(name)?.[1] ?? '');

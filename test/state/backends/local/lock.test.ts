@@ -4,13 +4,14 @@ import { basename, dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { nodeFiles } from '../../../../src/files/files.ts';
 import { shellWord } from '../../../../src/problems/shell-word.ts';
+import { localTiming } from '../../../../src/state/backends/local/lock-file.ts';
 import { LostLock } from '../../../../src/state/state-errors.ts';
 import type { LockRequest } from '../../../../src/state/store.ts';
 import { failureOf, lockRequest, saved, statePath, storeAt } from '../../temporary-state.ts';
 
 const nobody = 999_999_999;
 
-const lockTiming = { beat: 20, silence: 60_000 };
+const timing = { ...localTiming, heartbeat: 20 };
 
 const journalEntry = { lineage: 'L', serial: 0, sequence: 1, at: '2030', event: saved('a') };
 
@@ -100,19 +101,19 @@ describe('the lock', () => {
 
   it('is not renewed once another run claims it, and not taken over once it was renewed', async () => {
     const path = await statePath();
-    const lease = await storeAt(path, { lockTiming }).lock(lockRequest());
+    const lease = await storeAt(path, { timing }).lock(lockRequest());
     await lease.renew();
     await copyFile(`${path}.lock`, `${path}.lock.claim-${lease.info.id}`);
     expect(await failureOf(lease.renew())).toBeInstanceOf(LostLock);
     await lease.release();
     // Its holder wakes up when it was judged already: right after it has been claimed.
-    const sleeping = await storeAt(path, { lockTiming: { beat: 1e6, silence: 60_000 } }).lock(lockRequest());
+    const sleeping = await storeAt(path, { timing: { ...timing, heartbeat: 1e6 } }).lock(lockRequest());
     await silentFor(path, 61);
     const link: typeof nodeFiles.link = async (from, to) => {
       await nodeFiles.link(from, to);
       await utimes(`${path}.lock`, new Date(), new Date());
     };
-    const next = storeAt(path, { lockTiming, isAlive: () => true, files: { ...nodeFiles, link } });
+    const next = storeAt(path, { timing, isAlive: () => true, files: { ...nodeFiles, link } });
     expect((await failureOf(next.lock(lockRequest()))).message).toContain(sleeping.info.id);
     await sleeping.renew();
     await sleeping.release();
@@ -177,12 +178,12 @@ describe('the lock', () => {
     const path = await statePath();
     const first = await storeAt(path, { host: 'elsewhere' }).lock(lockRequest({ operation: 'watch' }));
     await silentFor(path, 55);
-    const error = await failureOf(storeAt(path, { lockTiming }).lock(lockRequest()));
+    const error = await failureOf(storeAt(path, { timing }).lock(lockRequest()));
     expect(error.message).toMatch(/lock \S+, last seen 5[5-9] s ago$/);
     await silentFor(path, 61);
-    expect(await storeAt(path, { lockTiming }).holder()).toBeUndefined();
+    expect(await storeAt(path, { timing }).holder()).toBeUndefined();
     const notices: string[] = [];
-    const second = await storeAt(path, { lockTiming }).lock(
+    const second = await storeAt(path, { timing }).lock(
       lockRequest({ notice: (text) => notices.push(text) }),
     );
     expect(notices).toEqual([
@@ -201,16 +202,16 @@ describe('the lock', () => {
 
   it('is not lost by a holder that wakes together with those who wait', async () => {
     const path = await statePath();
-    const lease = await storeAt(path, { lockTiming, host: 'elsewhere' }).lock(lockRequest());
+    const lease = await storeAt(path, { timing, host: 'elsewhere' }).lock(lockRequest());
     await silentFor(path, 3600);
-    const waiting = storeAt(path, { lockTiming: { ...lockTiming, beat: 500 } }).lock(lockRequest());
+    const waiting = storeAt(path, { timing: { ...timing, heartbeat: 500 } }).lock(lockRequest());
     expect((await failureOf(waiting)).message).toContain(lease.info.id);
     await lease.release();
   });
 
   it('gets signs of life that leave it whole, and none once it is given back', async () => {
     const path = await statePath();
-    const lease = await storeAt(path, { lockTiming }).lock(lockRequest());
+    const lease = await storeAt(path, { timing }).lock(lockRequest());
     const before = await readFile(`${path}.lock`, 'utf8');
     await silentFor(path, 3600);
     await expect.poll(async () => (await storeAt(path).holder())?.silentSeconds).toBe(0);

@@ -95,7 +95,7 @@ describe('runs on a state in PostgreSQL', () => {
       expect(oneLine(refused.stderr)).toContain('is locked by');
       await passMinute(database);
       const second = await workspace.runWith(envWith(database.url), 'apply', '--auto-approve');
-      expect(oneLine(second.stderr)).toContain('whose holder fell silent');
+      expect(oneLine(second.stderr)).toContain('from a run silent for');
       const state = await readState(await storeIn(database.url, { name: 'voices/test' }), {
         ...sessionOptions(),
         workspaceId: workspace.emulator.workspaceId,

@@ -11,57 +11,59 @@ import type { StateDocument } from '../../state-document.ts';
 import { LostLock, type MovedMark } from '../../state-errors.ts';
 import type { Ending, LockRequest, StateLease, StoredState } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
-import type { Reaching } from './reaching.ts';
-import { serialIn, storedIn, textOfDocument, textOfMark, withNewer } from './remote-content.ts';
-import { type Locked, type Locking, millisecondsUntilTakeover } from './remote-lock.ts';
+import { writeChange } from './change.ts';
+import { type Locked, type Locking, leave } from './lock.ts';
 import {
-  Overtaken,
-  type RemoteChange,
-  type RemoteContent,
-  type RemoteLock,
-  type RemotePlace,
+  type Change,
+  type ObjectStore,
   SecondState,
-} from './remote-place.ts';
-import { writeSurely } from './write-surely.ts';
+  type StoredContent,
+  type StoredLock,
+  WriteConflict,
+} from './object-store.ts';
+import type { Retries } from './retries.ts';
+import { serialIn, storedIn, textOfDocument, textOfMark, withNewer } from './stored-content.ts';
 
-/** Of gathering, each with something new. */
+/** Of gathering entries, each with something new. */
 const MOST_PAUSES = 5;
 
 /** All but what every change has. */
-type Content = Omit<RemoteChange, 'write' | 'summary'>;
+type Content = Omit<Change, 'write' | 'summary'>;
 
-/** The right to write, held by a lock that is in the place itself: every write stands on the one before, so that a holder whose lock is gone can write nothing. */
-export class RemoteLease implements StateLease {
+/** The right to write, held by a lock in the store itself: every write is based on the one before, so that a holder that lost its lock can write nothing. */
+export class Lease implements StateLease {
   readonly info: LockInfo;
-  readonly #place: RemotePlace;
+  readonly #store: ObjectStore;
   readonly #user: StoreUser;
-  readonly #reaching: Reaching;
+  readonly #retries: Retries;
   readonly #request: LockRequest;
-  #lock: RemoteLock;
-  #held: RemoteContent;
+  #lock: StoredLock;
+  #held: StoredContent;
   #waiting: { readonly entry: JournalEntry; resolve(): void; reject(error: unknown): void }[] = [];
   #gathering: Promise<void> | undefined;
   /** One write after the other; never rejects. */
   #writes: Promise<unknown> = Promise.resolve();
   #failure: { readonly error: unknown } | undefined;
+  /** The serial of the document in `state`, once it is known. */
+  #known: { readonly state: Uint8Array | undefined; readonly serial: number | undefined } | undefined;
   /** Handed in and not stored. */
   readonly #unsaved: JournalEntry[] = [];
   #released: Promise<void> | undefined;
-  readonly #heart: NodeJS.Timeout;
+  readonly #heartbeat: NodeJS.Timeout;
   readonly #age: LockAge;
 
-  constructor({ place, user, reaching }: Locking, request: LockRequest, { lock, held }: Locked) {
+  constructor({ store, user, retries }: Locking, request: LockRequest, { lock, held }: Locked) {
     const { heard: _, ...info } = lock;
     this.info = info;
     this.#lock = lock;
-    this.#place = place;
+    this.#store = store;
     this.#user = user;
-    this.#reaching = reaching;
+    this.#retries = retries;
     this.#request = request;
     this.#held = held;
-    this.#age = new LockAge(() => user.now(), millisecondsUntilTakeover(info, place.timing));
-    this.#heart = setInterval(() => this.#beat(), place.timing.beat);
-    this.#heart.unref();
+    this.#age = new LockAge(() => user.now(), store.timing.takeoverAfter(info));
+    this.#heartbeat = setInterval(() => this.#renewIdle(), store.timing.heartbeat);
+    this.#heartbeat.unref();
   }
 
   get isRecent(): boolean {
@@ -76,7 +78,10 @@ export class RemoteLease implements StateLease {
   async read(): Promise<StoredState> {
     this.#assertOpen();
     await this.#writes;
-    return withNewer(storedIn(this.#held, this.#place), this.#user.marks);
+    const [held, store, user] = [this.#held, this.#store, this.#user];
+    const stored = storedIn(held, store.location);
+    this.#known = { state: held.state, serial: stored.document?.serial };
+    return withNewer(stored, { store, user, held });
   }
 
   append(entry: JournalEntry): Promise<void> {
@@ -93,11 +98,18 @@ export class RemoteLease implements StateLease {
       ...this.#contentOf(document, expectedSerial),
       ...(died && { history: endingLine(died, died.ended, { ...died, redact: this.#user.redact }) }),
     }));
-    await this.#user.marks?.raise(document, this.#place.location);
+    await this.#raiseMark(document);
   }
 
   async quarantine(): Promise<string | undefined> {
     this.#assertOpen();
+    const { local } = this.#store;
+    if (local !== undefined) {
+      await this.renew();
+      const aside = await local.quarantine(this.info.id);
+      this.#held = await this.#store.read(new AbortController().signal);
+      return aside;
+    }
     const { state, journal } = this.#held;
     if (state === undefined && journal.length === 0) return undefined;
     const aside = await writeQuarantine(this.#user.root, { state, journal, run: this.info.id });
@@ -108,9 +120,10 @@ export class RemoteLease implements StateLease {
   async leaveMark(mark: MovedMark): Promise<void> {
     this.#assertOpen();
     await this.#write('moved', () => {
-      const { document, journal } = storedIn(this.#held, this.#place);
-      if (document?.serial !== mark.serial || journal.length > 0) throw movedOn(this.#place.location);
-      return { state: textOfMark(mark), journal: null };
+      const { document, journal } = storedIn(this.#held, this.#store.location);
+      if (document?.serial !== mark.serial || journal.length > 0)
+        throw changedMeanwhile(this.#store.location);
+      return { state: textOfMark(mark), replaces: document.serial, journal: null };
     });
   }
 
@@ -120,7 +133,7 @@ export class RemoteLease implements StateLease {
   }
 
   async #release({ commit, outcome = { result: 'done' } }: Ending): Promise<void> {
-    clearInterval(this.#heart);
+    clearInterval(this.#heartbeat);
     try {
       await this.#gathering;
       await this.#write('end', () => ({
@@ -130,31 +143,30 @@ export class RemoteLease implements StateLease {
           history: endingLine(this.info, this.#user.now(), { outcome, redact: this.#user.redact }),
         }),
       }));
-      if (commit !== undefined) await this.#user.marks?.raise(commit.document, this.#place.location);
+      if (commit !== undefined) await this.#raiseMark(commit.document);
     } catch (error) {
-      // Whoever took the lock has the right to it; without a document nothing is lost by that.
+      // Without a document, nothing is lost if another run has the lock by now.
       if (!(error instanceof LostLock) || commit !== undefined) throw error;
     } finally {
       await this.#keepUnsaved();
-      const { gate } = this.#place;
-      await this.#reaching
-        .write(async (signal) => gate?.leave(this.info.id, signal))
-        .catch((error) => {
-          const { message, hint } = problemWith(this.#place, error);
+      await leave({ store: this.#store, user: this.#user, retries: this.#retries }, this.info.id).catch(
+        (error) => {
+          const { message, hint } = reached(this.#store, error);
           const help = hint === undefined ? '' : `. ${hint}`;
           // A store that failed before has been reported.
           const why = this.#failure === undefined ? `: ${message}${help}` : '';
           this.#request.warn(`the lock was not released, so that the next run may have to wait${why}`);
-        });
+        },
+      );
     }
   }
 
   /**
-   * What comes while a write is under way, and after it until nothing comes for a while, goes together in the next one: the outcomes of
-   * that write's intents too.
+   * Writes the entries together that come during a write, and after it until none comes for a while: also the outcomes of that write's
+   * intents.
    */
   async #gather(): Promise<void> {
-    const { gather } = this.#place.timing;
+    const { gather } = this.#store.timing;
     await this.#writes;
     let seen = -1;
     for (let pauses = 0; gather > 0 && pauses < MOST_PAUSES && seen < this.#waiting.length; pauses++) {
@@ -174,35 +186,38 @@ export class RemoteLease implements StateLease {
     }
   }
 
-  /** A sign of life; where one fails, the next write says so. */
-  #beat(): void {
-    const since = Date.parse(this.#lock.heard);
-    if (this.#user.now().getTime() - since < this.#place.timing.beat / 2) return;
+  /** If this fails, the next write fails too. */
+  #renewIdle(): void {
+    if (this.#age.milliseconds < this.#store.timing.heartbeat / 2) return;
     this.#write('alive', () => ({})).catch(() => undefined);
   }
 
-  /** One write on top of the last one, with a sign of life in it. After one that failed there is no other. */
+  /** One write on top of the last one, which renews the lock. After a failed write there is no other. */
   #write(what: string, content: () => Content): Promise<void> {
     const done = this.#writes.then(async () => {
       if (this.#failure !== undefined) throw this.#failure.error;
       const given = content();
       const began = this.#age.moment();
       const lock = { ...this.#lock, heard: new Date(began.wall).toISOString() };
-      const change: RemoteChange = {
+      const change: Change = {
         write: randomUUID(),
         summary: `${this.info.operation}: ${what}`,
         ...(given.lock === undefined && { lock }),
         ...given,
       };
       try {
-        this.#held = await writeSurely({ place: this.#place, reaching: this.#reaching }, change, this.#held);
+        this.#held = await writeChange({ store: this.#store, retries: this.#retries }, change, this.#held);
+        if (change.state !== undefined)
+          this.#known = { state: this.#held.state, serial: change.document?.serial };
         this.#lock = lock;
         this.#age.renewedAt(began);
       } catch (error) {
         // Nothing was stored, and the lock is still ours to release.
         if (error instanceof SecondState) throw error;
         const lost =
-          error instanceof Overtaken ? new LostLock(this.#place.location) : problemWith(this.#place, error);
+          error instanceof WriteConflict
+            ? new LostLock(this.#store.location)
+            : problemWith(this.#store, error);
         this.#failure = { error: lost };
         throw lost;
       }
@@ -212,15 +227,23 @@ export class RemoteLease implements StateLease {
   }
 
   #contentOf(document: StateDocument, expectedSerial: number | undefined): Content {
-    const serial = serialIn(this.#held, this.#place, document.lineage);
-    if (serial !== expectedSerial) throw movedOn(this.#place.location);
-    return { state: textOfDocument(document), journal: null };
+    const [held, { location }] = [this.#held, this.#store];
+    const isKnown =
+      held.state !== undefined && this.#known?.state === held.state && this.#known.serial !== undefined;
+    const serial = isKnown ? this.#known?.serial : serialIn(held, location, document.lineage);
+    if (serial !== expectedSerial) throw changedMeanwhile(location);
+    return { state: textOfDocument(document), document, replaces: serial, journal: null };
   }
 
-  /** The ids that could not be stored are the only copy there is. */
+  async #raiseMark(document: StateDocument): Promise<void> {
+    const { location, local } = this.#store;
+    if (local === undefined) await this.#user.marks?.raise(document, location);
+  }
+
+  /** Nothing else has the ids that could not be stored. */
   async #keepUnsaved(): Promise<void> {
     if (this.#unsaved.length === 0) return;
-    const { location } = this.#place;
+    const { location } = this.#store;
     const unsaved = { location, entries: this.#unsaved, run: this.info.id };
     const warning = await writeRescue(this.#user.root, unsaved);
     if (warning !== undefined) this.#request.warn(warning);
@@ -231,14 +254,18 @@ export class RemoteLease implements StateLease {
   }
 }
 
-/** What a person reads where the place did not answer. */
-export function problemWith({ location }: RemotePlace, error: unknown): UserError {
-  if (error instanceof UserError) return error;
-  const why = errorMessage(error);
-  return new UserError(`cannot reach the state ${location}: ${why}`, { cause: error });
+/** The error as a user reads it. */
+export function problemWith(store: ObjectStore, error: unknown): unknown {
+  // In local files, every failure that a user can fix is a `UserError` already.
+  return store.local === undefined ? reached(store, error) : error;
 }
 
-function movedOn(location: string): UserError {
+function reached({ location }: ObjectStore, error: unknown): UserError {
+  if (error instanceof UserError) return error;
+  return new UserError(`cannot reach the state ${location}: ${errorMessage(error)}`, { cause: error });
+}
+
+export function changedMeanwhile(location: string): UserError {
   return new UserError(`the state ${location} changed during this run`, {
     hint: 'Nothing was overwritten. Find out who wrote the state, then plan again.',
   });

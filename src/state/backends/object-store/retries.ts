@@ -3,17 +3,17 @@ import { backoff } from '../../../platform/retry.ts';
 import { errorMessage } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import type { StoreUser } from '../backend.ts';
-import { Overtaken } from './remote-place.ts';
+import { WriteConflict } from './object-store.ts';
 
-/* All in milliseconds. What remains of a minute, and of ten seconds after a signal, is for the rescue file and the report. */
+/* All in milliseconds. The rest of a minute, and of ten seconds after a signal, is for the rescue file and the report. */
 
-/** For how long a store that does not answer is tried, by all that asks it. */
+/** How long a store that does not answer is tried, by all calls together. */
 const TRIED = 58_000;
-/** The same after the run was interrupted, for what must be stored. */
+/** The same for a write after the run was interrupted. */
 const TRIED_AT_THE_END = 9_000;
-/** Of silence before a person is told. */
+/** Of silence before the user is told. */
 const TOLD_AFTER = 5_000;
-/** A run that gave up a store does not try it again in what it does next; a loop may, in its next run. */
+/** A run that gave up does not try the store again right after; a watch may, in its next run. */
 const SAME_RUN = 1_000;
 
 const BACKOFF = { first: 100, longest: 5_000 };
@@ -39,11 +39,24 @@ interface Reached extends Pick<StoreUser, 'stop' | 'warn'> {
   readonly location: string;
 }
 
+export interface Retries {
+  /** Ends at once when the run is interrupted, or when the signal aborts. */
+  read<T>(work: Attempt<T>, signal?: AbortSignal): Promise<T>;
+  /** Continues for a while when the run is interrupted: an outcome must be stored. */
+  write<T>(work: Attempt<T>): Promise<T>;
+}
+
+/** Makes each call once. */
+export const noRetries: Retries = {
+  read: (work) => work(new AbortController().signal, 1),
+  write: (work) => work(new AbortController().signal, 1),
+};
+
 /**
- * Tries a store again, with longer pauses, until it answers, refuses for good, or was silent for too long. All calls of a run share the
- * time, so that a store that is away costs it a minute once.
+ * Repeats a call, with longer pauses, until the store answers, refuses for good, or was silent for too long. All calls of a run share the
+ * time, so that an unreachable store costs it a minute once.
  */
-export class Reaching {
+export class RemoteRetries implements Retries {
   readonly #reached: Reached;
   /** When the first attempt began that had no answer yet. */
   #silentSince: number | undefined;
@@ -56,14 +69,12 @@ export class Reaching {
     this.#reached = reached;
   }
 
-  /** Ends at once when the run is interrupted, or when the signal aborts. */
   read<T>(work: Attempt<T>, signal?: AbortSignal): Promise<T> {
     const stops = [this.#reached.stop, signal].filter((each) => each !== undefined);
     const stopped = new UserError(`interrupted while the state ${this.#reached.location} was read`);
     return this.#try(work, (deadline) => whenAborted(AbortSignal.any(stops), () => deadline.end(stopped)));
   }
 
-  /** Goes on for a while when the run is interrupted: what was done must be stored. */
   write<T>(work: Attempt<T>): Promise<T> {
     return this.#try(work, (deadline) =>
       whenAborted(this.#reached.stop, () => {
@@ -90,7 +101,7 @@ export class Reaching {
           this.#answered();
           return result;
         } catch (error) {
-          if (error instanceof UserError || error instanceof Overtaken) {
+          if (error instanceof UserError || error instanceof WriteConflict) {
             this.#answered();
             throw error;
           }

@@ -1,0 +1,67 @@
+import { type Change, type ObjectStore, type StoredContent, WriteConflict } from './object-store.ts';
+import type { Retries } from './retries.ts';
+
+/**
+ * Stores a change, and finds out whether it was stored if the answer was lost.
+ * @returns what is stored then.
+ * @throws WriteConflict if another run wrote first. After any other error it is unknown whether the change was stored.
+ */
+export async function writeChange(
+  { store, retries }: { readonly store: ObjectStore; readonly retries: Retries },
+  change: Change,
+  held: StoredContent,
+): Promise<StoredContent> {
+  return retries.write(async (signal, attempt) => {
+    if (attempt > 1) {
+      const now = await store.read(signal);
+      if (now.write === change.write) return now;
+      if (now.revision !== held.revision) throw new WriteConflict();
+    }
+    try {
+      return await store.write(change, held, signal);
+    } catch (error) {
+      if (!(error instanceof WriteConflict)) throw error;
+      // The conflict may be with an earlier attempt of this write that arrived late.
+      const now = await store.read(signal);
+      if (now.write !== change.write) throw error;
+      return now;
+    }
+  });
+}
+
+/** The content after the change. */
+export function changed(
+  held: StoredContent,
+  { write, state, journal, lock }: Change,
+  revision: string,
+): StoredContent {
+  return {
+    revision,
+    write,
+    state: state === undefined ? held.state : (state ?? undefined),
+    journal:
+      journal === undefined
+        ? held.journal
+        : journal === null
+          ? new Uint8Array()
+          : appended(held.journal, journal),
+    lock: lock === undefined ? held.lock : (lock ?? undefined),
+    silentSeconds: lock === undefined ? held.silentSeconds : 0,
+    files: held.files,
+  };
+}
+
+/** How many bytes of the memory behind a journal are in use. */
+const used = new WeakMap<ArrayBufferLike, number>();
+
+/** The journal with more at its end, in memory with room to grow: copying all of it each time would cost more as it gets longer. */
+function appended(journal: Uint8Array, more: Uint8Array): Uint8Array {
+  const length = journal.length + more.length;
+  const hasRoom = used.get(journal.buffer) === journal.length && journal.buffer.byteLength >= length;
+  const memory = hasRoom ? journal.buffer : new ArrayBuffer(length * 2);
+  const whole = new Uint8Array(memory, 0, length);
+  if (!hasRoom) whole.set(journal);
+  whole.set(more, journal.length);
+  used.set(memory, length);
+  return whole;
+}

@@ -1,0 +1,67 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { runsIn } from '../../run-history.ts';
+import type { StateBackup, StateStore } from '../../store.ts';
+import type { StoreUser } from '../backend.ts';
+import { Lease, problemWith } from './lease.ts';
+import { breakLock, type Locking, livingHolder, lookAtLock, takeLock } from './lock.ts';
+import type { ObjectStore } from './object-store.ts';
+import { noRetries, RemoteRetries } from './retries.ts';
+import { backupOf, otherStateIn, storedIn, withNewer } from './stored-content.ts';
+
+/** Files are not read in one step: a state that looks damaged or older may be the middle of another run's commit. */
+const LOOKS_AT_FILES = 3;
+const BETWEEN_LOOKS = 20;
+
+/** A state in an object store. */
+export function createStateStore(store: ObjectStore, user: StoreUser): StateStore {
+  const { location, setting, local } = store;
+  const retries = local === undefined ? new RemoteRetries({ location, ...user }) : noRetries;
+  const locking: Locking = { store, user, retries };
+  const others = store.others?.bind(store);
+  const at = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw problemWith(store, error);
+    }
+  };
+  const readOnce = async (until?: AbortSignal) => {
+    const held = await retries.read((signal) => store.read(signal), until);
+    const stored = await withNewer(storedIn(held, location, user.parse), { store, user, held });
+    return { ...stored, holder: livingHolder(held, store) };
+  };
+
+  return {
+    location,
+    setting,
+    read: (until) =>
+      at(async () => {
+        for (let look = local === undefined ? LOOKS_AT_FILES : 1; look < LOOKS_AT_FILES; look++) {
+          const stored = await readOnce(until).catch(() => undefined);
+          if (stored !== undefined && stored.newer === undefined) return stored;
+          await delay(BETWEEN_LOOKS);
+        }
+        return await readOnce(until);
+      }),
+    lock: (request) => at(async () => new Lease(locking, request, await takeLock(locking, request))),
+    unlock: (id) => at(() => breakLock(locking, id)),
+    holder: () => at(async () => livingHolder(await lookAtLock(locking), store)),
+    history: () => at(async () => runsIn(await retries.read((signal) => store.history(signal)))),
+    ...(others && {
+      elsewhere: (workspaceId: string) =>
+        at(async () => {
+          const found = await retries.read((signal) => others(workspaceId, signal));
+          return found.map((each) => otherStateIn(each, workspaceId)).find((each) => each !== undefined);
+        }),
+    }),
+    backups: () =>
+      at(async () => {
+        if (local !== undefined) return await local.backups();
+        const found: StateBackup[] = [];
+        const { state } = await retries.read((signal) => store.read(signal));
+        if (state !== undefined) found.push(...backupOf({ source: location, bytes: state }, true));
+        const earlier = await retries.read((signal) => store.earlier(signal));
+        return [...found, ...earlier.flatMap((each) => backupOf(each, false))];
+      }),
+  };
+}

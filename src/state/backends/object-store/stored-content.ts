@@ -1,0 +1,137 @@
+import { advice, command } from '../../../problems/user-error.ts';
+import { statePieces } from '../../document-pieces.ts';
+import { parseState } from '../../document-text.ts';
+import { fold, recordCount } from '../../fold.ts';
+import { type JournalEntry, parseJournal } from '../../journal-lines.ts';
+import { isPassed } from '../../marks.ts';
+import type { StateDocument } from '../../state-document.ts';
+import { LostState, type MovedMark, MovedState, RECOVER } from '../../state-errors.ts';
+import type { StateBackup, StateElsewhere, StoredState } from '../../store.ts';
+import type { StoreUser } from '../backend.ts';
+import type {
+  ContentFiles,
+  EarlierDocument,
+  ObjectStore,
+  OtherContent,
+  StoredContent,
+} from './object-store.ts';
+
+/* The stored content is the document and the journal in the form of local files. */
+
+const EARLIER = advice`Push an earlier copy: ${command('state push FILE')}. ${RECOVER}`;
+
+type Held = Pick<StoredContent, 'state' | 'journal' | 'files'>;
+
+/** The document and the entries that continue it. @throws UserError if either is damaged, or they do not belong together. */
+export function storedIn(held: Held, location: string, parse = parseState): StoredState {
+  const { files } = held;
+  if (files?.lost !== undefined) throw files.lost;
+  const document = documentIn(held, location, parse);
+  const entries = journalIn(held, location);
+  const journal =
+    files === undefined ? entries : entries.filter((entry) => document && continues(entry, document, files));
+  const isWhole = journal.every(
+    (entry, index) =>
+      entry.lineage === document?.lineage && entry.serial === document.serial && entry.sequence === index + 1,
+  );
+  if (!isWhole) {
+    throw new LostState(
+      `the journal of the state ${files?.document ?? location} does not belong to its document`,
+      { hint: files?.restore ?? EARLIER },
+    );
+  }
+  return { document, journal };
+}
+
+function documentIn(
+  { state, files }: Held,
+  location: string,
+  parse: typeof parseState,
+): StateDocument | undefined {
+  return state && parse(state, files?.document ?? location, files?.restore ?? EARLIER);
+}
+
+/** A remote store keeps whole lines or none, so that a torn line is damage: its entry was reported as stored. */
+function journalIn({ journal, files }: Held, location: string): readonly JournalEntry[] {
+  const bytes = Buffer.from(journal.buffer, journal.byteOffset, journal.byteLength);
+  if (files !== undefined) return parseJournal(bytes, files.journal).entries;
+  try {
+    const { entries, goodLength } = parseJournal(bytes, `${location} journal`);
+    if (goodLength === bytes.length) return entries;
+  } catch (error) {
+    if (!(error instanceof LostState)) throw error;
+  }
+  throw new LostState(`the journal of the state ${location} is damaged`, { hint: EARLIER });
+}
+
+/** An older entry is in the document already: a commit was cut short after it had replaced the document. */
+function continues(entry: JournalEntry, document: StateDocument, files: ContentFiles): boolean {
+  if (entry.lineage !== document.lineage || entry.serial < document.serial) return false;
+  if (entry.serial === document.serial) return true;
+  throw new LostState(
+    `the journal ${files.journal} continues serial ${entry.serial}, but the state has serial ${document.serial}: it was replaced by an older one`,
+    {
+      hint: advice`Restore the state with serial ${String(entry.serial)} from version control or from its backup ending in .backup-${String(entry.serial)}. ${RECOVER}`,
+    },
+  );
+}
+
+/** The serial of the document; undefined if there is none, or if a state of that lineage was moved away: it may come back. */
+export function serialIn(held: Held, location: string, lineage: string): number | undefined {
+  if (held.files?.lost !== undefined) throw held.files.lost;
+  try {
+    return documentIn(held, location, parseState)?.serial;
+  } catch (error) {
+    if (error instanceof MovedState && error.mark.lineage === lineage) return undefined;
+    throw error;
+  }
+}
+
+/** The state with the later write that this machine knows of, if an older one was put back. */
+export async function withNewer(
+  stored: StoredState,
+  { store, user, held }: { readonly store: ObjectStore; readonly user: StoreUser; readonly held: Held },
+): Promise<StoredState> {
+  const { document } = stored;
+  if (document === undefined) return stored;
+  if (store.local !== undefined) {
+    const newer = await store.local.newer(document, held.journal.length > 0);
+    return { ...stored, newer };
+  }
+  const mark = await user.marks?.read(document);
+  return mark !== undefined && isPassed(document, mark)
+    ? { ...stored, newer: { serial: mark.serial, copy: undefined, missing: [] } }
+    : stored;
+}
+
+export function textOfDocument(document: StateDocument): Uint8Array {
+  return Buffer.concat([...statePieces(document)]);
+}
+
+export function textOfMark(mark: MovedMark): Uint8Array {
+  return Buffer.from(`${JSON.stringify(mark, null, 2)}\n`);
+}
+
+/** The state as another one of the workspace; undefined if it is of another workspace, was moved away, or is empty and no run uses it. */
+export function otherStateIn(other: OtherContent, workspaceId: string): StateElsewhere | undefined {
+  const { location, from, isLocked = false } = other;
+  try {
+    const { document, journal } = storedIn(other, location);
+    if (document?.workspace_id !== workspaceId) return undefined;
+    const records = recordCount(fold(document, journal));
+    return records === 0 && !isLocked ? undefined : { location, from, records };
+  } catch (error) {
+    return error instanceof MovedState ? undefined : { location, from, records: undefined };
+  }
+}
+
+/** What a document tells; nothing where it cannot be read. */
+export function backupOf({ source, bytes }: EarlierDocument, isInForce: boolean): StateBackup[] {
+  try {
+    const document = parseState(bytes, source, EARLIER);
+    const { resources, pending, orphans, workspaceId } = fold(document, []);
+    return [{ resources, pending, orphans, workspaceId, source, isInForce }];
+  } catch {
+    return [];
+  }
+}
