@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { statePieces } from '../../src/state/document-pieces.ts';
+import { stateBytes } from '../../src/state/document-bytes.ts';
 import { newSalt } from '../../src/state/fingerprint.ts';
 import { emptyDocument } from '../../src/state/fold.ts';
 import type { ResourceEntry } from '../../src/state/state-document.ts';
@@ -41,7 +41,7 @@ function storedState(workspace: number): StoredState {
       numbers.map((number) => [agentAddress(fleetSpecOf(number)), entryOf(number)] as const),
     ),
   };
-  const state = Buffer.concat([...statePieces(document)]).toString('utf8');
+  const state = stateBytes(document).toString();
   return { name: fleetAddress(workspace), write, state };
 }
 

@@ -31,6 +31,11 @@ async function readWhole(path: string): Promise<Buffer> {
   return bytes.subarray(0, filled);
 }
 
+/** Frees the memory of a file's content at once: the garbage collector may leave it for long. The buffer is empty then. */
+export function freeBuffer({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
+}
+
 /** For `catch`: undefined where there is no such file. */
 export function whereMissing(error: unknown): undefined {
   if (errorCode(error) !== 'ENOENT') throw error;

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { shellWord } from '../problems/shell-word.ts';
 import { type Advice, advice, command, UserError } from '../problems/user-error.ts';
 import { isDeeperThan, isObject, parsedJson, setOwn } from '../values/json.ts';
-import { digestOf, isAsWritten } from './document-pieces.ts';
+import { digestOf, isAsWritten, refuseTooLarge } from './document-bytes.ts';
 import { hasConflict, mergeConflict } from './merge-conflict.ts';
 import { type MisplacedKey, misplacedKey } from './misplaced-keys.ts';
 import {
@@ -21,7 +21,7 @@ import { LostState, MovedState, movedMark } from './state-errors.ts';
 const DEEPEST = 500;
 
 /**
- * Reads what `statePieces` wrote.
+ * Reads what `stateBytes` wrote.
  * @param name how messages call it, e.g. its path.
  * @param hint what to do about a damaged one.
  * @throws LostState where it is damaged, or its content does not match its digest.
@@ -64,6 +64,7 @@ function parseWritten(bytes: Uint8Array, name: string, hint: Advice): WrittenDoc
   const damaged = (reason: string, cause?: unknown): LostState =>
     new LostState(`the state ${name} is damaged: ${reason}`, { hint, cause });
   if (bytes.length === 0) throw damaged('it is empty');
+  refuseTooLarge(bytes.length);
   const inParts = parseInParts(bytes, DEEPEST);
   if (inParts !== undefined) return inParts;
   let value: unknown;
@@ -115,14 +116,14 @@ function clauseOf({ key, line, problem }: MisplacedKey): string {
 /** Parsed at once, in bytes: little beside a large state, and enough for V8 to put what it makes where that can stay. */
 const PART = 256 * 1024;
 
-/* How the resources lie in what `statePieces` writes. No text in JSON holds a line break, so that these stand between values. */
+/* How the resources lie in what `stateBytes` writes. No text in JSON holds a line break, so that these stand between values. */
 const OPENING = '\n  "resources": {\n';
 const ENTRY_END = '\n    }';
 const BETWEEN = `${ENTRY_END},\n`;
 const CLOSING = `${ENTRY_END}\n  }`;
 
 /**
- * The document in what `statePieces` wrote, read some resources at a time, so that a large one is never in memory as text as well.
+ * The document in what `stateBytes` wrote, read some resources at a time, so that a large one is never in memory as text as well.
  * Undefined where the bytes are laid out otherwise, or where anything is wrong with them: read as a whole, they tell what.
  * @param deepest levels of arrays and objects that the document may have.
  */

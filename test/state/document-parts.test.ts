@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { digestOf } from '../../src/state/document-pieces.ts';
+import { digestOf } from '../../src/state/document-bytes.ts';
 import { parseInParts, parseState } from '../../src/state/document-text.ts';
 import { emptyDocument } from '../../src/state/fold.ts';
 import type { StateDocument, WrittenDocument } from '../../src/state/state-document.ts';

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { UserError } from '../../src/problems/user-error.ts';
 import { createLocalStore, type LocalStoreOptions } from '../../src/state/backends/local/local-store.ts';
-import { statePieces } from '../../src/state/document-pieces.ts';
+import { stateBytes } from '../../src/state/document-bytes.ts';
 import type { JournalEvent } from '../../src/state/journal-lines.ts';
 import type { SessionOptions } from '../../src/state/session.ts';
 import type { ResourceEntry, StateDocument } from '../../src/state/state-document.ts';
@@ -77,5 +77,5 @@ export async function failureOf(promise: Promise<unknown>): Promise<Error & Part
 
 /** The whole of a small document as it is written. */
 export function stateText(document: StateDocument): string {
-  return Buffer.concat([...statePieces(document)]).toString();
+  return stateBytes(document).toString();
 }

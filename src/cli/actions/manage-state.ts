@@ -13,7 +13,7 @@ import { openWorkspace } from '../../runs/open-workspace.ts';
 import { recordRescueFile } from '../../runs/rescues.ts';
 import { unknownInState } from '../../runs/versioned-record.ts';
 import { admitOlder } from '../../state/admit-state.ts';
-import { statePieces } from '../../state/document-pieces.ts';
+import { stateBytes } from '../../state/document-bytes.ts';
 import { parseEdited } from '../../state/document-text.ts';
 import { fold } from '../../state/fold.ts';
 import { describedHolder } from '../../state/lock-info.ts';
@@ -136,7 +136,7 @@ export async function pullState(context: Context): Promise<void> {
   }
   admitOlder(stored, store.location, (message) => context.log.warn(message));
   const document = fold(stored.document, stored.journal).toDocument(stored.document);
-  for (const piece of statePieces(document)) context.terminal.out(piece.toString());
+  context.terminal.out(stateBytes(document).toString());
 }
 
 export async function pushStateFile(context: Context, { file, ...flags }: PushFlags): Promise<void> {

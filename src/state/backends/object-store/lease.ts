@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
+import { stateBytes } from '../../document-bytes.ts';
 import { type JournalEntry, journalLine } from '../../journal-lines.ts';
 import { LockAge } from '../../lock-age.ts';
 import type { LockInfo } from '../../lock-info.ts';
@@ -22,7 +23,7 @@ import {
   WriteConflict,
 } from './object-store.ts';
 import type { Retries } from './retries.ts';
-import { serialIn, storedIn, textOfDocument, textOfMark, withNewer } from './stored-content.ts';
+import { serialIn, storedIn, textOfMark, withNewer } from './stored-content.ts';
 
 /** Of gathering entries, each with something new. */
 const MOST_PAUSES = 5;
@@ -232,7 +233,7 @@ export class Lease implements StateLease {
       held.state !== undefined && this.#known?.state === held.state && this.#known.serial !== undefined;
     const serial = isKnown ? this.#known?.serial : serialIn(held, location, document.lineage);
     if (serial !== expectedSerial) throw changedMeanwhile(location);
-    return { state: textOfDocument(document), document, replaces: serial, journal: null };
+    return { state: stateBytes(document), document, replaces: serial, journal: null };
   }
 
   async #raiseMark(document: StateDocument): Promise<void> {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { freeBuffer } from '../../../files/files.ts';
 import { runsIn } from '../../run-history.ts';
 import type { StateBackup, StateStore } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
@@ -27,8 +28,12 @@ export function createStateStore(store: ObjectStore, user: StoreUser): StateStor
   };
   const readOnce = async (until?: AbortSignal) => {
     const held = await retries.read((signal) => store.read(signal), until);
-    const stored = await withNewer(storedIn(held, location, user.parse), { store, user, held });
-    return { ...stored, holder: livingHolder(held, store) };
+    try {
+      const stored = await withNewer(storedIn(held, location, user.parse), { store, user, held });
+      return { ...stored, holder: livingHolder(held, store) };
+    } finally {
+      if (local !== undefined && held.state !== undefined) freeBuffer(held.state);
+    }
   };
 
   return {

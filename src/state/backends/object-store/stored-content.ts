@@ -1,5 +1,4 @@
 import { advice, command } from '../../../problems/user-error.ts';
-import { statePieces } from '../../document-pieces.ts';
 import { parseState } from '../../document-text.ts';
 import { fold, recordCount } from '../../fold.ts';
 import { type JournalEntry, parseJournal } from '../../journal-lines.ts';
@@ -102,10 +101,6 @@ export async function withNewer(
   return mark !== undefined && isPassed(document, mark)
     ? { ...stored, newer: { serial: mark.serial, copy: undefined, missing: [] } }
     : stored;
-}
-
-export function textOfDocument(document: StateDocument): Uint8Array {
-  return Buffer.concat([...statePieces(document)]);
 }
 
 export function textOfMark(mark: MovedMark): Uint8Array {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { statePieces } from '../../src/state/document-pieces.ts';
 import { parseEdited, parserWithMemory, parseState } from '../../src/state/document-text.ts';
 import { emptyDocument } from '../../src/state/fold.ts';
 import type { StateDocument } from '../../src/state/state-document.ts';
@@ -85,20 +84,11 @@ describe('the digest of a state', () => {
   });
 });
 
-describe('a state that is written in pieces', () => {
-  it('has sorted keys and two spaces, however many entries are made into text at once', () => {
-    const document = documentOf(7);
-    const text = stateText(document);
-    for (const batch of [1, 3, 7, 100]) {
-      expect(Buffer.concat([...statePieces(document, batch)]).toString()).toBe(text);
-    }
-    expect(text).toBe(`${JSON.stringify(sortKeys(JSON.parse(text)), null, 2)}\n`);
-  });
+it('a state is written with sorted keys and two spaces', () => {
+  const text = stateText(documentOf(7));
+  expect(text).toBe(`${JSON.stringify(sortKeys(JSON.parse(text)), null, 2)}\n`);
+});
 
-  it('is never in memory as one text', () => {
-    const pieces = [...statePieces(documentOf(200, 'x'.repeat(100_000)))];
-    const sizes = pieces.map(({ length }) => length);
-    expect(sizes.reduce((sum, size) => sum + size)).toBeGreaterThan(20_000_000);
-    expect(Math.max(...sizes)).toBeLessThan(7_000_000);
-  });
+it('a state above 512 MB is refused', () => {
+  expect(() => parseState(new Uint8Array(512_000_001), 'x.json', '')).toThrow(/larger than 512 MB/);
 });

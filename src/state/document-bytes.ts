@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto';
+import { UserError } from '../problems/user-error.ts';
+import { type Json, sortKeys } from '../values/json.ts';
+import type { StateDocument } from './state-document.ts';
+
+/** Bytes; a text of Node can have little more. */
+const LARGEST = 512_000_000;
+
+/* The last key of the document. No text in JSON holds a line break. */
+const BEFORE_DIGEST = ',\n  "write_digest": ';
+const AFTER_DIGEST = '\n}\n';
+
+/** The document as it is written: sorted keys, two spaces, a final newline, and the digest of everything before it. */
+export function stateBytes(document: StateDocument): Buffer {
+  const content = contentOf(document);
+  const bytes = Buffer.from(content + endAfter(content));
+  refuseTooLarge(bytes.length);
+  return bytes;
+}
+
+/** The digest that the document has when it is written. */
+export function digestOf(document: StateDocument): string {
+  return digestAfter(contentOf(document));
+}
+
+/** True if the bytes are exactly those of `stateBytes`. In another layout, the content may still be right. */
+export function isAsWritten(bytes: Uint8Array): boolean {
+  const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const end = all.lastIndexOf(BEFORE_DIGEST);
+  return end !== -1 && all.subarray(end).equals(Buffer.from(endAfter(all.subarray(0, end))));
+}
+
+export function refuseTooLarge(bytes: number): void {
+  if (bytes <= LARGEST) return;
+  throw new UserError(`the state is larger than ${LARGEST / 1_000_000} MB`, {
+    hint: 'Divide the workspace: release some of its resources, and import them in another project.',
+  });
+}
+
+function contentOf(document: StateDocument): string {
+  try {
+    return JSON.stringify(sortKeys(document as unknown as Json), null, 2).slice(0, -'\n}'.length);
+  } catch (error) {
+    if (error instanceof RangeError) refuseTooLarge(Number.POSITIVE_INFINITY);
+    throw error;
+  }
+}
+
+function endAfter(content: string | Uint8Array): string {
+  return `${BEFORE_DIGEST}${JSON.stringify(digestAfter(content))}${AFTER_DIGEST}`;
+}
+
+function digestAfter(content: string | Uint8Array): string {
+  return `sha256:${createHash('sha256').update(content).digest('hex')}`;
+}
