@@ -80,7 +80,9 @@ for (const [signal, code] of [
 }
 try {
   await inParallel(jobs(), WIDTH);
-  for (const left of readdirSync(scratch)) figures.failed('temporary files', `${left} was left behind`);
+  // The template of Git repositories goes when this process ends.
+  const left = readdirSync(scratch).filter((name) => !name.startsWith('voxform-git-template-'));
+  for (const name of left) figures.failed('temporary files', `${name} was left behind`);
 } finally {
   clear();
 }
