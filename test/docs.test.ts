@@ -8,6 +8,38 @@ const root = path.resolve(import.meta.dirname, '..');
 const pages = globSync(['*.md', 'docs/**/*.md', 'examples/*/README.md'], { cwd: root }).sort();
 const program = await createProgram(async () => undefined);
 
+/** Pages with steps, and the test that takes them as they stand there. */
+const followed: Readonly<Record<string, string>> = {
+  editor: 'test/editor/neovim.test.ts',
+  'getting-started': 'test/docs/getting-started.test.ts',
+  'moving-a-workspace': 'test/cli/moving-a-workspace.test.ts',
+  workspaces: 'test/docs/workspaces.test.ts',
+};
+
+/** Pages that are looked up, not followed. */
+const reference = [
+  'accepting-drift',
+  'adopting',
+  'ci',
+  'commands',
+  'emulator',
+  'fleet',
+  'fleet-operations',
+  'guarantees',
+  'library',
+  'manifests',
+  'page',
+  'performance',
+  'plan-and-apply',
+  'policies',
+  'project-file',
+  'publishing',
+  'reading',
+  'shared-states',
+  'state',
+  'watching',
+];
+
 /** The commands of the command line by their words, e.g. `state list`. */
 const commands = new Map(
   program.commands.flatMap((command) => [
@@ -72,6 +104,15 @@ describe('docs/', () => {
     // A changelog grows.
     const read = pages.filter((page) => page !== 'CHANGELOG.md');
     expect(read.filter((page) => textOf(page).trimEnd().split('\n').length >= 200)).toEqual([]);
+  });
+
+  it('has pages that a test follows, and pages that are reference only', () => {
+    const own = pages
+      .filter((page) => path.dirname(page) === 'docs')
+      .map((page) => path.basename(page, '.md'));
+    expect([...Object.keys(followed), ...reference].sort()).toEqual(own);
+    const lost = Object.entries(followed).filter(([page, test]) => !textOf(test).includes(`docs/${page}.md`));
+    expect(lost).toEqual([]);
   });
 
   it('has at most 24 pages, each of them in the README', () => {

@@ -1,22 +1,17 @@
-import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
+import { temporaryFolder } from '../cli/voxform-process.ts';
+import { agentManifest } from '../cli/workspace.ts';
 import { twoWorkspaces } from '../runs/two-workspaces.ts';
 import { unmanagedWorkspace } from '../runs/unmanaged-workspace.ts';
-import { type CommandResult, command } from '../trust/in-process.ts';
-import { temporaryFolder } from './voxform-process.ts';
-import { agentManifest } from './workspace.ts';
+import { command } from '../trust/in-process.ts';
+import { openPage } from './page.ts';
 
-const PAGE =
-  readFileSync(path.resolve(import.meta.dirname, '../../docs/workspaces.md'), 'utf8')
-    .split('## From one existing workspace')[1]
-    ?.split('\n## ')[0] ?? '';
+const section = 'From one existing workspace';
 
-it('goes from an existing workspace to staging and production as the page says', async () => {
-  const shown = [...PAGE.matchAll(/^\$ voxform (.*)$/gm)].map(([, line = '']) => line);
-  const [block = ''] = [...PAGE.matchAll(/```yaml\n([^`]*)```/g)].map(([, text = '']) => text);
+it('docs/workspaces.md leads from an existing workspace to staging and production', async () => {
   await using old = await unmanagedWorkspace();
   await using staging = await startEmulator({ seed: 2, workspaceId: '01JEMV1AT0RW0RKSPACE000002' });
   const { emulator: production } = old;
@@ -28,60 +23,43 @@ it('goes from an existing workspace to staging and production as the page says',
   const hook = await old.webhook({ url: 'https://hooks.example.com/calls' });
   await using folder = await temporaryFolder({ 'webhooks.txt': hook });
   const { url, workspaceId } = production;
-  const exporting = { VOXFORM_BASE_URL: url, VOXFORM_WORKSPACE_ID: workspaceId, VOXFORM_API_KEY: 'key' };
-  const keys = { PRODUCTION_API_KEY: 'key-of-production', STAGING_API_KEY: 'key-of-staging' };
-  const run = (line: string): Promise<CommandResult> =>
-    command(line.split(' '), { cwd: path.join(folder.root, 'voices'), env: keys });
-  /** The next command of the page, which must succeed. */
-  const next = async (beginning: string): Promise<CommandResult> => {
-    const line = shown.shift() ?? '';
-    expect(line).toMatch(new RegExp(`^${beginning}`));
-    const result = line.startsWith('export')
-      ? await command(line.split(' '), { cwd: folder.root, env: exporting })
-      : await run(line);
-    expect(result, `${line}\n${result.stdout}${result.stderr}`).toMatchObject({ code: 0 });
-    return result;
+  const stands = { 'https://api.example.com': url, '01JEMV1AT0RW0RKSPACE000001': workspaceId };
+  const page = openPage('docs/workspaces.md', { folder, stands, section });
+  const keys = { PRODUCTION_API_KEY: 'any', STAGING_API_KEY: 'any' };
+  const summaryOf = async (workspace: string) => {
+    const args = ['plan', '-w', workspace, '--output', 'json'];
+    const { stdout } = await command(args, { cwd: path.join(folder.root, 'voices'), env: keys });
+    return (JSON.parse(stdout) as { summary: unknown }).summary;
   };
-  const summaryOf = async (workspace: string) =>
-    (JSON.parse((await run(`plan -w ${workspace} --output json`)).stdout) as { summary: unknown }).summary;
 
-  await next('export');
-  const project = path.join(folder.root, 'voices/voxform.yaml');
-  const exported = await readFile(project, 'utf8');
+  await page.through('export', 'voxform export', 'unset', 'cd voices');
+  const exported = await readFile(path.join(folder.root, 'voices/voxform.yaml'), 'utf8');
   expect(exported).toContain(`Agent/desk: ${desk}`);
   const renamed = exported
     .replace('  default:', '  production:')
     .replace('VOXFORM_API_KEY', 'PRODUCTION_API_KEY');
-  await folder.write(
-    'voices/voxform.yaml',
-    `${renamed}${block.replace('https://api.example.com', staging.url)}`,
-  );
-  await next('validate');
-
-  await next('plan -w production');
+  await folder.write('voices/voxform.yaml', `${renamed}${page.block('yaml').replace(url, staging.url)}`);
+  await page.through('export', 'voxform validate', 'voxform plan -w production');
   expect(await summaryOf('production')).toMatchObject({ adopt: 21, create: 0, update: 0, blocked: 0 });
   const writes = production.requests.filter(({ method }) => method !== 'GET').length;
-  await next('apply -w production');
-
-  await next('plan -w staging');
+  await page.through('voxform apply -w production', 'voxform plan -w staging');
   expect(await summaryOf('staging')).toMatchObject({ create: 10, manual: 1, blocked: 0 });
   staging.dashboard.addKnowledgeBase({ name: 'FAQ' });
-  await next('apply -w staging');
+  await page.next('voxform apply -w staging');
   expect(production.requests.filter(({ method }) => method !== 'GET')).toHaveLength(writes);
   expect([...staging.world.webhooks.values()]).toMatchObject([{ url: 'https://hooks.example.com/staging' }]);
 
   const manifest = await readFile(path.join(folder.root, 'voices/manifests/agents/desk.yaml'), 'utf8');
   await folder.write('voices/manifests/agents/desk.yaml', manifest.replace('name: Desk', 'name: Front desk'));
-  await next('apply -w staging');
-  await next('plan -w production');
-  await next('apply -w production');
-  await next('plan --all-workspaces --detailed-exitcode');
+  await page.through('voxform apply -w staging', 'voxform plan -w production', 'voxform apply -w production');
+  await page.next('voxform plan --all-workspaces');
   expect(production.world.agents.get(desk)).toMatchObject({ name: 'Front desk' });
-  expect(shown).toEqual([]);
+  page.end();
 });
 
 it('blocks ids of another workspace in one message, and ignores them in a workspace with ids of its own', async () => {
-  const [, ignoring = ''] = [...PAGE.matchAll(/```yaml\n([^`]*)```/g)].map(([, text = '']) => text);
+  await using folder = await temporaryFolder();
+  const ignoring = openPage('docs/workspaces.md', { folder, section }).block('yaml', 2);
   const names = Array.from({ length: 9 }, (_, index) => `line-${index}`);
   const manifests = names.map((name) =>
     agentManifest(name).replace(`name: ${name}`, `name: ${name}\n  id: 01OF${name}`),
