@@ -109,7 +109,8 @@ describe('docs/', () => {
   it('has pages that a test follows, and pages that are reference only', () => {
     const own = pages
       .filter((page) => path.dirname(page) === 'docs')
-      .map((page) => path.basename(page, '.md'));
+      .map((page) => path.basename(page, '.md'))
+      .sort();
     expect([...Object.keys(followed), ...reference].sort()).toEqual(own);
     const lost = Object.entries(followed).filter(([page, test]) => !textOf(test).includes(`docs/${page}.md`));
     expect(lost).toEqual([]);
