@@ -1,3 +1,5 @@
+import type { HostClient } from './host-client.ts';
+
 /** A request to merge a branch, as its host has it. */
 export interface HostRequest {
   readonly number: number;
@@ -5,58 +7,51 @@ export interface HostRequest {
   readonly state: 'open' | 'closed' | 'merged';
   /** Branch that it goes to. */
   readonly base: string;
+  /** Newest commit of its branch, as of the merge if it was merged. */
+  readonly head: string;
   readonly body: string;
 }
 
-/** What a branch has and its base has not. */
-export interface BranchContent {
-  readonly mergeBase: string;
-  readonly commits: readonly { readonly id: string; readonly message: string }[];
-  /** Paths that differ from the merge base. */
-  readonly files: readonly string[];
-  /** False where the host has shown a part only. */
-  readonly isWhole: boolean;
-}
-
-export interface CommitWanted {
+interface NewRequest {
   readonly branch: string;
-  /** What the branch points to; undefined where it is to be made. */
-  readonly head: string | undefined;
-  /** The head, or another commit: then the branch leaves what it had behind. */
-  readonly parent: string;
-  readonly message: string;
-  /** By path. */
-  readonly files: ReadonlyMap<string, string>;
+  readonly base: string;
+  readonly title: string;
+  readonly body: string;
 }
 
 export interface RequestChange {
-  readonly state?: 'open' | 'closed';
+  readonly state?: 'closed';
   readonly body?: string;
   readonly base?: string;
 }
 
-/**
- * A repository on a host that merges branches by request. Reads are repeated until they succeed or patience ends; what
- * writes is sent once. Throws `HostProblem`.
- */
+/** The requests of one repository. Reads are retried; writes are sent once. Throws `HostProblem`. */
 export interface CodeHost {
-  /** For messages, e.g. `acme/voices on github.com`. */
-  readonly shown: string;
-  defaultBranch(): Promise<string>;
-  /** The commit that a branch points to; undefined where there is no such branch. */
-  head(branch: string): Promise<string | undefined>;
-  contentOf(head: string, base: string): Promise<BranchContent>;
-  /** Ids of blobs by path, without those that are not there. */
-  blobs(commit: string, paths: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** All requests of the branch, the newest first; none from forks. */
   requests(branch: string): Promise<readonly HostRequest[]>;
-  /** Must not commit where the branch has moved on. */
-  commit(wanted: CommitWanted): Promise<void>;
-  open(request: {
-    readonly branch: string;
-    readonly base: string;
-    readonly title: string;
-    readonly body: string;
-  }): Promise<HostRequest>;
+  open(request: NewRequest): Promise<HostRequest>;
   change(number: number, change: RequestChange): Promise<void>;
+}
+
+/** One kind of host, before it is called. */
+export interface HostKind {
+  /** True for the usual names of its servers. */
+  isAt(hostname: string): boolean;
+  /** Address of the API, by that of the server; `host` has the port. */
+  apiOf(server: { readonly protocol: string; readonly hostname: string; readonly host: string }): string;
+  /** The reverse: what the addresses of repositories begin with, without a slash at the end. */
+  serverOf(api: URL): string;
+  /** What a CI job of the host knows of it. */
+  inJob(
+    env: Readonly<Record<string, string | undefined>>,
+  ): { readonly api: string; readonly repository: string } | undefined;
+  /** Default name of the secret with the token. */
+  readonly token: string;
+  /** User name that goes with a token for git. */
+  readonly gitUser: string;
+  /** That the token needs, for messages. */
+  readonly rights: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  isRepository(path: string): boolean;
+  open(client: HostClient, repository: string): CodeHost;
 }

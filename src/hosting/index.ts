@@ -1,6 +1,6 @@
+import type { HostKind } from './code-host.ts';
 import { github } from './github.ts';
 import { gitlab } from './gitlab.ts';
-import type { HostKind } from './host-kind.ts';
 
 /** The hosts of repositories that requests can be opened on, by what settings call them. */
 export const hostKinds = { github, gitlab } satisfies Record<string, HostKind>;

@@ -1,4 +1,4 @@
-import { HostProblem } from '../hosting/host-problem.ts';
+import { HostProblem } from '../hosting/host-client.ts';
 import { requestWriter } from '../output/request-text.ts';
 import type { DriftFacts } from '../runs/accepted-values.ts';
 import { carryOutProposal, proposalOf, proposedDrift } from '../runs/drift-request/propose-drift.ts';
@@ -10,7 +10,7 @@ import { driftIn } from './plan-run.ts';
 import type { RequestMemory, RunReport } from './run-report.ts';
 
 /** Milliseconds for which a host may hold a run up: to be waited for, and in all. */
-const PATIENCE = 20_000;
+const LONGEST_PAUSE = 20_000;
 const LONGEST = 60_000;
 const PAUSES = { firstRetry: 30_000, longestRetry: 3_600_000 };
 
@@ -77,7 +77,11 @@ async function nextMemory(
     const proposal = await proposalOf(context, parts);
     const key = isNothing ? NOTHING : proposal.key;
     if (key === memory.key) return memory;
-    const made = await carryOutProposal(context, opened, { proposal, patience: PATIENCE, signal: within });
+    const made = await carryOutProposal(context, opened, {
+      proposal,
+      longestPause: LONGEST_PAUSE,
+      signal: within,
+    });
     // What a person may change is looked at again.
     const isSettled = made.is !== 'foreign' && made.is !== 'behind';
     return { ...(isSettled && { key }), kept: made, failures: 0 };

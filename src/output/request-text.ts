@@ -91,7 +91,7 @@ function words(kept: KeptRequest): string | undefined {
 /** The same as data: `change` is what was done now. */
 interface RequestJson extends JsonObject {
   readonly status: KeptRequest['is'];
-  readonly change: 'opened' | 'reopened' | 'updated' | 'closed' | null;
+  readonly change: 'opened' | 'updated' | 'closed' | null;
   readonly url: string | null;
   readonly message: string | null;
 }
@@ -100,7 +100,7 @@ export function requestJson(kept: KeptRequest): RequestJson {
   const done = kept.is === 'open' ? kept.did : kept.is;
   return {
     status: kept.is,
-    change: done === 'opened' || done === 'reopened' || done === 'updated' || done === 'closed' ? done : null,
+    change: done === 'opened' || done === 'updated' || done === 'closed' ? done : null,
     url: 'url' in kept ? (kept.url ?? null) : null,
     message: requestWords(kept) ?? null,
   };

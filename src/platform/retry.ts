@@ -7,9 +7,9 @@ import type { AttemptResult } from './attempt-result.ts';
 export type Method = 'GET' | 'POST' | 'PUT';
 
 /** How often a request is sent at most. */
-const MOST_TRIES = 5;
+export const MOST_TRIES = 5;
 /** The same after a 429, which says that nothing happened and that later it may: the longest pause ends it before. */
-const MOST_TRIES_THROTTLED = 20;
+export const MOST_TRIES_THROTTLED = 20;
 
 /** Milliseconds. */
 interface BackoffRange {

@@ -20,7 +20,7 @@ export abstract class FakeHost implements AsyncDisposable {
         .writeHead(status, { 'content-type': 'application/json', ...headers })
         .end(JSON.stringify(body));
     const exchange = { request, response, url: new URL(request.url ?? '/', this.url), send };
-    const answered = exchange.url.pathname.includes('.git/') ? this.#git(exchange) : this.answer(exchange);
+    const answered = exchange.url.pathname.includes('.git/') ? this.git(exchange) : this.answer(exchange);
     answered.catch((error) => response.writeHead(500).end(String(error)));
   });
   #ids = 100;
@@ -50,7 +50,7 @@ export abstract class FakeHost implements AsyncDisposable {
   /** What a token may do in the repository. */
   protected abstract rightsOf(token: string): 'none' | 'read' | 'write';
 
-  async #git(exchange: Exchange): Promise<void> {
+  protected async git(exchange: Exchange): Promise<void> {
     const { request, response, url } = exchange;
     const [, basic = ''] = /^basic (.*)$/i.exec(request.headers.authorization ?? '') ?? [];
     const [, token = ''] = Buffer.from(basic, 'base64').toString().split(':');

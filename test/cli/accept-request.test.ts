@@ -4,6 +4,7 @@ import { AGENTS, DriftProject, hostNames } from '../hosting/drift-project.ts';
 import { step } from '../step.ts';
 
 const BRANCH = 'voxform/drift/test';
+const PUSH = /POST \/git-receive-pack/;
 
 describe.each(hostNames)('accept --pull-request on %s', (name) => {
   it('keeps one request while the drift lasts, from its beginning to its end', async () => {
@@ -46,12 +47,12 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
       expect(host.writes).toHaveLength(length);
     });
 
-    await step('the drift changes: the branch grows by a commit, and the text follows', async () => {
+    await step('the drift changes: the branch and the text follow', async () => {
       project.edit('day', { llm_config: { temperature: 0.8 }, prompt_config: { prompt: 'Be very kind.' } });
       expect((await project.accept()).stdout).toContain('Pull request updated:');
       expect(project.text(BRANCH, 'manifests/agents.yaml')).toBe(AGENTS.replace('0.5', '0.8'));
       expect(project.text(BRANCH, 'prompts/day.md')).toBe('Be very kind.\n');
-      expect(repository.commits('main', BRANCH)).toHaveLength(2);
+      expect(repository.commits('main', BRANCH)).toHaveLength(1);
       expect(host.request(first).body).toContain('Be very');
     });
 
@@ -73,16 +74,16 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
       expect(host.writes).toHaveLength(length);
     });
 
-    await step('it drifts again: the same request is reopened', async () => {
+    const second = await step('it drifts again: there is a new request', async () => {
       project.edit('day', { llm_config: { temperature: 0.9 } });
-      expect((await project.accept()).stdout).toContain('Pull request reopened:');
-      expect(host.requests).toHaveLength(1);
-      expect(host.request(first).state).toBe('open');
+      expect((await project.accept()).stdout).toContain('Pull request opened:');
+      expect(host.requests.map(({ state }) => state)).toEqual(['closed', 'open']);
       expect(project.text(BRANCH, 'manifests/agents.yaml')).toContain('temperature: 0.9');
+      return host.requests.at(-1)?.number ?? 0;
     });
 
     await step('a person merges it: the next plan has nothing to do', async () => {
-      host.merge(first);
+      host.merge(second);
       const behind = await project.accept();
       expect(behind.code).toBe(1);
       expect(behind.stdout).toContain(
@@ -96,14 +97,112 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     await step('it drifts once more: there is a new request, from the new base', async () => {
       project.edit('day', { llm_config: { temperature: 0.1 } });
       expect((await project.accept()).stdout).toContain('Pull request opened:');
-      expect(host.requests.map(({ state }) => state)).toEqual(['merged', 'open']);
+      expect(host.requests.map(({ state }) => state)).toEqual(['closed', 'merged', 'open']);
       expect(repository.commits('main', BRANCH)).toHaveLength(1);
       expect(repository.mergeBase('main', BRANCH)).toBe(repository.head('main'));
     });
   });
 
-  it('leaves what people do on the host alone', async () => {
+  it('names branch, title and base as the settings say, for a project in a folder', async () => {
+    await using project = await DriftProject.open(name, {
+      folder: 'clients/acme',
+      settings: ', branch: "drift/{workspace}/x", title: "Dashboard: {project} {workspace}", base: release',
+    });
+    const { host } = project;
+    host.repository.set('release', host.repository.head('main'));
+    project.edit('day', { prompt_config: { prompt: 'Be very kind.' } });
+    const done = await project.accept('--output', 'json');
+    expect(done, done.stderr).toMatchObject({ code: 0 });
+    expect(host.requests).toMatchObject([
+      { branch: 'drift/test/x', title: 'Dashboard: clients/acme test', base: 'release', state: 'open' },
+    ]);
+    expect(project.text('drift/test/x', 'prompts/day.md')).toBe('Be very kind.\n');
+    expect(JSON.parse(done.stdout)).toMatchObject({
+      workspace: 'test',
+      written: false,
+      pull_request: {
+        status: 'open',
+        change: 'opened',
+        url: expect.stringMatching(new RegExp(`/${host.requests[0]?.number}$`)),
+      },
+    });
+  });
+
+  it('survives what a host does wrong, with one request and one commit each time', async () => {
     await using project = await DriftProject.open(name);
+    const { host } = project;
+    const opening = name === 'github' ? /POST \S+\/pulls / : /POST \S+\/merge_requests /;
+    const retry = { 'retry-after': '1' };
+    type Case = Fault & { readonly reason: string };
+    const ofEach: readonly Case[] = [
+      { reason: 'the answer to a push is lost', on: PUSH, answer: 'lost' },
+      { reason: 'the answer to a new request is lost', on: opening, answer: 'lost' },
+      { reason: 'the push fails without being done', on: PUSH, answer: { status: 502 } },
+    ];
+    // What all hosts share decides on these.
+    const ofOne: readonly Case[] = [
+      { reason: 'the connection is closed before the push', on: PUSH, answer: 'cut' },
+      { reason: 'a read fails', on: /GET/, answer: { status: 502 } },
+      { reason: 'requests are limited', on: opening, answer: { status: 429, headers: retry } },
+      {
+        reason: 'there is a secondary limit',
+        on: opening,
+        answer: {
+          status: 403,
+          headers: retry,
+          body: { message: 'You have exceeded a secondary rate limit.' },
+        },
+      },
+    ];
+    const faults = name === 'github' ? [...ofEach, ...ofOne] : ofEach;
+    for (const [index, { reason, ...fault }] of faults.entries()) {
+      await step(reason, async () => {
+        project.edit('day', { llm_config: { temperature: index / 100 } });
+        host.faults.push(fault);
+        const done = await project.accept();
+        expect(done, done.stderr).toMatchObject({ code: 0 });
+        expect(host.faults).toEqual([]);
+        expect(host.requests.map(({ state }) => state)).toEqual([...Array(index).fill('merged'), 'open']);
+        expect(host.repository.commits('main', BRANCH)).toHaveLength(1);
+        host.merge(host.requests.at(-1)?.number ?? 0);
+        project.pull();
+      });
+    }
+  });
+
+  it('tells a refusal as it is, without the token', async () => {
+    await using project = await DriftProject.open(name);
+    const { host } = project;
+    project.edit('day', { llm_config: { temperature: 0.9 } });
+    const refused = async (env: Readonly<Record<string, string>>, ...flags: string[]): Promise<string> => {
+      const done = await project.runWith(env, 'accept', '--pull-request', '--auto-approve', ...flags);
+      expect(done.code).toBe(1);
+      for (const token of [TOKEN, ...Object.values(env)])
+        expect(done.stdout + done.stderr).not.toContain(token);
+      return done.stderr.replace(/\s+/g, ' ');
+    };
+    const rights = name === 'github' ? 'contents: write and pull-requests: write' : 'the scope api';
+    const using = (token: string) => ({ GITHUB_TOKEN: token, GITLAB_TOKEN: token });
+
+    const unknown = await refused(using('wrong-token-000000000'));
+    expect(unknown).toMatch(/rejected the token \w+_TOKEN \(401/);
+    expect(unknown).toContain(rights);
+    const reader = await refused(using(READER));
+    expect(reader).toContain('error: 403');
+    expect(reader).toContain(rights);
+    host.repository.protect(BRANCH);
+    expect(await refused({})).toMatch(/rotected branch|not allowed to push/i);
+    host.faults.push({ on: /GET/, answer: { status: 429, headers: { 'retry-after': '600' } } });
+    expect(await refused({}, '--max-wait', '1s')).toMatch(
+      /limits requests until \d{4}-\S+ hint: Try again then/,
+    );
+    expect(host.requests).toEqual([]);
+  });
+});
+
+describe('the branch of a request, which no host decides on', () => {
+  it('leaves what people do on the host alone', async () => {
+    await using project = await DriftProject.open('github');
     const { host } = project;
     const { repository } = host;
     project.edit('day', { llm_config: { temperature: 0.9 } });
@@ -129,6 +228,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
       expect(host.request(number).body).toContain('0.8');
     });
 
+    const [ours] = repository.commits('main', BRANCH);
     await step('a person commits to the branch: nothing of it is touched', async () => {
       const theirs = repository.push(BRANCH, { 'notes.txt': 'Wait.\n' });
       project.edit('day', { llm_config: { temperature: 0.7 } });
@@ -146,7 +246,6 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     });
 
     await step('a person amends the commit of voxform, with its message: that is told too', async () => {
-      const ours = repository.commits('main', BRANCH)[0];
       const amended = repository.commitOn(repository.head('main'), {
         files: { 'manifests/agents.yaml': AGENTS.replace('0.5', '0.6') },
         message: ours?.message ?? '',
@@ -155,6 +254,20 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
       project.edit('day', { llm_config: { temperature: 0.7 } });
       expect((await project.accept()).stdout).toContain('has commits of other people');
       expect(repository.head(BRANCH)).toBe(amended);
+    });
+
+    await step('a person moves the commit of voxform onto one of theirs: that is told too', async () => {
+      const theirs = repository.commitOn(repository.head('main'), {
+        files: { 'notes.txt': 'x' },
+        message: 'x',
+      });
+      const moved = repository.commitOn(theirs, {
+        files: { 'manifests/agents.yaml': AGENTS.replace('0.5', '0.8') },
+        message: ours?.message ?? '',
+      });
+      repository.set(BRANCH, moved);
+      expect((await project.accept()).stdout).toContain('has commits of other people');
+      expect(repository.head(BRANCH)).toBe(moved);
     });
 
     await step('the branch is deleted: it is made anew, with a new request', async () => {
@@ -174,13 +287,13 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
       expect(told.stdout).toContain('Somebody closed the pull request for this drift, so it stays closed:');
       expect(host.writes).toHaveLength(length);
       project.edit('day', { llm_config: { temperature: 0.75 } });
-      expect((await project.accept()).stdout).toContain('Pull request reopened:');
-      expect(host.requests).toHaveLength(2);
+      expect((await project.accept()).stdout).toContain('Pull request opened:');
+      expect(host.requests.map(({ state }) => state)).toEqual(['closed', 'closed', 'open']);
     });
   });
 
   it('follows its base, and writes nothing that was made for other manifests', async () => {
-    await using project = await DriftProject.open(name);
+    await using project = await DriftProject.open('github');
     const { repository } = project.host;
     project.edit('day', { llm_config: { temperature: 0.9 } });
     await project.accept();
@@ -215,78 +328,9 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     });
   });
 
-  it('names branch, title and base as the settings say, for a project in a folder', async () => {
-    await using project = await DriftProject.open(name, {
-      folder: 'clients/acme',
-      settings: ', branch: "drift/{workspace}/x", title: "Dashboard: {project} {workspace}", base: release',
-    });
-    const { host } = project;
-    host.repository.set('release', host.repository.head('main'));
-    project.edit('day', { prompt_config: { prompt: 'Be very kind.' } });
-    const done = await project.accept('--output', 'json');
-    expect(done, done.stderr).toMatchObject({ code: 0 });
-    expect(host.requests).toMatchObject([
-      { branch: 'drift/test/x', title: 'Dashboard: clients/acme test', base: 'release', state: 'open' },
-    ]);
-    expect(project.text('drift/test/x', 'prompts/day.md')).toBe('Be very kind.\n');
-    expect(JSON.parse(done.stdout)).toMatchObject({
-      workspace: 'test',
-      written: false,
-      pull_request: {
-        status: 'open',
-        change: 'opened',
-        url: expect.stringMatching(new RegExp(`/${host.requests[0]?.number}$`)),
-      },
-    });
-  });
-
-  it('survives what a host does wrong, with one request and one commit each time', async () => {
-    await using project = await DriftProject.open(name);
-    const { host } = project;
-    const commit = name === 'github' ? /createCommitOnBranch/ : /POST \S+\/repository\/commits/;
-    const opening = name === 'github' ? /POST \S+\/pulls / : /POST \S+\/merge_requests /;
-    const retry = { 'retry-after': '1' };
-    type Case = Fault & { readonly reason: string };
-    const ofEach: readonly Case[] = [
-      { reason: 'the answer to a commit is lost', on: commit, answer: 'lost' },
-      { reason: 'the answer to a new request is lost', on: opening, answer: 'lost' },
-      { reason: 'the commit fails without being done', on: commit, answer: { status: 502 } },
-    ];
-    // What all hosts share decides on these.
-    const ofOne: readonly Case[] = [
-      { reason: 'the connection is closed before the commit', on: commit, answer: 'cut' },
-      { reason: 'a read fails', on: /GET/, answer: { status: 502 } },
-      { reason: 'requests are limited', on: opening, answer: { status: 429, headers: retry } },
-      {
-        reason: 'there is a secondary limit',
-        on: commit,
-        answer: {
-          status: 403,
-          headers: retry,
-          body: { message: 'You have exceeded a secondary rate limit.' },
-        },
-      },
-    ];
-    const faults = name === 'github' ? [...ofEach, ...ofOne] : ofEach;
-    for (const [index, { reason, ...fault }] of faults.entries()) {
-      await step(reason, async () => {
-        project.edit('day', { llm_config: { temperature: index / 100 } });
-        host.faults.push(fault);
-        const done = await project.accept();
-        expect(done, done.stderr).toMatchObject({ code: 0 });
-        expect(host.faults).toEqual([]);
-        expect(host.requests.map(({ state }) => state)).toEqual([...Array(index).fill('merged'), 'open']);
-        expect(host.repository.commits('main', BRANCH)).toHaveLength(1);
-        host.merge(host.requests.at(-1)?.number ?? 0);
-        project.pull();
-      });
-    }
-  });
-
   it('commits nothing where a person was quicker', async () => {
-    await using project = await DriftProject.open(name);
+    await using project = await DriftProject.open('github');
     const { host } = project;
-    const commit = name === 'github' ? /createCommitOnBranch/ : /POST \S+\/repository\/commits/;
     project.edit('day', { llm_config: { temperature: 0.8 } });
     await project.accept();
     project.edit('day', { llm_config: { temperature: 0.9 } });
@@ -294,12 +338,12 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     const act = (): void => {
       theirs = host.repository.push(BRANCH, { 'manifests/agents.yaml': `${AGENTS}# theirs\n` });
     };
-    host.faults.push({ on: commit, answer: 'pass', act: () => host.close(host.requests[0]?.number ?? 0) });
+    host.faults.push({ on: PUSH, answer: 'pass', act: () => host.close(host.requests[0]?.number ?? 0) });
     const closed = await project.accept();
     expect(closed.code).toBe(1);
     expect(closed.stdout).toContain('Somebody closed the pull request');
     project.edit('day', { llm_config: { temperature: 0.7 } });
-    host.faults.push({ on: commit, answer: 'pass', act });
+    host.faults.push({ on: PUSH, answer: 'pass', act });
     const told = await project.accept();
     expect(told.code).toBe(1);
     expect(told.stdout).toContain('has commits of other people');
@@ -307,11 +351,11 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
   });
 
   it('begins anew from a branch whose commits are all in its base', async () => {
-    await using project = await DriftProject.open(name);
+    await using project = await DriftProject.open('github');
     const { host } = project;
     project.edit('day', { llm_config: { temperature: 0.8 } });
     await project.accept();
-    host.repository.set('main', host.repository.head(BRANCH));
+    host.repository.set('main', host.repository.push(BRANCH, { 'notes.txt': 'A person helps.\n' }));
     host.request(host.requests[0]?.number ?? 0).state = 'merged';
     host.repository.push('main', { 'README.md': 'Voices\n' });
     project.pull();
@@ -320,35 +364,6 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     expect(host.requests.map(({ state }) => state)).toEqual(['merged', 'open']);
     expect(host.repository.commits('main', BRANCH)).toHaveLength(1);
     expect(host.repository.text(`refs/heads/${BRANCH}`, 'README.md')).toBe('Voices\n');
-  });
-
-  it('tells a refusal as it is, without the token', async () => {
-    await using project = await DriftProject.open(name);
-    const { host } = project;
-    project.edit('day', { llm_config: { temperature: 0.9 } });
-    const refused = async (env: Readonly<Record<string, string>>, ...flags: string[]): Promise<string> => {
-      const done = await project.runWith(env, 'accept', '--pull-request', '--auto-approve', ...flags);
-      expect(done.code).toBe(1);
-      for (const token of [TOKEN, ...Object.values(env)])
-        expect(done.stdout + done.stderr).not.toContain(token);
-      return done.stderr.replace(/\s+/g, ' ');
-    };
-    const rights = name === 'github' ? 'contents: write and pull-requests: write' : 'the scope api';
-    const using = (token: string) => ({ GITHUB_TOKEN: token, GITLAB_TOKEN: token });
-
-    const unknown = await refused(using('wrong-token-000000000'));
-    expect(unknown).toMatch(/rejected the token \w+_TOKEN \(401/);
-    expect(unknown).toContain(rights);
-    const reader = await refused(using(READER));
-    expect(reader).toContain('no permission for acme/voices');
-    expect(reader).toContain(rights);
-    host.protectedBranches.add(BRANCH);
-    expect(await refused({})).toMatch(/rotected branch|not allowed to push/i);
-    host.faults.push({ on: /GET/, answer: { status: 429, headers: { 'retry-after': '600' } } });
-    expect(await refused({}, '--max-wait', '1s')).toMatch(
-      /limits requests until \d{4}-\S+ hint: Try again then/,
-    );
-    expect(host.requests).toEqual([]);
   });
 });
 

@@ -33,7 +33,10 @@ export class BareRepository implements Disposable {
     this.folder = path.join(this.root, `${name}.git`);
     this.#objects = new GitObjects(this.folder);
     if (at !== undefined) return;
-    beginRepository(this.folder, '[core]\n\tbare = true\n[http]\n\treceivepack = true\n');
+    beginRepository(
+      this.folder,
+      '[core]\n\tbare = true\n[http]\n\treceivepack = true\n[uploadpack]\n\tallowFilter = true\n',
+    );
     this.set('main', this.commitOn(undefined, { files, message: 'Begin' }));
   }
 
@@ -102,11 +105,11 @@ export class BareRepository implements Disposable {
     return found;
   }
 
-  /** The commit that gave a file what it has in a revision. */
-  lastChange(revision: string, file: string): string | undefined {
-    const history = this.#history(revision);
-    const blobs = history.map((id) => this.#tree(id).get(file)?.id);
-    return history.find((_, at) => blobs[at] !== blobs[at + 1]);
+  /** Refuses pushes to a branch. */
+  protect(branch: string): void {
+    mkdirSync(path.join(this.folder, 'hooks'));
+    const hook = `#!/bin/sh\n[ "$1" != "refs/heads/${branch}" ] || { echo "Protected branch update failed" >&2; exit 1; }\n`;
+    writeFileSync(path.join(this.folder, 'hooks', 'update'), hook, { mode: 0o755 });
   }
 
   /** Branches besides main. */

@@ -10,7 +10,7 @@ export const READER = 'token-that-may-read-9876543210';
 
 /** What goes wrong once, with the first request that fits. */
 export interface Fault {
-  /** Of `METHOD /path`, and of the name of a GraphQL mutation. */
+  /** Of `METHOD /path`. A push is `POST /git-receive-pack`. */
   readonly on: RegExp;
   /** An answer instead of the work; `cut` closes the connection before it, `lost` after it; `pass` does it. */
   readonly answer:
@@ -33,7 +33,7 @@ export interface FakeRequest {
   title: string;
   body: string;
   state: 'open' | 'closed' | 'merged';
-  /** Of the branch, when it was closed. */
+  /** Newest commit of the branch, when it was closed or merged. */
   closedAt?: string | undefined;
 }
 
@@ -51,7 +51,6 @@ export abstract class CodeHostFake extends FakeHost {
   readonly requests: FakeRequest[] = [];
   readonly calls: Call[] = [];
   readonly faults: Fault[] = [];
-  readonly protectedBranches = new Set<string>();
   /** By token, whether it may write. */
   readonly tokens = new Map([
     [TOKEN, true],
@@ -71,9 +70,7 @@ export abstract class CodeHostFake extends FakeHost {
   }
 
   get writes(): readonly Call[] {
-    return this.calls.filter(
-      ({ method, body }) => method !== 'GET' && method !== 'HEAD' && !String(body?.query).startsWith('query'),
-    );
+    return this.calls.filter(({ method }) => method !== 'GET');
   }
 
   /** A person merges a request, as one commit. */
@@ -88,6 +85,7 @@ export abstract class CodeHostFake extends FakeHost {
     );
     repository.push(request.base, files, request.title);
     request.state = 'merged';
+    request.closedAt = head;
   }
 
   /** A person closes a request. */
@@ -128,30 +126,42 @@ export abstract class CodeHostFake extends FakeHost {
     const path = this.pathOf(url);
     if (path === undefined) return void send(404, { message: 'Not Found' });
     const { method = 'GET' } = request;
-    const body: Call['body'] = method === 'GET' || method === 'HEAD' ? undefined : await json(request);
+    const body: Call['body'] = method === 'GET' ? undefined : await json(request);
     const call: Call = { method, path, body };
-    this.calls.push(call);
-    const name = `${method} ${path} ${String(body?.query ?? '').slice(0, 400)}`;
-    const at = this.faults.findIndex(({ on }) => on.test(name));
-    const [fault] = at === -1 ? [] : this.faults.splice(at, 1);
-    fault?.act?.();
-    if (fault?.answer === 'cut') return void request.socket.destroy();
-    if (typeof fault?.answer === 'object') {
-      return void send(
-        fault.answer.status,
-        fault.answer.body ?? { message: 'a fault' },
-        fault.answer.headers,
-      );
-    }
+    const fault = this.#called(call, exchange);
+    if (fault === 'answered') return;
     const lost: Send = () => request.socket.destroy() as never;
     const mayWrite = this.tokens.get(tokenIn(request) ?? '');
     if (mayWrite === undefined) return void send(401, { message: 'Bad credentials' });
-    this.work(
-      call,
-      { ...exchange, ...(fault !== undefined && fault.answer === 'lost' && { send: lost }) },
-      mayWrite,
-    );
-    if (!response.writableEnded && !request.socket.destroyed) throw new Error(`no answer to ${name}`);
+    this.work(call, { ...exchange, ...(fault === 'lost' && { send: lost }) }, mayWrite);
+    if (!response.writableEnded && !request.socket.destroyed) throw new Error(`no answer to ${path}`);
+  }
+
+  protected override async git(exchange: Exchange): Promise<void> {
+    const { request, response } = exchange;
+    const isPush = request.method === 'POST' && exchange.url.pathname.endsWith('/git-receive-pack');
+    if (!isPush) return super.git(exchange);
+    const fault = this.#called({ method: 'POST', path: '/git-receive-pack', body: undefined }, exchange);
+    if (fault === 'answered') return;
+    if (fault === 'lost') response.writeHead = () => request.socket.destroy() as never;
+    await super.git(exchange);
+    this.pushed();
+  }
+
+  /** After a push. */
+  protected pushed(): void {}
+
+  /** Notes a call, and has the fault for it happen. */
+  #called(call: Call, { request, send }: Exchange): 'answered' | 'lost' | undefined {
+    this.calls.push(call);
+    const at = this.faults.findIndex(({ on }) => on.test(`${call.method} ${call.path} `));
+    const [fault] = at === -1 ? [] : this.faults.splice(at, 1);
+    fault?.act?.();
+    if (fault?.answer === 'lost') return 'lost';
+    if (fault === undefined || fault.answer === 'pass') return undefined;
+    if (fault.answer === 'cut') request.socket.destroy();
+    else send(fault.answer.status, fault.answer.body ?? { message: 'a fault' }, fault.answer.headers);
+    return 'answered';
   }
 }
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
+import { remoteServer } from '../../src/git/git-address.ts';
 import type { HostRequest } from '../../src/hosting/code-host.ts';
-import { remoteServer } from '../../src/hosting/remote-address.ts';
 import type { ProjectConfig } from '../../src/project/project.ts';
 import type { PullRequestSettings } from '../../src/project/pull-requests-schema.ts';
 import { decideRequest, type RequestSeen } from '../../src/runs/drift-request/decide-request.ts';
@@ -17,48 +17,43 @@ import {
 import { type ProjectOrigin, requestPlace } from '../../src/runs/drift-request/request-place.ts';
 import { temporaryFolder } from '../cli/voxform-process.ts';
 
-const wanted = { branch: 'b', drift: 'd1', text: 'Text', ended: 'Over', hasFiles: true };
-const done = { head: 'h', isOurs: true, isDone: true, canGrow: true };
+const wanted = { drift: 'd1', text: 'Text', ended: 'Over', hasFiles: true };
+const done = { isOurs: true, isDone: true };
 
 function request(state: HostRequest['state'], drift = 'd1'): HostRequest {
-  return { number: 7, url: 'https://x.example/7', state, base: 'main', body: markedText(drift, 'Text') };
+  return {
+    number: 7,
+    url: 'https://x.example/7',
+    state,
+    base: 'main',
+    head: 'h',
+    body: markedText(drift, 'Text'),
+  };
 }
 
 function seen(changes: Partial<RequestSeen>): RequestSeen {
-  return { base: 'main', baseHead: 'm', branch: done, requests: [], stuck: new Set(), ...changes };
+  return { base: 'main', branch: done, requests: [], ...changes };
 }
 
 /** What is decided, and the steps in short. */
 function decided(text: Partial<typeof wanted>, changes: Partial<RequestSeen>): string {
   const decision = decideRequest({ ...wanted, ...text }, seen(changes));
   const steps = 'steps' in decision ? decision.steps : [];
-  const words = steps.map((step) =>
-    step.do === 'commit'
-      ? `commit ${step.head ?? 'new'} on ${step.parent}`
-      : step.do === 'change'
-        ? Object.keys(step.change).join('+')
-        : step.do,
-  );
+  const words = steps.map((step) => (step.do === 'change' ? Object.keys(step.change).join('+') : step.do));
   return [decision.is, ...words].join(', ');
 }
 
 describe('what becomes of a request', () => {
   const stale = { ...done, isDone: false };
   it.each<[reason: string, Partial<typeof wanted>, Partial<RequestSeen>, string]>([
-    ['nothing is there', {}, { branch: undefined }, 'open, commit new on m, open'],
+    ['nothing is there', {}, { branch: undefined }, 'open, push, open'],
     ['a commit came through, and no request', {}, {}, 'open, open'],
     ['all is as it should be', {}, { requests: [request('open')] }, 'open'],
     [
       'the drift changed',
       { drift: 'd2' },
       { branch: stale, requests: [request('open')] },
-      'open, commit h on h, body',
-    ],
-    [
-      'the base moved on',
-      {},
-      { branch: { ...stale, canGrow: false }, requests: [request('open')] },
-      'open, commit h on m',
+      'open, push, body',
     ],
     ['the base is another one', {}, { base: 'next', requests: [request('open')] }, 'open, base'],
     ['a person closed it', {}, { requests: [request('closed')] }, 'rejected'],
@@ -66,33 +61,27 @@ describe('what becomes of a request', () => {
       'it changed since a person closed it',
       { drift: 'd2' },
       { branch: stale, requests: [request('closed')] },
-      'open, state+body, commit h on h',
+      'open, push, open',
     ],
     [
       'it ended once, and is back',
       {},
       { branch: stale, requests: [request('closed', ENDED)] },
-      'open, state+body, commit h on h',
-    ],
-    [
-      'the host does not reopen it',
-      {},
-      { requests: [request('closed', ENDED)], stuck: new Set([7]) },
-      'open, open',
+      'open, push, open',
     ],
     [
       'its branch is gone',
       {},
       { branch: undefined, requests: [request('closed', ENDED)] },
-      'open, commit new on m, open',
+      'open, push, open',
     ],
     [
       'a person deleted its branch',
       {},
       { branch: undefined, requests: [request('closed')] },
-      'open, commit new on m, open',
+      'open, push, open',
     ],
-    ['it was merged', {}, { branch: stale, requests: [request('merged')] }, 'open, commit h on h, open'],
+    ['it was merged', {}, { branch: stale, requests: [request('merged')] }, 'open, push, open'],
     [
       'a newer one is closed, an older one open',
       {},
@@ -134,7 +123,7 @@ describe('the marks', () => {
       /^<!-- voxform[\s\S]*\n\nA person opened it$/,
     );
     expect(driftIn('<!-- voxform plan -->')).toBeUndefined();
-    const mark = { workspace: 'clients/a b:test', content: 'f'.repeat(64) };
+    const mark = { workspace: 'clients/a b:test', parent: 'a'.repeat(40), changes: 'f'.repeat(64) };
     expect(markIn(`${markedMessage('Title', mark).replaceAll('\n', '\r\n')}\r\n`)).toEqual(mark);
     expect(markIn('Title\n\nVoxform-Drift: %ff x')).toBeUndefined();
   });

@@ -11,7 +11,7 @@ import { approve, cancelled } from './confirm.ts';
 import type { WriteBackOptions } from './write-back.ts';
 
 /** Seconds that a host may make us wait, where no flag says otherwise. */
-const PATIENCE = 300;
+const MAX_WAIT = 300;
 
 /** Keeps the request of a workspace in line with its drift. Nothing in the project folder changes. */
 export async function acceptByRequest(
@@ -39,8 +39,10 @@ export async function acceptByRequest(
   const signal = interrupts.requests;
   const parts = { opened, drift, acceptance, origin: { checkout }, writer: requestWriter, signal };
   const proposal = await proposalOf(context, parts);
-  const patience = (options.maxWait ?? PATIENCE) * 1000;
-  const kept = isDry ? undefined : await carryOutProposal(context, opened, { proposal, patience, signal });
+  const longestPause = (options.maxWait ?? MAX_WAIT) * 1000;
+  const kept = isDry
+    ? undefined
+    : await carryOutProposal(context, opened, { proposal, longestPause, signal });
   const said = kept && requestWords(kept);
   if (isJson) {
     const json = acceptanceJson(acceptance, { workspace: opened.workspace.name, written: false });

@@ -1,13 +1,13 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { eachConcurrently } from '../../engine/observe/each-concurrently.ts';
+import { type FetchOptions, fetchGit } from '../../git/fetch-git.ts';
 import type { GitAddress } from '../../git/git-address.ts';
 import { JoinedWork } from '../../git/joined-work.ts';
 import { ObjectReader, type TreeEntry } from '../../git/object-reader.ts';
 import { ALONE, gitEnvironment } from '../../git/run-git.ts';
 import { removeStaleFiles } from '../../git/stale-files.ts';
 import { MAX_FILE_BYTES } from '../../manifests/read-file.ts';
-import { type FetchOptions, fetchGit } from '../../operator/git/fetch-git.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILES } from '../../project/find-project.ts';
 import { MOST_TREE_BYTES, treeProblem } from '../../project/project-size.ts';

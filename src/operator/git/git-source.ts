@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { type FetchOptions, fetchGit } from '../../git/fetch-git.ts';
 import { type GitAddress, isRefName, parseGitAddress } from '../../git/git-address.ts';
 import { ObjectReader } from '../../git/object-reader.ts';
 import { ALONE, gitEnvironment } from '../../git/run-git.ts';
@@ -11,7 +12,6 @@ import { CHECKOUTS } from '../../project/local-paths.ts';
 import { treeProblem } from '../../project/project-size.ts';
 import type { ProjectOrigin } from '../../runs/drift-request/request-place.ts';
 import type { Fetched, ManifestSource, Version } from '../source.ts';
-import { type FetchOptions, fetchGit } from './fetch-git.ts';
 
 interface GitSourceOptions extends Pick<FetchOptions, 'env' | 'redact'> {
   readonly url: string;

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import path from 'node:path';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
+import { BranchRepository } from '../../hosting/branch-repository.ts';
+import type { HostKind } from '../../hosting/code-host.ts';
 import { HostClient } from '../../hosting/host-client.ts';
-import type { HostKind } from '../../hosting/host-kind.ts';
 import { hostKinds } from '../../hosting/index.ts';
 import { realPath } from '../../manifests/read-file.ts';
 import { closing } from '../../problems/closing.ts';
@@ -104,7 +105,7 @@ function realName(root: string, file: string): string {
 
 /**
  * Brings the request on its host in line with the proposal.
- * @param patience milliseconds for which the host may make us wait.
+ * @param longestPause milliseconds that the host may make us wait.
  * @throws HostProblem, UserError
  */
 export async function carryOutProposal(
@@ -112,29 +113,37 @@ export async function carryOutProposal(
   opened: OpenWorkspace,
   {
     proposal: { place, wanted },
-    patience,
+    longestPause,
     signal,
-  }: { readonly proposal: RequestProposal; readonly patience: number; readonly signal: AbortSignal },
+  }: { readonly proposal: RequestProposal; readonly longestPause: number; readonly signal: AbortSignal },
 ): Promise<KeptRequest> {
   const { api, repository } = place;
   const kind: HostKind = hostKinds[place.host];
   const token = await tokenOf(opened, kind, env);
   if (token.isSet) redactor.add(token.reveal());
   const shown = `${repository} on ${new URL(api).host}`;
+  const { redact } = redactor;
   const client = new HostClient({
     api,
     shown,
     token,
-    rights: kind.rights,
-    ...(kind.headers !== undefined && { headers: kind.headers }),
+    kind,
     network: opened.network(api),
     signal,
-    patience,
-    redact: redactor.redact,
+    longestPause,
+    redact,
     onNotice: (message) => log.info(message),
   });
   await using _ = closing(client);
-  return await keepRequest(kind.open(client, { repository, shown }), wanted, signal);
+  const url = `${kind.serverOf(new URL(api))}/${repository}.git`;
+  const network = opened.network(url);
+  const branches = new BranchRepository({ url, kind, token, network, env, signal, redact });
+  await using __ = closing(branches);
+  return await keepRequest(
+    { host: kind.open(client, repository), repository: branches, shown },
+    wanted,
+    signal,
+  );
 }
 
 async function tokenOf(

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import { attempt } from '../../problems/attempt.ts';
 
 /*
- * A request carries all that a later run must know of it: its text says which drift it is about, and its commits which
- * workspace they are of and what the branch has with them.
+ * A request carries what later runs need to know of it: its description names the drift, and its commit the workspace, the commit below it
+ * and what it changes.
  */
 
 const END = '<!-- /voxform drift -->';
 const SECTION = /<!-- voxform drift ([0-9a-z]+) -->[\s\S]*<!-- \/voxform drift -->/;
 /** A mark in a text of the platform, which must not end ours. */
 const FALSE_MARK = /<!--(?=\s*\/?voxform)/gi;
-const TRAILER = /^Voxform-Drift: (\S+) ([0-9a-f]{64})$/m;
+const TRAILER = /^Voxform-Drift: (\S+) ([0-9a-f]+) ([0-9a-f]{64})$/m;
 
 /** Instead of the digest of a drift. */
 export const ENDED = 'ended';
@@ -20,12 +20,12 @@ export function markedText(drift: string, text: string): string {
   return `<!-- voxform drift ${drift} -->\n${text.trim().replace(FALSE_MARK, '<! -')}\n\n${END}`;
 }
 
-/** The drift that the text of a request is about; undefined for a request that a person opened. */
+/** The drift that the description of a request names; undefined for a request that a person opened. */
 export function driftIn(body: string): string | undefined {
   return SECTION.exec(body)?.[1];
 }
 
-/** The text with our part of it replaced. What people wrote around it stays. */
+/** The description with our section replaced. What people wrote around it stays. */
 export function withText(body: string, marked: string): string {
   const plain = body.replaceAll('\r\n', '\n');
   if (SECTION.test(plain)) return plain.replace(SECTION, () => marked);
@@ -34,26 +34,25 @@ export function withText(body: string, marked: string): string {
 
 interface CommitMark {
   readonly workspace: string;
-  /** Of what the branch has. */
-  readonly content: string;
+  readonly parent: string;
+  /** Digest of the changes. */
+  readonly changes: string;
 }
 
-export function markedMessage(title: string, { workspace, content }: CommitMark): string {
-  return `${title}\n\nVoxform-Drift: ${encodeURIComponent(workspace)} ${content}`;
+export function markedMessage(title: string, { workspace, parent, changes }: CommitMark): string {
+  return `${title}\n\nVoxform-Drift: ${encodeURIComponent(workspace)} ${parent} ${changes}`;
 }
 
-/** Undefined for a commit that a person made. */
+/** Undefined for a commit of a person. */
 export function markIn(message: string): CommitMark | undefined {
-  const [, workspace = '', content = ''] = TRAILER.exec(message.replaceAll('\r\n', '\n')) ?? [];
-  return content === ''
-    ? undefined
-    : { workspace: attempt(() => decodeURIComponent(workspace)) ?? '', content };
+  const [, workspace, parent, changes] = TRAILER.exec(message.replaceAll('\r\n', '\n')) ?? [];
+  if (workspace === undefined || parent === undefined || changes === undefined) return undefined;
+  return { workspace: attempt(() => decodeURIComponent(workspace)) ?? '', parent, changes };
 }
 
-/** The same for the same files with the same content. @param blobs ids by path; undefined for a file that is not there. */
-export function contentDigest(blobs: Iterable<readonly [path: string, blob: string | undefined]>): string {
-  const sorted = [...blobs].sort(([a], [b]) => (a < b ? -1 : 1));
-  return createHash('sha256').update(JSON.stringify(sorted)).digest('hex');
+/** @param changes as `BranchRepository.changes` has them. */
+export function changesDigest(changes: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(changes)).digest('hex');
 }
 
 /** The id that Git gives a text. @param like an id of the same repository. */

@@ -1,7 +1,6 @@
-import { isRefName, parseGitAddress } from '../../git/git-address.ts';
+import { isRefName, parseGitAddress, remoteServer } from '../../git/git-address.ts';
 import { folderEnvironment, lastWords, type ProcessEnvironment, runGit } from '../../git/run-git.ts';
 import { type HostName, hostKinds, hostNames } from '../../hosting/index.ts';
-import { remoteServer } from '../../hosting/remote-address.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { ProjectConfig } from '../../project/project.ts';
 import type { PullRequestSettings } from '../../project/pull-requests-schema.ts';

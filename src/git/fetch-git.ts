@@ -1,14 +1,7 @@
-import type { GitAddress } from '../../git/git-address.ts';
-import {
-  ALONE,
-  type GitSetting,
-  gitEnvironment,
-  lastWords,
-  redirectHint,
-  runGit,
-} from '../../git/run-git.ts';
-import { errorCode } from '../../problems/error-code.ts';
-import { UserError } from '../../problems/user-error.ts';
+import { errorCode } from '../problems/error-code.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { GitAddress } from './git-address.ts';
+import { ALONE, type GitSetting, gitEnvironment, lastWords, redirectHint, runGit } from './run-git.ts';
 
 export interface FetchOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -19,6 +12,8 @@ export interface FetchOptions {
   readonly input?: string | undefined;
   /** Of what it prints; UTF-8 where absent. */
   readonly encoding?: BufferEncoding | undefined;
+  /** Besides those of every fetch. */
+  readonly settings?: readonly GitSetting[] | undefined;
   /** Milliseconds after which git is ended. */
   readonly timeout: number;
   redact(text: string): string;
@@ -26,12 +21,12 @@ export interface FetchOptions {
 
 /** Runs git, and gives what it prints. Throws `UserError` with its complaint. */
 export async function fetchGit(args: readonly string[], options: FetchOptions): Promise<string> {
-  const { env, signal, timeout, redact, address, index, input, encoding } = options;
+  const { env, signal, timeout, redact, address, index, input, encoding, settings: more = [] } = options;
   signal.throwIfAborted();
   const failed = (why: string, hint?: string): UserError =>
     new UserError(`git ${verbOf(args)}: ${redact(why)}`, hint === undefined ? {} : { hint });
   const ending = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
-  const settings = [...ALONE, ['advice.detachedHead', 'false'] as const, ...credentialsFor(address)];
+  const settings = [...ALONE, ['advice.detachedHead', 'false'] as const, ...credentialsFor(address), ...more];
   try {
     const { code, out, complaint } = await runGit(args, {
       env: { ...gitEnvironment(env, settings), ...(index !== undefined && { GIT_INDEX_FILE: index }) },

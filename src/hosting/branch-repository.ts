@@ -1,0 +1,208 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type FetchOptions, fetchGit } from '../git/fetch-git.ts';
+import type { GitSetting } from '../git/run-git.ts';
+import type { Network } from '../platform/web-client.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { Secret } from '../values/value.ts';
+import type { HostKind } from './code-host.ts';
+import { HostProblem } from './host-client.ts';
+
+interface BranchRepositoryOptions extends Pick<FetchOptions, 'env' | 'signal' | 'redact'> {
+  /** Address of the repository on its host, without credentials. */
+  readonly url: string;
+  readonly kind: Pick<HostKind, 'gitUser' | 'rights'>;
+  readonly token: Secret;
+  readonly network: Network;
+}
+
+/** A file in a commit. */
+export interface CommittedFile {
+  readonly mode: string;
+  readonly id: string;
+}
+
+/** In the form of `BranchRepository.changes`, a file that gets another content. */
+export function changedFile(name: string, { mode, id }: CommittedFile, newId: string): string {
+  return `${mode} ${mode} ${id} ${newId} M ${name}`;
+}
+
+interface NewCommit {
+  readonly parent: string;
+  readonly message: string;
+  readonly files: readonly { readonly path: string; readonly mode: string; readonly text: string }[];
+}
+
+interface Prepared {
+  readonly folder: string;
+  readonly settings: readonly GitSetting[];
+}
+
+const REMOTE = 'host';
+const AUTHOR = 'voxform <voxform@localhost>';
+/** Milliseconds for one command of git. */
+const TIMEOUT = 120_000;
+
+/**
+ * The branches of a repository on a host, read and pushed with git through a temporary repository that has no file contents. The token goes
+ * to that server alone, and never into the arguments of a process. Throws `HostProblem`.
+ */
+export class BranchRepository {
+  readonly #options: BranchRepositoryOptions;
+  /** Of all commits, so that the same changes are the same commit. */
+  readonly #seconds = Math.floor(Date.now() / 1000);
+  #prepared: Promise<Prepared> | undefined;
+
+  constructor(options: BranchRepositoryOptions) {
+    this.#options = options;
+  }
+
+  async close(): Promise<void> {
+    const prepared = await this.#prepared?.catch(() => undefined);
+    if (prepared !== undefined) await remove(prepared);
+  }
+
+  /** The default branch, and the commits of those branches that exist. */
+  async heads(
+    branches: readonly string[],
+  ): Promise<{ readonly defaultBranch: string | undefined; readonly heads: ReadonlyMap<string, string> }> {
+    const names = ['HEAD', ...branches.map((branch) => `refs/heads/${branch}`)];
+    const listed = await this.#git(['ls-remote', '--symref', '--', REMOTE, ...names]);
+    const lines = listed.split('\n').map((line) => line.split('\t'));
+    const [symbolic = ''] =
+      lines.find(([target, name]) => name === 'HEAD' && target?.startsWith('ref: ')) ?? [];
+    const defaultBranch = /^ref: refs\/heads\/(.+)$/.exec(symbolic)?.[1];
+    const heads = lines.flatMap(([id = '', name = '']): [string, string][] => {
+      if (name === 'HEAD' && defaultBranch !== undefined && !id.startsWith('ref: '))
+        return [[defaultBranch, id]];
+      return name.startsWith('refs/heads/') ? [[name.slice('refs/heads/'.length), id]] : [];
+    });
+    return { defaultBranch, heads: new Map(heads) };
+  }
+
+  /** Fetches the newest commits of branches, and their parents. */
+  async fetch(branches: readonly string[]): Promise<void> {
+    const refs = branches.map((branch) => `+refs/heads/${branch}:refs/heads/${branch}`);
+    await this.#git([
+      'fetch',
+      '--quiet',
+      '--no-tags',
+      '--depth=2',
+      '--no-write-fetch-head',
+      '--',
+      REMOTE,
+      ...refs,
+    ]);
+  }
+
+  async files(commit: string, paths: readonly string[]): Promise<ReadonlyMap<string, CommittedFile>> {
+    const listed = await this.#git(['--literal-pathspecs', 'ls-tree', '-z', commit, '--', ...paths]);
+    const entries = listed.split('\0').filter(Boolean);
+    return new Map(
+      entries.map((entry) => {
+        const [facts = '', name = ''] = entry.split(/\t(.*)/s);
+        const [mode = '', , id = ''] = facts.split(' ');
+        return [name, { mode, id }];
+      }),
+    );
+  }
+
+  async commit(id: string): Promise<{ readonly parents: readonly string[]; readonly message: string }> {
+    const [head = '', message = ''] = (await this.#git(['cat-file', 'commit', id])).split(/\n\n(.*)/s);
+    return { parents: [...head.matchAll(/^parent (\S+)$/gm)].map(([, parent = '']) => parent), message };
+  }
+
+  /** What a commit changes against another one: `changedFile` of each file, sorted. */
+  async changes(before: string, after: string): Promise<readonly string[]> {
+    const options = ['-r', '-z', '--raw', '--no-renames', '--no-abbrev'];
+    const printed = await this.#git(['diff-tree', ...options, before, after]);
+    return [...printed.matchAll(/:([^\0]*)\0([^\0]*)\0/g)]
+      .map(([, facts, name]) => `${facts} ${name}`)
+      .sort();
+  }
+
+  /** Creates a commit, and leaves the branches as they are. */
+  async create({ parent, message, files }: NewCommit): Promise<string> {
+    const data = (text: string): string => `data ${Buffer.byteLength(text)}\n${text}\n`;
+    const at = `${this.#seconds} +0000`;
+    const changes = files.map(
+      ({ path: name, mode, text }) => `M ${mode} inline ${JSON.stringify(name)}\n${data(text)}`,
+    );
+    const commit = `commit refs/new\nmark :1\ncommitter ${AUTHOR} ${at}\n${data(message)}from ${parent}\n`;
+    const input = `${commit}${changes.join('')}\nget-mark :1\ndone\n`;
+    return this.#git(['fast-import', '--quiet', '--force', '--done'], input);
+  }
+
+  /** Moves a branch to a commit. @throws HostProblem where the branch is not at the expected commit any more, or the host refuses it. */
+  async push(branch: string, commit: string, expected: string | undefined): Promise<void> {
+    const ref = `refs/heads/${branch}`;
+    const lease = `--force-with-lease=${ref}:${expected ?? ''}`;
+    const options = ['--quiet', '--no-thin', '--no-verify', '--no-signed', '--no-follow-tags', lease];
+    await this.#git(['push', ...options, '--', REMOTE, `${commit}:${ref}`]);
+  }
+
+  async #git(args: readonly string[], input?: string): Promise<string> {
+    this.#prepared ??= this.#prepare();
+    return this.#run(args, await this.#prepared, input);
+  }
+
+  async #prepare(): Promise<Prepared> {
+    const { url, network } = this.#options;
+    const { proxy, ca } = network;
+    const folder = await mkdtemp(path.join(tmpdir(), 'voxform-branch-'));
+    const certificates = path.join(folder, 'certificates.pem');
+    if (ca !== undefined) {
+      const { getCACertificates } = await import('node:tls');
+      await writeFile(certificates, [...getCACertificates('default'), ca].join('\n'));
+    }
+    const settings: readonly GitSetting[] = [
+      [`remote.${REMOTE}.url`, url],
+      [`remote.${REMOTE}.promisor`, 'true'],
+      [`remote.${REMOTE}.partialCloneFilter`, 'blob:none'],
+      ['credential.helper', ''],
+      ['http.proxy', proxy === undefined ? '' : withCredentials(proxy)],
+      ['http.proxyAuthMethod', 'basic'],
+      ...(ca === undefined ? [] : [['http.sslCAInfo', certificates] as const]),
+    ];
+    const prepared = { folder, settings };
+    try {
+      await this.#run(['init', '--quiet', '--bare', '--template='], prepared);
+      return prepared;
+    } catch (error) {
+      await remove(prepared);
+      throw error;
+    }
+  }
+
+  async #run(args: readonly string[], { folder, settings }: Prepared, input?: string): Promise<string> {
+    const { url, kind, token, env, signal, redact } = this.#options;
+    const credentials = { server: `${new URL(url).origin}/`, user: kind.gitUser, password: token.reveal() };
+    try {
+      return await fetchGit(['--git-dir', folder, ...args], {
+        env,
+        signal,
+        redact,
+        address: { url, shown: url, credentials },
+        settings,
+        input,
+        timeout: TIMEOUT,
+      });
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      const isRemote = ['ls-remote', 'fetch', 'push'].includes(args[0] ?? '');
+      const hint = error.hint ?? (isRemote ? `The token ${token.name} needs ${kind.rights}.` : undefined);
+      throw new HostProblem(error.message, { why: 'unclear' }, hint === undefined ? {} : { hint });
+    }
+  }
+}
+
+async function remove({ folder }: Prepared): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+}
+
+function withCredentials({ origin, credentials }: NonNullable<Network['proxy']>): string {
+  if (credentials === undefined) return origin;
+  const [user = '', password = ''] = credentials.reveal().split(/:(.*)/s).map(encodeURIComponent);
+  return origin.replace('://', `://${user}:${password}@`);
+}
