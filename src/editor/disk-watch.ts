@@ -1,6 +1,6 @@
 import { WatchedFiles } from '../operator/file-watch.ts';
 import { inputsOf } from '../operator/load-version.ts';
-import type { OtherPolicies } from '../policies/policy-source.ts';
+import type { OtherPolicies } from '../policies/rule.ts';
 import type { ProjectSnapshot } from './snapshot.ts';
 
 interface DiskWatchOptions {

@@ -5,7 +5,7 @@ import { kinds, lookups } from '../kinds/index.ts';
 import { readTextFile, realPath } from '../manifests/read-file.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { Environment } from '../manifests/secret-reader.ts';
-import type { OtherPolicies } from '../policies/policy-source.ts';
+import type { OtherPolicies } from '../policies/rule.ts';
 import { UserError } from '../problems/user-error.ts';
 import { withEnvFile } from '../project/env-file.ts';
 import { LoadMemory } from '../project/load-memory.ts';

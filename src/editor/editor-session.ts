@@ -5,7 +5,7 @@ import { FileView } from '../files/file-view.ts';
 import { FLEET_FILE, loadFleetFile } from '../fleet/fleet-file.ts';
 import { realPath } from '../manifests/read-file.ts';
 import type { Environment } from '../manifests/secret-reader.ts';
-import type { OtherPolicies } from '../policies/policy-source.ts';
+import type { OtherPolicies } from '../policies/rule.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
 import { findProjectFolder } from '../project/find-project.ts';

@@ -9,7 +9,7 @@ import { locate } from '../manifests/positions.ts';
 import { readTextFile } from '../manifests/read-file.ts';
 import { type Environment, SecretReader } from '../manifests/secret-reader.ts';
 import { evaluateForms } from '../manifests/value-forms.ts';
-import type { PolicySource } from '../policies/policy-source.ts';
+import type { PolicySource } from '../policies/rule.ts';
 import { didYouMean } from '../problems/suggest.ts';
 import { UserError } from '../problems/user-error.ts';
 import { durationSeconds } from '../project/duration.ts';

@@ -1,35 +1,35 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import type { DocumentPath } from '../manifests/finding.ts';
 import { TimeSlices } from '../project/time-slices.ts';
-import type { RuleProblem } from './cel/condition.ts';
+import type { RuleProblem } from './cel/syntax.ts';
 import type { Patterns } from './cel/values.ts';
 import type { Rule } from './rule.ts';
 import { type JudgeSetting, type Subject, valuesFor } from './rule-variables.ts';
 
-/** A resource that a rule objects to. */
+/** A resource that violates a rule. */
 export interface Objection {
   readonly rule: Rule;
   readonly subject: Subject;
-  /** The part of the spec that decided, as far as that can be told. */
+  /** The field of the spec that decided, if known. */
   readonly path: DocumentPath | undefined;
-  /** Why the rule has no result for it. */
+  /** The reason why the rule has no result. */
   readonly problem?: RuleProblem;
 }
 
 export interface JudgedSubject extends Subject {
-  /** Undefined where nothing is planned. */
+  /** Undefined without a plan. */
   readonly planned?: PlannedResource | undefined;
 }
 
-/** Of one rule and one resource. A step takes some 100 ns. */
+/** For one rule and one resource. A step takes about 100 ns. */
 const MOST_STEPS = 1_000_000;
-/** Of all of a run. */
+/** For a run, and in addition for each resource. */
 const MOST_IN_ALL = 20_000_000;
 const MOST_PER_SUBJECT = 200_000;
 
 /**
- * What the rules object to, in the order of the resources. A rule without a result objects. The same input gives the same objections.
- * @throws UserError where the signal comes.
+ * Violations, in the order of the resources. A rule without a result is violated. The same input gives the same result.
+ * @throws UserError if the signal aborts.
  */
 export async function judge(
   rules: readonly Rule[],
@@ -55,7 +55,7 @@ export async function judge(
   return objections;
 }
 
-/** A rule about manifests has nothing to say of a resource that none declares. */
+/** A rule for manifests does not check resources without one. */
 function concerns({ on, kind }: Rule, subject: Subject, { plan }: JudgeSetting): boolean {
   if (kind !== undefined && kind !== subject.kind) return false;
   return on === 'manifest' ? subject.source !== null : plan !== undefined;

@@ -1,14 +1,13 @@
 import path from 'node:path';
 import type { ProjectConfig } from '../project/project.ts';
-import type { OtherPolicies, PolicySource } from './policy-source.ts';
-import type { RuleSet } from './rule.ts';
+import type { OtherPolicies, PolicySource, RuleSet } from './rule.ts';
 
 export const NO_RULES: RuleSet = { rules: [], diagnostics: [] };
 
 /**
- * All rules that hold for a project, checked against what they can see. Those of one name stand beside each other. What it takes to read
- * them is loaded only where there are some.
- * @throws UserError, InvalidProject for a file that holds none.
+ * All checked rules of a project. Rules of the same name do not replace each other. Without rules, the code that reads them is not
+ * loaded.
+ * @throws UserError, InvalidProject for an invalid file of `--policy`.
  */
 export async function loadRules(
   project: ProjectConfig,

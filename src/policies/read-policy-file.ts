@@ -8,8 +8,8 @@ import { UserError } from '../problems/user-error.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
 import { policyFileSchema, usablePolicies } from '../project/policy-schema.ts';
 import { isObject } from '../values/json.ts';
-import type { PolicyFile, PolicySource } from './policy-source.ts';
 import { readRules } from './read-rules.ts';
+import type { PolicyFile, PolicySource } from './rule.ts';
 
 /** @throws UserError, InvalidProject with everything that is wrong in it. */
 export function readPolicyFile({ path: absolute, file }: PolicyFile): PolicySource {

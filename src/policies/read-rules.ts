@@ -4,14 +4,13 @@ import { locate } from '../manifests/positions.ts';
 import { suggestion } from '../problems/suggest.ts';
 import type { Policy } from '../project/policy-schema.ts';
 import { readCondition } from './cel/evaluate.ts';
-import type { PolicySource } from './policy-source.ts';
-import type { Rule, RuleSet } from './rule.ts';
+import type { PolicySource, Rule, RuleSet } from './rule.ts';
 import { variablesOf } from './rule-variables.ts';
 
-/** Those of a fleet are the same for each of its workspaces. */
+/** All workspaces of a fleet share its sources, so these are read once. */
 const known = new WeakMap<PolicySource, RuleSet>();
 
-/** Each rule of each source, and with its place what is wrong with the others. */
+/** The valid rules of all sources, and the problems of the others. */
 export function readRules(sources: readonly PolicySource[]): RuleSet {
   const read = sources.map((source) => {
     const ruleSet = known.get(source) ?? rulesOf(source);
@@ -35,7 +34,7 @@ function rulesOf(source: PolicySource): RuleSet {
   return { rules, diagnostics: locate(findings, () => source.path) };
 }
 
-/** Of a message that says the rule instead. */
+/** Characters of a condition that replaces a missing message. */
 const LONGEST_SHOWN = 100;
 
 function readRule(

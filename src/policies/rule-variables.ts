@@ -5,16 +5,17 @@ import { plannedChange, plannedResource } from '../engine/plan/plan-schema.ts';
 import { kinds } from '../kinds/index.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { WorkspaceConfig } from '../project/project.ts';
+import { mapParts } from '../values/json.ts';
+import { isPlain, isSpecial, isTainted, Join, Reference, type Value } from '../values/value.ts';
 import { INT, joined, STRING, TIMESTAMP, type Type, typeOf } from './cel/types.ts';
-import { type CelValue, Timestamp, UNSET } from './cel/values.ts';
+import { type CelValue, SECRET, Timestamp, UNSET } from './cel/values.ts';
 import type { Rule } from './rule.ts';
-import { shown } from './shown.ts';
 
 type Variables = ReadonlyMap<string, Type>;
 
 const known = new Map<string, Variables>();
 
-/** What a rule of that kind sees. */
+/** The variables of a rule for this kind, or for all. */
 export function variablesOf(on: Rule['on'], kind: string | undefined): Variables {
   const key = `${on} ${kind ?? ''}`;
   const before = known.get(key);
@@ -46,7 +47,7 @@ function ofPlan(): [string, Type][] {
   ];
 }
 
-/** What a rule is asked about. */
+/** A resource that rules check. */
 export interface Subject {
   readonly address: string;
   readonly kind: string;
@@ -56,10 +57,10 @@ export interface Subject {
   readonly source: Resource['source'] | null;
 }
 
-/** The run that it is asked in. */
+/** The run that checks it. */
 export interface JudgeSetting {
   readonly workspace: Pick<WorkspaceConfig, 'name' | 'workspaceId' | 'baseUrl'>;
-  /** Absent where nothing is planned. */
+  /** Absent without a plan. */
   readonly plan?: { readonly summary: PlanDocument['summary']; readonly now: Date } | undefined;
 }
 
@@ -75,7 +76,7 @@ export function valuesFor(
     labels,
     spec: shown(spec),
     workspace: workspace.name,
-    // Either is empty if it comes from a variable that is not set.
+    // Empty if it comes from a variable that is not set.
     workspace_id: workspace.workspaceId || UNSET,
     base_url: workspace.baseUrl || UNSET,
     ...(planned !== undefined && { resource: withoutFingerprints(planned) }),
@@ -83,8 +84,19 @@ export function valuesFor(
   };
 }
 
-/** Equal fingerprints mean equal secrets, and a digest can be compared with a guess: neither is for a rule to know. */
+/** A rule must see neither: equal fingerprints mean equal secrets, and a digest can be compared with a guess. */
 function withoutFingerprints({ changes, observed_digest: _, ...resource }: PlannedResource): CelValue {
   const told = changes.map(({ fingerprints: _own, ...change }) => change);
   return { ...resource, changes: told } as unknown as CelValue;
+}
+
+/** A value as rules see it: references are addresses, and a text with a secret is a secret. */
+export function shown(value: Value): CelValue {
+  if (isPlain(value)) return value as CelValue;
+  if (!isSpecial(value)) return mapParts<Value, CelValue>(value, shown);
+  if (isTainted(value)) return SECRET;
+  if (value instanceof Reference) return value.address;
+  if (!(value instanceof Join)) return UNSET;
+  const parts = value.parts.map(shown);
+  return parts.includes(UNSET) ? UNSET : parts.map(String).join(value.separator);
 }

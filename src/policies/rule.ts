@@ -1,8 +1,34 @@
 import type { Diagnostic } from '../problems/diagnostic.ts';
-import type { Condition } from './cel/condition.ts';
-import type { PolicySource } from './policy-source.ts';
+import type { Policy } from '../project/policy-schema.ts';
+import type { Condition } from './cel/evaluate.ts';
 
-/** A rule that was checked. */
+/** Rules of one file. */
+export interface PolicySource {
+  /** Rules of a file and of a fleet add to those of the project. */
+  readonly of: 'project' | 'file' | 'fleet';
+  /** The name in reports. */
+  readonly file: string;
+  /** Absolute. */
+  readonly path: string;
+  readonly policies: readonly Policy[];
+}
+
+/** A file that `--policy` names. */
+export interface PolicyFile {
+  /** Absolute. */
+  readonly path: string;
+  /** As given on the command line. */
+  readonly file: string;
+}
+
+/** Rules from outside, which the project cannot weaken. */
+export interface OtherPolicies {
+  /** Read again by each run. */
+  readonly files: readonly PolicyFile[];
+  readonly fleet?: PolicySource | undefined;
+}
+
+/** A checked rule. */
 export interface Rule {
   readonly name: string;
   readonly on: 'manifest' | 'plan';
@@ -12,7 +38,7 @@ export interface Rule {
   readonly message: string;
   readonly isWaivable: boolean;
   readonly source: PolicySource;
-  /** In its file. */
+  /** Its position in the file. */
   readonly index: number;
   /** As written. */
   readonly text: string;
@@ -21,6 +47,6 @@ export interface Rule {
 
 export interface RuleSet {
   readonly rules: readonly Rule[];
-  /** What is wrong with others: with one among them, nothing may be applied. */
+  /** Problems of other rules. One of them is enough to refuse an apply. */
   readonly diagnostics: readonly Diagnostic[];
 }

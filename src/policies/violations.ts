@@ -13,11 +13,11 @@ import type { Rule } from './rule.ts';
 interface Places {
   /** The project folder. */
   readonly root: string;
-  /** Where the parts of each spec were written; without it, places are those of the documents. */
+  /** The places of the fields of each spec. Without them, the document is the place. */
   readonly sources: ReadonlyMap<Address, SpecSources> | undefined;
 }
 
-/** Objections with the lines of the manifests, and where a rule has no result, with its own. */
+/** Violations with their lines in the manifests, and if a rule has no result, its own line. */
 export function violationsOf(
   objections: readonly Objection[],
   { root, sources }: Places,
@@ -50,14 +50,14 @@ export function violationsOf(
   });
 }
 
-/** Another definition of the rule makes another violation. */
+/** Changes with the definition of the rule. */
 function idOf({ source, index }: Rule, address: Address): string {
   const { name, on, kind, deny, warn, message, waivable } = source.policies[index] ?? {};
   const definition = [source.of, name, on, kind, deny, warn, message, waivable, address];
   return hash('sha256', JSON.stringify(definition)).slice(0, 16);
 }
 
-/** The same for who reports on manifests. */
+/** The same as a diagnostic of the manifests. */
 export function diagnosticOf({
   rule,
   severity,

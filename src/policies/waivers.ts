@@ -3,7 +3,7 @@ import { didYouMean } from '../problems/suggest.ts';
 import { misuse } from '../problems/user-error.ts';
 import type { Rule } from './rule.ts';
 
-/** Throws `UserError` for a rule that there is not, or that cannot be waived. */
+/** @throws UserError for an unknown rule, or one that cannot be waived. */
 export function refuseOddWaivers(names: readonly string[], rules: readonly Rule[]): void {
   for (const name of names) {
     const meant = rules.filter((rule) => rule.name === name);
@@ -20,11 +20,11 @@ export function refuseOddWaivers(names: readonly string[], rules: readonly Rule[
 
 interface Waived {
   readonly violations: readonly Violation[];
-  /** Rules that were to be lifted and that deny nothing. */
+  /** Named rules that deny nothing. */
   readonly needless: readonly string[];
 }
 
-/** The violations with those of the named rules lifted. */
+/** Marks denials by the named rules as waived. */
 export function waived(
   violations: readonly Violation[],
   { names, because }: { readonly names: readonly string[]; readonly because: string },
@@ -36,7 +36,7 @@ export function waived(
   };
 }
 
-/** What stops an apply. */
+/** Violations that stop an apply. */
 export function denials(violations: readonly Violation[] = []): readonly Violation[] {
   return violations.filter((each) => each.severity === 'deny' && each.waived === undefined);
 }

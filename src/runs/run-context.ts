@@ -3,7 +3,7 @@ import type { AnswerMemory } from '../platform/answer-memory.ts';
 import type { Concurrency } from '../platform/concurrency-limit.ts';
 import type { JointLimit } from '../platform/joint-limit.ts';
 import type { RequestEvent } from '../platform/transport-options.ts';
-import type { OtherPolicies } from '../policies/policy-source.ts';
+import type { OtherPolicies } from '../policies/rule.ts';
 import type { Reach } from '../problems/workspace-command.ts';
 import type { LocalPaths } from '../project/local-paths.ts';
 import type { WorkspaceConfig } from '../project/project.ts';

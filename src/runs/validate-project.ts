@@ -1,7 +1,6 @@
 import { loadRules } from '../policies/load-rules.ts';
-import { withPolicies } from '../policies/manifest-diagnostics.ts';
-import type { OtherPolicies } from '../policies/policy-source.ts';
-import { projectDiagnostics } from '../policies/project-diagnostics.ts';
+import type { OtherPolicies } from '../policies/rule.ts';
+import { projectDiagnostics, withPolicies } from '../policies/rule-diagnostics.ts';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
 import { type LoadDesiredOptions, loadDesired } from '../project/load-desired.ts';

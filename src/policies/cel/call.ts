@@ -1,11 +1,10 @@
 import { attempt } from '../../problems/attempt.ts';
 import { didYouMean, nearest } from '../../problems/suggest.ts';
-import type { CallSite, Checker } from './checker.ts';
 import { functions, methods } from './functions.ts';
 import { logic } from './logic.ts';
 import { operators, shownOperator } from './operators.ts';
 import { NoResult, type Overload } from './overload.ts';
-import { all, hiddenFailure, type RulePart, type Run, reading } from './part.ts';
+import { all, type CallSite, type Checker, hiddenFailure, type RulePart, type Run, reading } from './part.ts';
 import type { Expression } from './syntax.ts';
 import { patternProblem } from './text-functions.ts';
 import { timeMethods, zoneProblem } from './time-functions.ts';
@@ -28,10 +27,10 @@ interface CalledFunction {
   readonly args: readonly Expression[];
 }
 
-/** What is called on a list with a variable and what to do with it. */
+/** Methods of lists and objects with a variable and an expression. */
 export const MACROS = ['all', 'exists', 'exists_one', 'map', 'filter'];
 
-/** What is called or computed. */
+/** A function, method, operator or index. */
 export function callOf(checker: Checker, call: CalledFunction, site: CallSite): RulePart {
   const { function: name, target, args } = call;
   const { offset, bound } = site;
@@ -104,7 +103,7 @@ function applied(checker: Checker, { name, overloads, parts, at }: Application):
   return parts.every(({ constant }) => constant !== undefined) ? folded(checker, part) : part;
 }
 
-/** What the parser calls the list that a macro makes: nothing else has it, so that items can be added to it in place. */
+/** The parser's name of the list that a macro builds. Nothing else refers to this list, so items are added in place. */
 const ACCUMULATED = '@result';
 
 function extended([list, items]: readonly CelValue[]): CelValue {
@@ -135,7 +134,7 @@ function resultOf(values: readonly CelValue[], { name, overloads, at, meter }: C
   }
 }
 
-/** A constant, worked out once; what has no result is a problem of the rule. */
+/** A constant is computed once. If it has no result, the rule has a problem. */
 function folded(checker: Checker, part: RulePart): RulePart {
   const run: Run = { variables: {}, meter: new Meter(MOST_FOLDED), last: undefined };
   const constant = attempt(() => part.run(run, undefined));
@@ -236,7 +235,7 @@ function itemAt({ held, index, offset, label = 'the item' }: Item): CelValue | N
   if (index instanceof NoValue) return index;
   const missing = new NoValue(`${label} is not set`, { offset, isMissing: true });
   if (isList(held) && typeof index === 'bigint') {
-    // A null is an item too.
+    // An item may be null.
     const item = held[Number(index)];
     return item === undefined ? missing : item;
   }

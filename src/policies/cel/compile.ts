@@ -1,14 +1,20 @@
 import { didYouMean, meant } from '../../problems/suggest.ts';
 import { callOf } from './call.ts';
-import type { BoundName, CallSite, Checker } from './checker.ts';
-import type { RuleProblem } from './condition.ts';
 import { foldOf } from './macros.ts';
-import { all, type MacroFrame, type RulePart, reading } from './part.ts';
-import type { Expression, Syntax } from './syntax.ts';
+import {
+  all,
+  type BoundName,
+  type CallSite,
+  type Checker,
+  type MacroFrame,
+  type RulePart,
+  reading,
+} from './part.ts';
+import type { Expression, RuleProblem, Syntax } from './syntax.ts';
 import { ANY, BOOL, DOUBLE, INT, joined, listOf, NOTHING, type Type, wordFor } from './types.ts';
 import { type CelValue, isMap, NoValue } from './values.ts';
 
-/** The data whose paths are told of. */
+/** The variable whose fields have paths in reports. */
 const SPEC = 'spec';
 
 interface Compiled {
@@ -16,7 +22,7 @@ interface Compiled {
   readonly problems: readonly RuleProblem[];
 }
 
-/** Checks a rule against what its variables hold, and makes of it what can be run. */
+/** Checks a rule against the types of its variables, and compiles it to functions. */
 export function compile(syntax: Syntax, variables: ReadonlyMap<string, Type>): Compiled {
   const compiler = new Compiler(syntax, variables);
   return { part: compiler.part(syntax.expression, undefined), problems: compiler.problems };
@@ -58,14 +64,14 @@ class Compiler implements Checker {
     }
   }
 
-  /** A part that the grammar always has. */
+  /** A part that the grammar requires. */
   given(expression: Expression | undefined, bound: BoundName | undefined): RulePart {
     return expression === undefined
       ? this.problem('something is missing here', 0)
       : this.part(expression, bound);
   }
 
-  /** Notes the problem, and stands in for the part so that the rest can be checked. */
+  /** Adds a problem. Returns a part of any type, so that the check can continue. */
   problem(message: string, offset: number): RulePart {
     this.problems.push({ message, offset });
     return { type: ANY, offset, run: () => new NoValue(message, { offset }) };
@@ -157,7 +163,7 @@ class Compiler implements Checker {
     return meant(spec === undefined ? [] : pathsTo(name, spec, SPEC));
   }
 
-  /** `has(held.field)`; false also where something on the way is missing. */
+  /** `has(held.field)`; false too if `held` is missing. */
   #presence(held: RulePart, name: string, offset: number): RulePart {
     const field = this.field(held, name, offset);
     return {

@@ -1,12 +1,27 @@
+import type { DocumentPath } from '../../manifests/finding.ts';
 import { compile } from './compile.ts';
-import type { Condition, Evaluation, RuleProblem } from './condition.ts';
 import { isBool, truth } from './logic.ts';
 import type { RulePart, Run } from './part.ts';
-import { readSyntax } from './syntax.ts';
+import { type RuleProblem, readSyntax } from './syntax.ts';
 import { type Type, wordFor } from './types.ts';
-import { type CelValue, CostExceeded, Meter, NoValue } from './values.ts';
+import { type CelValue, CostExceeded, Meter, NoValue, type Patterns } from './values.ts';
 
-/** A condition, or what is wrong with its text. */
+interface Evaluation {
+  /** Undefined if it depends on values that are not known yet. */
+  readonly holds: boolean | undefined | RuleProblem;
+  /** The field of the spec that decided, if known. */
+  readonly path: DocumentPath | undefined;
+  /** In steps. */
+  readonly cost: number;
+}
+
+/** A checked condition. */
+export interface Condition {
+  /** Takes at most this many steps, keeps compiled regular expressions in `patterns`, and throws for no rule and no data. */
+  evaluate(variables: Readonly<Record<string, CelValue>>, steps: number, patterns?: Patterns): Evaluation;
+}
+
+/** A condition, or the problems of its text. */
 export function readCondition(
   text: string,
   variables: ReadonlyMap<string, Type>,

@@ -11,7 +11,7 @@ const size: Overloads[string] = [
   overload<readonly [CelMap]>(['map'], INT, ([map], meter) => BigInt(keysOf(map, meter).length)),
 ];
 
-/** What is called as `name(…)`. */
+/** Called as `name(…)`. */
 export const functions: Overloads = {
   size,
   int: [
@@ -46,5 +46,5 @@ export const functions: Overloads = {
   dyn: [overload<readonly [CelValue]>(['any'], ANY, ([a]) => a)],
 };
 
-/** What is called as `value.name(…)`. */
+/** Called as `value.name(…)`. */
 export const methods: Overloads = { size, ...textMethods, ...timeMethods };

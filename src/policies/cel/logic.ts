@@ -1,11 +1,10 @@
-import type { Checker } from './checker.ts';
-import type { MacroFrame, RulePart, Run } from './part.ts';
+import type { Checker, MacroFrame, RulePart, Run } from './part.ts';
 import { BOOL, joined, type Type, wordFor } from './types.ts';
 import { type CelValue, NoValue } from './values.ts';
 
 type LazyOperator = (checker: Checker, parts: readonly RulePart[], offset: number) => RulePart;
 
-/** What does not work out all of its parts, or goes on where one has no value. */
+/** Operators that do not evaluate all of their parts, or continue if one has no value. */
 export const logic: Readonly<Record<string, LazyOperator | undefined>> = {
   '_&&_': connective({ decides: false, shown: '&&' }),
   '_||_': connective({ decides: true, shown: '||' }),
@@ -17,7 +16,7 @@ export const logic: Readonly<Record<string, LazyOperator | undefined>> = {
   }),
 };
 
-/** A side that decides does so whatever the other one is, also where that has no value. */
+/** A side that decides is enough, even if the other one has no value. */
 function connective({ decides, shown }: { readonly decides: boolean; readonly shown: string }): LazyOperator {
   return (checker, parts, offset) => {
     for (const part of parts) expectBool(checker, part, shown);
@@ -64,7 +63,7 @@ export function isBool({ is }: Type): boolean {
   return is === 'bool' || is === 'any' || is === 'nothing';
 }
 
-/** True, false, or why it is neither. */
+/** True, false, or the reason for neither. */
 export function truth(part: RulePart, run: Run, frame: MacroFrame | undefined): boolean | NoValue {
   const value: CelValue | NoValue = part.run(run, frame);
   if (typeof value === 'boolean' || value instanceof NoValue) return value;

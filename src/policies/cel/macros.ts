@@ -1,5 +1,4 @@
-import type { CallSite, Checker } from './checker.ts';
-import type { MacroFrame, RulePart } from './part.ts';
+import type { CallSite, Checker, MacroFrame, RulePart } from './part.ts';
 import type { Expression } from './syntax.ts';
 import { ANY, STRING, type Type, wordFor } from './types.ts';
 import { isList, isMap, keysOf, NoValue } from './values.ts';
@@ -14,7 +13,7 @@ interface Fold {
   readonly result?: Expression | undefined;
 }
 
-/** `list.all(x, …)` and the other macros, as the parser expands them: over the items of a list, or the keys of an object. */
+/** A macro such as `list.all(x, …)`, as the parser expands it: a loop over the items of a list or the keys of an object. */
 export function foldOf(checker: Checker, fold: Fold, { offset, bound }: CallSite): RulePart {
   const range = checker.readable(fold.iterRange, bound);
   const start = checker.given(fold.accuInit, bound);

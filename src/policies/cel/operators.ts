@@ -4,7 +4,7 @@ import { type CelSort, type CelValue, Duration, equal, type Meter, Timestamp } f
 
 const LARGEST = 2n ** 63n - 1n;
 
-/** @throws NoResult where an int of 64 bits does not hold it. */
+/** @throws NoResult for numbers beyond 64 bits. */
 export function int64(value: bigint): bigint {
   if (value > LARGEST || value < -LARGEST - 1n) throw new NoResult('the number is too large');
   return value;
@@ -52,7 +52,7 @@ const COMPARED: readonly Two<CelSort>[] = [
   ['bool', 'bool'],
 ];
 
-/** JavaScript compares a bigint and a number by value too. */
+/** JavaScript too compares a bigint and a number by value. */
 function ordering(holds: (a: number | string, b: number | string) => boolean): readonly Overload[] {
   return [
     ...COMPARED.map((takes) =>
@@ -68,7 +68,7 @@ function ordering(holds: (a: number | string, b: number | string) => boolean): r
   ];
 }
 
-/** Negative where the first text comes first. JavaScript itself compares halves of surrogate pairs. */
+/** Negative if the first text comes first. The operators of JavaScript compare halves of surrogate pairs. */
 function byCodePoints(a: string, b: string): number {
   let at = 0;
   while (at < a.length && a[at] === b[at]) at++;
@@ -92,7 +92,7 @@ function equality(expected: boolean): Overload {
   );
 }
 
-/** Under the names that the parser gives them. */
+/** By the names of the parser. */
 export const operators: Overloads = {
   '_+_': [
     whole((a, b) => a + b),
@@ -137,7 +137,7 @@ export const operators: Overloads = {
   ],
 };
 
-/** As people write them. */
+/** The operator as people write it. */
 export function shownOperator(name: string): string {
   return name === '@in' ? 'in' : name.replaceAll('_', '');
 }

@@ -1,7 +1,7 @@
 import type { Type } from './types.ts';
 import type { CelSort, CelValue, Meter } from './values.ts';
 
-/** One way to call a function. A method has its object as the first argument. */
+/** A signature of a function, and its implementation. The first argument of a method is its object. */
 export interface Overload {
   readonly takes: readonly (CelSort | 'any')[];
   gives(args: readonly Type[]): Type;
@@ -11,10 +11,10 @@ export interface Overload {
 
 export type Overloads = Readonly<Record<string, readonly Overload[]>>;
 
-/** The arguments have no result. The message is a clause. */
+/** The function has no result for these arguments. The message is a clause. */
 export class NoResult extends Error {}
 
-/** @param run is given arguments of the sorts that it takes. */
+/** @param run gets arguments of the sorts in `takes`. */
 export function overload<Args extends readonly unknown[]>(
   takes: Overload['takes'],
   gives: Type | Overload['gives'],

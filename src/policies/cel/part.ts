@@ -1,4 +1,5 @@
 import type { DocumentPath } from '../../manifests/finding.ts';
+import type { Expression } from './syntax.ts';
 import type { Type } from './types.ts';
 import { type CelValue, type Meter, NoValue, Opaque } from './values.ts';
 
@@ -6,7 +7,7 @@ import { type CelValue, type Meter, NoValue, Opaque } from './values.ts';
 export interface MacroFrame {
   readonly name: string;
   value: CelValue | NoValue;
-  /** Of an item of the spec: its path there. */
+  /** The path of an item of the spec. */
   readonly path: DocumentPath | undefined;
   readonly outer: MacroFrame | undefined;
 }
@@ -15,29 +16,29 @@ export interface MacroFrame {
 export interface Run {
   readonly variables: Readonly<Record<string, CelValue>>;
   readonly meter: Meter;
-  /** The part of the spec that was looked at last. */
+  /** The field of the spec that was read last. */
   last: { readonly part: RulePart; readonly frame: MacroFrame | undefined } | undefined;
 }
 
-/** A part of a rule that was checked. */
+/** A checked part of a rule. */
 export interface RulePart {
   readonly type: Type;
   /** In the text of the rule. */
   readonly offset: number;
   /** @throws CostExceeded */
   run(run: Run, frame: MacroFrame | undefined): CelValue | NoValue;
-  /** The value as it is in the data, a secret included. Of what is read from there. */
+  /** The value in the data, which may be a secret. Only of parts that read the data. */
   fetch?(run: Run, frame: MacroFrame | undefined): CelValue | NoValue;
-  /** Of what is read from the spec: the path there. */
+  /** The path of a field in the spec. */
   path?(run: Run, frame: MacroFrame | undefined): DocumentPath | undefined;
-  /** As messages name it. */
+  /** The name in messages. */
   readonly label?: string | undefined;
   readonly constant?: CelValue;
 }
 
 type Reading = Required<Pick<RulePart, 'type' | 'offset' | 'fetch'>> & Pick<RulePart, 'path' | 'label'>;
 
-/** A part that is read from the data. */
+/** A part that reads the data. */
 export function reading({ type, offset, label, fetch, path }: Reading): RulePart {
   const part: RulePart = {
     type,
@@ -56,7 +57,7 @@ export function reading({ type, offset, label, fetch, path }: Reading): RulePart
   return part;
 }
 
-/** The data has no ints: the schema tells what is one, or where it does not, the value. */
+/** JSON has no ints: the schema decides, or without one the value. */
 function isWhole(value: number, { is }: Type): boolean {
   return is !== 'double' && Number.isSafeInteger(value);
 }
@@ -71,7 +72,7 @@ export function hiddenFailure(
   return new NoValue(`${said} is a secret, which no rule can read${hint}`, { offset });
 }
 
-/** The values of the parts, or the first that has none. */
+/** The values of the parts, or the first `NoValue`. */
 export function all(
   parts: readonly RulePart[],
   run: Run,
@@ -84,4 +85,32 @@ export function all(
     values.push(value);
   }
   return values;
+}
+
+/** A variable of a macro, for the check. */
+export interface BoundName {
+  readonly name: string;
+  readonly type: Type;
+  /** Its values come from the spec. */
+  readonly isOfSpec: boolean;
+  readonly outer: BoundName | undefined;
+}
+
+/** The place of an expression. */
+export interface CallSite {
+  readonly offset: number;
+  readonly bound: BoundName | undefined;
+}
+
+/** Functions that the checks of single expressions share. */
+export interface Checker {
+  part(expression: Expression, bound: BoundName | undefined): RulePart;
+  /** A part that the grammar requires. */
+  given(expression: Expression | undefined, bound: BoundName | undefined): RulePart;
+  /** A part whose value is used, so it must not be a secret. */
+  readable(expression: Expression | undefined, bound: BoundName | undefined): RulePart;
+  /** `held.name`, and `held["name"]`. */
+  field(held: RulePart, name: string, offset: number): RulePart;
+  /** Adds a problem. Returns a part of any type, so that the check can continue. */
+  problem(message: string, offset: number): RulePart;
 }

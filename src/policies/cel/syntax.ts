@@ -1,20 +1,26 @@
 import { parse } from '@bufbuild/cel';
-import type { RuleProblem } from './condition.ts';
+
+/** A problem at a place in the text of a rule. */
+export interface RuleProblem {
+  readonly message: string;
+  /** In the text, from 0. */
+  readonly offset: number;
+}
 
 export type Expression = ReturnType<typeof parse>['expr'];
 
 export interface Syntax {
   readonly expression: Expression;
-  /** Where a part begins; of `a.b` and `a.b()` the name behind the dot, of an operator the operator. */
+  /** The begin of a part. That of `a.b` and `a.b()` is the name after the dot, that of an operation the operator. */
   offsetOf(part: { readonly id: bigint }): number;
 }
 
-/** Longer ones are programs: nobody can review them. */
+/** Nobody can review longer ones. */
 const LONGEST = 4000;
-/** Each is compiled when the rule is checked. */
+/** Checking a rule compiles all of them. */
 const MOST_PATTERNS = 20;
 
-/** The grammar as the parser has it is CEL's; the macros come expanded. */
+/** The syntax tree of CEL, with expanded macros. */
 export function readSyntax(text: string): Syntax | { readonly problem: RuleProblem } {
   if (text.length > LONGEST) {
     return { problem: { message: `the rule is longer than ${LONGEST} characters`, offset: 0 } };
@@ -26,7 +32,7 @@ export function readSyntax(text: string): Syntax | { readonly problem: RuleProbl
     const { expr, sourceInfo } = parse(text);
     const offsetOf: Syntax['offsetOf'] = ({ id }) => {
       const at = sourceInfo?.positions[String(id)] ?? 0;
-      // The parser's place is that of the dot, or of the space before an operator.
+      // The parser gives the position of the dot, or of the space before an operator.
       const [lead = ''] = /^\s*(\.(?!\d)\s*)?/.exec(text.slice(at)) ?? [];
       return at + lead.length;
     };
@@ -43,7 +49,7 @@ export function readSyntax(text: string): Syntax | { readonly problem: RuleProbl
   }
 }
 
-/** The parser's errors have a location; what else it throws is about the text as a whole. */
+/** Errors of the parser have a location; other errors concern the whole text. */
 function offsetIn(error: unknown): number {
   const { location } = error as { readonly location?: { readonly start?: { readonly offset?: unknown } } };
   const offset = location?.start?.offset;

@@ -26,7 +26,7 @@ function change(of: (text: string) => string): Overloads[string] {
 
 const LONGEST_PATTERN = 500;
 const MOST_STATES = 20_000;
-/** More are compiled each time. */
+/** Further ones are compiled at each use. */
 const MOST_PATTERNS = 1000;
 
 /** @throws NoResult */
@@ -39,7 +39,7 @@ function compiled(pattern: string): RE2JS {
   return made;
 }
 
-/** Compiled once a run, which takes 0.1 ms and more. @throws NoResult, CostExceeded */
+/** Compiles each expression once a run, in 0.1 ms or more. @throws NoResult, CostExceeded */
 function patternIn(meter: Meter, pattern: string): Pattern {
   const known = meter.patterns.get(pattern);
   if (known !== undefined) return known;
@@ -49,7 +49,7 @@ function patternIn(meter: Meter, pattern: string): Pattern {
   return made;
 }
 
-/** At most: a counted repetition is written out before anything is matched, and those inside of others multiply. */
+/** An upper bound: RE2 expands counted repetitions when it compiles, and nested ones multiply. */
 function mostStates(pattern: string): number {
   const counts = [...pattern.matchAll(/\{(\d+)(?:,(\d*))?\}/g)].map(([, least, most]) =>
     Math.max(1, Number(least), Number(most ?? 0)),
@@ -58,7 +58,7 @@ function mostStates(pattern: string): number {
   return pattern.length * counts.reduce((all, count) => (nested ? all * count : Math.max(all, count)), 1);
 }
 
-/** Why a text is no regular expression; undefined where it is one. */
+/** The problem with a regular expression, if any. */
 export function patternProblem(pattern: string): string | undefined {
   try {
     compiled(pattern);
@@ -68,7 +68,7 @@ export function patternProblem(pattern: string): string | undefined {
   }
 }
 
-/** The parts of a text, no more than the meter has steps for. */
+/** The parts of a text, at most as many as the meter has steps. */
 function split(text: string, separator: string, meter: Meter): readonly string[] {
   if (separator === '') return characters(text, meter);
   meter.takeText(text.length);
@@ -77,19 +77,19 @@ function split(text: string, separator: string, meter: Meter): readonly string[]
   return parts;
 }
 
-/** The code points of a text, which are what CEL counts. */
+/** The code points of a text: CEL counts these. */
 function characters(text: string, meter: Meter): readonly string[] {
   meter.take(1 + text.length);
   return [...text];
 }
 
-/** How many code points there are in a text. */
+/** The number of code points. */
 export function lengthOf(text: string, meter: Meter): bigint {
   meter.takeText(text.length);
   return BigInt([...text].length);
 }
 
-/** @throws NoResult for a place outside of the text. */
+/** @throws NoResult for a position outside of the text. */
 function substring(text: string, meter: Meter, begin: bigint, end?: bigint): string {
   meter.takeText(text.length);
   const points = [...text];
@@ -99,7 +99,7 @@ function substring(text: string, meter: Meter, begin: bigint, end?: bigint): str
   return points.slice(Number(begin), Number(last)).join('');
 }
 
-/** What can be called on text, and on lists of it. */
+/** Methods of texts, and `join` of lists. */
 export const textMethods: Overloads = {
   contains: test((text, other) => text.includes(other)),
   startsWith: test((text, other) => text.startsWith(other)),

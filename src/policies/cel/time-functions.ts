@@ -27,7 +27,7 @@ export function durationOf(text: string): Duration {
   return new Duration(sign * ms);
 }
 
-/** Of a moment in a time zone. */
+/** A time in a time zone. */
 interface Calendar {
   readonly year: number;
   /** From 0. */
@@ -64,7 +64,7 @@ function formatIn(zone: string): Intl.DateTimeFormat {
   return made;
 }
 
-/** What is wrong with the name of a time zone. */
+/** The problem with the name of a time zone, if any. */
 export function zoneProblem(zone: string): string | undefined {
   try {
     formatIn(zone);
@@ -82,7 +82,7 @@ export function dateOf({ ms }: Timestamp): Date {
   return date;
 }
 
-/** Steps of what takes longer than any other function: a time zone that is not known yet. */
+/** Steps. The first use of a time zone takes longer than any other function. */
 const ZONED = 500;
 
 function calendar(time: Timestamp, zone: string, meter: Meter): Calendar {
@@ -124,7 +124,7 @@ function ofDuration(unit: number): Overload {
   return overload<readonly [Duration]>(['duration'], INT, ([{ ms }]) => BigInt(Math.trunc(ms / unit)));
 }
 
-/** What can be called on times, in UTC or in the time zone that is named, and on durations. */
+/** Methods of times, in UTC or in the given time zone, and of durations. */
 export const timeMethods: Overloads = {
   getFullYear: ofTime(({ year }) => year),
   getMonth: ofTime(({ month }) => month),

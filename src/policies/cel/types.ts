@@ -3,7 +3,7 @@ import type { FieldRule } from '../../manifests/kind-schema.ts';
 import { bare, takesText } from '../../manifests/schema-fields.ts';
 import type { LeafPath } from '../../values/path.ts';
 
-/** What is known of a value before a rule runs. */
+/** The static type of a value. */
 export type Type =
   | {
       readonly is:
@@ -17,15 +17,15 @@ export type Type =
         | 'duration'
         | 'secret';
     }
-  /** With all texts that it can be, where there are only so many. */
+  /** With all possible texts, if they are known. */
   | { readonly is: 'string'; readonly values?: readonly string[] }
   | { readonly is: 'list'; readonly of: Type }
-  /** Any keys, which are text. */
+  /** An object with any keys. */
   | { readonly is: 'map'; readonly of: Type }
   | { readonly is: 'object'; readonly fields: ReadonlyMap<string, Type> };
 
 export const ANY: Type = { is: 'any' };
-/** Of the items of an empty list. */
+/** The type of the items of an empty list. */
 export const NOTHING: Type = { is: 'nothing' };
 export const BOOL: Type = { is: 'bool' };
 export const INT: Type = { is: 'int' };
@@ -38,7 +38,7 @@ export function listOf(of: Type): Type {
   return { is: 'list', of };
 }
 
-/** @param rules special fields by path: a write-only one is a secret. */
+/** @param rules special fields by path. A write-only field is a secret. */
 export function typeOf(
   schema: unknown,
   rules: Readonly<Record<LeafPath, FieldRule>> = {},
@@ -70,7 +70,7 @@ function literal(values: readonly unknown[]): Type {
   return values.every((value) => typeof value === 'boolean') ? BOOL : ANY;
 }
 
-/** What is known of a value that is of one type or the other. */
+/** The type of a value that has one type or the other. */
 export function joined(a: Type, b: Type): Type {
   if (a === b || b.is === 'nothing' || b.is === 'null') return a;
   if (a.is === 'nothing' || a.is === 'null') return b;
@@ -87,7 +87,7 @@ export function joined(a: Type, b: Type): Type {
   return a.is === b.is ? a : ANY;
 }
 
-/** As messages name it. */
+/** The type in messages. */
 export function wordFor({ is }: Type): string {
   return words[is];
 }

@@ -1,4 +1,4 @@
-/** What a rule works with. Whole numbers are `bigint`, except inside of lists and objects of the data. */
+/** A value in a rule. Ints are `bigint`, but in lists and objects of the data they are `number`. */
 export type CelValue =
   | null
   | boolean
@@ -31,7 +31,7 @@ export class Duration {
   }
 }
 
-/** Stands for a value that no rule gets: a secret, or what an environment variable that is not set would say. */
+/** Replaces a value that no rule can read: a secret, or the value of an environment variable that is not set. */
 export class Opaque {
   readonly why: 'secret' | 'unset';
 
@@ -54,9 +54,9 @@ export class NoValue {
   readonly message: string;
   /** In the text of the rule. */
   readonly offset: number;
-  /** True where the data has no such field or item. */
+  /** The data has no such field or item. */
   readonly isMissing: boolean;
-  /** True where the value is only not known yet. */
+  /** The value is not known yet. */
   readonly isUnset: boolean;
 
   constructor(message: string, { offset, isMissing = false, isUnset = false }: NoValueFacts) {
@@ -70,7 +70,7 @@ export class NoValue {
 /** Ends a rule that costs too much. */
 export class CostExceeded extends Error {}
 
-/** A regular expression of RE2, of which the types of the package know nothing. */
+/** A regular expression of RE2, with a method that the types of the package lack. */
 export interface Pattern {
   test(text: string): boolean;
   re2(): { readonly prog: { numInst(): number } };
@@ -78,7 +78,7 @@ export interface Pattern {
 
 export type Patterns = Map<string, Pattern>;
 
-/** Counts what a rule costs: a step for each part that is worked out, and for each 32 characters that are gone through. */
+/** Counts the steps of a rule: one for each operation, item of a list or object, or 32 characters of a text. */
 export class Meter {
   /** Regular expressions of this run, by their texts. */
   readonly patterns: Patterns;
@@ -135,7 +135,7 @@ export function sortOf(value: CelValue): CelSort {
   }
 }
 
-/** What is thrown where values that a rule compares as a whole hold one that it must not see. */
+/** A list or object that a rule compares contains a value that it must not see. */
 export class HiddenInside extends Error {
   readonly hidden: Opaque;
 
@@ -146,7 +146,7 @@ export class HiddenInside extends Error {
 }
 
 /**
- * Equality as CEL has it: numbers by value, everything else of its own sort only.
+ * Equality of CEL: numbers of both sorts are equal by value, all other values only within their sort.
  * @throws HiddenInside, CostExceeded
  */
 export function equal(a: CelValue, b: CelValue, meter: Meter): boolean {

@@ -1,5 +1,8 @@
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
+import { allDiagnostics } from '../project/all-diagnostics.ts';
+import type { InvalidProject } from '../project/invalid-project.ts';
 import type { Desired, ProjectConfig } from '../project/project.ts';
+import { loadRules } from './load-rules.ts';
 import type { RuleSet } from './rule.ts';
 import type { JudgeSetting } from './rule-variables.ts';
 
@@ -9,7 +12,7 @@ interface Checking {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Everything that is wrong, with the rules and what they object to in the manifests; the latter where nothing else is. */
+/** Adds the problems of rules, and if there are no errors, the violations in the manifests. */
 export async function withPolicies(
   desired: Desired,
   { rules, diagnostics: own }: RuleSet,
@@ -25,4 +28,15 @@ export async function withPolicies(
     diagnosticOf,
   );
   return { ...desired, diagnostics: [...diagnostics, ...own, ...found].sort(compareDiagnostics) };
+}
+
+/** All problems of an invalid project that can be found, its rules included. */
+export async function projectDiagnostics(
+  error: InvalidProject,
+  options: Parameters<typeof allDiagnostics>[1],
+): Promise<readonly Diagnostic[]> {
+  const all = await allDiagnostics(error, options);
+  if (error.usable === undefined) return all;
+  const { diagnostics } = await loadRules(error.usable);
+  return [...all, ...diagnostics].sort(compareDiagnostics);
 }
