@@ -93,25 +93,6 @@ function forbidden(file: string, imported: string): string | undefined {
   return to === 'emulator' && from !== 'cli' ? 'only the command line starts the emulator' : undefined;
 }
 
-/** The first cycle found from `start`, as a list that begins and ends with the same file. */
-function cycleThrough(start: string, done: Set<string>): string[] | undefined {
-  const trail: string[] = [];
-  const visit = (file: string): string[] | undefined => {
-    const at = trail.indexOf(file);
-    if (at !== -1) return [...trail.slice(at), file];
-    if (done.has(file)) return undefined;
-    trail.push(file);
-    for (const next of imports.get(file) ?? []) {
-      const cycle = visit(next);
-      if (cycle !== undefined) return cycle;
-    }
-    trail.pop();
-    done.add(file);
-    return undefined;
-  };
-  return visit(start);
-}
-
 describe('the layers', () => {
   it('has every file on a known layer', () => {
     const strays = files.filter((file) => !layers.includes(layerOf(file)) && !freeForAll.has(file));
@@ -127,22 +108,7 @@ describe('the layers', () => {
       }),
     );
     expect(wrong).toEqual([]);
-  });
-
-  it('imports files that exist', () => {
-    const wrong = [...imports].flatMap(([file, targets]) =>
-      targets
-        .filter((imported) => !imports.has(imported) && imported.endsWith('.ts'))
-        .map((imported) => `src/${file} imports src/${imported}, which is not there`),
-    );
-    expect(wrong).toEqual([]);
     expect([...imports.values()].flat().length).toBeGreaterThan(300);
-  });
-
-  it('has no cycle of imports', () => {
-    const done = new Set<string>();
-    const cycles = files.map((file) => cycleThrough(file, done)).filter((cycle) => cycle !== undefined);
-    expect(cycles.map((cycle) => cycle.join(' -> '))).toEqual([]);
   });
 
   it('names files for what they hold', () => {

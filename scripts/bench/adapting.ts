@@ -1,19 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Applied, BARE_LOOP, type Capacity, interleaved, runNode, startPlatform } from './processes.ts';
-import type { Row } from './report.ts';
+import type { Bench } from './report.ts';
 import { projectText } from './workload.ts';
 
 const LATENCY = 20;
 const MOST_AT_ONCE = 64;
 
-interface Adapting {
-  readonly rounds: number;
-  emit(row: Row): void;
-}
-
-/** A plan with nobody's limits: its time on a platform that keeps up, its manners on those that do not. */
-export async function adapting({ rounds, emit }: Adapting, applied: Applied): Promise<void> {
+/** A plan with the default concurrency: its time on a fast platform, and how it adapts to slow ones. */
+export async function adapting({ rounds, emit }: Bench, applied: Applied): Promise<void> {
   const { agents, project, voxform } = applied;
   const flags = ['plan', '--quiet', '--detailed-exitcode'];
   const open = async (capacity?: Capacity) => {

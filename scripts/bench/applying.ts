@@ -10,7 +10,7 @@ import {
   runNode,
   YAML_FLOOR,
 } from './processes.ts';
-import type { Bench } from './rows.ts';
+import type { Bench } from './report.ts';
 
 const SYNC_FLOOR = path.join(import.meta.dirname, 'sync-floor.ts');
 

@@ -9,22 +9,16 @@ import {
   runNode,
   startPlatform,
 } from './processes.ts';
-import { memoryBudget, type Row } from './report.ts';
+import { type Bench, memoryBudget } from './report.ts';
 import { projectText } from './workload.ts';
-
-export interface Exporting {
-  /** How often it is timed; the median counts. */
-  readonly rounds: number;
-  readonly concurrency: number;
-  emit(row: Row): void;
-}
 
 const FILE_FLOOR = path.join(import.meta.dirname, 'file-floor.ts');
 
-/** All agents written out as manifests, against the bare loop over the same requests and files of the same sizes: memory, and time. */
+/** Memory and time of an export of all agents, against the bare loop over the same requests and files of the same sizes. */
 export async function exporting(
-  { rounds, concurrency, emit }: Exporting,
+  { rounds, emit }: Bench,
   { agents, project, voxform }: Applied,
+  concurrency: number,
 ): Promise<void> {
   const platform = await startPlatform(agents, 0);
   const out = path.join(project, 'exported');

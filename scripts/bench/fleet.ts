@@ -8,7 +8,7 @@ import { startPostgres } from '../../test/state/backends/postgres/postgres-serve
 import { FleetFigures } from './fleet-figures.ts';
 import { fleetStates } from './fleet-states.ts';
 import { type Platform, processEnv, runNode, startPlatform } from './processes.ts';
-import type { Bench } from './rows.ts';
+import type { Bench } from './report.ts';
 import {
   FLEET_AGENTS,
   FLEET_WORKSPACES,

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { median, runNode, startPlatform } from './processes.ts';
-import type { Bench } from './rows.ts';
+import type { Bench } from './report.ts';
 import { writeProject } from './workload.ts';
 
 const FEW = 100;

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { runNode } from './processes.ts';
-import type { Bench } from './rows.ts';
+import type { Bench } from './report.ts';
 import { writeProject } from './workload.ts';
 
 const SERVER = path.join(import.meta.dirname, 'call-server.ts');

@@ -13,7 +13,7 @@ import {
   StreamMessageReader,
   StreamMessageWriter,
 } from 'vscode-languageserver-protocol/node';
-import type { Bench } from './rows.ts';
+import type { Bench } from './report.ts';
 import { manifestText, writeProject } from './workload.ts';
 
 const MANIFESTS = 1000;

@@ -5,7 +5,7 @@ import { FleetSource } from '../../src/page/fleet-source.ts';
 import { enterMany, listPaths } from '../../test/page/many-workspaces.ts';
 import { runningPage } from '../../test/page/running-page.ts';
 import { startPostgres } from '../../test/state/backends/postgres/postgres-server.ts';
-import type { Bench } from './rows.ts';
+import type { Bench } from './report.ts';
 
 const WORKSPACES = 10_000;
 const REQUESTS = 20;

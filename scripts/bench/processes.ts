@@ -4,18 +4,18 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** Runs that are measured leave nothing in the home of whoever measures. */
+/** Measured runs write nothing to the user's home. */
 const STATES = path.join(tmpdir(), `voxform-bench-${process.pid}`);
 const CACHES = path.join(STATES, 'caches');
 
 export interface Run {
   /** From the start of the process to its end. */
   readonly seconds: number;
-  /** Largest resident memory, in MiB; where it was asked for. */
+  /** Largest resident memory, in MiB; only with `memory`. */
   readonly mebibytes: number | undefined;
-  /** Seconds of processor time, its own and the system's; where the memory was asked for. */
+  /** Seconds of processor time of the process and the system; only with `memory`. */
   readonly processor: number | undefined;
-  /** How often files were synced, and bytes that were written to them; where the memory was asked for. */
+  /** Syncs of files, and bytes written to them; only with `memory`. */
   readonly syncs: number | undefined;
   readonly bytes: number | undefined;
   readonly stdout: string;
@@ -24,7 +24,7 @@ export interface Run {
 export interface RunOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Also tell the memory and the processor time: a module is loaded before the program, so such a run is not for timing start-up. */
+  /** Measures memory and processor time too. This loads a module before the program, so start-up is slower. */
   readonly memory?: boolean;
   readonly exitCodes?: readonly number[];
 }
@@ -35,7 +35,7 @@ export function processEnv(): NodeJS.ProcessEnv {
   return { ...process.env, XDG_STATE_HOME: STATES, XDG_CACHE_HOME: CACHES };
 }
 
-/** Runs a script in a Node process of its own. Throws where it fails. */
+/** Runs a script in a Node process of its own. Throws if it fails. */
 export async function runNode(args: readonly string[], options: RunOptions = {}): Promise<Run> {
   const folder = options.memory ? mkdtempSync(path.join(tmpdir(), 'voxform-bench-memory-')) : undefined;
   const report = folder === undefined ? undefined : path.join(folder, 'kilobytes');
@@ -82,13 +82,13 @@ export async function runNode(args: readonly string[], options: RunOptions = {})
 interface Figures {
   readonly requests: number;
   readonly byMethod: Readonly<Record<string, number>>;
-  /** Without the first 3,000 requests. */
   /** Seconds of processor time, since the start. */
   readonly processor: number;
+  /** Without the first 3,000 requests. */
   readonly settled: { readonly requests: number; readonly refused: number; readonly mostAtOnce: number };
 }
 
-/** How many requests a platform works at together, and what happens to others. */
+/** The requests that a platform serves at once, and what it does with others. */
 export interface Capacity {
   readonly requests: number;
   readonly beyond: 'refuse' | 'queue';
@@ -102,17 +102,17 @@ export interface Platform {
   stop(): Promise<void>;
 }
 
-/** Path of the loop that does no more than read, or create. */
+/** The loop that only reads or creates. */
 export const BARE_LOOP = path.join(import.meta.dirname, 'bare-loop.ts');
-/** Path of the parser alone. */
+/** The parser alone. */
 export const YAML_FLOOR = path.join(import.meta.dirname, 'yaml-floor.ts');
 
-/** The parse cache is what makes a run warm. */
+/** Makes the next run cold: removes the cache of parsed manifests. */
 export function forget(): void {
   rmSync(path.join(CACHES, 'voxform', 'manifests'), { recursive: true, force: true });
 }
 
-/** A project that was applied, so that its state knows every agent. */
+/** An applied project: its state has every agent. */
 export interface Applied {
   readonly agents: number;
   readonly project: string;
@@ -121,7 +121,7 @@ export interface Applied {
 
 const SERVER = path.join(import.meta.dirname, 'platform-server.ts');
 
-/** The minimal platform in a process of its own, with so many agents in it, of one workspace or of a fleet. */
+/** The minimal platform with this many agents, of one workspace or of a fleet, in a process of its own. */
 export async function startPlatform(
   agents: number,
   latencyMilliseconds: number,
@@ -157,13 +157,13 @@ async function told<T>(child: ChildProcess): Promise<T> {
   return message as T;
 }
 
-/** The middle one; of an even number the better of the two in the middle. */
+/** The median; of an even number the better of the two in the middle. */
 export function median(numbers: readonly number[]): number {
   const sorted = [...numbers].sort((a, b) => a - b);
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
 }
 
-/** Median seconds of each, all of them once a round: what slows the machine down slows all of them down. */
+/** Median seconds of each run. They run in turns, so that a slow machine slows all of them. */
 export async function interleaved<Name extends string>(
   rounds: number,
   runs: Readonly<Record<Name, () => Promise<Run>>>,

@@ -1,3 +1,31 @@
+export interface Bench {
+  /** Path of the built command. */
+  readonly bin: string;
+  /** An empty folder for projects. */
+  readonly folder: string;
+  /** Measurements of each time; the median counts. */
+  readonly rounds: number;
+  /** Whether to measure a group. */
+  wants(group: Group): boolean;
+  emit(row: Row): void;
+}
+
+export const GROUPS = [
+  'start',
+  'validate',
+  'plan',
+  'apply',
+  'export',
+  'state',
+  'watch',
+  'lsp',
+  'page',
+  'growth',
+  'impact',
+  'fleet',
+] as const;
+export type Group = (typeof GROUPS)[number];
+
 export interface Row {
   readonly what: string;
   readonly floor: string;

@@ -13,36 +13,8 @@ import {
   startPlatform,
   YAML_FLOOR,
 } from './processes.ts';
-import { memoryBudget, type Row } from './report.ts';
+import { type Bench, memoryBudget } from './report.ts';
 import { projectText, writeProject } from './workload.ts';
-
-export interface Bench {
-  /** Path of the built command. */
-  readonly bin: string;
-  /** An empty folder for projects. */
-  readonly folder: string;
-  /** How often each thing is timed; the median counts. */
-  readonly rounds: number;
-  /** Whether a group of rows is asked for. */
-  wants(group: Group): boolean;
-  emit(row: Row): void;
-}
-
-export const GROUPS = [
-  'start',
-  'validate',
-  'plan',
-  'apply',
-  'export',
-  'state',
-  'watch',
-  'lsp',
-  'page',
-  'growth',
-  'impact',
-  'fleet',
-] as const;
-export type Group = (typeof GROUPS)[number];
 
 const CONCURRENCY = 16;
 
@@ -85,8 +57,8 @@ export async function atSize(bench: Bench, agents: number): Promise<void> {
   if (wants('validate')) await validating({ ...bench, rounds }, of);
   if (wants('plan')) await planning({ ...bench, rounds }, of, 0);
   if (wants('plan') && agents <= 10_000) await planning({ ...bench, rounds }, of, 20);
-  if (wants('plan') && agents === 10_000) await adapting({ rounds, emit }, of);
-  if (wants('export')) await exporting({ rounds, concurrency: CONCURRENCY, emit }, of);
+  if (wants('plan') && agents === 10_000) await adapting({ ...bench, rounds }, of);
+  if (wants('export')) await exporting({ ...bench, rounds }, of, CONCURRENCY);
   rmSync(project, { recursive: true, force: true });
 }
 

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { startPostgres } from '../../test/state/backends/postgres/postgres-server.ts';
 import { interleaved, type Run, runNode, startPlatform } from './processes.ts';
-import type { Bench } from './rows.ts';
+import type { Bench } from './report.ts';
 import { projectText, writeProject } from './workload.ts';
 
 /** What a state that machines share costs an apply, against one in files of this machine. */

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { BARE_LOOP, type Platform, processEnv, runNode, startPlatform } from './processes.ts';
-import type { Bench } from './rows.ts';
+import type { Bench } from './report.ts';
 import { writeProject } from './workload.ts';
 
 const REPORT_USAGE = path.join(import.meta.dirname, 'report-usage.ts');
