@@ -97,8 +97,8 @@ export function appliedMessage(resource: PlannedResource, reach: Reach): string 
 }
 
 /** With what an apply of it leaves to a person. */
-export function saidWithSteps(said: string, { steps = [] }: PlannedResource, reach: Reach): string {
-  return steps.length === 0 ? said : escapeControls(withSteps(`${said}.`, steps, reach));
+export function saidWithSteps(said: string, resource: PlannedResource, reach: Reach): string {
+  return resource.steps === undefined ? said : escapeControls(withSteps(`${said}.`, resource, reach));
 }
 
 function remarksOn(resource: PlannedResource): string[] {

@@ -183,8 +183,9 @@ export class RunLogger implements RunObserver {
       ]),
     );
     for (const text of this.#said.news('by-hand', [...texts.keys()]).added) {
-      const { address = '', action = 'manual', steps = [] } = texts.get(text) ?? {};
-      const message = withSteps(`${text}.`, steps, reach);
+      const resource = texts.get(text);
+      const { address = '', action = 'manual' } = resource ?? {};
+      const message = withSteps(`${text}.`, resource ?? {}, reach);
       this.#say('warning', message, { event: 'by-hand', address, action });
     }
     const found = this.#said.news('missing', [...lost.values()]);

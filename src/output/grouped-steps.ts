@@ -1,6 +1,7 @@
-import type { PlannedResource } from '../engine/plan/plan-document.ts';
+import { recordUrl } from '../engine/plan/dashboard-links.ts';
+import { isUnconfirmed, type PlanDocument, type PlannedResource } from '../engine/plan/plan-document.ts';
 import { nounOf } from '../manifests/resource.ts';
-import type { NextStep } from '../problems/next-step.ts';
+import { type NextStep, STEPS_OF_UNCONFIRMED } from '../problems/next-step.ts';
 import { commandFor, type Reach } from '../problems/workspace-command.ts';
 import { appliedActions } from './action-words.ts';
 import { addressList } from './address-list.ts';
@@ -16,6 +17,10 @@ export interface SharedStep<O extends StepOwner = PlannedResource> {
   readonly command: string;
   /** Present where each of them has values of its own. */
   readonly table?: StepTable;
+  /** The dashboard's list of these records. */
+  readonly url?: string | undefined;
+  /** Follows the names of the resources. */
+  readonly after?: string;
 }
 
 interface StepTable {
@@ -40,18 +45,21 @@ export interface Formats {
 export interface SharedStepOptions extends Formats {
   /** Present after an apply, which no option repeats: then a command lists the resources. */
   readonly applied?: { readonly reach: Reach };
+  link?(url: string | undefined): string;
 }
 
 /** `Publish 300 agents in the dashboard: Agent/a, Agent/b, Agent/c and 297 more (--full lists them)` */
 export function sharedStepText(
-  { text, resources, table, command }: SharedStep<StepOwner>,
-  { text: formatted = String, code = String, applied }: SharedStepOptions = {},
+  { text, resources, table, command, url, after }: SharedStep<StepOwner>,
+  { text: formatted = String, code = String, applied, link = String }: SharedStepOptions = {},
 ): string {
   if (table !== undefined) return `${formatted(text)}:`;
   const names = resources.map(({ address }) => code(address));
   const end = text.endsWith('.') ? '' : ':';
   const lists = applied && { lists: commandFor(`voxform ${command}`, applied.reach) };
-  return `${formatted(text)}${end} ${addressList(names, false, { most: MOST_NAMED, ...lists })}`;
+  const said = `${formatted(text)}${end} ${addressList(names, false, { most: MOST_NAMED, ...lists })}`;
+  const linked = url === undefined ? said : `${said} ${link(url)}`.trimEnd();
+  return after === undefined ? linked : `${linked}. ${formatted(after)}`;
 }
 
 export interface Steps {
@@ -65,7 +73,7 @@ export interface Steps {
 /** The steps that many of the resources need, once each. Where a person must decide, steps stay with their resource. */
 export function sharedSteps(
   resources: readonly PlannedResource[],
-  { full, reach }: { readonly full: boolean; readonly reach: Reach },
+  { full, ...options }: StepOptions & { readonly full: boolean },
 ): Steps {
   if (full) return { shared: [], resources, without: (resource) => resource };
   const held = resources.flatMap((resource) =>
@@ -73,12 +81,15 @@ export function sharedSteps(
       .filter((step) => isTask(step) && (isApplied(resource) || isAllSaid(resource)))
       .map((step) => ({ resource, step })),
   );
-  const many = stepsOfMany(held, reach);
+  const many = stepsOfMany(held, options);
+  const unconfirmed = unconfirmedOf(resources, options);
+  const isUnconfirmedShared = new Set(unconfirmed.flatMap((each) => each.resources));
   const taken = Map.groupBy(
     many.flatMap(({ holders }) => holders),
     ({ resource }) => resource.address,
   );
   const without = (resource: PlannedResource): PlannedResource | undefined => {
+    if (isUnconfirmedShared.has(resource)) return undefined;
     const { steps = [], ...rest } = resource;
     const own = taken.get(resource.address) ?? [];
     const left = steps.filter((step) => !own.some((each) => each.step === step));
@@ -87,7 +98,7 @@ export function sharedSteps(
     return isApplied(resource) ? rest : undefined;
   };
   return {
-    shared: many.map(({ shared }) => shared),
+    shared: [...unconfirmed, ...many.map(({ shared }) => shared)],
     resources: resources.flatMap((resource) => without(resource) ?? []),
     without,
   };
@@ -100,10 +111,35 @@ interface Holder<O extends StepOwner> {
   readonly step: NextStep;
 }
 
+/** By kind: unknown creates without candidates, if many have one. */
+function unconfirmedOf(
+  resources: readonly PlannedResource[],
+  { reach, dashboard }: StepOptions,
+): SharedStep[] {
+  const byKind = Map.groupBy(resources.filter(isUnconfirmed), ({ kind }) => kind);
+  return [...byKind].flatMap(([kind, creates]): SharedStep[] =>
+    creates.length < FEWEST_IN_TABLE
+      ? []
+      : [
+          {
+            text: `Look up ${plural(creates.length, nounOf(kind))} whose creates were not confirmed`,
+            resources: creates,
+            command: 'plan --full',
+            url: recordUrl({ dashboard }, { kind, id: null }),
+            after: STEPS_OF_UNCONFIRMED.map((step) => stepText(step, reach)).join('. '),
+          },
+        ],
+  );
+}
+
+export interface StepOptions extends Pick<PlanDocument, 'dashboard'> {
+  readonly reach: Reach;
+}
+
 /** The steps that many of the holders need, with those of whom each is said. */
 export function stepsOfMany<O extends StepOwner>(
   held: readonly Holder<O>[],
-  reach: Reach,
+  { reach, dashboard }: StepOptions,
 ): { readonly holders: readonly Holder<O>[]; readonly shared: SharedStep<O> }[] {
   // Whether it is the first time that a record is published makes no other step of it, nor what a field is set to.
   const keyOf = ({ resource: { kind }, step }: Holder<O>) =>
@@ -112,8 +148,20 @@ export function stepsOfMany<O extends StepOwner>(
     const owners = new Map(holders.map(({ resource }) => [resource.address, resource]));
     return owners.size < FEWEST_IN_TABLE
       ? []
-      : [{ holders, shared: sharedStep(holders, [...owners.values()], reach) }];
+      : [
+          {
+            holders,
+            shared: { ...sharedStep(holders, [...owners.values()], reach), url: listUrl(holders, dashboard) },
+          },
+        ];
   });
+}
+
+function listUrl(
+  [first]: readonly Holder<StepOwner>[],
+  dashboard: PlanDocument['dashboard'],
+): string | undefined {
+  return first && recordUrl({ dashboard }, { kind: first.resource.kind, id: null });
 }
 
 function sharedStep<O extends StepOwner>(

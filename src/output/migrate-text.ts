@@ -1,10 +1,10 @@
 import type { ApplyReport } from '../engine/apply/apply-report.ts';
+import { recordUrl } from '../engine/plan/dashboard-links.ts';
 import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
-import type { Address } from '../manifests/resource.ts';
-import { kindOf } from '../manifests/resource.ts';
+import { type Address, kindOf } from '../manifests/resource.ts';
 import type { Reach } from '../problems/workspace-command.ts';
-import type { ChecklistContent, ChecklistItem } from '../runs/migrate/checklist.ts';
+import type { ChecklistItem } from '../runs/migrate/checklist.ts';
 import {
   actionWords,
   appliedActions,
@@ -20,7 +20,7 @@ import { addressList } from './address-list.ts';
 import { outcomeJson } from './apply-json.ts';
 import { escapeControls } from './escape-controls.ts';
 import { stepsOfMany } from './grouped-steps.ts';
-import { guardText, helpText, isTask, stepText, withSteps } from './next-steps.ts';
+import { guardText, helpText, isTask, withSteps } from './next-steps.ts';
 import { kindCounts, plural } from './plural.ts';
 import { renderShared, renderViolations, renderWarnings } from './remarks-text.ts';
 import { paragraphs, type Style, section, sentences } from './style.ts';
@@ -51,7 +51,7 @@ export function migrationText(view: MigrationView, style: Style): string {
   const { from, to, before, plan, files, full, reach } = view;
   const list = (heading: string, moment: ChecklistItem['moment']) => {
     const items = before.filter((item) => item.moment === moment);
-    return checklist(heading, items, { style, full, reach, box: moment !== 'know' });
+    return checklist(heading, items, { style, full, reach, plan, box: moment !== 'know' });
   };
   return paragraphs([
     [endLine('From', from, style), endLine('To', to, style)].join('\n'),
@@ -102,6 +102,7 @@ function planText(plan: PlanDocument, style: Style, full: boolean): string {
 }
 
 interface MigrationResult {
+  readonly plan: PlanDocument | undefined;
   /** Absent where nothing was to be written, or may be. */
   readonly report: ApplyReport | undefined;
   readonly after: readonly ChecklistItem[];
@@ -113,9 +114,16 @@ interface MigrationResult {
 
 /** What a migration did, and the checklist of what is left to people. */
 export function migratedText(result: MigrationResult, style: Style): string {
-  const { report, after, from, to, full, reach } = result;
+  const { report, plan, after, from, to, full, reach } = result;
   const heading = `Manual steps left to move from ${from} to ${to}`;
-  const options = { style, full, reach, box: true, applied: report !== undefined };
+  const options = {
+    style,
+    full,
+    reach,
+    plan: report?.plan ?? plan,
+    box: true,
+    applied: report !== undefined,
+  };
   const left = checklist(heading, after, options);
   if (report === undefined) return left === '' ? '' : `${left}\n`;
   return paragraphs([
@@ -167,19 +175,34 @@ function closing(report: ApplyReport, to: string, style: Style): string {
   return sentences(texts, style, { format: (line) => style.bold(format(line)) });
 }
 
-function checklistText(matter: ChecklistContent, reach: Reach): string {
+function checklistText({ matter, addresses }: ChecklistItem, { reach, plan }: Linking): string {
   if ('text' in matter) return matter.text;
-  if ('step' in matter) return stepText(matter.step, reach);
+  const url = linkOf(addresses, plan);
+  if ('step' in matter) return withSteps('', { steps: [matter.step], url }, reach).trimStart();
   if ('notice' in matter) return `${matter.notice.slice(0, 1).toUpperCase()}${matter.notice.slice(1)}.`;
   const { address, reason, steps } = matter;
   const said = address === undefined ? reason : `${address}: ${reason}`;
-  return steps.length === 0 ? said : withSteps(`${said}.`, steps, reach);
+  return steps.length === 0 ? said : withSteps(`${said}.`, { steps, url }, reach);
 }
 
-interface ChecklistOptions {
+interface Linking {
+  readonly reach: Reach;
+  /** Has the links to the dashboard. */
+  readonly plan: PlanDocument | undefined;
+}
+
+/** The record's link, or that of the list for several records of a kind. */
+function linkOf(addresses: readonly Address[], plan: PlanDocument | undefined): string | undefined {
+  const [first = '', ...others] = addresses;
+  const kinds = new Set(addresses.map(kindOf));
+  if (others.length > 0 || plan === undefined)
+    return kinds.size === 1 ? recordUrl(plan ?? {}, { kind: kindOf(first), id: null }) : undefined;
+  return plan.resources.find(({ address }) => address === first)?.url;
+}
+
+interface ChecklistOptions extends Linking {
   readonly style: Style;
   readonly full: boolean;
-  readonly reach: Reach;
   /** True where each item can be ticked off. */
   readonly box: boolean;
   /** True where the migration is carried out. */
@@ -189,13 +212,16 @@ interface ChecklistOptions {
 function checklist(
   heading: string,
   items: readonly ChecklistItem[],
-  { style, full, reach, box, applied }: ChecklistOptions,
+  { style, full, reach, plan, box, applied }: ChecklistOptions,
 ): string {
-  const many = full ? [] : stepsOfMany(items.flatMap(holdersOf), reach);
+  const urls = new Map(plan?.resources.map(({ address, url }) => [address, url]));
+  const held = items.flatMap((item) => holdersOf(item, urls));
+  const many = full ? [] : stepsOfMany(held, { reach, dashboard: plan?.dashboard });
   const said = new Set(many.flatMap(({ holders }) => holders.map(({ step }) => step)));
   const left = items.filter(({ matter }) => !('step' in matter && said.has(matter.step)));
-  const lines = left.flatMap(({ matter, addresses }) => {
-    const text = checklistText(matter, reach);
+  const lines = left.flatMap((item) => {
+    const { matter, addresses } = item;
+    const text = checklistText(item, { reach, plan });
     const isNamed = addresses.length === 0 || ('address' in matter && matter.address !== undefined);
     const isToDo = 'step' in matter ? isTask(matter.step) : !('notice' in matter);
     const lead = box && isToDo ? '[ ] ' : '- ';
@@ -207,9 +233,15 @@ function checklist(
   return section(style.bold(heading), [...shared, ...lines]);
 }
 
-function holdersOf({ matter, addresses }: ChecklistItem) {
+function holdersOf({ matter, addresses }: ChecklistItem, urls: ReadonlyMap<Address, string | undefined>) {
   if (!('step' in matter)) return [];
-  return addresses.map((address) => ({ resource: { address, kind: kindOf(address) }, step: matter.step }));
+  return addresses.map((address) => {
+    const url = urls.get(address);
+    return {
+      resource: { address, kind: kindOf(address), ...(url !== undefined && { url }) },
+      step: matter.step,
+    };
+  });
 }
 
 interface MigrationFacts {
@@ -235,14 +267,14 @@ export function migrateJson(facts: MigrationFacts): object {
     to: endOf(to),
     source,
     dry_run: dryRun,
-    checklist: checklist.map(({ moment, matter, addresses }) => ({
-      moment,
-      text: checklistText(matter, reach),
-      addresses,
+    checklist: checklist.map((item) => ({
+      moment: item.moment,
+      text: checklistText(item, { reach, plan }),
+      addresses: item.addresses,
     })),
     files,
     summary: plan?.summary ?? null,
-    resources: (plan?.resources ?? []).map(({ address, kind, action, id, reason, steps }) => {
+    resources: (plan?.resources ?? []).map(({ address, kind, action, id, reason, steps, url }) => {
       const result = report?.results.get(address);
       return {
         address,
@@ -252,6 +284,7 @@ export function migrateJson(facts: MigrationFacts): object {
         to_id: (result?.status === 'done' ? result.id : null) ?? id,
         reason,
         ...(steps !== undefined && { steps }),
+        ...(url !== undefined && { url }),
         ...outcomeJson(result),
       };
     }),

@@ -146,18 +146,25 @@ export function commandOf(step: NextStep, reach: Reach): string {
   return worded(step, reach).command ?? '';
 }
 
-/** The sentence and the steps one after the other; only the last may end in a bare command. */
-export function withSteps(sentence: string, steps: readonly NextStep[], reach: Reach): string {
+/** Steps, with the dashboard's address of the record that they are about. */
+export interface LinkedSteps {
+  readonly steps?: readonly NextStep[] | undefined;
+  readonly url?: string | undefined;
+}
+
+/** The sentence, the steps and the link. Only the last step may end in a bare command. */
+export function withSteps(sentence: string, { steps = [], url }: LinkedSteps, reach: Reach): string {
   const texts = steps.map((step, place) => {
-    const isOpen = place < steps.length - 1 && worded(step, reach).command !== undefined;
+    const isOpen =
+      (place < steps.length - 1 || url !== undefined) && worded(step, reach).command !== undefined;
     return stepText(step, reach) + (isOpen ? '.' : '');
   });
-  return [sentence, ...texts].join(' ');
+  return [sentence, ...texts, ...(url === undefined ? [] : [url])].join(' ');
 }
 
 /** A warning with what to do about it. */
 export function remarkText({ message, next = [] }: Remark, reach: Reach): string {
-  return withSteps(message, next, reach);
+  return withSteps(message, { steps: next }, reach);
 }
 
 interface WordedWarning {
@@ -215,7 +222,7 @@ export function helpText(
   { hint = '', advice = hint, next = [] }: Pick<Failure, 'hint' | 'advice' | 'next'>,
   reach: Reach,
 ): string | undefined {
-  return withSteps(adviceText(advice, reach), next, reach).trimStart() || undefined;
+  return withSteps(adviceText(advice, reach), { steps: next }, reach).trimStart() || undefined;
 }
 
 /** The option that lifts a guard. */

@@ -1,4 +1,7 @@
+import { recordUrl } from '../engine/plan/dashboard-links.ts';
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { idKey, kindOf } from '../manifests/resource.ts';
+import { type NextStep, STEPS_OF_UNCONFIRMED } from '../problems/next-step.ts';
 import type { Reach } from '../problems/workspace-command.ts';
 import type { Missed } from '../runs/discover.ts';
 import { keyFieldOf, type Match, type MatchCandidate } from '../runs/recover/matches.ts';
@@ -61,7 +64,11 @@ export function evidenceText({ agrees, differs, clauses }: MatchCandidate): stri
   return [fields, ...clauses].join('; ');
 }
 
-export interface Recovered {
+interface Linking extends Pick<PlanDocument, 'dashboard'> {
+  readonly reach: Reach;
+}
+
+export interface Recovered extends Linking {
   /** By address. */
   readonly taken: ReadonlyMap<string, string>;
   /** Addresses whose candidates a person declined, all of them. */
@@ -70,12 +77,11 @@ export interface Recovered {
   /** Resources with an unknown create. */
   readonly unanswered: readonly string[];
   readonly missed: readonly Missed[];
-  readonly reach: Reach;
 }
 
 /** The imported records, and what is left to a person. */
 export function recoveredText(
-  { taken, declined, matches, unanswered, missed, reach }: Recovered,
+  { taken, declined, matches, unanswered, missed, reach, dashboard }: Recovered,
   style: Style,
 ): string {
   const untaken = matches.filter(
@@ -90,19 +96,10 @@ export function recoveredText(
   });
   const lost = others.filter(({ resource }) => !offered.some(([address]) => address === resource.address));
   const notes = [
-    ...unanswered.map((address) =>
-      withSteps(
-        `${address}: unknown create.`,
-        [
-          { action: 'import', address, id: null, reason: 'found' },
-          { action: 'resolve_not_created', address },
-        ],
-        reach,
-      ),
-    ),
+    ...unansweredNotes(unanswered, { reach, dashboard }),
     ...lostNotes(
       lost.map(({ resource: { address } }) => address),
-      reach,
+      { reach, dashboard },
     ),
     ...[...Map.groupBy(findable, keyFieldOf)].map(([field, some]) => {
       const it = some.length === 1 ? 'it' : 'them';
@@ -130,18 +127,44 @@ function offeredText(rows: readonly (readonly string[])[], reach: Reach, style: 
   ].join('\n');
 }
 
+function unansweredNotes(addresses: readonly string[], { reach, dashboard }: Linking): string[] {
+  if (addresses.length < FEWEST_LISTED) {
+    return addresses.map((address) => {
+      const steps: NextStep[] = [
+        { action: 'import', address, id: null, reason: 'found' },
+        { action: 'resolve_not_created', address },
+      ];
+      return withSteps(`${address}: unknown create.`, { steps, url: listUrl(address, dashboard) }, reach);
+    });
+  }
+  return [...Map.groupBy(addresses, kindOf)].map(([, some]) => {
+    const url = listUrl(some[0] ?? '', dashboard);
+    const said = `${addressList(some, false, { lists: '--output json' })}: unknown creates.`;
+    return withSteps(said, { steps: STEPS_OF_UNCONFIRMED, url }, reach);
+  });
+}
+
+/** The dashboard's list of records of the same kind. */
+function listUrl(address: string, dashboard: PlanDocument['dashboard']): string | undefined {
+  return recordUrl({ dashboard }, { kind: kindOf(address), id: null });
+}
+
 /** A sentence for each, of many one for all. */
-function lostNotes(addresses: readonly string[], reach: Reach): string[] {
+function lostNotes(addresses: readonly string[], { reach, dashboard }: Linking): string[] {
   const isMany = addresses.length >= FEWEST_LISTED;
   const told = isMany
-    ? [{ who: countedNames(addresses), address: 'ADDRESS' }]
-    : addresses.map((address) => ({ who: address, address }));
+    ? [...Map.groupBy(addresses, kindOf).values()].map((some) => ({
+        who: `${some.length} not found: ${addressList(some, false, { lists: '--output json' })}`,
+        address: 'ADDRESS',
+        url: listUrl(some[0] ?? '', dashboard),
+      }))
+    : addresses.map((address) => ({ who: address, address, url: listUrl(address, dashboard) }));
   const [it, creates] = isMany
     ? ['one', 'creates them, as duplicates if they exist']
     : ['it', 'creates it, as a duplicate if it exists'];
   return told.map(
-    ({ who, address }) =>
-      `${who}: if you find ${it} in the dashboard: ${commandOf({ action: 'import', address, id: null, reason: 'found' }, reach)}. Otherwise apply ${creates}.`,
+    ({ who, address, url }) =>
+      `${who}: if you find ${it} in the dashboard${url === undefined ? '' : ` (${url})`}: ${commandOf({ action: 'import', address, id: null, reason: 'found' }, reach)}. Otherwise apply ${creates}.`,
   );
 }
 
@@ -154,12 +177,13 @@ function countedNames(addresses: readonly string[]): string {
 const MOST_HINTS = 20;
 
 /** For programs. */
-export function recoverJson({ taken, matches, unanswered, missed }: Recovered): object {
+export function recoverJson({ taken, matches, unanswered, missed, dashboard }: Recovered): object {
   return {
     resources: matches.map(({ resource, candidates, certain }) => ({
       address: resource.address,
       taken: taken.get(resource.address) ?? null,
       certain: certain?.id ?? null,
+      ...linkOf({ kind: resource.kind, id: taken.get(resource.address) ?? null }, dashboard),
       candidates: candidates.map(({ id, isExact, agrees, differs, clauses }) => ({
         id,
         exact: isExact,
@@ -171,4 +195,12 @@ export function recoverJson({ taken, matches, unanswered, missed }: Recovered): 
     unanswered,
     missed,
   };
+}
+
+function linkOf(
+  record: { readonly kind: string; readonly id: string | null },
+  dashboard: PlanDocument['dashboard'],
+): { readonly url?: string } {
+  const url = recordUrl({ dashboard }, record);
+  return url === undefined ? {} : { url };
 }

@@ -81,3 +81,40 @@ it('links every manual step, orphan and unknown create to the dashboard', async 
     });
   });
 });
+
+it('links the list of records where many share a step or an unknown create', async () => {
+  const names = Array.from({ length: 9 }, (_, index) => `a${index}`);
+  await using workspace = await testWorkspace({
+    'manifests/a.yaml': names.map((name) => agentManifest(name)).join('---\n'),
+  });
+  const { folder, emulator } = workspace;
+  const links = `    dashboard: { agent: "${APP}/agents/{id}" }\n`;
+  await folder.write('voxform.yaml', projectFile(emulator, links));
+  const linked = new RegExp(`${APP}/agents(?![/\\w])`);
+
+  await step('unknown creates are one item of a plan, and of recover', async () => {
+    const odd = {
+      match: { method: 'POST' },
+      fault: { status: 201, commit: false, body: { data: { id: ' ' } } },
+    };
+    for (let round = 0; round < 3; round += 1) {
+      for (let each = 0; each < 3; each += 1) emulator.faults.add(odd);
+      await workspace.run('apply', '--auto-approve', '--concurrency', '1');
+    }
+    const { stdout } = await workspace.run('plan');
+    expect(stdout).toMatch(linked);
+    expect(stdout.match(/state resolve/g)).toHaveLength(1);
+    expect(stdout).toContain('--all');
+    expect((await workspace.run('plan', '--output', 'markdown')).stdout).toMatch(linked);
+    expect((await workspace.run('plan', '--full')).stdout.match(/state resolve/g)).toHaveLength(9);
+  });
+  await step('one that is resolved names the list', async () => {
+    const { stdout } = await workspace.run('state', 'resolve', 'Agent/a0', '--not-created');
+    expect(stdout).toMatch(linked);
+    await workspace.run('state', 'resolve', '--all', '--not-created', '--auto-approve');
+  });
+  await step('agents that must be published', async () => {
+    const { stdout } = await workspace.run('apply', '--auto-approve');
+    expect(stdout).toMatch(linked);
+  });
+});

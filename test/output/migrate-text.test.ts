@@ -57,7 +57,7 @@ it('says once what many agents and numbers leave to do', () => {
   const report: ApplyReport = { plan: plan([]), results: new Map(), warnings: [], interrupted: undefined };
   const shown = (full: boolean) =>
     migratedText(
-      { report, after, from: 'staging', to: 'live', full, reach: { workspace: 'live' } },
+      { report, plan: undefined, after, from: 'staging', to: 'live', full, reach: { workspace: 'live' } },
       plainStyle(),
     );
   const compact = shown(false);

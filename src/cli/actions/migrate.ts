@@ -203,7 +203,7 @@ function tellAfter(running: Moving, outlook: MigrationPreview, report: ApplyRepo
     );
   } else {
     const { reach } = ends.to;
-    const text = migratedText({ report, after, from, to, full, reach }, terminal.style);
+    const text = migratedText({ report, plan, after, from, to, full, reach }, terminal.style);
     if (text !== '') terminal.out(`\n${text}`);
   }
   if (plan === undefined)

@@ -1,3 +1,4 @@
+import { dashboardOf } from '../../engine/plan/dashboard-links.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
 import {
@@ -85,6 +86,7 @@ export async function recover(context: Context, options: RecoverOptions): Promis
     ...answers,
     unanswered,
     reach: opened.reach,
+    dashboard: dashboardOf(opened.workspace),
   };
   if (!isText) terminal.out(jsonText(recoverJson(told)));
   else if (matches.length > 0) terminal.out(recoveredText(told, terminal.style));

@@ -64,7 +64,9 @@ async function resolveIn(
   }
   for (const address of chosen) await session.record({ type: 'resolved', address });
   for (const address of chosen) {
-    terminal.out(`Resolved ${address} as not created. The next apply creates it.\n`);
+    const url = options.all ? undefined : recordUrl(context, { kind: kindOf(address), id: null });
+    const where = url === undefined ? '' : ` If its record does exist after all (${url}), import it first.`;
+    terminal.out(`Resolved ${address} as not created. The next apply creates it.${where}\n`);
   }
   return ExitCode.ok;
 }

@@ -24,3 +24,12 @@ export function summaryOf(planned: readonly PlannedResource[]): PlanDocument['su
   for (const { action } of planned) summary[action] += 1;
   return summary;
 }
+
+/** True for an unknown create without a candidate. */
+export function isUnconfirmed({ action, steps = [] }: PlannedResource): boolean {
+  return (
+    action === 'unknown' &&
+    steps.some((step) => step.action === 'resolve_not_created') &&
+    steps.every((step) => step.action !== 'import' || step.id === null)
+  );
+}

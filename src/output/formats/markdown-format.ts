@@ -77,8 +77,8 @@ export function reportMarkdown(
       );
   const isOld = ({ action }: PlannedResource) => action === 'manual';
   page.addList('', remarksOf(document, { ...wording, applied }), { share: bounds.warnings, rest: moreItems });
-  const { shared, resources, without } = sharedSteps(pending, wording);
-  const formats = { ...FORMATS, ...(applied && { applied: { reach } }) };
+  const { shared, resources, without } = sharedSteps(pending, { ...wording, dashboard: document.dashboard });
+  const formats = { ...FORMATS, link: markdownLink, ...(applied && { applied: { reach } }) };
   const steps = [
     ...shared.map((each) => `- [ ] ${sharedStepText(each, formats)}`),
     ...resources.filter((each) => !isOld(each)).flatMap(checklist),

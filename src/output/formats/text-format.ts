@@ -50,7 +50,7 @@ export function reportText(report: Report, style: Style, options: ReportTextOpti
   const { what, document, groups, pending, applied } = report;
   if (applied !== undefined) return applyText(applied, style, options);
   const { verbose = false, headed = false, full = verbose, quiet, reach } = options;
-  const { shared, without } = sharedSteps(pending, { full, reach });
+  const { shared, without } = sharedSteps(pending, { full, reach, dashboard: document.dashboard });
   const towards = what === 'drift' ? 'platform' : 'manifest';
   const views = { secrets: createSecretNumbers(), verbose, reach, towards } as const;
   const unchanged = groups.filter(({ key }) => key === 'noop').flatMap(({ resources }) => resources);
@@ -134,6 +134,7 @@ interface Wording {
   readonly style: Style;
   readonly full: boolean;
   readonly reach: Reach;
+  readonly dashboard?: PlanDocument['dashboard'];
 }
 
 /** What an apply did and what it left: done, skipped, failed, what is up to a person, warnings, and a closing count. */
@@ -144,7 +145,7 @@ export function applyText(
 ): string {
   const applied = appliedIn(report);
   const ended = earlyEnd(report);
-  const wording = { style, full, reach };
+  const wording = { style, full, reach, dashboard: report.plan.dashboard };
   const alarming = (heading: string) => style.bold(style.error(heading));
   const failed = applied.flatMap((entry) => renderFailed(entry, wording));
   return paragraphs([
@@ -235,8 +236,8 @@ function renderFailed(entry: AppliedWrite, { style, reach }: Wording): string[] 
 
 /** What many need once, then the rest of each. */
 function renderLeft(left: readonly PlannedResource[], wording: Wording): string[] {
-  const { style, full, reach } = wording;
-  const { shared, resources } = sharedSteps(left, { full, reach });
+  const { style, full, reach, dashboard } = wording;
+  const { shared, resources } = sharedSteps(left, { full, reach, dashboard });
   const isOpen = ({ action, steps = [] }: PlannedResource) =>
     steps.length > 0 || pendingActions.some((each) => each === action);
   return [

@@ -145,7 +145,7 @@ function isDenied({ standing }: ViolationGroup): boolean {
 
 function remarks({ document, pending }: Report, { full = false, quiet, reach }: PageOptions): Html[] {
   const said = wordedWarnings(document.warnings, reach, { full });
-  const { shared, without } = sharedSteps(pending, { full, reach });
+  const { shared, without } = sharedSteps(pending, { full, reach, dashboard: document.dashboard });
   return [
     ...violationGroups(document)
       .filter((group) => !isDenied(group))
@@ -249,7 +249,7 @@ function groupsHtml(report: Report, { full = false, reach, fold = 'resources' }:
   const outcome = (resource: PlannedResource) => outcomeOf(report, resource, reach);
   const isPlain = (resource: PlannedResource) =>
     (outcome(resource)?.said ?? []).length === 0 && !mustNameAll([resource]);
-  const { without } = sharedSteps(report.pending, { full, reach });
+  const { without } = sharedSteps(report.pending, { full, reach, dashboard: report.document.dashboard });
   return filled(report).flatMap((group) => {
     const { heading, explanation } = group;
     const resources = group.resources.flatMap((each) => without(each) ?? []);

@@ -1,11 +1,11 @@
 import type { ResourceResult } from '../../engine/apply/apply-report.ts';
 import { leavesOf } from '../../engine/decide/field-rules.ts';
-import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
+import { isUnconfirmed, type PlanDocument, type PlannedResource } from '../../engine/plan/plan-document.ts';
 import { kindNamed } from '../../kinds/index.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import type { FieldRule } from '../../manifests/kind-schema.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
-import type { NextStep } from '../../problems/next-step.ts';
+import { type NextStep, STEPS_OF_UNCONFIRMED } from '../../problems/next-step.ts';
 import { rootOf, valueAt } from '../../values/path.ts';
 import { isTainted, toForms } from '../../values/value.ts';
 
@@ -93,20 +93,12 @@ export function checkPlan(list: Checklist, planned: MigrationPlan): void {
 /** Of many creates, instead of the steps of each. */
 const UNCONFIRMED: ChecklistContent = {
   reason: 'These creates were not confirmed: their records may or may not exist',
-  steps: [
-    { action: 'import', address: 'ADDRESS', id: null, reason: 'found' },
-    { action: 'resolve_not_created', address: 'all' },
-  ],
+  steps: STEPS_OF_UNCONFIRMED,
 };
 
-/** Unknown creates for which no candidate was found, where they are several. */
+/** Unknown creates without candidates, if there are several. */
 function unconfirmedAlike({ resources }: PlanDocument): ReadonlySet<Address> {
-  const alike = resources.filter(
-    ({ action, steps = [] }) =>
-      action === 'unknown' &&
-      steps.some((step) => step.action === 'resolve_not_created') &&
-      steps.every((step) => step.action !== 'import' || step.id === null),
-  );
+  const alike = resources.filter(isUnconfirmed);
   return new Set(alike.length > 1 ? alike.map(({ address }) => address) : []);
 }
 
