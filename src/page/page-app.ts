@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { getRequestListener } from '@hono/node-server';
+import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import { networkOf } from '../operator/health/guesses.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -25,7 +25,7 @@ const UNCHECKED = new UserError('voxform cannot check who you are at the moment'
 });
 
 export interface Page {
-  readonly listener: ReturnType<typeof getRequestListener>;
+  fetch(request: Request, env: HttpBindings): Response | Promise<Response>;
   mayRead(request: IncomingMessage): Promise<boolean>;
   /** Ends live updates. */
   close(): void;
@@ -142,7 +142,7 @@ export function createPage(options: SiteOptions): Page {
   });
 
   return {
-    listener: getRequestListener((request, env) => app.fetch(request, env), { overrideGlobalObjects: false }),
+    fetch: (request, env) => app.fetch(request, env),
     async mayRead(request) {
       if (access.refusal(request) !== undefined) return false;
       if (access.withoutSession(request).mayRead) return true;

@@ -33,7 +33,7 @@ it('says over HTTP that PostgreSQL is away, and goes on when it is back', { time
     status: async () => JSON.parse(JSON.stringify(await fleet.control.status({ limit: 0 }))),
     metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
     redact: String,
-    page: { listener: () => undefined, mayRead: async () => true },
+    page: { fetch: () => new Response(null, { status: 404 }), mayRead: async () => true },
     guesses: new Guesses({ now: () => 0 }),
   });
   onTestFinished(() => listener.close());

@@ -1,12 +1,8 @@
 import { once } from 'node:events';
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
+import { type Context, Hono } from 'hono';
 import { UserError } from '../../problems/user-error.ts';
 import type { Json } from '../../values/json.ts';
 import { messageOf } from '../messages.ts';
@@ -29,11 +25,17 @@ interface ListenerOptions extends Admission {
   readonly longest?: number | undefined;
   readonly page: {
     /** Answers for every other path. */
-    readonly listener: RequestListener;
+    fetch(request: Request, env: HttpBindings): Response | Promise<Response>;
     /** Whether the sender may read the page, and so the status. */
     mayRead(request: IncomingMessage): Promise<boolean>;
   };
 }
+
+const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+const JSON_TYPE = { 'content-type': 'application/json' };
+const READING = 'GET, HEAD';
+const SIGN_IN =
+  'authentication required: sign in on the page, or set VOXFORM_WATCH_TOKEN and send it as a bearer token';
 
 /** Milliseconds: less than what asks for them waits, as a database that they are in may not answer. */
 const LONGEST = 5000;
@@ -56,51 +58,24 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-interface HttpAnswer {
-  readonly status: number;
-  readonly body: Json | { readonly contentType: string; readonly text: string };
-  readonly allow?: string;
-  readonly retryAfter?: number;
-}
-
-type Handler = (options: ListenerOptions) => HttpAnswer | Promise<HttpAnswer>;
-
-/** Probes ask by number, not by name, and may come from anywhere. */
-const probes: Readonly<Record<string, Handler>> = {
-  '/healthz': ({ isAlive = () => true }) => ({ status: isAlive() ? 200 : 503, body: { alive: isAlive() } }),
-  '/readyz': ({ isReady }) => ({ status: isReady() ? 200 : 503, body: { ready: isReady() } }),
-};
-
-const pages: Readonly<Record<string, Handler>> = {
-  '/status': async ({ status }) => ({ status: 200, body: await status() }),
-  '/metrics': async ({ metrics }) => ({ status: 200, body: await metrics() }),
-};
-
-const unread: HttpAnswer = {
-  status: 403,
-  body: {
-    error:
-      'authentication required: sign in on the page, or set VOXFORM_WATCH_TOKEN and send it as a bearer token',
-  },
-};
-
-/** Of a path that nothing answers. */
+/** Of a path without an answer. */
 export function notFound({ reconciles }: { readonly reconciles: boolean }): string {
-  const known = [...Object.keys(probes), ...Object.keys(pages), ...(reconciles ? ['POST /reconcile'] : [])];
-  return `not found; available: ${known.join(', ')}`;
+  return `not found; available: /healthz, /readyz, /status, /metrics${reconciles ? ', POST /reconcile' : ''}`;
 }
 
-/** Serves health, status and figures. Throws `UserError` for an address that cannot be had. */
+/** Serves health, status, metrics and the page. Throws `UserError` for an address that it cannot listen on. */
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const { host, port } = options.listen;
+  const answer = getRequestListener(appOf(options).fetch, { overrideGlobalObjects: false });
   const server = createServer(limits, (request, response) => {
-    const isPage = !isOwn(pathOf(request)) && malformation(request) === undefined;
-    if (isPage) return options.page.listener(request, response);
-    // What is sent with a request is of no interest, but must not pile up.
+    // Probes call by number, not by name, from anywhere, and must not depend on anything else that is served here.
+    const probe = probeOf(request, options) ?? refusalOf(request);
+    if (probe === undefined) return void answer(request, response);
+    // Discard the body.
     request.resume();
-    void answer(request, options)
-      .catch((error: unknown) => ({ status: 503, body: { error: messageOf(error) } }))
-      .then((given) => send(request, response, { ...given, redact: options.redact }));
+    const { status, body, ...headers } = probe;
+    response.writeHead(status, { ...HEADERS, ...JSON_TYPE, ...headers });
+    response.end(request.method === 'HEAD' ? undefined : `${JSON.stringify(body)}\n`);
   });
   server.maxConnections = MOST_CONNECTIONS;
   server.timeout = IDLE;
@@ -113,6 +88,70 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   });
   const shown = host.includes(':') ? `[${host}]` : host;
   return { url: `http://${shown}:${(server.address() as AddressInfo).port}`, close: () => close(server) };
+}
+
+interface PlainAnswer {
+  readonly status: number;
+  readonly body: Json;
+  readonly allow?: string;
+}
+
+function probeOf(
+  { url = '', method = '' }: IncomingMessage,
+  { isAlive = () => true, isReady }: ListenerOptions,
+): PlainAnswer | undefined {
+  const [path] = url.split('?', 1);
+  if (path !== '/healthz' && path !== '/readyz') return undefined;
+  if (method !== 'GET' && method !== 'HEAD')
+    return { status: 405, body: { error: 'use GET' }, allow: READING };
+  const body = path === '/healthz' ? { alive: isAlive() } : { ready: isReady() };
+  return { status: Object.values(body)[0] ? 200 : 503, body };
+}
+
+function refusalOf(request: IncomingMessage): PlainAnswer | undefined {
+  const error = malformation(request);
+  return error === undefined ? undefined : { status: 400, body: { error } };
+}
+
+type App = Hono<{ Bindings: HttpBindings }>;
+type AppContext = Context<{ Bindings: HttpBindings }>;
+
+/** Status, metrics, requests for a run, and the page for every other path. */
+function appOf(options: ListenerOptions): App {
+  const { status, metrics, reconcile, redact, page, longest = LONGEST } = options;
+  const app: App = new Hono();
+  const timely = (c: AppContext, work: () => Promise<Response>): Promise<Response> =>
+    inTime(longest, work).catch((error: unknown) => answered(c, 503, redact(messageOf(error))));
+  app.get('/status', (c) =>
+    timely(c, async () => {
+      const refused = refusing(c, options, { writes: false });
+      const { incoming } = c.env;
+      const mayRead = hasBearer(incoming, options) ? refused === undefined : await page.mayRead(incoming);
+      if (!mayRead) return refused ?? answered(c, 403, SIGN_IN);
+      return c.body(redact(`${JSON.stringify(await status())}\n`), 200, { ...HEADERS, ...JSON_TYPE });
+    }),
+  );
+  app.get('/metrics', (c) =>
+    timely(c, async () => {
+      const refused = refusing(c, options, { writes: false });
+      if (refused !== undefined) return refused;
+      const { contentType, text } = await metrics();
+      return c.body(redact(text), 200, { ...HEADERS, 'content-type': contentType });
+    }),
+  );
+  for (const path of ['/status', '/metrics'])
+    app.all(path, (c) => answered(c, 405, 'use GET', { allow: READING }));
+  if (reconcile !== undefined) {
+    app.post('/reconcile', (c) => {
+      const refused = refusing(c, options, { writes: true });
+      if (refused !== undefined) return refused;
+      reconcile();
+      return c.json({ accepted: true }, 202, HEADERS);
+    });
+    app.all('/reconcile', (c) => answered(c, 405, 'use POST', { allow: 'POST' }));
+  }
+  app.all('*', (c) => page.fetch(c.req.raw, c.env));
+  return app;
 }
 
 /** One address must not take all connections. */
@@ -135,48 +174,10 @@ function limitEach(server: Server, { proxy }: ListenerOptions): void {
   });
 }
 
-async function answer(request: IncomingMessage, options: ListenerOptions): Promise<HttpAnswer> {
-  const path = pathOf(request);
-  const malformed = Object.hasOwn(probes, path) ? undefined : malformation(request);
-  if (malformed !== undefined) return { status: 400, body: { error: malformed } };
-  const isRead = request.method === 'GET' || request.method === 'HEAD';
-  const route = Object.hasOwn(probes, path)
-    ? probes[path]
-    : Object.hasOwn(pages, path)
-      ? pages[path]
-      : undefined;
-  if (path === '/reconcile' && options.reconcile !== undefined) {
-    if (request.method !== 'POST') return { status: 405, body: { error: 'use POST' }, allow: 'POST' };
-    const refused = refusing(request, options, { writes: true });
-    if (refused !== undefined) return refused;
-    options.reconcile();
-    return { status: 202, body: { accepted: true } };
-  }
-  if (route === undefined) {
-    const reconciles = options.reconcile !== undefined;
-    return { status: 404, body: { error: notFound({ reconciles }) } };
-  }
-  if (!isRead) return { status: 405, body: { error: 'use GET' }, allow: 'GET, HEAD' };
-  if (Object.hasOwn(probes, path)) return route(options);
-  const refused = refusing(request, options, { writes: false });
-  return inTime(options.longest, async () => {
-    if (path !== '/status' || hasBearer(request, options)) return refused ?? route(options);
-    return (await options.page.mayRead(request)) ? route(options) : (refused ?? unread);
-  });
-}
-
-async function inTime<T>(longest = LONGEST, work: () => Promise<T>): Promise<T> {
+async function inTime<T>(longest: number, work: () => Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`no answer within ${longest / 1000} s`)), longest);
   return Promise.race([work(), late]).finally(() => clearTimeout(timer));
-}
-
-function pathOf({ url }: IncomingMessage): string {
-  return (url ?? '/').split('?', 1)[0] ?? '/';
-}
-
-function isOwn(path: string): boolean {
-  return path === '/reconcile' || Object.hasOwn(probes, path) || Object.hasOwn(pages, path);
 }
 
 /** A proxy may send credentials of its own, such as Basic. */
@@ -185,35 +186,23 @@ function hasBearer({ headers }: IncomingMessage, { token }: ListenerOptions): bo
 }
 
 function refusing(
-  request: IncomingMessage,
+  c: AppContext,
   options: ListenerOptions,
   what: { readonly writes: boolean },
-): HttpAnswer | undefined {
+): Response | undefined {
   const { guesses } = options;
-  const { remoteAddress } = request.socket;
-  const isGuess = hasBearer(request, options);
-  const retryAfter = isGuess ? guesses.wait(remoteAddress) : 0;
-  if (retryAfter > 0) return { status: 429, body: { error: 'too many wrong tokens' }, retryAfter };
-  const why = refusal(request, options, what);
+  const { incoming } = c.env;
+  const { remoteAddress } = incoming.socket;
+  const isGuess = hasBearer(incoming, options);
+  const wait = isGuess ? guesses.wait(remoteAddress) : 0;
+  if (wait > 0) return answered(c, 429, 'too many wrong tokens', { 'retry-after': String(wait) });
+  const why = refusal(incoming, options, what);
   if (why === WRONG_TOKEN && isGuess) guesses.wrong(remoteAddress);
-  return why === undefined ? undefined : { status: 403, body: { error: why } };
+  return why === undefined ? undefined : answered(c, 403, why);
 }
 
-function send(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { status, body, allow, retryAfter, redact }: HttpAnswer & Pick<ListenerOptions, 'redact'>,
-): void {
-  const isText = typeof body === 'object' && body !== null && 'contentType' in body;
-  const text = isText ? String(body.text) : `${JSON.stringify(body)}\n`;
-  response.writeHead(status, {
-    'content-type': isText ? String(body.contentType) : 'application/json',
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-    ...(allow !== undefined && { allow }),
-    ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
-  });
-  response.end(request.method === 'HEAD' ? undefined : redact(text));
+function answered(c: AppContext, status: 403 | 405 | 429 | 503, error: string, headers = {}): Response {
+  return c.json({ error }, status, { ...HEADERS, ...headers });
 }
 
 async function close(server: Server): Promise<void> {

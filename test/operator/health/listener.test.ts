@@ -1,4 +1,4 @@
-import { request, type ServerResponse } from 'node:http';
+import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { parseListen, type Received, refusal } from '../../../src/operator/health/admission.ts';
 import { Guesses } from '../../../src/operator/health/guesses.ts';
@@ -12,7 +12,7 @@ const open = { host: '0.0.0.0', port: 0 };
 const bearer = { authorization: 'Bearer t0ken' };
 const unproxied = { names: ['voxform.example'], proxy: new TrustedProxy([]), userHeader: undefined };
 const page = {
-  listener: (_: unknown, response: ServerResponse) => response.writeHead(404).end(),
+  fetch: () => new Response(null, { status: 404 }),
   mayRead: async () => true,
 };
 const sent = (headers: Received['headers'], httpVersion = '1.1'): Received => ({
