@@ -132,7 +132,7 @@ function unconfirmedOf(
   );
 }
 
-export interface StepOptions extends Pick<PlanDocument, 'dashboard'> {
+interface StepOptions extends Pick<PlanDocument, 'dashboard'> {
   readonly reach: Reach;
 }
 

@@ -147,7 +147,7 @@ export function commandOf(step: NextStep, reach: Reach): string {
 }
 
 /** Steps, with the dashboard's address of the record that they are about. */
-export interface LinkedSteps {
+interface LinkedSteps {
   readonly steps?: readonly NextStep[] | undefined;
   readonly url?: string | undefined;
 }
