@@ -10,16 +10,21 @@ const program = await createProgram(async () => undefined);
 
 /** Pages with steps, and the test that takes them as they stand there. */
 const followed: Readonly<Record<string, string>> = {
+  'accepting-drift': 'test/docs/daily-work.test.ts',
+  adopting: 'test/docs/existing-records.test.ts',
   editor: 'test/editor/neovim.test.ts',
   'getting-started': 'test/docs/getting-started.test.ts',
   'moving-a-workspace': 'test/cli/moving-a-workspace.test.ts',
+  'plan-and-apply': 'test/docs/daily-work.test.ts',
+  policies: 'test/docs/teams.test.ts',
+  publishing: 'test/docs/daily-work.test.ts',
+  reading: 'test/docs/daily-work.test.ts',
+  state: 'test/docs/teams.test.ts',
   workspaces: 'test/docs/workspaces.test.ts',
 };
 
 /** Pages that are looked up, not followed. */
 const reference = [
-  'accepting-drift',
-  'adopting',
   'ci',
   'commands',
   'emulator',
@@ -30,13 +35,8 @@ const reference = [
   'manifests',
   'page',
   'performance',
-  'plan-and-apply',
-  'policies',
   'project-file',
-  'publishing',
-  'reading',
   'shared-states',
-  'state',
   'watching',
 ];
 

@@ -41,10 +41,11 @@ export function openPage(name: `docs/${string}.md`, options: PageOptions): Page 
   return new Page(name, options);
 }
 
-class Page {
+export class Page {
   readonly text: string;
   readonly #left: Shown[];
   readonly #options: PageOptions;
+  readonly #stands: Map<string, string>;
   readonly #env: Record<string, string>;
   #cwd: string;
 
@@ -56,6 +57,7 @@ class Page {
     expect(this.text, `${name} has the section ${section}`).not.toBe('');
     this.#left = commandsOf(this.text);
     this.#options = options;
+    this.#stands = new Map(Object.entries(options.stands ?? {}));
     this.#env = { HOME: options.folder.root, NO_COLOR: '1', XDG_CACHE_HOME: CACHES, ...options.env };
     this.#cwd = options.folder.root;
   }
@@ -89,6 +91,11 @@ class Page {
   skip(beginning: string): void {
     const { line = '' } = this.#left.shift() ?? {};
     expect(line, 'the next command of the page').toSatisfy((text: string) => text.startsWith(beginning));
+  }
+
+  /** From now on, this text of the page is replaced, such as an id that a command has printed. */
+  stand(text: string, own: string): void {
+    this.#stands.set(text, own);
   }
 
   /** Fails if a command of the page was not run. */
@@ -135,18 +142,12 @@ class Page {
   }
 
   #replaced(text: string): string {
-    return Object.entries(this.#options.stands ?? {}).reduce(
-      (all, [from, to]) => all.replaceAll(from, to),
-      text,
-    );
+    return [...this.#stands].reduce((all, [from, to]) => all.replaceAll(from, to), text);
   }
 
   /** The lines without what differs between two runs: ids, times, durations, folders. */
   #comparable(text: string): string[] {
-    const own = Object.entries(this.#options.stands ?? {}).reduce(
-      (all, [from, to]) => all.replaceAll(to, from),
-      text,
-    );
+    const own = [...this.#stands].reduce((all, [from, to]) => all.replaceAll(to, from), text);
     return own
       .replaceAll(/\b01[0-9A-Z]{24}\b/g, '01…')
       .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?/g, '(time)')

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { Voices } from './voices.ts';
+
+it('docs/plan-and-apply.md', async () => {
+  await using voices = await Voices.open({ isApplied: false });
+  const page = voices.page('docs/plan-and-apply.md');
+  await page.through('voxform plan', 'voxform apply', 'voxform apply --auto-approve');
+  for (let count = 0; count < 5; count++) await page.next('voxform plan');
+  await voices.edit('prompts/receptionist.md', 'Never give medical advice.', 'Be friendly.');
+  await page.through('voxform plan --out', 'voxform apply today.plan', 'voxform show', 'voxform show');
+  await page.through('voxform status', 'voxform status');
+  page.end();
+});
+
+it('docs/publishing.md', async () => {
+  await using voices = await Voices.open();
+  voices.publish();
+  voices.drift(0.9);
+  const page = voices.page('docs/publishing.md', 'See what publishing would change');
+  await page.next('voxform versions');
+  voices.publish();
+  await page.next('voxform apply');
+  voices.publish();
+  await page.next('voxform status');
+  page.end();
+});
+
+it('docs/publishing.md', async () => {
+  await using voices = await Voices.open();
+  voices.publish();
+  voices.drift(0.9);
+  voices.publish();
+  const page = voices.page('docs/publishing.md', 'Roll back to a published version');
+  for (let count = 0; count < 4; count++) await page.next('voxform versions');
+  await page.through('voxform rollback', 'voxform rollback', 'voxform apply');
+  page.end();
+});
+
+it('docs/accepting-drift.md', async () => {
+  await using voices = await Voices.open();
+  voices.drift(0.5);
+  const page = voices.page('docs/accepting-drift.md');
+  await page.through('voxform accept --dry-run', 'voxform accept', 'voxform accept', 'voxform accept');
+  expect(await voices.read('manifests/agents.yaml')).toContain('temperature: 0.5');
+});
+
+it('docs/reading.md', async () => {
+  await using voices = await Voices.open();
+  voices.publish();
+  voices.emulator.dashboard.recordCall({ agent_id: voices.agent });
+  const page = voices.page('docs/reading.md');
+  for (let count = 0; count < 7; count++) await page.next('voxform get');
+  await page.next('voxform get calls');
+  await voices.run('state', 'mv', 'Webhook/appointments', 'Webhook/bookings');
+  const { stdout } = await page.next('voxform history');
+  page.stand('32a833a9', /^(\w+) .* apply/m.exec(stdout)?.[1] ?? '');
+  await page.through('voxform history Agent', 'voxform history show');
+  for (let count = 0; count < 3; count++) await page.next('voxform graph');
+  page.end();
+});
+
+it('docs/publishing.md', async () => {
+  const text = readFileSync(path.resolve(import.meta.dirname, '../../docs/publishing.md'), 'utf8');
+  const [, behaviour = ''] = /--behaviour '([^']*)'/.exec(text) ?? [];
+  await using voices = await Voices.open({
+    seed: 'demo',
+    behaviour: JSON.parse(behaviour),
+    isApplied: false,
+  });
+  const page = voices.page('docs/publishing.md', 'Measure the impact on calls');
+  page.skip('voxform impact');
+  page.skip('voxform emulator');
+  await page.next('export');
+  await page.next('voxform init', { typed: '\n' });
+  await page.next('cd voices');
+  await voices.edit('voices/voxform.yaml', 'http://127.0.0.1:4010', voices.emulator.url);
+  await page.through('voxform apply', 'AGENT=', 'curl', 'echo', 'voxform apply', 'curl');
+  await page.through('voxform impact', 'voxform impact');
+  page.end();
+});

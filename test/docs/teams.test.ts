@@ -1,0 +1,106 @@
+import { copyFile, readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { Voices } from './voices.ts';
+
+it('docs/policies.md', async () => {
+  await using voices = await Voices.open();
+  const page = voices.page('docs/policies.md');
+  const project = await voices.read('voxform.yaml');
+  await voices.folder.write(
+    'voxform.yaml',
+    `${project}${page.block('yaml').split('\n').slice(1).join('\n')}`,
+  );
+  await voices.edit('manifests/agents.yaml', 'max_call_duration_ms: 600000', 'max_call_duration_ms: 3600000');
+  await page.next('voxform validate', { code: 1 });
+  const valid = await voices.read('voxform.yaml');
+  await voices.folder.write('voxform.yaml', valid.replaceAll('max_call_duration_ms', 'max_call_duration'));
+  await page.next('voxform validate', { code: 1 });
+  await voices.folder.write('rules.yaml', valid.slice(valid.indexOf('policies:')));
+  page.stand('/etc/voxform/policies.yaml', path.join(voices.folder.root, 'rules.yaml'));
+  await voices.folder.write('voxform.yaml', project);
+  await page.next('voxform plan --policy', { code: 1 });
+  await voices.folder.write('voxform.yaml', valid);
+  await page.next('voxform apply --waive');
+  page.end();
+});
+
+/** The project with a workspace of the name that the page has. */
+async function named(name: string): Promise<Voices> {
+  const voices = await Voices.open({ isApplied: false });
+  await voices.edit('voxform.yaml', 'default_workspace: local', `default_workspace: ${name}`);
+  await voices.edit('voxform.yaml', '  local:', `  ${name}:`);
+  return voices;
+}
+
+it('docs/state.md: commands, and orphans', async () => {
+  await using voices = await named('staging');
+  await voices.run('apply', '--auto-approve');
+  const commands = voices.page('docs/state.md', 'Commands');
+  await commands.through('voxform state list', 'voxform state show');
+  commands.end();
+  await voices.run('state', 'rm', 'Webhook/appointments');
+  await voices.run('state', 'rm', 'PhoneNumber/front-desk');
+  const orphans = voices.page('docs/state.md', 'Orphans');
+  orphans.stand('01KDVDNGTR2JXWZ6N5NS7D624A', [...voices.emulator.world.webhooks.keys()][0] ?? '');
+  for (let count = 0; count < 4; count++) await orphans.next('voxform orphans');
+  orphans.end();
+  expect(JSON.parse((await voices.run('orphans', '--output', 'json')).stdout)).toEqual([]);
+});
+
+it.each([
+  { cut: 'after', taken: 'voxform import', left: 'voxform state resolve' },
+  { cut: 'before', taken: 'voxform state resolve', left: 'voxform import' },
+])('docs/state.md: a create whose connection broke $cut it was carried out', async ({ cut, taken, left }) => {
+  await using voices = await named('staging');
+  const page = voices.page('docs/state.md', 'Unknown creates');
+  await fetch(`${voices.emulator.url}/__emulator/faults`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ match: { method: 'POST', path: '/api/v1/agents' }, fault: { cut } }),
+  });
+  await voices.fails('apply', '--auto-approve');
+  page.stand('01KDVDNCXR9BT2FXHXPM7MWQFD', voices.agent);
+  // One of the two, in the order of the page.
+  if (cut === 'before') page.skip(left);
+  await page.next(taken);
+  if (cut === 'after') page.skip(left);
+  page.end();
+  await voices.run('apply', '--auto-approve');
+  expect(voices.emulator.world.agents.size).toBe(1);
+});
+
+it('docs/state.md: damaged, older and moved states', async () => {
+  await using voices = await named('staging');
+  const folder = path.join(voices.folder.root, '.voxform');
+  const state = path.join(folder, 'staging.state.json');
+  const newest = async (): Promise<string> => {
+    const serials = (await readdir(folder)).flatMap((name) => /backup-(\d+)$/.exec(name)?.[1] ?? []);
+    return String(Math.max(...serials.map(Number)));
+  };
+  await voices.run('apply', '--auto-approve');
+  const first = await newest();
+
+  const damaged = voices.page('docs/state.md', 'Restore a damaged or missing state');
+  damaged.stand('backup-12', `backup-${first}`);
+  await voices.folder.write('copy.json', (await voices.run('state', 'pull')).stdout);
+  await voices.folder.write('.voxform/staging.state.json', '{');
+  await damaged.through('cp', 'voxform state push --force');
+  damaged.end();
+
+  await voices.edit('manifests/webhooks.yaml', 'name: appointments', 'name: bookings');
+  await voices.run('apply', '--auto-approve');
+  const older = voices.page('docs/state.md', 'An older state');
+  older.stand('backup-12', `backup-${await newest()}`);
+  await copyFile(path.join(folder, `staging.state.json.backup-${first}`), state);
+  await older.next('voxform state push');
+  await older.next('voxform apply');
+  older.end();
+
+  await voices.edit('voxform.yaml', 'default_workspace: staging', 'default_workspace: production');
+  await voices.edit('voxform.yaml', '  staging:', '  production:');
+  const moved = voices.page('docs/state.md', 'Move a state');
+  await moved.next('voxform state move');
+  moved.end();
+  expect((await voices.run('plan')).stdout).toContain('No changes.');
+});

@@ -1,0 +1,100 @@
+import { readFile } from 'node:fs/promises';
+import { hostname, userInfo } from 'node:os';
+import path from 'node:path';
+import { expect } from 'vitest';
+import type { BehaviourPatch } from '../../src/emulator/behaviour.ts';
+import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
+import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
+import { type CommandResult, command } from '../trust/in-process.ts';
+import { openPage, type Page } from './page.ts';
+
+interface VoicesOptions {
+  readonly seed?: string;
+  readonly behaviour?: BehaviourPatch;
+  readonly isApplied?: boolean;
+  /** More texts of the page, and those that replace them. */
+  readonly stands?: Readonly<Record<string, string>>;
+}
+
+/** Who runs the commands, as a history names them. */
+const OWN_NAME = `${userInfo().username}@${hostname()}`;
+
+const KEYS = { LOCAL_API_KEY: 'anything', OPENAI_API_KEY: 'anything' };
+
+/** The project that `voxform init voices` writes, which the pages continue, and the emulator that it uses. */
+export class Voices implements AsyncDisposable {
+  readonly emulator: Emulator;
+  readonly folder: Folder;
+  readonly env: Readonly<Record<string, string>>;
+  readonly #stands: Readonly<Record<string, string>>;
+
+  static async open({
+    seed = '1',
+    behaviour,
+    isApplied = true,
+    stands = {},
+  }: VoicesOptions = {}): Promise<Voices> {
+    const emulator = await startEmulator({ seed, behaviour });
+    const voices = new Voices(emulator, await temporaryFolder(), stands);
+    await voices.run('init', '.');
+    await voices.edit('voxform.yaml', 'http://127.0.0.1:4010', emulator.url);
+    if (isApplied) await voices.run('apply', '--auto-approve');
+    return voices;
+  }
+
+  private constructor(emulator: Emulator, folder: Folder, stands: Readonly<Record<string, string>>) {
+    this.emulator = emulator;
+    this.folder = folder;
+    this.env = { ...KEYS, HOME: folder.root };
+    this.#stands = { 'http://127.0.0.1:4010': emulator.url, 'ann@laptop': OWN_NAME, ...stands };
+  }
+
+  /** The id of its only agent. */
+  get agent(): string {
+    return [...this.emulator.world.agents.keys()][0] ?? '';
+  }
+
+  page(name: `docs/${string}.md`, section?: string): Page {
+    const { folder, env } = this;
+    return openPage(name, {
+      folder,
+      env,
+      stands: this.#stands,
+      ...(section === undefined ? {} : { section }),
+    });
+  }
+
+  async run(...args: readonly string[]): Promise<CommandResult> {
+    const result = await command(args, { cwd: this.folder.root, env: this.env });
+    expect(result, `${args.join(' ')}\n${result.stdout}${result.stderr}`).toMatchObject({ code: 0 });
+    return result;
+  }
+
+  async fails(...args: readonly string[]): Promise<void> {
+    expect(await command(args, { cwd: this.folder.root, env: this.env })).toMatchObject({ code: 1 });
+  }
+
+  async edit(name: string, from: string, to: string): Promise<void> {
+    const text = await this.read(name);
+    expect(text).toContain(from);
+    await this.folder.write(name, text.replace(from, to));
+  }
+
+  read(name: string): Promise<string> {
+    return readFile(path.join(this.folder.root, name), 'utf8');
+  }
+
+  /** Somebody changes the agent in the dashboard. */
+  drift(temperature: number): void {
+    this.emulator.dashboard.edit('agents', this.agent, { llm_config: { temperature } });
+  }
+
+  publish(): void {
+    this.emulator.dashboard.publishAgent(this.agent);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.emulator.close();
+    await this.folder[Symbol.asyncDispose]();
+  }
+}
