@@ -16,7 +16,7 @@ import { isTainted, toForms } from '../../values/value.ts';
 type ChecklistMoment = 'must' | 'waits' | 'know' | 'after';
 
 /** What to do, or what to know. */
-export type ChecklistContent =
+type ChecklistContent =
   | { readonly text: string }
   | { readonly step: NextStep }
   /** A clause on a record. */
