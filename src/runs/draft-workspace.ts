@@ -5,7 +5,6 @@ import { discoverEach, idsInState, type KnownId, type Missed } from './discover.
 import { Drafter, type ManifestDrafts } from './export/drafts.ts';
 import { type NamesInProject, namesInState } from './export/known-names.ts';
 import type { OwnSecrets } from './export/own-secrets.ts';
-import { Spool } from './export/spool.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
 import type { PlatformOptions } from './run-context.ts';
 
@@ -25,36 +24,24 @@ export interface DraftSources {
   readonly onProgress?: OnReadProgress;
 }
 
-/** Reads a workspace and creates a draft manifest for each of its records. The drafts are valid until `work` ends. */
-export async function withDrafts<T>(
+/** Reads a workspace and makes a manifest of each record. */
+export async function draftWorkspace(
   opened: OpenWorkspace,
   { given, since, options, secrets, inManifests, ownSecrets, chosenSecret, onProgress }: DraftSources,
-  work: (drafted: { drafts: ManifestDrafts; missed: readonly Missed[] }) => Promise<T>,
-): Promise<T> {
+): Promise<{ readonly drafts: ManifestDrafts; readonly missed: readonly Missed[] }> {
   const { inState, ids } = await rememberState(opened);
-  const spool = new Spool();
-  try {
-    return await opened.withClient(options, async (client) => {
-      const { workspaceId } = opened.workspace;
-      const concurrency = opened.concurrency(options);
-      const drafter = new Drafter({ kinds, secrets, spool });
-      const { lookups, missed } = await discoverEach(
-        { client, workspaceId, concurrency, known: [...given, ...ids], since, onProgress },
-        (kind, record) => drafter.take(kind, record),
-      );
-      const knownNames = [inState, ...(inManifests === undefined ? [] : [inManifests])];
-      const drafts = drafter.drafts({
-        knownNames,
-        lookups,
-        lookupNames: opened.workspace.lookupNames,
-        chosenSecret,
-        ...(ownSecrets !== undefined && { ownSecrets }),
-      });
-      return work({ drafts, missed });
-    });
-  } finally {
-    spool.close();
-  }
+  const { workspaceId, lookupNames } = opened.workspace;
+  const drafter = new Drafter({ kinds, secrets });
+  const { lookups, missed } = await opened.withClient(options, (client) => {
+    const concurrency = opened.concurrency(options);
+    const known = [...given, ...ids];
+    return discoverEach({ client, workspaceId, concurrency, known, since, onProgress }, (kind, record) =>
+      drafter.take(kind, record),
+    );
+  });
+  const knownNames = [inState, ...(inManifests === undefined ? [] : [inManifests])];
+  const naming = { knownNames, lookups, lookupNames, chosenSecret };
+  return { drafts: drafter.drafts({ ...naming, ...(ownSecrets && { ownSecrets }) }), missed };
 }
 
 /** The state itself is released before the workspace is read. */

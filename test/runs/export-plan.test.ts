@@ -8,7 +8,6 @@ import { loadDesired } from '../../src/project/load-desired.ts';
 import { loadProject } from '../../src/project/load-project.ts';
 import { selectWorkspace } from '../../src/project/select-workspace.ts';
 import { manifestFiles, projectFile } from '../../src/runs/export/project-files.ts';
-import { Spool } from '../../src/runs/export/spool.ts';
 import { writeFolder } from '../../src/runs/export/write-folder.ts';
 import type { Json, JsonObject } from '../../src/values/json.ts';
 import { behaviours } from '../engine/properties/workspaces.ts';
@@ -200,8 +199,7 @@ describe('an exported project', () => {
           ...known('Agent', ...named.filter((id) => !isWebhook(id))),
           ...known('Webhook', ...named.filter(isWebhook)),
         ]);
-        const spool = new Spool({ blockSize: 500 });
-        const { manifests, leftOut, whole } = draftsOf(discovery, { spool });
+        const { manifests, leftOut, whole } = draftsOf(discovery);
         // Those that lists show without a name are no records of the world.
         const held = [world.agents, world.numbers, world.webhooks, world.users];
         expect(leftOut.filter(({ id }) => held.some((records) => records.has(id)))).toEqual([]);
@@ -209,8 +207,7 @@ describe('an exported project', () => {
         const { url, workspaceId } = workspace.emulator;
         const settings = { name: 'test', baseUrl: url, workspaceId, apiKeySecret: 'KEY' };
         const files = [...manifestFiles(whole(), parts.layout), projectFile(settings, 'voxform.yaml')];
-        spool.close();
-        // Nor does it matter where the values lie meanwhile, and in which order the records come.
+        // The order of the records does not matter.
         const { records, lookups: shelves } = discovery;
         const backwards = new Map([...records].map(([kind, found]) => [kind, found.toReversed()]));
         const again = draftsOf({ records: backwards, lookups: shelves });
@@ -218,7 +215,7 @@ describe('an exported project', () => {
           ...manifestFiles(again.whole(), parts.layout),
           projectFile(settings, 'voxform.yaml'),
         ]).toEqual(files);
-        await writeFolder(folder, files, 'voxform.yaml');
+        await writeFolder(folder, files, { last: 'voxform.yaml' });
         if (manifests.length === 0) return;
         const { summary, resources } = await planOf(folder, workspace);
         const changes = resources.filter(({ action }) => action !== 'adopt');

@@ -5,7 +5,6 @@ import { yamlOptions } from '../../src/manifests/parse-yaml.ts';
 import { type ManifestDraft, manifestText } from '../../src/runs/export/manifest-text.ts';
 import type { Json } from '../../src/values/json.ts';
 import { unflatten } from '../../src/values/path.ts';
-import { textByPackage } from './text-by-package.ts';
 
 const pieces = fc.constantFrom(
   ...[
@@ -112,11 +111,10 @@ const draft: fc.Arbitrary<ManifestDraft> = fc.record({
 });
 
 describe('the text of a manifest', () => {
-  it('is what the yaml package writes, byte for byte, and reads back as it was', () => {
+  it('reads back as it was', () => {
     fc.assert(
       fc.property(draft, (each) => {
         const written = manifestText(each);
-        expect(written).toBe(textByPackage(each));
         expect(parse(written, yamlOptions).spec).toEqual(unflatten(each.leaves));
       }),
       { numRuns: 600 },

@@ -4,7 +4,9 @@ import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { UserError } from '../../src/problems/user-error.ts';
 import { writeFolder } from '../../src/runs/export/write-folder.ts';
-import { writeOver } from '../../src/runs/export/write-over.ts';
+
+const LAST = { last: 'voxform.yaml' };
+const REPLACE = { ...LAST, replace: true };
 
 async function folder(): Promise<string> {
   const root = await mkdtemp(path.join(tmpdir(), 'voxform-write-'));
@@ -35,14 +37,17 @@ describe('writeFolder', () => {
     const root = await folder();
     const target = path.join(root, name);
     await prepare(target);
-    expect(await writeFolder(target, FILES, 'voxform.yaml')).toEqual(FILES.map((file) => file.path));
+    expect(await writeFolder(target, FILES, LAST)).toEqual({
+      written: FILES.map((file) => file.path),
+      replaced: [],
+    });
     expect(await tree(root)).toEqual([`${name}/manifests/agents/a.yaml`, `${name}/voxform.yaml`]);
     expect(await readFile(path.join(target, 'voxform.yaml'), 'utf8')).toBe('version: 1\n');
   });
 
   it('says in plain words why a folder cannot be written', async () => {
     const target = path.join(await folder(), 'n'.repeat(250));
-    await expect(writeFolder(target, FILES, 'voxform.yaml')).rejects.toThrow(
+    await expect(writeFolder(target, FILES, LAST)).rejects.toThrow(
       `cannot write the folder ${target}: its name is too long`,
     );
   });
@@ -60,7 +65,7 @@ describe('writeFolder', () => {
     const target = path.join(root, 'out');
     await prepare(target);
     const before = await tree(root);
-    await expect(writeFolder(target, FILES, 'voxform.yaml')).rejects.toThrow(UserError);
+    await expect(writeFolder(target, FILES, LAST)).rejects.toThrow(UserError);
     expect(await tree(root)).toEqual(before);
   });
 
@@ -75,7 +80,7 @@ describe('writeFolder', () => {
       yield* FILES;
       throw new Error('no more');
     };
-    await expect(writeFolder(target, files(), 'voxform.yaml')).rejects.toThrow('no more');
+    await expect(writeFolder(target, files(), LAST)).rejects.toThrow('no more');
     expect(await readdir(root)).toEqual(exists ? ['out'] : []);
     if (exists) expect(await readdir(target)).toEqual([]);
   });
@@ -83,12 +88,12 @@ describe('writeFolder', () => {
   it('writes no file over another of its own', async () => {
     const root = await folder();
     const target = path.join(root, 'out');
-    await expect(writeFolder(target, [...FILES, ...FILES], 'voxform.yaml')).rejects.toThrow(UserError);
+    await expect(writeFolder(target, [...FILES, ...FILES], LAST)).rejects.toThrow(UserError);
     expect(await readdir(root)).toEqual([]);
   });
 });
 
-describe('writeOver', () => {
+describe('writeFolder with replace', () => {
   it('replaces files of the same names, links included, and leaves the rest', async () => {
     const root = await folder();
     const target = path.join(root, 'out');
@@ -96,7 +101,7 @@ describe('writeOver', () => {
     await writeFile(path.join(root, 'elsewhere.yaml'), 'mine');
     await symlink(path.join(root, 'elsewhere.yaml'), path.join(target, 'manifests/agents/a.yaml'));
     await writeFile(path.join(target, 'manifests/agents/b.yaml'), 'mine');
-    const { replaced } = await writeOver(target, FILES, 'voxform.yaml');
+    const { replaced } = await writeFolder(target, FILES, REPLACE);
     expect(replaced).toEqual(['manifests/agents/a.yaml']);
     expect(await tree(target)).toEqual([
       'manifests/agents/a.yaml',
@@ -106,7 +111,7 @@ describe('writeOver', () => {
     expect(await readdir(target)).toEqual(['manifests', 'voxform.yaml']);
     expect(await readFile(path.join(target, 'manifests/agents/a.yaml'), 'utf8')).toBe('a\n');
     expect(await readFile(path.join(root, 'elsewhere.yaml'), 'utf8')).toBe('mine');
-    const again = await writeOver(target, FILES, 'voxform.yaml');
+    const again = await writeFolder(target, FILES, REPLACE);
     expect(again.replaced).toEqual(['manifests/agents/a.yaml', 'voxform.yaml']);
   });
 
@@ -121,7 +126,7 @@ describe('writeOver', () => {
     await writeFile(path.join(target, 'voxform.yaml'), 'mine');
     await prepare(path.join(target, 'manifests', at), path.join(root, 'other'));
     const before = await readdir(root, { recursive: true });
-    await expect(writeOver(target, FILES, 'voxform.yaml')).rejects.toThrow(UserError);
+    await expect(writeFolder(target, FILES, REPLACE)).rejects.toThrow(UserError);
     expect(await readdir(root, { recursive: true })).toEqual(before);
     expect(await readFile(path.join(target, 'voxform.yaml'), 'utf8')).toBe('mine');
   });

@@ -4,7 +4,7 @@ import { exportText } from '../../output/export-text.ts';
 import { shellWord } from '../../problems/shell-word.ts';
 import { misuse, UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
-import { withDrafts } from '../../runs/draft-workspace.ts';
+import { draftWorkspace } from '../../runs/draft-workspace.ts';
 import { namesInManifests } from '../../runs/export/known-names.ts';
 import { ownSecrets } from '../../runs/export/own-secrets.ts';
 import {
@@ -14,8 +14,7 @@ import {
   projectFiles,
 } from '../../runs/export/project-files.ts';
 import { notingTokens, type TokenUrl } from '../../runs/export/token-urls.ts';
-import { isReadableFolder, refuseUsed, writeFolder } from '../../runs/export/write-folder.ts';
-import { otherFiles, type WrittenOver, writeOver } from '../../runs/export/write-over.ts';
+import { otherFiles, refuseUsed, writeFolder } from '../../runs/export/write-folder.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { Secret, specials } from '../../values/value.ts';
 import type { Context } from '../context.ts';
@@ -52,29 +51,28 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
     ...reading,
     chosenSecret: options.apiKeySecret,
   };
-  return withDrafts(opened, sources, async ({ drafts, missed }) => {
-    const tokens: TokenUrl[] = [];
-    const file = projectFileIn(target) ?? PROJECT_FILE;
-    const files = projectFiles(drafts, {
-      workspace: exportedWorkspace(opened),
-      layout: options.layout,
-      file,
-      workspaceIds: options.workspaceIds ?? false,
-      settings: (await settingsFiles(false)).map(([path, text]) => ({ path, text })),
-    });
-    const noted = notingTokens(untilStopped(files, context), tokens);
-    const { written, replaced } = await write(noted, { ...options, target, file });
-    const left =
-      options.force && drafts.manifests.length > 0 ? await otherFiles(target, MANIFESTS, written) : [];
-    progress.clear();
-    const { terminal, log, verbose } = context;
-    const report = { folder: options.out, drafts, missed, replaced, left, verbose };
-    terminal.out(exportText(report, terminal.style));
-    warnOfTokens(log, tokens);
-    if (left.length > 0)
-      log.warn('older manifests may declare the same records: delete those, then run voxform validate');
-    log.info(`Next: run voxform -C ${shellWord(options.out)} plan to see what it would adopt.`);
+  const { drafts, missed } = await draftWorkspace(opened, sources);
+  const tokens: TokenUrl[] = [];
+  const file = projectFileIn(target) ?? PROJECT_FILE;
+  const files = projectFiles(drafts, {
+    workspace: exportedWorkspace(opened),
+    layout: options.layout,
+    file,
+    workspaceIds: options.workspaceIds ?? false,
+    settings: (await settingsFiles(false)).map(([path, text]) => ({ path, text })),
   });
+  const noted = notingTokens(untilStopped(files, context), tokens);
+  const { written, replaced } = await writeFolder(target, noted, { last: file, replace: options.force });
+  const left =
+    options.force && drafts.manifests.length > 0 ? await otherFiles(target, MANIFESTS, written) : [];
+  progress.clear();
+  const { terminal, log, verbose } = context;
+  const report = { folder: options.out, drafts, missed, replaced, left, verbose };
+  terminal.out(exportText(report, terminal.style));
+  warnOfTokens(log, tokens);
+  if (left.length > 0)
+    log.warn('older manifests may declare the same records: delete those, then run voxform validate');
+  log.info(`Next: run voxform -C ${shellWord(options.out)} plan to see what it would adopt.`);
 }
 
 const MOST_TOKENS = 20;
@@ -108,15 +106,6 @@ async function rememberManifests(opened: OpenWorkspace) {
     inManifests: namesInManifests(resources, kinds),
     ownSecrets: ownSecrets(resources, kinds),
   };
-}
-
-async function write(
-  files: Iterable<ProjectFile>,
-  { target, file, force }: Pick<ExportOptions, 'force'> & { readonly target: string; readonly file: string },
-): Promise<WrittenOver> {
-  if (force && (await isReadableFolder(target))) return writeOver(target, files, file);
-  const written = await writeFolder(target, files, file);
-  return { written, replaced: [] };
 }
 
 function exportedWorkspace({ workspace }: OpenWorkspace): ExportedWorkspace {

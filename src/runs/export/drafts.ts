@@ -11,28 +11,25 @@ import { keptNames, type NamesInProject } from './known-names.ts';
 import { namesFor, plainName } from './manifest-names.ts';
 import type { ManifestDraft } from './manifest-text.ts';
 import { type OwnSecrets, SecretNames } from './own-secrets.ts';
+import { type RecordDraft, recordDraft } from './record-draft.ts';
 import { References } from './references.ts';
 import type { Omission } from './shown-spec.ts';
-import { type Body, type Sketch, sketchOf } from './sketch.ts';
-import type { Spool, SpoolPlace } from './spool.ts';
 import type { UsedName } from './used-secrets.ts';
 
 interface Drafting {
   readonly kinds: ReadonlyMap<string, Kind>;
-  /** Secrets that are set: their texts are written nowhere. */
+  /** Secrets that are set. Their texts are not written. */
   readonly secrets: readonly Secret[];
-  /** Where the values of records lie until their manifests are written. To be closed after that. */
-  readonly spool: Spool;
 }
 
 interface NamingSources {
-  /** Names that the records have already: the first to have one for a record counts. */
+  /** Names that the records have already. The first name of a record counts. */
   readonly knownNames: readonly NamesInProject[];
   readonly lookups: DiscoveryNotes['lookups'];
   readonly lookupNames?: LookupNames | undefined;
-  /** What the project's manifests have for fields that nobody shows. */
+  /** Secrets in the project's manifests, for fields that no read shows. */
   readonly ownSecrets?: OwnSecrets;
-  /** The name of the secret that fields which nobody shows take. */
+  /** The name of the secret for fields that no read shows. */
   readonly chosenSecret?: string | undefined;
 }
 
@@ -40,18 +37,18 @@ interface NamingSources {
 export interface ManifestHead {
   readonly kind: string;
   readonly name: string;
-  /** Undefined where the record is found without it. */
+  /** Undefined if the record is found by its natural key. */
   readonly id: string | undefined;
   readonly secrets: ManifestDraft['secrets'];
   readonly omitted: readonly Omission[];
   readonly uses: readonly UsedName[];
-  /** Fields that nobody shows and that take a secret which a person chose; among `uses`, too. */
+  /** Fields that no read shows and that take a secret which a person chose; also in `uses`. */
   readonly chosen: readonly UsedName[];
 }
 
 export interface ExportedManifest {
   readonly draft: ManifestDraft;
-  /** Long texts, by field: the manifest takes them from files. */
+  /** Long texts by field, for files of their own. */
   readonly texts: ReadonlyMap<LeafPath, string>;
 }
 
@@ -60,45 +57,36 @@ export interface ManifestDrafts {
   readonly manifests: readonly ManifestHead[];
   /** Records that no manifest can declare. */
   readonly leftOut: readonly { readonly kind: string; readonly id: string; readonly because: string }[];
-  /** The whole manifests in the same order, each made when it is asked for. */
+  /** The whole manifests in the same order, each made on request. */
   whole(): Iterable<ExportedManifest>;
 }
 
-/** What is kept of a record while the others are read. */
-interface Outline extends Identity, Omit<Sketch, 'body'> {
-  /** What its manifest is called where no other one is called so. */
+interface NamedDraft extends Identity, RecordDraft {
+  /** The name of the manifest if no other manifest has it. */
   readonly plainName: string;
-  readonly body: SpoolPlace;
 }
 
-/** Makes a manifest of each record. The values of a record are let go until its manifest is made, when all names are known. */
+type DraftedManifest = ManifestHead & { readonly draft: NamedDraft };
+
+/** Makes a manifest of each record. References are written last, when all names are known. */
 export class Drafter {
   readonly #kinds: ReadonlyMap<string, Kind>;
   readonly #secrets: readonly Secret[];
-  readonly #spool: Spool;
-  readonly #outlines = new Map<string, Outline[]>();
-  readonly #omissions = new Map<string, readonly Omission[]>();
+  readonly #drafts = new Map<string, NamedDraft[]>();
 
-  constructor({ kinds, secrets, spool }: Drafting) {
+  constructor({ kinds, secrets }: Drafting) {
     this.#kinds = kinds;
     this.#secrets = secrets;
-    this.#spool = spool;
-    for (const kind of kinds.keys()) this.#outlines.set(kind, []);
+    for (const kind of kinds.keys()) this.#drafts.set(kind, []);
   }
 
   take(kind: Kind, found: FoundRecord): void {
     const { record } = found;
-    const { body, omitted, uses, needless, owners, unfit } = sketchOf(kind, found, this.#secrets);
-    this.#outlines.get(kind.name)?.push({
+    this.#drafts.get(kind.name)?.push({
+      ...recordDraft(kind, found, this.#secrets),
       id: record.id,
       key: kind.naturalKeyOf?.(record),
       plainName: plainName(kind, record),
-      unfit,
-      omitted: this.#once(omitted),
-      uses: uses.length === 0 ? NONE : uses,
-      needless,
-      owners,
-      body: this.#spool.put(unfit === undefined ? body : undefined),
     });
   }
 
@@ -118,26 +106,26 @@ export class Drafter {
       ownSecrets,
       chosenSecret,
     );
-    const manifests: (ManifestHead & { readonly body: SpoolPlace })[] = [];
+    const manifests: DraftedManifest[] = [];
     for (const kind of this.#kinds.values()) {
-      const outlines = (this.#outlines.get(kind.name) ?? []).sort((a, b) => (a.id < b.id ? -1 : 1));
-      const fit = outlines.filter((outline) => {
-        const because = outline.unfit ?? identities.refusal(kind, outline);
-        if (because !== undefined) leftOut.push({ kind: kind.name, id: outline.id, because });
+      const drafts = (this.#drafts.get(kind.name) ?? []).sort((a, b) => (a.id < b.id ? -1 : 1));
+      const fit = drafts.filter((draft) => {
+        const because = draft.unfit ?? identities.refusal(kind, draft);
+        if (because !== undefined) leftOut.push({ kind: kind.name, id: draft.id, because });
         return because === undefined;
       });
       const known = knownNames.flatMap((names) => names.get(kind.name) ?? []);
-      const names = namesFor(fit, keptNames(known, outlines));
+      const names = namesFor(fit, keptNames(known, drafts));
       named.set(kind.name, names);
-      for (const outline of fit) {
-        const { omitted, needless, owners, body } = outline;
-        const name = names.get(outline.id) ?? outline.plainName;
+      for (const draft of fit) {
+        const { omitted, needless, owners } = draft;
+        const name = names.get(draft.id) ?? draft.plainName;
         const offered = secretNames.offered({ kind, name, needless, owners });
         const chosen = offered.filter(({ isChosen }) => isChosen);
         const secrets = offered.filter(({ isChosen }) => !isChosen);
-        const uses = [...outline.uses, ...chosen];
-        const id = identities.idOf(kind, outline);
-        manifests.push({ kind: kind.name, name, id, secrets, omitted, uses, chosen, body });
+        const uses = [...draft.uses, ...chosen];
+        const id = identities.idOf(kind, draft);
+        manifests.push({ kind: kind.name, name, id, secrets, omitted, uses, chosen, draft });
       }
     }
     manifests.sort((a, b) => compareText(`${a.kind}/${a.name}`, `${b.kind}/${b.name}`));
@@ -145,37 +133,19 @@ export class Drafter {
     return { manifests, leftOut, whole: () => this.#whole(manifests, references) };
   }
 
-  *#whole(
-    manifests: Iterable<ManifestHead & { readonly body: SpoolPlace }>,
-    references: References,
-  ): Generator<ExportedManifest> {
-    for (const head of manifests) {
-      const kind = this.#kinds.get(head.kind);
-      if (kind !== undefined)
-        yield completed(head, kind, { references, body: this.#spool.get(head.body) as Body });
+  *#whole(manifests: Iterable<DraftedManifest>, references: References): Generator<ExportedManifest> {
+    for (const manifest of manifests) {
+      const kind = this.#kinds.get(manifest.kind);
+      if (kind !== undefined) yield completed(manifest, kind, references);
     }
-  }
-
-  /** Most records of a kind lack the same: one list is kept for all of them. */
-  #once(omitted: readonly Omission[]): readonly Omission[] {
-    const key = JSON.stringify(omitted.map(({ path, because }) => [path, because]));
-    const known = this.#omissions.get(key) ?? omitted;
-    this.#omissions.set(key, known);
-    return known;
   }
 }
 
-const NONE: readonly UsedName[] = [];
-
-function completed(
-  head: ManifestHead,
-  kind: Kind,
-  { references, body }: { readonly references: References; readonly body: Body },
-): ExportedManifest {
+function completed(manifest: DraftedManifest, kind: Kind, references: References): ExportedManifest {
   const leaves = new Map<LeafPath, Json>();
   const notes = new Map<LeafPath, string>();
   const texts = new Map<LeafPath, string>();
-  for (const [path, value] of body.leaves) {
+  for (const [path, value] of manifest.draft.leaves) {
     const { refersTo } = ruleOf(kind, path);
     if (refersTo === undefined) {
       leaves.set(path, value);
@@ -188,17 +158,17 @@ function completed(
     if (dangling.length > 0)
       notes.set(path, `no ${refersTo} with a unique name found for ${dangling.join(', ')}`);
   }
-  for (const { path, name } of head.chosen) leaves.set(path, { $secret: name });
-  for (const [path, note] of body.notes) notes.set(path, note);
-  const { name, id, secrets } = head;
+  for (const { path, name } of manifest.chosen) leaves.set(path, { $secret: name });
+  for (const [path, note] of manifest.draft.notes) notes.set(path, note);
+  const { name, id, secrets } = manifest;
   return { draft: { kind: kind.name, name, id, leaves, notes, secrets }, texts };
 }
 
-/** In lines: what is longer reads better in a file of its own. */
+/** Lines. Longer texts are written to a file of their own. */
 const MOST_LINES = 3;
 
 function isLong(text: string): boolean {
   const lines = text.replace(/\n$/, '').split('\n');
-  // A file's first mark would be taken for its byte order mark, and its odd line ends might not survive an editor.
+  // A leading \uFEFF would be read as the byte order mark of a file, and an editor might change carriage returns.
   return lines.length > MOST_LINES && !text.startsWith('\uFEFF') && !text.includes('\r');
 }

@@ -1,54 +1,76 @@
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { mkdir, readdir, realpath, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, readdir, realpath, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { whereMissing } from '../../files/files.ts';
 import { makeFolders } from '../../files/make-folders.ts';
 import { draftBeside, removeDrafts } from '../../files/replace-file.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
+import { compareText } from '../../problems/compare-text.ts';
 import { errorCode } from '../../problems/error-code.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { ProjectFile } from './project-files.ts';
 
+interface WriteOptions {
+  /** The file that makes the folder a project. It is moved into an existing folder as the last one. */
+  readonly last?: string;
+  /** Replaces files of the same names. Without it, the folder must be new or empty. */
+  readonly replace?: boolean | undefined;
+}
+
+/** Files, relative to the folder. */
+interface WrittenFiles {
+  readonly written: readonly string[];
+  /** The files that existed before, in order. */
+  readonly replaced: readonly string[];
+}
+
 /**
- * Writes files into a folder that does not exist yet, or is empty: all of them or none. They are written into a folder beside it
- * and moved at the end; a run that is killed leaves at most that folder.
- * @param last the file that makes the folder a project: where the folder exists already, it comes into it as the last.
- * @returns the files, relative to the folder.
- * @throws UserError where the folder holds something, or cannot be written.
+ * Writes files into a folder, all of them or none. They are written into a draft folder first: beside a new folder, or inside an existing
+ * one. A killed run leaves at most the draft. While files are replaced, `old` in the draft has the replaced ones.
+ * @throws UserError if the folder is not empty, cannot be written, or a file would be written outside it.
  */
 export async function writeFolder(
   target: string,
   files: Iterable<ProjectFile>,
-  last: string,
-): Promise<readonly string[]> {
-  await refuseUsed(target);
+  { last, replace = false }: WriteOptions = {},
+): Promise<WrittenFiles> {
+  const exists = await isReadableFolder(target);
+  const replaces = replace && exists;
+  if (!replaces) await refuseUsed(target);
   try {
-    const exists = await isReadableFolder(target);
     const real = exists ? await realpath(target) : target;
     await makeFolders(path.dirname(real));
     if (!exists) await removeDrafts([real], 'folder');
-    const draft = draftBeside(exists ? path.join(real, INSIDE) : real, 'folder');
-    await mkdir(draft);
+    const draft = replaces
+      ? path.join(real, `.voxform-export-${randomBytes(4).toString('hex')}`)
+      : draftBeside(exists ? path.join(real, INSIDE) : real, 'folder');
+    const fresh = exists ? path.join(draft, 'new') : draft;
+    await mkdir(fresh, { recursive: true });
     try {
-      const written = await writeAll(draft, files);
-      // Again: it may have been filled meanwhile, and nothing of it may be written over.
-      await refuseUsed(target, path.basename(draft));
-      if (exists) await moveInto(real, draft, last);
-      else await rename(draft, real);
-      return written;
-    } finally {
+      const written = await writeAll(fresh, files);
+      // Another process may have filled the folder meanwhile.
+      if (!replaces) await refuseUsed(target, path.basename(draft));
+      const swap = { target: real, fresh, old: path.join(draft, 'old') };
+      const replaced = exists ? await moveInto(swap, last) : [];
+      if (!exists) await rename(draft, real);
       await rm(draft, { recursive: true, force: true });
+      return { written, replaced };
+    } catch (error) {
+      if (!(error instanceof NotRestored)) await rm(draft, { recursive: true, force: true });
+      throw error;
     }
   } catch (cause) {
     throw cannotBeWritten(target, cause);
   }
 }
 
-/** Of the draft in a folder that exists. */
+/** The name of a draft in an existing folder. */
 const INSIDE = 'new';
 
-/** What is to be thrown where a folder could not be written: for errors of the file system, one that names the folder. */
-export function cannotBeWritten(target: string, cause: unknown): unknown {
+/** Names the folder in errors of the file system. */
+function cannotBeWritten(target: string, cause: unknown): unknown {
   if (cause instanceof UserError || !(cause instanceof Error) || !('code' in cause)) return cause;
   const reason = cause.code === 'ENOENT' ? 'cannot create a folder there' : reasonOf(cause);
   return new UserError(`cannot write the folder ${target}: ${reason}`, {
@@ -57,7 +79,7 @@ export function cannotBeWritten(target: string, cause: unknown): unknown {
   });
 }
 
-/** @throws UserError where the folder is something else, or holds something but what a killed export left. */
+/** Ignores the drafts of killed exports. @throws UserError if the path is not a new or empty folder. */
 export async function refuseUsed(target: string, except?: string): Promise<void> {
   let entries: string[];
   try {
@@ -78,18 +100,18 @@ export async function refuseUsed(target: string, except?: string): Promise<void>
   });
 }
 
-/** True where a folder can be read there. */
-export async function isReadableFolder(folder: string): Promise<boolean> {
+/** True if the path is a folder that can be read. */
+async function isReadableFolder(folder: string): Promise<boolean> {
   return readdir(folder).then(
     () => true,
     () => false,
   );
 }
 
-/** After so many files everything else has its turn. Waiting for each would take three times as long as writing it. */
+/** Files written between two turns of the event loop. Waiting for each file would take three times as long as writing it. */
 const FILES_IN_A_TURN = 16;
 
-/** Writes files below a folder that exists, each when it is its turn. Returns their paths. */
+/** Writes files below an existing folder. Returns their paths. */
 export async function writeAll(root: string, files: Iterable<ProjectFile>): Promise<readonly string[]> {
   const folders = new Set<string>();
   const paths: string[] = [];
@@ -98,7 +120,7 @@ export async function writeAll(root: string, files: Iterable<ProjectFile>): Prom
     const folder = path.dirname(place);
     if (!folders.has(folder)) mkdirSync(folder, { recursive: true });
     folders.add(folder);
-    // Never over another one: two records that came to the same name would be one file.
+    // `wx`: two records with the same file name must not become one file.
     writeFileSync(place, file.text, { flag: 'wx' });
     paths.push(file.path);
     if (paths.length % FILES_IN_A_TURN === 0) await setImmediate();
@@ -106,16 +128,87 @@ export async function writeAll(root: string, files: Iterable<ProjectFile>): Prom
   return paths;
 }
 
-async function moveInto(target: string, draft: string, last: string): Promise<void> {
-  const entries = (await readdir(draft)).sort((a, b) => Number(a === last) - Number(b === last));
-  const moved: string[] = [];
+interface FolderSwap {
+  readonly target: string;
+  /** The folder of the new files. */
+  readonly fresh: string;
+  /** Receives the replaced files. */
+  readonly old: string;
+}
+
+interface Move {
+  readonly place: string;
+  readonly replaces: boolean;
+}
+
+/** Returns the replaced files. After a failure, the target has the files that it had before. */
+async function moveInto({ target, fresh, old }: FolderSwap, last: string | undefined): Promise<string[]> {
+  const moves: Move[] = [];
+  for await (const each of movesInto(target, fresh)) moves.push(each);
+  moves.sort((a, b) => Number(a.place === last) - Number(b.place === last));
+  const done: Move[] = [];
+  const saved: string[] = [];
   try {
-    for (const entry of entries) {
-      await rename(path.join(draft, entry), path.join(target, entry));
-      moved.push(entry);
+    for (const each of moves) {
+      const { place } = each;
+      if (each.replaces) {
+        await mkdir(path.dirname(path.join(old, place)), { recursive: true });
+        await rename(path.join(target, place), path.join(old, place));
+        saved.push(place);
+      }
+      await rename(path.join(fresh, place), path.join(target, place));
+      done.push(each);
     }
   } catch (error) {
-    for (const entry of moved) await rm(path.join(target, entry), { recursive: true, force: true });
+    try {
+      for (const { place } of done) await rm(path.join(target, place), { recursive: true, force: true });
+      for (const place of saved) await rename(path.join(old, place), path.join(target, place));
+    } catch (cause) {
+      throw new NotRestored(old, cause);
+    }
     throw error;
   }
+  return saved.sort(compareText);
+}
+
+/** Whole folders where the target has none of the name. @throws UserError if a folder and a file, or a link, have the same name. */
+async function* movesInto(target: string, fresh: string, below = ''): AsyncGenerator<Move> {
+  for (const entry of await readdir(path.join(fresh, below), { withFileTypes: true })) {
+    const place = path.posix.join(below, entry.name);
+    const found = await lstat(path.join(target, place)).catch(whereMissing);
+    if (found?.isDirectory() && entry.isDirectory()) yield* movesInto(target, fresh, place);
+    else if (found?.isDirectory() || (found !== undefined && entry.isDirectory())) {
+      const [what, other] = entry.isDirectory() ? ['folder', 'file or a link'] : ['file', 'folder'];
+      throw new UserError(`cannot write the ${what} ${place} in ${target}: a ${other} has this name`, {
+        hint: 'Move it away, or export into a new folder.',
+      });
+    } else yield { place, replaces: found !== undefined };
+  }
+}
+
+/** Some replaced files are only in the draft folder, which must stay. */
+class NotRestored extends UserError {
+  override readonly name = 'NotRestored';
+
+  constructor(old: string, cause: unknown) {
+    super('cannot write the folder, and restoring it failed', {
+      hint: `The replaced files are in ${old}.`,
+      cause,
+    });
+  }
+}
+
+/** Other manifests below `folder` of the target, in order: they may declare the same records. */
+export async function otherFiles(
+  target: string,
+  folder: string,
+  written: readonly string[],
+): Promise<readonly string[]> {
+  const own = new Set(written);
+  const entries = await readdir(path.join(target, folder), { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && /\.(?:ya?ml|json)$/.test(entry.name))
+    .map((entry) => path.relative(target, path.join(entry.parentPath, entry.name)).split(path.sep).join('/'))
+    .filter((file) => !own.has(file))
+    .sort(compareText);
 }

@@ -6,7 +6,7 @@ import { claimOf, isHeldAlready, recordClaims } from '../../engine/apply/import-
 import type { Address } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { Missed } from '../discover.ts';
-import { type DraftSources, withDrafts } from '../draft-workspace.ts';
+import { type DraftSources, draftWorkspace } from '../draft-workspace.ts';
 import type { ManifestDrafts } from '../export/drafts.ts';
 import { manifestFiles, nameless, type ProjectFile } from '../export/project-files.ts';
 import { refuseUsed, writeAll, writeFolder } from '../export/write-folder.ts';
@@ -39,23 +39,16 @@ export async function exportLive(
   await refuseUsedManifests(opened);
   const { apiKey } = opened.workspace;
   const secrets = apiKey.isSet ? [apiKey] : [];
-  return withDrafts(opened, { ...reading, secrets }, async ({ drafts, missed }) => {
-    const ids = new Map(
-      drafts.manifests.flatMap(({ kind, name, id }) =>
-        id === undefined ? [] : [[`${kind}/${name}`, id] as const],
-      ),
-    );
-    const root = await realpath(await mkdtemp(path.join(tmpdir(), 'voxform-migrate-')));
-    const files = await writeAll(root, manifestFiles(nameless(drafts.whole()), 'resource'));
-    return {
-      root,
-      files,
-      drafts,
-      missed,
-      ids,
-      discard: () => rm(root, { recursive: true, force: true }),
-    };
-  });
+  const { drafts, missed } = await draftWorkspace(opened, { ...reading, secrets });
+  const ids = new Map(
+    drafts.manifests.flatMap(({ kind, name, id }) =>
+      id === undefined ? [] : [[`${kind}/${name}`, id] as const],
+    ),
+  );
+  const root = await realpath(await mkdtemp(path.join(tmpdir(), 'voxform-migrate-')));
+  const files = await writeAll(root, manifestFiles(nameless(drafts.whole()), 'resource'));
+  const discard = () => rm(root, { recursive: true, force: true });
+  return { root, files, drafts, missed, ids, discard };
 }
 
 async function refuseUsedManifests({ project, workspace }: OpenWorkspace): Promise<void> {
@@ -87,7 +80,7 @@ export async function adoptLive(
   const folder = path.join(opened.project.root, MANIFESTS);
   // So that the new one takes its place in one step: half of the manifests would pass for all of them.
   await rmdir(folder).catch(() => undefined);
-  await writeFolder(folder, manifestsIn(root, files), '');
+  await writeFolder(folder, manifestsIn(root, files));
 }
 
 function* manifestsIn(root: string, files: readonly string[]): Generator<ProjectFile> {

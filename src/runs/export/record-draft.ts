@@ -8,28 +8,22 @@ import { manifestValue } from './manifest-value.ts';
 import { type Omission, shownSpec } from './shown-spec.ts';
 import { namesIn, type UsedName } from './used-secrets.ts';
 
-/** A manifest as far as the one record tells: names, and references to other records, are yet to come. */
-export interface Sketch {
-  readonly body: Body;
+/** A manifest made from one record alone: without its name, and with ids in place of references. */
+export interface RecordDraft {
+  readonly leaves: ReadonlyMap<LeafPath, Json>;
+  readonly notes: ReadonlyMap<LeafPath, string>;
   readonly omitted: readonly Omission[];
   readonly uses: readonly UsedName[];
-  /** Fields for which the record has no use. */
+  /** Fields that the record does not need. */
   readonly needless: readonly LeafPath[];
-  /** By field that nobody shows: the text on which its value depends, such as the provider of a key. */
+  /** By field that no read shows: the text on which its value depends, such as the provider of a key. */
   readonly owners: ReadonlyMap<LeafPath, string>;
-  /** Why no manifest can declare the record; undefined where one can, as far as the record itself tells. */
+  /** Why no manifest can declare the record, if so. */
   readonly unfit: string | undefined;
 }
 
-/** What is written of a record. The text of no known secret is in it. */
-export interface Body {
-  /** As a manifest writes them, but for references, which are ids. */
-  readonly leaves: ReadonlyMap<LeafPath, Json>;
-  readonly notes: ReadonlyMap<LeafPath, string>;
-}
-
-/** @param secrets secrets that are set: their texts are written nowhere. */
-export function sketchOf(kind: Kind, found: FoundRecord, secrets: readonly Secret[]): Sketch {
+/** @param secrets secrets that are set. Their texts are not in the result. */
+export function recordDraft(kind: Kind, found: FoundRecord, secrets: readonly Secret[]): RecordDraft {
   const spec = shownSpec(kind, found);
   const leaves = new Map<LeafPath, Json>();
   const omitted = [...spec.omitted];
@@ -56,7 +50,7 @@ export function sketchOf(kind: Kind, found: FoundRecord, secrets: readonly Secre
     if (owner === other?.value) needless.push(path);
     else owners.set(path, owner);
   }
-  return { body: { leaves, notes }, omitted, uses, needless, owners, unfit: spec.unfit };
+  return { leaves, notes, omitted, uses, needless, owners, unfit: spec.unfit };
 }
 
 const NUMBER_NOTE =
