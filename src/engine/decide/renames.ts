@@ -1,3 +1,4 @@
+import { kindNamed } from '../../kinds/index.ts';
 import { type Address, kindOf } from '../../manifests/resource.ts';
 import { isMasked } from '../../state/fingerprint.ts';
 import type { State } from '../../state/state.ts';
@@ -5,32 +6,19 @@ import type { ResourceEntry } from '../../state/state-document.ts';
 import { canonicalJson, isObject, type Json } from '../../values/json.ts';
 import type { PlannedResource, PlanWarning } from '../plan/plan-document.ts';
 import type { Bound } from './bind.ts';
+import { evidenceOf, likelihood } from './match-evidence.ts';
 
-/** A value that so many of the released records share identifies none of them. */
-const MOST_SHARING = 8;
-/** Characters of a text that are compared word by word. */
-const MOST_READ = 10_000;
-/** Characters of a value that count at most: one long text must not outweigh everything else. */
-const MOST_COUNTED = 200;
-/** Records that a new one is compared with at most: those with the most values in common. */
-const MOST_COMPARED = 3;
-/** The share of two specs, by characters, that must be the same. */
-const NEARLY = 0.75;
-
-interface Forgotten {
-  readonly address: Address;
-  readonly recorded: ResourceEntry['recorded'];
-}
+type Known = ReadonlyMap<Address, Pick<ResourceEntry, 'recorded'>>;
 
 interface Pair {
   readonly created: Address;
   readonly forgotten: Address;
-  readonly share: number;
+  readonly score: number;
 }
 
 /**
- * Points out each create that looks like a record or an unknown create that left the manifests, in the scope of the run or not. Only records that have a value in
- * common which few others have are compared, so that the cost grows with their number and not with its square.
+ * Points out each create that looks like a record or an unknown create that left the manifests, in the scope of the run or not. The two
+ * have a value that no other record of the state has, and more fields agree than differ.
  */
 export function renameWarnings(
   planned: readonly PlannedResource[],
@@ -38,18 +26,20 @@ export function renameWarnings(
 ): PlanWarning[] {
   const created = planned.filter(({ action, recreates }) => action === 'create' && recreates === undefined);
   const renamed = new Set(planned.map(({ previous_address }) => previous_address));
-  const known = new Map<Address, { readonly recorded: Forgotten['recorded'] }>([
+  const known: Known = new Map<Address, Pick<ResourceEntry, 'recorded'>>([
     ...state.resources,
     ...state.pending,
   ]);
-  const forgotten = [...known].flatMap(([address, { recorded }]): Forgotten[] =>
-    declared.has(address) || previous.has(address) || renamed.has(address) ? [] : [{ address, recorded }],
+  const forgotten = new Set(
+    [...known.keys()].filter(
+      (address) => !declared.has(address) && !previous.has(address) && !renamed.has(address),
+    ),
   );
-  if (created.length === 0 || forgotten.length === 0) return [];
-  const byValue = indexOf(forgotten);
+  if (created.length === 0 || forgotten.size === 0) return [];
+  const holders = holdersOf(known);
   const pairs = created
-    .flatMap((each) => likeliest(each, byValue))
-    .sort((a, b) => b.share - a.share || (a.created < b.created ? -1 : 1));
+    .flatMap((each) => likeliest(each, { known, forgotten, holders }))
+    .sort((a, b) => b.score - a.score || (a.created < b.created ? -1 : 1));
   const taken = new Set<Address>();
   return pairs.flatMap(({ created: address, forgotten: old }): PlanWarning[] => {
     if (taken.has(old)) return [];
@@ -60,77 +50,48 @@ export function renameWarnings(
   });
 }
 
-function indexOf(forgotten: readonly Forgotten[]): ReadonlyMap<string, readonly Forgotten[]> {
-  const byValue = new Map<string, Forgotten[]>();
-  for (const each of forgotten) {
-    for (const [path, value] of Object.entries(each.recorded)) {
-      const key = keyOf(kindOf(each.address), path, value);
-      const sharing = byValue.get(key);
-      if (sharing === undefined) byValue.set(key, [each]);
-      else if (sharing.length <= MOST_SHARING) sharing.push(each);
+/** By value of a field: the only record that has it; undefined if several have it. */
+type Holders = ReadonlyMap<string, Address | undefined>;
+
+function holdersOf(known: Known): Holders {
+  const holders = new Map<string, Address | undefined>();
+  for (const [address, { recorded }] of known) {
+    for (const [path, value] of Object.entries(recorded)) {
+      const key = keyOf(kindOf(address), path, value);
+      holders.set(key, holders.has(key) ? undefined : address);
     }
   }
-  return byValue;
+  return holders;
 }
 
-/** The record most similar to the new one; none where two are equally similar. */
+interface Candidates {
+  readonly known: Known;
+  readonly forgotten: ReadonlySet<Address>;
+  readonly holders: Holders;
+}
+
+/** The record most similar to the new one; none if two are equally similar. */
 function likeliest(
   { address, kind, desired = {} }: PlannedResource,
-  byValue: ReadonlyMap<string, readonly Forgotten[]>,
+  { known, forgotten, holders }: Candidates,
 ): Pair[] {
-  const candidates = new Map<Forgotten, number>();
-  for (const [path, value] of Object.entries(desired)) {
-    const sharing = byValue.get(keyOf(kind, path, value)) ?? [];
-    if (sharing.length > MOST_SHARING) continue;
-    for (const each of sharing) candidates.set(each, (candidates.get(each) ?? 0) + 1);
-  }
+  // A secret is a name here and a fingerprint in the state.
+  const values = Object.entries(desired).filter(([, value]) => !isSecret(value));
+  const candidates = new Set(values.flatMap(([path, value]) => holders.get(keyOf(kind, path, value)) ?? []));
   const [best, second] = [...candidates]
-    .sort(([, a], [, b]) => b - a)
-    .slice(0, MOST_COMPARED)
-    .map(([each]) => ({
-      created: address,
-      forgotten: each.address,
-      share: shareOf(desired, each.recorded),
-    }))
-    .sort((a, b) => b.share - a.share);
-  if (best === undefined || best.share < NEARLY || best.share === second?.share) return [];
-  return [best];
+    .filter((each) => forgotten.has(each))
+    .map((each): Pair => {
+      const recorded = known.get(each)?.recorded ?? {};
+      const shownAt = (path: string) => (isMasked(recorded[path]) ? undefined : recorded[path]);
+      const score = likelihood(evidenceOf(kindNamed(kind), values, shownAt));
+      return { created: address, forgotten: each, score };
+    })
+    .sort((a, b) => b.score - a.score);
+  return best === undefined || best.score <= 0 || best.score === second?.score ? [] : [best];
 }
 
-function shareOf(desired: Readonly<Record<string, Json>>, recorded: Readonly<Record<string, Json>>): number {
-  let all = 0;
-  let same = 0;
-  for (const path of new Set([...Object.keys(desired), ...Object.keys(recorded)])) {
-    const [a, b] = [desired[path], recorded[path]];
-    // A secret is a name here and a fingerprint there.
-    if (isSecret(a) || isSecret(b)) continue;
-    const weight = Math.max(weightOf(a), weightOf(b));
-    all += weight;
-    if (a !== undefined && b !== undefined) same += weight * likeness(a, b);
-  }
-  return all === 0 ? 0 : same / all;
-}
-
-function likeness(a: Json, b: Json): number {
-  if (typeof a !== 'string' || typeof b !== 'string') return canonicalJson(a) === canonicalJson(b) ? 1 : 0;
-  if (a === b) return 1;
-  const [words, others] = [wordsOf(a), wordsOf(b)];
-  let shared = 0;
-  for (const word of words) if (others.has(word)) shared += 1;
-  return shared / Math.max(words.size, others.size, 1);
-}
-
-function wordsOf(text: string): ReadonlySet<string> {
-  return new Set(text.slice(0, MOST_READ).split(/\s+/));
-}
-
-function weightOf(value: Json | undefined): number {
-  if (value === undefined) return 0;
-  return Math.min(MOST_COUNTED, typeof value === 'string' ? value.length + 2 : canonicalJson(value).length);
-}
-
-function isSecret(value: Json | undefined): boolean {
-  return value !== undefined && (isMasked(value) || (isObject(value) && '$secret' in value));
+function isSecret(value: Json): boolean {
+  return isMasked(value) || (isObject(value) && '$secret' in value);
 }
 
 function keyOf(kind: string, path: string, value: Json): string {
