@@ -154,6 +154,8 @@ async function wakesUp(bench: Bench): Promise<void> {
   assert.match(unwrapped(stopped.stdout + stopped.stderr), /voxform import Agent\/a 01\w+/);
   assert.equal(lab.writes(), writes, 'it went on writing without its lock');
   await lab.check('after it woke up');
+  // Records the outcomes that the holder wrote to a rescue file.
+  await lab.run(...APPLY);
   await settleUnknowns(lab, { random: new Random('locks'), leaves: 0, dies: 0 });
   await converges(lab);
 }
@@ -180,6 +182,8 @@ async function wakes(bench: Bench, random: Random): Promise<void> {
   assert.match(unwrapped(stopped.stdout + stopped.stderr), /this run lost the lock/);
   assert.equal(lab.writes(), writes, 'it went on writing without its lock');
   await lab.check('after it woke up');
+  // Records the outcomes that the holder wrote to a rescue file.
+  await lab.run(...APPLY);
   await settleUnknowns(lab, { random: new Random('locks'), leaves: 0, dies: 0 });
   await converges(lab);
 }
@@ -210,6 +214,8 @@ async function unlocks(bench: Bench): Promise<void> {
   assert.match(unwrapped(stopped.stdout + stopped.stderr), /voxform import Agent\/a 01\w+/);
   assert.equal(lab.writes(), 1, 'it went on writing without its lock');
   await lab.check('after an unlock');
+  // Records the outcomes that the holder wrote to a rescue file.
+  await lab.run(...APPLY);
   await settleUnknowns(lab, { random: new Random('locks'), leaves: 0, dies: 0 });
   await converges(lab);
 }

@@ -73,8 +73,8 @@ class LocalFiles implements ObjectStore {
   /** Id of the lock that this store holds. */
   #own: string | undefined;
   #journal: { readonly handle: FileHandle; length: number } | undefined;
-  /** True from a check of the lock until the end of the current turn of the event loop. */
-  #isChecked = false;
+  /** When the lock was renewed in the current turn of the event loop. */
+  #renewedAt: number | undefined;
 
   constructor(options: LocalStoreOptions) {
     const { path, location = path, timing = localTiming, files = nodeFiles } = options;
@@ -111,7 +111,7 @@ class LocalFiles implements ObjectStore {
       if (id !== this.#own) {
         if (lock !== null || id === undefined || !(await lockFile.break(id))) throw new WriteConflict();
       } else {
-        await this.#checkLock(lockFile);
+        if (!change.journal || !this.#isJustRenewed) await this.#renew(lockFile);
         if (change.state) await this.#replace(path, change.state, { change, held });
         if (change.journal) await this.#append(path, lockFile, change.journal);
         if (change.journal === null || lock === null) await this.#closeJournal();
@@ -141,7 +141,7 @@ class LocalFiles implements ObjectStore {
       if (!(await lockFile.take(info, held.lock?.id))) throw new WriteConflict();
       await this.#closeJournal();
       this.#own = lock.id;
-      this.#isChecked = false;
+      this.#renewedAt = undefined;
       if (history !== undefined) await this.#addToHistory(path, history);
       // Extra files do no harm.
       await unlinkIfThere(files, draftOf(path)).catch(() => undefined);
@@ -246,8 +246,7 @@ class LocalFiles implements ObjectStore {
     }
     this.#journal.length += bytes.length;
     // A run that took the lock meanwhile may have merged and removed the file before these lines were in it.
-    this.#isChecked = false;
-    await this.#checkLock(lockFile);
+    await this.#renew(lockFile);
     failPoint?.('after-append');
   }
 
@@ -270,13 +269,18 @@ class LocalFiles implements ObjectStore {
     await journal?.handle.close();
   }
 
-  /** Renews the lock, unless that was done right before. @throws WriteConflict if the lock is no longer ours. */
-  async #checkLock(lockFile: LockFile): Promise<void> {
-    if (this.#isChecked) return;
+  /** The renewal after one append is the check before the next, unless the process was stopped in between. */
+  get #isJustRenewed(): boolean {
+    return this.#renewedAt !== undefined && performance.now() - this.#renewedAt < 1_000;
+  }
+
+  /** @throws WriteConflict if the lock is no longer ours. */
+  async #renew(lockFile: LockFile): Promise<void> {
+    this.#renewedAt = undefined;
     if (this.#own === undefined || !(await lockFile.renew(this.#own))) throw new WriteConflict();
-    this.#isChecked = true;
+    this.#renewedAt = performance.now();
     setImmediate(() => {
-      this.#isChecked = false;
+      this.#renewedAt = undefined;
     });
   }
 

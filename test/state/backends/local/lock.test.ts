@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { copyFile, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -117,6 +118,15 @@ describe('the lock', () => {
     expect((await failureOf(next.lock(lockRequest()))).message).toContain(sleeping.info.id);
     await sleeping.renew();
     await sleeping.release();
+  });
+
+  it('is looked at by every renewal, also right after a write of the journal', async () => {
+    const path = await statePath();
+    const lease = await storeAt(path).lock(lockRequest());
+    await lease.append(journalEntry);
+    rmSync(`${path}.lock`);
+    expect(await failureOf(lease.renew())).toBeInstanceOf(LostLock);
+    await lease.release();
   });
 
   it('is needed by nobody who only reads', async () => {
