@@ -3,11 +3,11 @@ import { didYouMean, nearest } from '../../problems/suggest.ts';
 import { functions, methods } from './functions.ts';
 import { logic } from './logic.ts';
 import { operators, shownOperator } from './operators.ts';
-import { NoResult, type Overload } from './overload.ts';
+import { NoResult, type Overload, problemOf } from './overload.ts';
 import { all, type CallSite, type Checker, hiddenFailure, type RulePart, type Run, reading } from './part.ts';
 import type { Expression } from './syntax.ts';
-import { patternProblem } from './text-functions.ts';
-import { timeMethods, zoneProblem } from './time-functions.ts';
+import { compiled } from './text-functions.ts';
+import { formatIn, timeMethods } from './time-functions.ts';
 import { ANY, BOOL, joined, type Type, wordFor } from './types.ts';
 import {
   type CelSort,
@@ -189,8 +189,8 @@ const GROUPS: Partial<Record<Type['is'], string>> = {
 function wrongText(name: string, parts: readonly RulePart[]): string | undefined {
   const text = parts[1]?.constant;
   if (typeof text !== 'string') return undefined;
-  if (name === 'matches') return patternProblem(text);
-  return Object.hasOwn(timeMethods, name) ? zoneProblem(text) : undefined;
+  if (name === 'matches') return problemOf(() => compiled(text));
+  return Object.hasOwn(timeMethods, name) ? problemOf(() => formatIn(text)) : undefined;
 }
 
 /** `list[0]`, and `object["field"]`. */

@@ -1,6 +1,6 @@
 import { NoResult, type Overload, type Overloads, overload } from './overload.ts';
 import { ANY, BOOL, DOUBLE, DURATION, INT, joined, listOf, STRING, TIMESTAMP, type Type } from './types.ts';
-import { type CelSort, type CelValue, Duration, equal, type Meter, Timestamp } from './values.ts';
+import { Duration, equal, Timestamp } from './values.ts';
 
 const LARGEST = 2n ** 63n - 1n;
 
@@ -10,10 +10,8 @@ export function int64(value: bigint): bigint {
   return value;
 }
 
-type Two<T> = readonly [T, T];
-
 function whole(of: (a: bigint, b: bigint) => bigint): Overload {
-  return overload<Two<bigint>>(['int', 'int'], INT, ([a, b]) => int64(of(a, b)));
+  return overload(['int', 'int'], INT, ([a, b]) => int64(of(a, b)));
 }
 
 function division(of: (a: bigint, b: bigint) => bigint): Overload {
@@ -24,11 +22,11 @@ function division(of: (a: bigint, b: bigint) => bigint): Overload {
 }
 
 function decimal(of: (a: number, b: number) => number): Overload {
-  return overload<Two<number>>(['double', 'double'], DOUBLE, ([a, b]) => of(a, b));
+  return overload(['double', 'double'], DOUBLE, ([a, b]) => of(a, b));
 }
 
 function moved(sign: 1 | -1): Overload {
-  return overload<readonly [Timestamp, Duration]>(
+  return overload(
     ['timestamp', 'duration'],
     TIMESTAMP,
     ([time, by]) => new Timestamp(time.ms + sign * by.ms),
@@ -36,35 +34,27 @@ function moved(sign: 1 | -1): Overload {
 }
 
 function lengths(of: (a: number, b: number) => number): Overload {
-  return overload<Two<Duration>>(
-    ['duration', 'duration'],
-    DURATION,
-    ([a, b]) => new Duration(of(a.ms, b.ms)),
-  );
+  return overload(['duration', 'duration'], DURATION, ([a, b]) => new Duration(of(a.ms, b.ms)));
 }
 
-const COMPARED: readonly Two<CelSort>[] = [
+const NUMBERS = [
   ['int', 'int'],
   ['int', 'double'],
   ['double', 'int'],
   ['double', 'double'],
-  ['string', 'string'],
-  ['bool', 'bool'],
-];
+] as const;
 
 /** JavaScript too compares a bigint and a number by value. */
-function ordering(holds: (a: number | string, b: number | string) => boolean): readonly Overload[] {
+function ordering(holds: (a: bigint | number, b: bigint | number) => boolean): readonly Overload[] {
   return [
-    ...COMPARED.map((takes) =>
-      overload<Two<number | string>>(takes, BOOL, ([a, b], meter) => {
-        if (typeof a !== 'string' || typeof b !== 'string') return holds(a, b);
-        meter.takeText(Math.min(a.length, b.length));
-        return holds(byCodePoints(a, b), 0);
-      }),
-    ),
-    ...(['timestamp', 'duration'] as const).map((sort) =>
-      overload<Two<Timestamp>>([sort, sort], BOOL, ([a, b]) => holds(a.ms, b.ms)),
-    ),
+    ...NUMBERS.map((takes) => overload(takes, BOOL, ([a, b]) => holds(a, b))),
+    overload(['bool', 'bool'], BOOL, ([a, b]) => holds(Number(a), Number(b))),
+    overload(['string', 'string'], BOOL, ([a, b], meter) => {
+      meter.takeText(Math.min(a.length, b.length));
+      return holds(byCodePoints(a, b), 0);
+    }),
+    overload(['timestamp', 'timestamp'], BOOL, ([a, b]) => holds(a.ms, b.ms)),
+    overload(['duration', 'duration'], BOOL, ([a, b]) => holds(a.ms, b.ms)),
   ];
 }
 
@@ -85,11 +75,7 @@ function bothLists([a, b]: readonly Type[]): Type {
 }
 
 function equality(expected: boolean): Overload {
-  return overload<Two<CelValue>>(
-    ['any', 'any'],
-    BOOL,
-    ([a, b], meter: Meter) => equal(a, b, meter) === expected,
-  );
+  return overload(['any', 'any'], BOOL, ([a, b], meter) => equal(a, b, meter) === expected);
 }
 
 /** By the names of the parser. */
@@ -97,11 +83,11 @@ export const operators: Overloads = {
   '_+_': [
     whole((a, b) => a + b),
     decimal((a, b) => a + b),
-    overload<Two<string>>(['string', 'string'], STRING, ([a, b], meter) => {
+    overload(['string', 'string'], STRING, ([a, b], meter) => {
       meter.takeText(a.length + b.length);
       return a + b;
     }),
-    overload<Two<readonly CelValue[]>>(['list', 'list'], bothLists, ([a, b], meter) => {
+    overload(['list', 'list'], bothLists, ([a, b], meter) => {
       meter.take((a.length + b.length) / 8);
       return [...a, ...b];
     }),
@@ -113,16 +99,13 @@ export const operators: Overloads = {
     decimal((a, b) => a - b),
     moved(-1),
     lengths((a, b) => a - b),
-    overload<Two<Timestamp>>(['timestamp', 'timestamp'], DURATION, ([a, b]) => new Duration(a.ms - b.ms)),
+    overload(['timestamp', 'timestamp'], DURATION, ([a, b]) => new Duration(a.ms - b.ms)),
   ],
   '_*_': [whole((a, b) => a * b), decimal((a, b) => a * b)],
   '_/_': [division((a, b) => a / b), decimal((a, b) => a / b)],
   '_%_': [division((a, b) => a % b)],
-  '-_': [
-    overload<readonly [bigint]>(['int'], INT, ([a]) => int64(-a)),
-    overload<readonly [number]>(['double'], DOUBLE, ([a]) => -a),
-  ],
-  '!_': [overload<readonly [boolean]>(['bool'], BOOL, ([a]) => !a)],
+  '-_': [overload(['int'], INT, ([a]) => int64(-a)), overload(['double'], DOUBLE, ([a]) => -a)],
+  '!_': [overload(['bool'], BOOL, ([a]) => !a)],
   '_==_': [equality(true)],
   '_!=_': [equality(false)],
   '_<_': ordering((a, b) => a < b),
@@ -130,10 +113,8 @@ export const operators: Overloads = {
   '_>_': ordering((a, b) => a > b),
   '_>=_': ordering((a, b) => a >= b),
   '@in': [
-    overload<readonly [CelValue, readonly CelValue[]]>(['any', 'list'], BOOL, ([value, list], meter) =>
-      list.some((item) => equal(value, item, meter)),
-    ),
-    overload<readonly [string, object]>(['string', 'map'], BOOL, ([key, map]) => Object.hasOwn(map, key)),
+    overload(['any', 'list'], BOOL, ([value, list], meter) => list.some((item) => equal(value, item, meter))),
+    overload(['string', 'map'], BOOL, ([key, map]) => Object.hasOwn(map, key)),
   ],
 };
 

@@ -1,5 +1,5 @@
 import type { Type } from './types.ts';
-import type { CelSort, CelValue, Meter } from './values.ts';
+import type { CelSort, CelValue, Meter, ValuesBySort } from './values.ts';
 
 /** A signature of a function, and its implementation. The first argument of a method is its object. */
 export interface Overload {
@@ -14,15 +14,30 @@ export type Overloads = Readonly<Record<string, readonly Overload[]>>;
 /** The function has no result for these arguments. The message is a clause. */
 export class NoResult extends Error {}
 
+/** The message of the `NoResult` that the work throws, if any. */
+export function problemOf(work: () => unknown): string | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    if (error instanceof NoResult) return error.message;
+    throw error;
+  }
+}
+
+type Arguments<Takes extends Overload['takes']> = {
+  readonly [Index in keyof Takes]: Takes[Index] extends CelSort ? ValuesBySort[Takes[Index]] : CelValue;
+};
+
 /** @param run gets arguments of the sorts in `takes`. */
-export function overload<Args extends readonly unknown[]>(
-  takes: Overload['takes'],
+export function overload<const Takes extends Overload['takes']>(
+  takes: Takes,
   gives: Type | Overload['gives'],
-  run: (args: Args, meter: Meter) => CelValue,
+  run: (args: Arguments<Takes>, meter: Meter) => CelValue,
 ): Overload {
   return {
     takes,
     gives: typeof gives === 'function' ? gives : () => gives,
-    run: (args, meter) => run(args as readonly unknown[] as Args, meter),
+    run: (args, meter) => run(args as readonly unknown[] as Arguments<Takes>, meter),
   };
 }

@@ -4,11 +4,9 @@ import { NoResult, type Overloads, overload } from './overload.ts';
 import { BOOL, INT, listOf, STRING } from './types.ts';
 import type { CelValue, Meter, Pattern } from './values.ts';
 
-type Text = readonly [text: string, other: string];
-
 function test(holds: (text: string, other: string) => boolean): Overloads[string] {
   return [
-    overload<Text>(['string', 'string'], BOOL, ([text, other], meter) => {
+    overload(['string', 'string'], BOOL, ([text, other], meter) => {
       meter.takeText(text.length + other.length);
       return holds(text, other);
     }),
@@ -17,7 +15,7 @@ function test(holds: (text: string, other: string) => boolean): Overloads[string
 
 function change(of: (text: string) => string): Overloads[string] {
   return [
-    overload<readonly [string]>(['string'], STRING, ([text], meter) => {
+    overload(['string'], STRING, ([text], meter) => {
       meter.takeText(text.length);
       return of(text);
     }),
@@ -30,7 +28,7 @@ const MOST_STATES = 20_000;
 const MOST_PATTERNS = 1000;
 
 /** @throws NoResult */
-function compiled(pattern: string): RE2JS {
+export function compiled(pattern: string): RE2JS {
   if (pattern.length > LONGEST_PATTERN || mostStates(pattern) > MOST_STATES) {
     throw new NoResult('the regular expression is too large');
   }
@@ -56,16 +54,6 @@ function mostStates(pattern: string): number {
   );
   const nested = /\)\s*\{/.test(pattern);
   return pattern.length * counts.reduce((all, count) => (nested ? all * count : Math.max(all, count)), 1);
-}
-
-/** The problem with a regular expression, if any. */
-export function patternProblem(pattern: string): string | undefined {
-  try {
-    compiled(pattern);
-    return undefined;
-  } catch (error) {
-    return (error as NoResult).message;
-  }
 }
 
 /** The parts of a text, at most as many as the meter has steps. */
@@ -105,7 +93,7 @@ export const textMethods: Overloads = {
   startsWith: test((text, other) => text.startsWith(other)),
   endsWith: test((text, other) => text.endsWith(other)),
   matches: [
-    overload<Text>(['string', 'string'], BOOL, ([text, pattern], meter) => {
+    overload(['string', 'string'], BOOL, ([text, pattern], meter) => {
       const expression = patternIn(meter, pattern);
       meter.take(1 + text.length * (2 + expression.re2().prog.numInst() / 32));
       return expression.test(text);
@@ -115,43 +103,33 @@ export const textMethods: Overloads = {
   upperAscii: change((text) => text.replace(/[a-z]+/g, (part) => part.toUpperCase())),
   trim: change((text) => text.trim()),
   indexOf: [
-    overload<Text>(['string', 'string'], INT, ([text, other], meter) => {
+    overload(['string', 'string'], INT, ([text, other], meter) => {
       meter.takeText(text.length + other.length);
       const at = text.indexOf(other);
       return at === -1 ? -1n : lengthOf(text.slice(0, at), meter);
     }),
   ],
   substring: [
-    overload<readonly [string, bigint]>(['string', 'int'], STRING, ([text, begin], meter) =>
-      substring(text, meter, begin),
-    ),
-    overload<readonly [string, bigint, bigint]>(
-      ['string', 'int', 'int'],
-      STRING,
-      ([text, begin, end], meter) => substring(text, meter, begin, end),
+    overload(['string', 'int'], STRING, ([text, begin], meter) => substring(text, meter, begin)),
+    overload(['string', 'int', 'int'], STRING, ([text, begin, end], meter) =>
+      substring(text, meter, begin, end),
     ),
   ],
   replace: [
-    overload<readonly [string, string, string]>(
-      ['string', 'string', 'string'],
-      STRING,
-      ([text, old, fresh], meter) => {
-        const parts = split(text, old, meter);
-        meter.takeText(text.length + parts.length * fresh.length);
-        return parts.join(fresh);
-      },
-    ),
+    overload(['string', 'string', 'string'], STRING, ([text, old, fresh], meter) => {
+      const parts = split(text, old, meter);
+      meter.takeText(text.length + parts.length * fresh.length);
+      return parts.join(fresh);
+    }),
   ],
   split: [
-    overload<Text>(['string', 'string'], listOf(STRING), ([text, separator], meter) =>
+    overload(['string', 'string'], listOf(STRING), ([text, separator], meter) =>
       split(text, separator, meter),
     ),
   ],
   join: [
-    overload<readonly [readonly CelValue[]]>(['list'], STRING, ([list], meter) => join(list, '', meter)),
-    overload<readonly [readonly CelValue[], string]>(['list', 'string'], STRING, ([list, separator], meter) =>
-      join(list, separator, meter),
-    ),
+    overload(['list'], STRING, ([list], meter) => join(list, '', meter)),
+    overload(['list', 'string'], STRING, ([list, separator], meter) => join(list, separator, meter)),
   ],
 };
 

@@ -27,52 +27,18 @@ export function durationOf(text: string): Duration {
   return new Duration(sign * ms);
 }
 
-/** A time in a time zone. */
-interface Calendar {
-  readonly year: number;
-  /** From 0. */
-  readonly month: number;
-  readonly day: number;
-  readonly hours: number;
-  readonly minutes: number;
-  readonly seconds: number;
-}
-
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** @throws NoResult for a time zone that is not known. */
-function formatIn(zone: string): Intl.DateTimeFormat {
+export function formatIn(zone: string): Intl.DateTimeFormat {
   const known = formats.get(zone);
   if (known !== undefined) return known;
-  const numeric = 'numeric';
   const made = attempt(
-    () =>
-      new Intl.DateTimeFormat('en-US', {
-        timeZone: zone,
-        calendar: 'iso8601',
-        hourCycle: 'h23',
-        year: numeric,
-        month: numeric,
-        day: numeric,
-        hour: numeric,
-        minute: numeric,
-        second: numeric,
-      }),
+    () => new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' }),
   );
   if (made === undefined) throw new NoResult(`unknown time zone ${JSON.stringify(zone)}`);
   if (formats.size < 100) formats.set(zone, made);
   return made;
-}
-
-/** The problem with the name of a time zone, if any. */
-export function zoneProblem(zone: string): string | undefined {
-  try {
-    formatIn(zone);
-    return undefined;
-  } catch (error) {
-    if (error instanceof NoResult) return error.message;
-    throw error;
-  }
 }
 
 /** @throws NoResult */
@@ -85,54 +51,41 @@ export function dateOf({ ms }: Timestamp): Date {
 /** Steps. The first use of a time zone takes longer than any other function. */
 const ZONED = 500;
 
-function calendar(time: Timestamp, zone: string, meter: Meter): Calendar {
+/** The date whose fields in UTC are those of the time in its zone. */
+function dateIn(zone: string, time: Timestamp, meter: Meter): Date {
   meter.take(ZONED);
-  const parts = new Map(
-    formatIn(zone)
-      .formatToParts(dateOf(time))
-      .map(({ type, value }) => [type, Number(value)]),
-  );
-  const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
-  return {
-    year: part('year'),
-    month: part('month') - 1,
-    day: part('day'),
-    hours: part('hour'),
-    minutes: part('minute'),
-    seconds: part('second'),
-  };
+  const date = dateOf(time);
+  // It ends in GMT, or in an offset such as GMT+01:00 or GMT-00:25:21.
+  const [sign, ...parts] = /GMT(.)(\d+):(\d+):?(\d*)$/.exec(formatIn(zone).format(date))?.slice(1) ?? [];
+  const [hours = 0, minutes = 0, seconds = 0] = parts.map(Number);
+  const offset = ((hours * 60 + minutes) * 60 + seconds) * 1000;
+  return new Date(date.getTime() + (sign === '-' ? -offset : offset));
 }
 
-const DAY = 86_400_000;
-
-function midnight({ year, month, day }: Calendar): number {
-  return Date.UTC(year, month, day);
-}
-
-function ofTime(read: (calendar: Calendar) => number): readonly Overload[] {
+function ofTime(read: (date: Date) => number): readonly Overload[] {
   return [
-    overload<readonly [Timestamp]>(['timestamp'], INT, ([time], meter) =>
-      BigInt(read(calendar(time, 'UTC', meter))),
-    ),
-    overload<readonly [Timestamp, string]>(['timestamp', 'string'], INT, ([time, zone], meter) =>
-      BigInt(read(calendar(time, zone, meter))),
-    ),
+    overload(['timestamp'], INT, ([time], meter) => BigInt(read(dateIn('UTC', time, meter)))),
+    overload(['timestamp', 'string'], INT, ([time, zone], meter) => BigInt(read(dateIn(zone, time, meter)))),
   ];
 }
 
 function ofDuration(unit: number): Overload {
-  return overload<readonly [Duration]>(['duration'], INT, ([{ ms }]) => BigInt(Math.trunc(ms / unit)));
+  return overload(['duration'], INT, ([{ ms }]) => BigInt(Math.trunc(ms / unit)));
+}
+
+function dayOfYear(date: Date): number {
+  return Math.floor((date.getTime() - Date.UTC(date.getUTCFullYear())) / 86_400_000);
 }
 
 /** Methods of times, in UTC or in the given time zone, and of durations. */
 export const timeMethods: Overloads = {
-  getFullYear: ofTime(({ year }) => year),
-  getMonth: ofTime(({ month }) => month),
-  getDate: ofTime(({ day }) => day),
-  getDayOfMonth: ofTime(({ day }) => day - 1),
-  getDayOfWeek: ofTime((date) => new Date(midnight(date)).getUTCDay()),
-  getDayOfYear: ofTime((date) => (midnight(date) - Date.UTC(date.year, 0, 1)) / DAY),
-  getHours: [...ofTime(({ hours }) => hours), ofDuration(3_600_000)],
-  getMinutes: [...ofTime(({ minutes }) => minutes), ofDuration(60_000)],
-  getSeconds: [...ofTime(({ seconds }) => seconds), ofDuration(1000)],
+  getFullYear: ofTime((date) => date.getUTCFullYear()),
+  getMonth: ofTime((date) => date.getUTCMonth()),
+  getDate: ofTime((date) => date.getUTCDate()),
+  getDayOfMonth: ofTime((date) => date.getUTCDate() - 1),
+  getDayOfWeek: ofTime((date) => date.getUTCDay()),
+  getDayOfYear: ofTime(dayOfYear),
+  getHours: [...ofTime((date) => date.getUTCHours()), ofDuration(3_600_000)],
+  getMinutes: [...ofTime((date) => date.getUTCMinutes()), ofDuration(60_000)],
+  getSeconds: [...ofTime((date) => date.getUTCSeconds()), ofDuration(1000)],
 };

@@ -1,17 +1,23 @@
-/** A value in a rule. Ints are `bigint`, but in lists and objects of the data they are `number`. */
-export type CelValue =
-  | null
-  | boolean
-  | bigint
-  | number
-  | string
-  | readonly CelValue[]
-  | CelMap
-  | Timestamp
-  | Duration
-  | Opaque;
+/** The values of each sort. Ints are `bigint`, but in lists and objects of the data they are `number`. */
+export interface ValuesBySort {
+  readonly null: null;
+  readonly bool: boolean;
+  readonly int: bigint;
+  readonly double: number;
+  readonly string: string;
+  readonly list: CelList;
+  readonly map: CelMap;
+  readonly timestamp: Timestamp;
+  readonly duration: Duration;
+  readonly opaque: Opaque;
+}
 
-export interface CelMap {
+export type CelSort = keyof ValuesBySort;
+export type CelValue = ValuesBySort[CelSort];
+
+interface CelList extends ReadonlyArray<CelValue> {}
+
+interface CelMap {
   readonly [key: string]: CelValue;
 }
 
@@ -104,18 +110,6 @@ export class Meter {
   }
 }
 
-export type CelSort =
-  | 'null'
-  | 'bool'
-  | 'int'
-  | 'double'
-  | 'string'
-  | 'list'
-  | 'map'
-  | 'timestamp'
-  | 'duration'
-  | 'opaque';
-
 export function sortOf(value: CelValue): CelSort {
   switch (typeof value) {
     case 'boolean':
@@ -166,7 +160,7 @@ export function equal(a: CelValue, b: CelValue, meter: Meter): boolean {
   return keys.every((key) => Object.hasOwn(b, key) && equal(a[key] as CelValue, b[key] as CelValue, meter));
 }
 
-export function isList(value: CelValue): value is readonly CelValue[] {
+export function isList(value: CelValue): value is CelList {
   return Array.isArray(value);
 }
 
