@@ -1,5 +1,5 @@
 /*
- * What a program gets that imports voxform. Everything else in this package is its own affair and may change at any time.
+ * The API for programs that import voxform. Everything else in this package may change at any time.
  */
 
 export type { ApplyEvent, ResourceResult } from './engine/apply/apply-report.ts';
@@ -12,10 +12,17 @@ export type {
   PlanWarning,
 } from './engine/plan/plan-document.ts';
 export { loadProject } from './library/calls.ts';
-export { type ImpactOptions, impact } from './library/impact-call.ts';
 export type { CallOptions, LoadOptions, LogEntry, Project } from './library/options.ts';
-export type { Applied, ApplyOptions, Drift, Planned, PlanOptions, ReadOptions } from './library/runs.ts';
-export { apply, drift, plan, readPlan } from './library/runs.ts';
+export type {
+  Applied,
+  ApplyOptions,
+  Drift,
+  ImpactOptions,
+  Planned,
+  PlanOptions,
+  ReadOptions,
+} from './library/runs.ts';
+export { apply, drift, impact, plan, readPlan } from './library/runs.ts';
 export { type EditorOptions, serveEditor } from './library/serve-editor.ts';
 export type { ApplyDocument } from './output/apply-json.ts';
 export { PlatformError } from './platform/platform-error.ts';

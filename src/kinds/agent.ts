@@ -6,7 +6,7 @@ import { type AgentRequest, agentRequest } from '../platform/records/agent-recor
 import type { DraftStatus, Kind, Mention, ShownRecord } from './kind.ts';
 import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
 
-/** A voice agent: readable by id alone, never listed; reads show only part of its configuration. */
+/** A voice agent: read by id only, never listed. Reads show only part of its configuration. */
 export const agent: Kind = {
   name: 'Agent',
   dashboardKey: 'agent',
@@ -46,7 +46,7 @@ export const agent: Kind = {
   async published(client, record) {
     if (isUnpublished(record)) return undefined;
     try {
-      // The draft may have been edited after the latest publication, as far as the timestamps tell.
+      // The timestamps do not exclude an edit after the latest publication.
       const ahead = ['edited', 'unclear'].includes(draftStatus(record));
       return { record: await client.agents.latestVersion(record.id), ahead };
     } catch (error) {
@@ -79,12 +79,12 @@ function isUnpublished(record: ShownRecord): boolean {
   return (record.version ?? null) === null && (record.published_at ?? null) === null;
 }
 
-/** In milliseconds: the longest that publishing is taken to go on. A record that changes later was edited. */
+/** Longest time in milliseconds that publishing may take. A later change is an edit. */
 const PUBLICATION = 60_000;
 
 function draftStatus(record: ShownRecord): DraftStatus {
   if (isUnpublished(record)) return 'never';
-  // Not a number where the platform shows one of the two times only, or none.
+  // NaN unless the platform shows both times.
   const ahead = Date.parse(String(record.updated_at)) - Date.parse(String(record.published_at));
   if (ahead > PUBLICATION) return 'edited';
   return ahead <= 0 ? 'current' : 'unclear';
@@ -107,7 +107,7 @@ async function* mentionedByUsers(client: PlatformClient): AsyncGenerator<Mention
   }
 }
 
-/** Without `since` only as many calls as a page holds: there may be millions. */
+/** Without `since`, reads only one page: there may be millions of calls. */
 async function* mentionedByCalls(client: PlatformClient, since: Date | undefined): AsyncGenerator<Mention> {
   let count = 0;
   for await (const { agent_id, start_time } of client.calls.list(asFilter({ from: since?.toISOString() }))) {

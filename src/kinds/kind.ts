@@ -11,103 +11,102 @@ export interface ShownRecord {
 }
 
 /**
- * Everything that is special about one kind. The engine decides; a kind only observes, creates and updates, and says what
- * its fields are. It must not keep anything between calls.
+ * Everything that is special about one kind. The engine decides. A kind observes, creates and updates, and describes its
+ * fields. It must not keep state between calls.
  */
 export interface Kind extends KindSchema {
-  /** Either `list`, where the platform can list the records, or `get`. Neither may write. */
+  /** `list` if the platform can list the records, otherwise `get`. Neither may write. */
   list?(client: PlatformClient): AsyncIterable<ShownRecord>;
   get?(client: PlatformClient, id: string): Promise<ShownRecord>;
-  /** How `get` names and shows its records. */
+  /** The table of `voxform get`. */
   readonly table: RecordTable;
-  /** How records of this kind lead to others; only for a kind that can be listed. */
+  /** Links from records of this kind to others. Only for kinds that can be listed. */
   readonly routes?: Routes;
-  /** The natural key of a shown record, undefined where it does not show one; present exactly where `naturalKey` is. */
+  /** The natural key of a record, undefined if the record does not show it. Required with `naturalKey`. */
   naturalKeyOf?(record: ShownRecord): string | undefined;
   /**
-   * The newest configuration the platform shows elsewhere, for an adoption whose read hides fields; undefined where there
-   * is none. `ahead` says that the record has moved on since.
+   * The newest published configuration, for an import whose read hides fields. Undefined if there is none. `ahead`: the record has
+   * changed since.
    */
   published?(client: PlatformClient, record: ShownRecord): Promise<PublishedRecord | undefined>;
   /** The published versions of a record, for a kind that has them. */
   readonly versions?: Versions;
-  /**
-   * Where ids of such records are mentioned, for a kind that no list shows. Each is read only as far as needed.
-   */
+  /** Records that mention ids of this kind, for a kind that cannot be listed. Each source is read only as far as needed. */
   readonly mentions?: readonly MentionSource[];
-  /** Must send exactly one POST. Absent where the platform has none: `manualCreateStep` says then what a person must do. */
+  /** Must send exactly one POST. Absent if the platform has no such endpoint: then `manualCreateStep` is required. */
   create?(client: PlatformClient, body: JsonObject): Promise<ShownRecord>;
-  /** Must send exactly one PUT. Absent where the platform has none. */
+  /** Must send exactly one PUT. Absent if the platform has no such endpoint. */
   update?(client: PlatformClient, id: string, body: JsonObject): Promise<ShownRecord>;
-  /** Top-level fields that every update carries, desired or else as observed, and whether the API refuses an update without them. */
+  /** Top-level fields of every update, with the desired or the observed value, and whether the API requires them. */
   readonly alwaysSent?: Readonly<Record<string, 'required' | 'optional'>>;
-  /** What people call a shown record, as far as it says: the name of its manifest is made of it. */
+  /** The name of a record for people. The name of its manifest is derived from it. */
   label(record: ShownRecord): string;
-  /** What a person must do in the dashboard for a record that no endpoint creates. */
+  /** The step in the dashboard that creates a record. */
   manualCreateStep?(spec: JsonObject): string;
-  /** What a person must do in the dashboard so that `path` becomes `after`. */
+  /** The step in the dashboard that sets `path` to `after`. */
   manualChangeStep?(change: ManualChange): string;
-  /** For a kind whose records may own the workspace. Changes that touch owners are guarded. */
+  /** For a kind whose records may own the workspace. A guard covers changes of owners. */
   readonly ownership?: Ownership;
   /**
-   * The effect while two workspaces have such a record each, as a clause, and what a person must do with the one in the workspace that is
-   * left, as a clause that follows `In the dashboard, `. Undefined for a record without such an effect; absent for a kind without any: a
-   * migration creates records of the other kinds last.
+   * The harm while two workspaces have this record during a migration, and the step in the dashboard that ends it. Undefined for a record
+   * that does no harm. A migration creates records of kinds with this function last.
    */
-  leftBehind?(record: { readonly id: string; readonly spec: JsonObject }): LeftBehind | undefined;
-  /** For a kind whose records are published by a person: what is written is a draft until then. Goes with `published`. */
+  inTwoWorkspaces?(record: { readonly id: string; readonly spec: JsonObject }): InTwoWorkspaces | undefined;
+  /** For a kind whose writes are drafts until a person publishes them. Requires `published`. */
   readonly publishing?: Publishing;
 }
 
 interface Publishing {
   /**
-   * How the draft stands to the latest published version, as far as the record itself tells. `unclear` where the record changed so
-   * soon after it was published that publishing itself may be the change, and where it does not show both times.
+   * Compares the draft with the latest published version, by the times in the record. `unclear`: the record does not show both times, or
+   * changed so soon after it was published that publishing may be the change.
    */
   draftStatus(record: ShownRecord): DraftStatus;
-  /** What a person must do once the first draft was written, a sentence. */
+  /** The step after the first draft, as a sentence. */
   readonly first: string;
-  /** What holds until a later draft is published, a clause. */
+  /** The effect until a later draft is published, as a clause. */
   readonly meanwhile: string;
 }
 
 export type DraftStatus = 'never' | 'edited' | 'unclear' | 'current';
 
-interface LeftBehind {
+interface InTwoWorkspaces {
+  /** A clause. */
   readonly harm: string;
+  /** A clause that follows `In the dashboard, `. */
   readonly step: string;
 }
 
-/** Whoever changes a record wants to know what leads to it, e.g. on which numbers callers will hear the difference. */
+/** Links to other records: they show, for example, on which numbers callers will hear a change of an agent. */
 export interface Routes {
-  /** What people call such a record, e.g. `phone number`. */
+  /** The noun for a record, e.g. `phone number`. */
   readonly noun: string;
-  /** The fields that hold the id of what it leads to, each with its word for people, e.g. `inbound`. Their `refersTo` says of which kind. */
+  /** The fields with the id of the other record, each with its word, e.g. `inbound`. Their `refersTo` names its kind. */
   readonly ways: Readonly<Record<LeafPath, string>>;
   /**
-   * A field of the records that it leads to, which names such records without the field that leads there; the field that an item stands
-   * for which is no record; and the word for such a link. It is read where the list of this kind is refused.
+   * A field of the other record that names records of this kind, for keys that cannot list them; the field that an item of it
+   * contains; and the word for such a link, whose direction is not known.
    */
   readonly named: { readonly field: string; readonly item: string; readonly way: string };
-  /** By that word: what the other record does over the link, as in `answers +12025550120` and `will answer +12025550120`. */
+  /** By word: the verb of the other record, as in `answers +12025550120` and `will answer +12025550120`. */
   readonly verbs: Readonly<Record<string, readonly [now: string, then: string]>>;
-  /** What tells a person which record it is. Fields that are secret are missing. */
+  /** Identifies the record for a person. Secret fields are missing. */
   label(record: ShownRecord): string;
 }
 
 interface Ownership {
-  /** The field that makes an owner of a record. */
+  /** The field that decides. */
   readonly field: LeafPath;
-  /** True where the record is an owner of the workspace, or, with `value` given, would be one with that in the field. */
+  /** Whether the record owns the workspace, or with `value`, would own it with this value in the field. */
   isOwner(record: ShownRecord, value?: Json): boolean;
 }
 
-/** How published versions are read. Neither may write. */
+/** Reads published versions. Must not write. */
 export interface Versions {
   /** The field of a call that holds the id of the record. */
   readonly inCalls: string;
   list(client: PlatformClient, id: string): AsyncIterable<VersionShown>;
-  /** The record as it was published under this number, or at last. */
+  /** The record as published in this version. */
   get(client: PlatformClient, id: string, version: number | 'latest'): Promise<ShownRecord>;
 }
 
@@ -119,16 +118,16 @@ export interface VersionShown {
 
 /** Records that mention others. */
 interface MentionSource {
-  /** As `get` names them, e.g. `calls`. */
+  /** As in `voxform get`, e.g. `calls`. */
   readonly name: string;
-  /** `since` is when the sought record was made, at the earliest; undefined: what a few requests give will do. Must not write. */
+  /** @param since the earliest possible creation of the record; undefined if a few requests are enough. Must not write. */
   read(client: PlatformClient, since: Date | undefined): AsyncIterable<Mention>;
 }
 
-/** An id that another record mentions. */
+/** An id in another record. */
 export interface Mention {
   readonly id: string;
-  /** Who mentions it, as a clause, e.g. `number +12025550120 is linked to it`. */
+  /** The other record, as a clause, e.g. `number +12025550120 is linked to it`. */
   readonly clause: string;
 }
 
@@ -139,10 +138,10 @@ export interface PublishedRecord {
 
 interface ManualChange {
   readonly path: LeafPath;
-  /** What names the record in the dashboard, e.g. the number itself. */
+  /** Fields that identify the record in the dashboard, e.g. the number. */
   readonly record: JsonObject;
   readonly before: Json | undefined;
-  /** Text for a person: a value, or the address of a record that is yet to be created. */
+  /** Text for a person: a value, or the address of a record that does not exist yet. */
   readonly after: string;
 }
 
@@ -150,12 +149,12 @@ interface ManualChange {
 export interface Lookup {
   readonly name: string;
   readonly description: string;
-  /** How `get` names and shows them. */
+  /** The table of `voxform get`. */
   readonly table: RecordTable;
   list(client: PlatformClient): AsyncIterable<LookupRecord>;
-  /** The client with this list read through a function. */
+  /** The client, with a function applied to this list. */
   listedThrough<C extends PlatformClient>(client: C, through: Through): C;
-  /** What a person must do in the dashboard when there is none of that name, a sentence without its full stop. */
+  /** The step in the dashboard that adds one of this name, as a sentence without a full stop. */
   manualAddStep(name: string): string;
 }
 

@@ -1,7 +1,7 @@
 import type { Lookup } from './kind.ts';
 import { ID_COLUMN } from './record-table.ts';
 
-/** Knowledge bases are filled in the dashboard; manifests only refer to them. */
+/** Knowledge bases are managed in the dashboard. Manifests only refer to them. */
 export const knowledgeBase: Lookup = {
   name: 'KnowledgeBase',
   description: 'A knowledge base of the workspace, by its name on the platform.',

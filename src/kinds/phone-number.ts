@@ -20,7 +20,7 @@ const spec = lazyStrictObject(() => ({
   outbound_agent_id: link('outbound'),
 }));
 
-/** A phone number: listed and created, never updated; its links to agents are made in the dashboard. */
+/** A phone number: listed and created, never updated. A person links it to agents in the dashboard. */
 export const phoneNumber: Kind = {
   name: 'PhoneNumber',
   dashboardKey: 'number',
@@ -64,7 +64,7 @@ export const phoneNumber: Kind = {
       return typeof nickname === 'string' && nickname !== '' ? `${which} (${nickname})` : which;
     },
   },
-  leftBehind: ({ spec: { inbound_agent_id: inbound } }) =>
+  inTwoWorkspaces: ({ spec: { inbound_agent_id: inbound } }) =>
     inbound === undefined || inbound === null
       ? undefined
       : {
@@ -83,14 +83,14 @@ export const phoneNumber: Kind = {
   },
 };
 
-/** The digits, without a plus, separators or leading zeros: what tells two renderings of one number to be the same. */
+/** The digits, without a plus, separators or leading zeros: the same for all spellings of a number. */
 function digitsOf(value: unknown): string {
   return String(value)
     .replace(/\D/g, '')
     .replace(/^0+(?=\d)/, '');
 }
 
-/** Nobody can put back the spaces around a nickname if the platform trims them. */
+/** The platform may trim spaces around a nickname, so they are not compared. */
 function trimmed(value: unknown): unknown {
   return typeof value === 'string' ? value.trim() : value;
 }

@@ -1,8 +1,8 @@
-/** How `get` shows the records of a kind. */
+/** The table of `voxform get` for the records of a kind. */
 export interface RecordTable {
-  /** What people type for them, also in the flags that take ids: `agents` gives `--agents` and `--agents-from`. */
+  /** The argument of `get`, and the name of flags that take ids: `agents` gives `--agents` and `--agents-from`. */
   readonly name: string;
-  /** What they are, in a few words. */
+  /** A few words. */
   readonly description: string;
   /** From left to right. */
   readonly columns: readonly RecordColumn[];
@@ -10,20 +10,20 @@ export interface RecordTable {
 
 export interface RecordColumn {
   readonly title: string;
-  /** The field of the record, which is also its name in CSV. */
+  /** The field of the record, and the name of the column in CSV. */
   readonly field: string;
   readonly as?: ColumnForm;
   readonly align?: 'right';
-  /** Never broken, whatever the width. */
+  /** Never wrapped. */
   readonly whole?: true;
-  /** Left out where the other columns fit on one line without it; the highest goes first. */
+  /** Omitted if the row does not fit on a line; the highest number goes first. */
   readonly spare?: number;
 }
 
 /**
- * `address`: the address that the record has in the state. `mentions`: which records mention it, if nothing else leads to it.
- * `reference`: the address of the record with that id, else the id. `time` and `unix-time`: a moment. `amount`: money in the record's
- * `currency`. `count`: the length of an array. `time-or-null`: a moment, or `null`.
+ * `address`: the address of the record in the state. `mentions`: records that mention it, for records without an address.
+ * `reference`: the address of the record with this id, or the id. `time` and `unix-time`: a time. `amount`: money in the record's
+ * `currency`. `count`: the length of an array. `time-or-null`: a time, or `null`.
  */
 export type ColumnForm =
   | 'address'

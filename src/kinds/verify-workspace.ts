@@ -4,10 +4,9 @@ import type { OfWorkspace } from '../platform/workspace-check.ts';
 import { UserError } from '../problems/user-error.ts';
 
 /**
- * Reads something of the workspace before a first write into one of which nothing was read. A platform that does not answer it would
- * not answer the creates either, and each would be unknown. One request, to a list with the workspace in its address; what a key may
- * see is not known, so that other lists stand in for one that is refused.
- * @throws PlatformError, and UserError where the key does not belong to the workspace.
+ * Reads one list before the first write to a workspace of which nothing was read. If the platform does not answer, it would not answer the
+ * creates either, and each would be an unknown create. If the key may not read this list, others are tried.
+ * @throws PlatformError, and UserError if the key does not belong to the workspace.
  */
 export async function verifyWorkspace(client: PlatformClient, workspaceId: string): Promise<void> {
   const users = await firstOf(() => client.users.list());
@@ -16,7 +15,7 @@ export async function verifyWorkspace(client: PlatformClient, workspaceId: strin
     const first = await firstOf<OfWorkspace>(list);
     if (first instanceof PlatformError) continue;
     client.workspaceCheck.refuseWrongWorkspace();
-    // A workspace that the platform does not know takes more than silence to outweigh.
+    // After a 404 for the workspace, an empty list is no proof that it exists.
     if (typeof first?.workspace_id === 'string' || !users.saysMissing) return;
   }
   throw new UserError(
@@ -25,7 +24,7 @@ export async function verifyWorkspace(client: PlatformClient, workspaceId: strin
   );
 }
 
-/** The first record of a list, undefined where it has none, or how the platform refused it. Throws every other failure. */
+/** The first record of a list, undefined for an empty list, or the refusal of the platform. @throws every other failure */
 async function firstOf<T>(list: () => AsyncIterable<T>): Promise<T | undefined | PlatformError> {
   try {
     for await (const record of list()) return record;

@@ -5,7 +5,7 @@ import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
 
 const webhooks = (client: PlatformClient) => client.collection('webhooks', webhookRecord);
 
-/** A webhook: readable by id alone, never listed and never updated, so that a change needs another one. */
+/** A webhook: read by id only, never listed or updated, so a change requires a new one. */
 export const webhook: Kind = {
   name: 'Webhook',
   dashboardKey: 'webhook',
@@ -35,7 +35,7 @@ export const webhook: Kind = {
   },
   get: (client, id) => webhooks(client).get(id),
   label: ({ url }) => hostOf(String(url)),
-  leftBehind: ({ id, spec: { url } }) => {
+  inTwoWorkspaces: ({ id, spec: { url } }) => {
     const host = hostOf(String(url));
     return {
       harm: `events go to ${host || 'its URL'} twice until you delete the old webhook ${id}`,
@@ -45,12 +45,12 @@ export const webhook: Kind = {
   create: (client, body) => webhooks(client).create(body),
 };
 
-/** So that `https://example.com` and `https://example.com/` are the same place. */
+/** The normal spelling: `https://example.com` and `https://example.com/` are the same URL. */
 function canonicalUrl(value: unknown): unknown {
   return typeof value === 'string' && URL.canParse(value) ? new URL(value).href : value;
 }
 
-/** The host alone: paths of webhooks are tokens often. */
+/** Only the host: paths of webhooks often contain tokens. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).hostname : '';
 }

@@ -11,7 +11,7 @@ import type { CallOptions, LoadOptions, LogEntry, Project } from './options.ts';
 const loadedWith = new WeakMap<Project, LoadOptions>();
 
 /**
- * The project in a folder. No API key is needed until something is planned.
+ * Opens the project in a folder. The API key is not needed before the first plan.
  * @throws UserError, InvalidProject
  */
 export function loadProject(options: LoadOptions): Promise<Project> {
@@ -28,15 +28,15 @@ export function loadProject(options: LoadOptions): Promise<Project> {
   });
 }
 
-/** One call under way. */
+/** A call in progress. */
 interface LibraryCall {
   readonly context: RunContext;
   readonly opened: OpenWorkspace;
-  /** To be called before the first write: from then on requests under way come to their end. */
+  /** Must be called before the first write: from then on, an abort lets requests in flight finish. */
   beginWriting(): void;
 }
 
-/** Does work in a project: errors name no secret, and an abort rejects with the signal's own reason. */
+/** Runs work in a project. Errors contain no secret, and an abort rejects with the reason of the signal. */
 export function calling<T>(
   project: Project,
   { signal, concurrency = 'auto' }: CallOptions & Pick<PlatformOptions, 'concurrency'>,
@@ -87,7 +87,7 @@ function contextOf({ cwd, env = {}, workspace, log }: LoadOptions, signal: Abort
   };
 }
 
-/** The error with secrets struck out of all that it says, and of what lies behind it. */
+/** The error with secrets removed from its messages and stacks, and from those of its causes. */
 function redactedError(error: unknown, redact: (text: string) => string): unknown {
   if (error instanceof InvalidManifests || error instanceof InvalidProject) {
     const diagnostics = error.diagnostics.map((each) => ({ ...each, message: redact(each.message) }));

@@ -6,23 +6,23 @@ export interface LogEntry {
 }
 
 export interface LoadOptions {
-  /** The project folder; a relative path is seen from the folder that the process works in. */
+  /** The project folder. A relative path begins in the working directory of the process. */
   readonly cwd: string;
-  /** Where secrets and `VOXFORM_…` variables are looked for, usually `process.env`. Nothing is, where it is left out. */
+  /** The environment with secrets and `VOXFORM_…` variables, usually `process.env`. Default: empty. */
   readonly env?: Environment;
-  /** The workspace meant; `VOXFORM_WORKSPACE` or the project's own choice where absent. */
+  /** The workspace. Default: `VOXFORM_WORKSPACE` or the default of the project. */
   readonly workspace?: string;
-  /** Told what voxform does. Nothing is printed. */
+  /** Receives messages. Nothing is printed. */
   log?(entry: LogEntry): void;
 }
 
-/** What every call to the platform takes. */
+/** Options of every call to the platform. */
 export interface CallOptions {
-  /** Ends the call. What an apply has begun to write is finished first. */
+  /** Aborts the call. An apply finishes its writes in flight first. */
   readonly signal?: AbortSignal;
 }
 
-/** A project with one workspace selected. Each call reads the files and the platform anew. */
+/** A project with one selected workspace. Each call reads the files and the platform again. */
 export interface Project {
   /** Absolute path of the folder. */
   readonly root: string;

@@ -8,9 +8,18 @@ import { sealed } from '../engine/plan/saved-plan.ts';
 import { revalidatePlan } from '../engine/revalidate-plan.ts';
 import { type ApplyDocument, applyJson } from '../output/apply-json.ts';
 import { applyPlan, planInHistory, refuseTrippedGuards } from '../runs/apply-plan.ts';
+import type { ImpactDocument } from '../runs/impact/impact-document.ts';
+import { type ImpactSelection, measureImpact } from '../runs/impact/measure-impact.ts';
 import { judgedPlan, refuseDenied, savedPlanJudged } from '../runs/judged-plan.ts';
 import { withSession } from '../runs/open-workspace.ts';
-import { changesIn, commonInput, type Planning, planWorkspace, preparedToPlan } from '../runs/planning.ts';
+import {
+  changesIn,
+  commonInput,
+  type Planning,
+  planWorkspace,
+  preparedToPlan,
+  stateToRead,
+} from '../runs/planning.ts';
 import type {
   GuardOptions,
   LockOptions,
@@ -18,6 +27,7 @@ import type {
   PlatformOptions,
   SelectionOptions,
 } from '../runs/run-context.ts';
+import { versionedRecord } from '../runs/versioned-record.ts';
 import { VERSION } from '../version.ts';
 import { calling } from './calls.ts';
 import type { CallOptions, Project } from './options.ts';
@@ -29,7 +39,7 @@ export interface ReadOptions extends CallOptions, SelectionOptions, PlatformOpti
 export interface PlanOptions extends ReadOptions, Partial<Omit<PlanningOptions, 'routes' | 'publications'>> {}
 
 export interface ApplyOptions extends CallOptions, GuardOptions, PlatformOptions, Partial<LockOptions> {
-  /** After a failure: go on with what does not depend on it (where absent), or start nothing new. */
+  /** After a failure: continue with resources that do not depend on it (default), or start no more. */
   readonly onError?: 'continue' | 'stop';
   onProgress?(progress: ReadProgress): void;
   onEvent?(event: ApplyEvent): void;
@@ -38,29 +48,29 @@ export interface ApplyOptions extends CallOptions, GuardOptions, PlatformOptions
 /** A plan that can be applied. */
 export interface Planned {
   readonly project: Project;
-  /** The plan as data, without secrets: what `voxform plan --output json` prints. */
+  /** The plan as data, without secrets, as `voxform plan --output json` prints it. */
   readonly document: PlanDocument;
-  /** How many resources an apply would write. What is manual, blocked or unknown does not count. */
+  /** The number of resources that an apply would write, without manual steps, blocked and unknown ones. */
   readonly changes: number;
 }
 
 export interface Applied {
-  /** The plan with what became of each resource: what `voxform apply --output json` prints. */
+  /** The plan with the result of each resource, as `voxform apply --output json` prints it. */
   readonly document: ApplyDocument;
-  /** True where everything that was to be written is done. */
+  /** Every planned write succeeded. */
   readonly complete: boolean;
-  /** True where the signal ended it early. */
+  /** The signal ended it early. */
   readonly interrupted: boolean;
 }
 
 export interface Drift {
-  /** What an apply would restore. */
+  /** The plan that would restore the manifests. */
   readonly document: PlanDocument;
   readonly drifted: boolean;
 }
 
 /**
- * What an apply would do. Reads the platform; takes no lock and writes nothing.
+ * Plans an apply. Reads the platform, takes no lock and writes nothing.
  * @throws UserError, InvalidProject, InvalidManifests, PlatformError
  */
 export async function plan(project: Project, options: PlanOptions = {}): Promise<Planned> {
@@ -69,8 +79,8 @@ export async function plan(project: Project, options: PlanOptions = {}): Promise
 }
 
 /**
- * A plan that was kept as JSON text, by `voxform plan --out` or by a program.
- * @throws UserError where it is none, of a newer version, or edited.
+ * Reads a plan that `voxform plan --out` or a program saved as JSON.
+ * @throws UserError if it is not a plan, was edited, or is of a newer version.
  */
 export function readPlan(project: Project, text: string): Planned {
   const document = parseSavedPlan(text, { file: 'the plan', version: VERSION });
@@ -78,16 +88,15 @@ export function readPlan(project: Project, text: string): Planned {
 }
 
 /**
- * Carries a plan out, exactly as it is or not at all: it is refused before the first write when the state moved on, a record
- * that it would change no longer looks as it did, a secret is another one, or a guard or a policy stops it. Nobody is asked. A resource
- * that fails is in the result, not an exception.
+ * Applies exactly this plan or nothing: it is refused before the first write if the state, a record that it would change or a secret has
+ * changed since, or if a guard or a policy stops it. Nobody is asked. A failed resource is part of the result, not an exception.
  * @throws UserError, InvalidProject, PlatformError
  */
 export async function apply(
   { project, document: given }: Planned,
   { lockTimeout = 0, onError = 'continue', ...options }: ApplyOptions = {},
 ): Promise<Applied> {
-  // Through the check of saved plans: a document that a program changed is no longer the one that was seen.
+  // The check of saved plans refuses a document that a program changed.
   const { document: saved } = readPlan(project, JSON.stringify(given));
   return calling(project, options, ({ context, opened, beginWriting }) => {
     refuseTrippedGuards(saved, options);
@@ -120,7 +129,7 @@ export async function apply(
 }
 
 /**
- * What changed on the platform since the last apply. Writes nothing.
+ * Changes on the platform since the last apply. Writes nothing.
  * @throws UserError, InvalidProject, InvalidManifests, PlatformError
  */
 export async function drift(project: Project, options: ReadOptions = {}): Promise<Drift> {
@@ -140,4 +149,33 @@ function planned(
       return make({ ...prepared, opened, options: { refresh: true, ...options }, now, onProgress });
     }),
   );
+}
+
+export interface ImpactOptions extends CallOptions, PlatformOptions, ImpactSelection {
+  /** Receives the number of calls that were read. */
+  onProgress?(calls: number): void;
+}
+
+/**
+ * Figures of calls by published version of an agent, as `voxform impact --output json` prints them. Reads all calls once, and writes
+ * nothing.
+ * @throws UserError, InvalidProject, PlatformError
+ */
+export function impact(
+  project: Project,
+  address: string,
+  options: ImpactOptions = {},
+): Promise<ImpactDocument> {
+  return calling(project, options, async ({ context, opened }) => {
+    const { id, versions } = versionedRecord(address, await stateToRead(context, opened));
+    const { workspace } = opened;
+    const { since, direction, channel, compare, onProgress } = options;
+    const measured = await opened.withClient(options, (client) =>
+      measureImpact({
+        ...{ address, id, versions, client, workspace, onProgress },
+        ...{ since, direction, channel, compare },
+      }),
+    );
+    return measured.document;
+  });
 }

@@ -3,12 +3,12 @@ import type { Environment } from '../manifests/secret-reader.ts';
 import { Redactor } from '../values/redactor.ts';
 
 export interface EditorOptions {
-  /** What the editor says, and what it is told: the Language Server Protocol. */
+  /** Messages of the Language Server Protocol, from and to the editor. */
   readonly input: Readable;
   readonly output: Writable;
-  /** Where secrets and `VOXFORM_…` variables are looked for. Nothing is, where it is left out. */
+  /** The environment with secrets and `VOXFORM_…` variables. Default: empty. */
   readonly env?: Environment;
-  /** The workspace meant; what the editor asks for, `VOXFORM_WORKSPACE` and the project's own choice come into play where absent. */
+  /** The workspace. Default: that of the editor, `VOXFORM_WORKSPACE` or the default of the project. */
   readonly workspace?: string;
   /** Ends the service. */
   readonly signal?: AbortSignal;
@@ -25,7 +25,7 @@ export async function serveEditor({
   workspace,
   signal = new AbortController().signal,
 }: EditorOptions): Promise<boolean> {
-  // The protocol is loaded by who needs it only.
+  // Programs that serve no editor do not load the protocol.
   const server = await import('../editor/server.ts');
   return server.serveEditor({
     input,

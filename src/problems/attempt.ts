@@ -1,4 +1,4 @@
-/** What `work` gives; undefined where it throws, whatever it throws. */
+/** The result of `work`, undefined if it throws anything. */
 export function attempt<T>(work: () => T): T | undefined {
   try {
     return work();

@@ -1,4 +1,4 @@
-/** For `await using`, of what has a method for that. */
+/** For `await using` with an object that has a method `close`. */
 export function closing(resource: { close(): unknown } | undefined): AsyncDisposable {
   return {
     async [Symbol.asyncDispose]() {

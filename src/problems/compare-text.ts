@@ -1,4 +1,4 @@
-/** The order of two texts by their code units: the same on every machine, whatever its language. */
+/** The order of two texts by code units: the same on every machine. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,15 +1,15 @@
 import { compareText } from './compare-text.ts';
 
-/** One thing wrong in what a person wrote: data only. `output/diagnostics.ts` turns it into text. */
+/** One problem in a person's file, as data. `output/diagnostics.ts` turns it into text. */
 export interface Diagnostic {
   readonly severity: 'error' | 'warning';
   /** A stable short name of the rule, e.g. `unknown-field`. */
   readonly code: string;
-  /** What is wrong, and what would be right. One line, no trailing full stop. */
+  /** The problem, and what would be right. One line, no trailing full stop. */
   readonly message: string;
   /** Relative to the project folder, with forward slashes. */
   readonly file: string;
-  /** From 1; absent when the problem is the file itself. */
+  /** From 1; absent if the problem is the file itself. */
   readonly line?: number;
   /** From 1, in characters. */
   readonly column?: number;
@@ -18,15 +18,15 @@ export interface Diagnostic {
   readonly fix?: Fix;
 }
 
-/** What fixes the key or value at the place. */
+/** The fix of the key or value at this place. */
 export type Fix =
   | {
-      /** What was probably meant instead, the likeliest first: texts, or an object. */
+      /** Replacements, the most likely first: texts, or an object. */
       readonly instead: readonly (string | Readonly<Record<string, string>>)[];
     }
   | { readonly quotes: 'add' | 'remove' };
 
-/** File order, then place in the file, there errors first, then rule: the order in which diagnostics are reported. */
+/** The order of reports: by file, then by place, errors first, then by rule. */
 export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
   return (
     compareText(a.file, b.file) ||
@@ -38,7 +38,7 @@ export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
   );
 }
 
-/** `manifests/agents.yaml:12:7`, without what is not known. */
+/** `manifests/agents.yaml:12:7`, as far as it is known. */
 export function placeOf({ file, line, column }: Diagnostic): string {
   return [file, line, line === undefined ? undefined : column].filter((part) => part !== undefined).join(':');
 }

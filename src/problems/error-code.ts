@@ -1,4 +1,4 @@
-/** The code that the system, or Node, gave an error, e.g. `ENOENT`. */
+/** The code of an error of the system or of Node, e.g. `ENOENT`. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -1,18 +1,18 @@
 import { z } from 'zod';
 
 /*
- * What a person must do next, as data: `output/next-steps.ts` words it, with the flags of the command line.
+ * The next step of a person, as data. `output/next-steps.ts` words it, with the flags of the command line.
  */
 
 const address = z.string().describe('Address of the resource.');
 const instruction = z.string().describe('The instruction, one sentence.');
 
-/** What stops an apply until a person allows it. */
+/** Guards, which stop an apply until a person allows it. */
 export const guards = ['large_change', 'owner_change', 'older_commit'] as const;
 
 export type Guard = (typeof guards)[number];
 
-/** Why a record is to be imported: what leads up to the command. */
+/** The reason for an import. */
 const importReasons = [
   'candidate',
   'found',

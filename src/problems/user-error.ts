@@ -1,13 +1,13 @@
 import type { NextStep } from './next-step.ts';
 import { commandFor, type Reach, type workspaceCommands } from './workspace-command.ts';
 
-/** A problem a person can mend: one message, and the way out. Shown without a stack. */
+/** A problem that a person can fix: a message, and the way out. Shown without a stack. */
 export class UserError extends Error {
   override readonly name: string = 'UserError';
   readonly hint: string | undefined;
-  /** The hint, its commands as data. */
+  /** The hint, with commands as data. */
   readonly advice: Advice | undefined;
-  /** What helps, as data; shown after the hint. */
+  /** Next steps as data, shown after the hint. */
   readonly next: readonly NextStep[];
   readonly exitCode: number;
 
@@ -37,24 +37,24 @@ export const ExitCode = {
   terminated: 143,
 } as const;
 
-/** The error for a command line that cannot be meant so. */
+/** The error for an invalid command line. */
 export function misuse(message: string, hint?: Advice): UserError {
   return new UserError(message, { ...(hint !== undefined && { hint }), exitCode: ExitCode.usage });
 }
 
-/** Text; as parts where it names commands, without `voxform`, that mean the workspace which it is about. */
+/** Text, or its parts if it names commands of the workspace. A command is without `voxform`. */
 export type Advice = string | readonly (string | { readonly command: string })[];
 
 export function command(line: `${(typeof workspaceCommands)[number]}${string}`): Advice {
   return [{ command: line }];
 }
 
-/** Tags a template whose values are advice too. */
+/** Tag of a template with advice as values. */
 export function advice(texts: TemplateStringsArray, ...values: readonly Advice[]): Advice {
   return texts.flatMap((text, place) => [text, values[place] ?? ''].flat());
 }
 
-/** Commands mean a workspace of a fleet by its address; `-w` is left out. */
+/** Commands name a workspace of a fleet by its address, and other workspaces not at all. */
 export function adviceText(given: Advice, reach?: Reach): string {
   const member = reach !== undefined && 'member' in reach ? reach : undefined;
   const parts = [given].flat();

@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import { lazily } from './lazily.ts';
 
-/** For `meta` of a schema: what editors and `voxform explain` say of a field. Examples are as in a manifest. */
+/** For `meta` of a schema: the description in editors and `voxform explain`, and examples as in a manifest. */
 export const about = (description: string, ...examples: z.core.util.JSONType[]) => ({
   description,
   examples,
 });
 
-/** The schema of an object that holds these fields and no others. */
+/** The schema of an object with these fields and no others. */
 export function described<Fields extends z.ZodRawShape>(description: string, fields: Fields) {
   return z.strictObject(fields).describe(description);
 }
 
-/* Schemas of objects that are made when they are first asked for. */
+/* Schemas of objects, made when they are first used. */
 
 export const lazyObject = <Fields extends z.ZodRawShape>(fields: () => Fields) =>
   lazily(() => z.object(fields()));

@@ -5,7 +5,7 @@ export interface JsonObject {
   readonly [key: string]: Json;
 }
 
-/** The same type with nothing in it assignable. */
+/** The same type, deeply read-only. */
 export type Immutable<T> = T extends readonly (infer Item)[]
   ? readonly Immutable<Item>[]
   : T extends object
@@ -20,12 +20,12 @@ export function parsedJson(text: string): unknown {
   return attempt((): unknown => JSON.parse(text));
 }
 
-/** Each once, in the order in which they come first. */
+/** Each item once, in order of first appearance. */
 export function distinct<T>(items: readonly T[]): T[] {
   return [...new Map(items.map((item) => [JSON.stringify(item), item])).values()];
 }
 
-/** Deep equality of JSON values; the order of an object's keys does not count, that of an array's items does. */
+/** Deep equality of JSON values. The order of an object's keys does not count. */
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a)) {
@@ -39,12 +39,12 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   );
 }
 
-/** One text for each JSON value, whatever the order of its keys: for digests and for comparing as a set. */
+/** The same text for equal JSON values: for digests and for comparing as a set. */
 export function canonicalJson(value: Json): string {
   return JSON.stringify(sortKeys(value));
 }
 
-/** The same value with the keys of every object in code-unit order. */
+/** The same value with the keys of all objects in code-unit order. */
 export function sortKeys(value: Json): Json {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (!isObject(value)) return value;
@@ -53,7 +53,7 @@ export function sortKeys(value: Json): Json {
   return sorted;
 }
 
-/** A copy in which each item or field of an array or object is what `change` makes of it; any other value as it is. */
+/** A copy of an array or object with all items or fields changed. Other values stay the same. */
 export function mapParts<In, Out>(value: In, change: (part: In, key: string | number) => Out): Out {
   if (Array.isArray(value)) return value.map((item: In, index) => change(item, index)) as Out;
   if (!isObject(value)) return value as unknown as Out;
@@ -62,14 +62,14 @@ export function mapParts<In, Out>(value: In, change: (part: In, key: string | nu
   return mapped as Out;
 }
 
-/** Assigns an own property even when the key is `__proto__`. */
+/** Assigns an own property, even for the key `__proto__`. */
 export function setOwn<T>(target: Record<string, T>, key: string, value: T): void {
   if (key === '__proto__')
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
   else target[key] = value;
 }
 
-/** True where arrays and objects stand in one another more than `levels` deep. Looks no deeper than that. */
+/** True if arrays and objects are nested more than `levels` deep. Looks no deeper. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;

@@ -1,4 +1,4 @@
-/** How often each name is there, in the order in which they come. */
+/** The number of each name, in order of first appearance. */
 export function nameCounts(names: readonly string[]): Record<string, number> {
   return Object.fromEntries(
     [...Map.groupBy(names, (name) => name)].map(([name, { length }]) => [name, length]),

@@ -1,14 +1,14 @@
 import { isObject, setOwn } from './json.ts';
 import { isSpecial, type Value } from './value.ts';
 
-/** A managed leaf's place in a spec: keys joined by dots, e.g. `llm_config.model`. No key of the API holds a dot. */
+/** The path of a managed leaf in a spec: keys joined by dots, e.g. `llm_config.model`. No key of the API contains a dot. */
 export type LeafPath = string;
 
 export type Leaves = ReadonlyMap<LeafPath, Value>;
 
 /**
- * The leaves of a spec by path. Objects are descended into, except at the paths where `isOpaque` says that the whole object
- * is one value; arrays and special values are leaves. An empty object has no leaf.
+ * The leaves of a spec by path. Arrays, special values and objects for which `isOpaque` is true are leaves. An empty object has no
+ * leaf.
  */
 export function flatten(
   spec: { readonly [key: string]: Value },
@@ -47,13 +47,13 @@ export function unflatten<T>(
   return root as Record<string, T | Record<string, unknown>>;
 }
 
-/** How many paths are kept: far more than the kinds have, and a bound for what else comes along. */
+/** Most paths that are kept: far more than the kinds have. */
 const MOST_KEPT = 10_000;
 const belowPath = new Map<LeafPath, Map<string, LeafPath>>();
 const keysOfPath = new Map<LeafPath, readonly string[]>();
 let kept = 0;
 
-/** The path of a key in the object at a path: the same string each time, so that looking something up by it is cheap. */
+/** The path of a key in the object at a path: the same string each time, so lookups are fast. */
 function below(path: LeafPath, key: string): LeafPath {
   const known = belowPath.get(path);
   const made = known?.get(key);
@@ -77,7 +77,7 @@ function keysOf(path: LeafPath): readonly string[] {
   return keys;
 }
 
-/** The value at a path, or undefined where some key on the way is absent. */
+/** The value at a path, or undefined if a key is absent. */
 export function valueAt(root: unknown, path: LeafPath): unknown {
   let value = root;
   for (const key of keysOf(path)) {
@@ -91,7 +91,7 @@ export function isUnder(path: LeafPath, prefix: LeafPath): boolean {
   return path === prefix || path.startsWith(`${prefix}.`);
 }
 
-/** The top-level key of a path: the config object (or the plain field) it belongs to. */
+/** The top-level key of a path. */
 export function rootOf(path: LeafPath): string {
   const dot = path.indexOf('.');
   return dot === -1 ? path : path.slice(0, dot);

@@ -1,15 +1,15 @@
 import { htmlSpelling } from './html-spelling.ts';
 
-/** Shorter texts are no secrets worth the name, and replacing them would spoil every other word. */
+/** Shorter texts are not secrets, and replacing them would break ordinary words. */
 const SHORTEST = 4;
 
-/** A line of a longer secret (a PEM key, say) is looked for on its own from this length on. */
+/** Lines of a secret (for example of a PEM key) are replaced on their own from this length. */
 const SHORTEST_LINE = 16;
 
-/** Base64 of a secret inside a longer text, as in `user:secret`; below this it would match by chance. */
+/** Base64 of a secret inside of a longer text, as in `user:secret`. Shorter ones would match by chance. */
 const SHORTEST_INNER_BASE64 = 12;
 
-/** Finds known secrets in any text, in the spellings in which they travel, and replaces them by `(secret)`. */
+/** Replaces known secrets in any text, in all spellings that occur, with `(secret)`. */
 export class Redactor {
   readonly #forms = new Set<string>();
   #pattern: RegExp | undefined;
@@ -21,7 +21,7 @@ export class Redactor {
     if (this.#forms.size !== before) this.#pattern = undefined;
   }
 
-  /** The text with every occurrence of a known secret, overlapping ones included, replaced. May be handed on by itself. */
+  /** The text with all known secrets replaced, overlapping ones too. Usable without its object. */
   readonly redact = (text: string): string => {
     if (this.#forms.size === 0) return text;
     this.#pattern ??= oneOf(this.#forms);
@@ -48,7 +48,7 @@ export class Redactor {
   };
 }
 
-/** The secret, the secret without the blanks around it, and its longer lines. */
+/** The secret, the secret without spaces around it, and its longer lines. */
 function partsOf(secret: string): Set<string> {
   const parts = new Set([secret, secret.trim()].filter((part) => part.length >= SHORTEST));
   const lines = secret.split(/\r?\n/);
@@ -59,7 +59,7 @@ function partsOf(secret: string): Set<string> {
 }
 
 function* spellings(text: string): Generator<string> {
-  // Bodies are JSON before they are put into a URL, a header, a page or a cell of CSV; CSV and YAML double quotes.
+  // A URL, a header, a page or a cell of CSV may contain JSON. CSV and YAML double quotes.
   for (const form of new Set([text, ...jsonSpellings(text)])) {
     yield form;
     yield form.replaceAll('"', '""');
@@ -79,7 +79,7 @@ function* jsonSpellings(text: string): Generator<string> {
   for (const form of [escaped, ascii]) {
     yield form;
     yield form.replaceAll('/', '\\/');
-    // JSON that is quoted in a text of JSON, as in a message about a body.
+    // JSON inside of a JSON text, as in a message about a body.
     yield escapedForJson(form);
   }
 }
@@ -102,7 +102,7 @@ function* base64Spellings(text: string): Generator<string> {
   const forms = [bytes.toString('base64').replace(/=+$/, '')];
   for (const offset of [0, 1, 2]) {
     const shifted = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
-    // The characters at the seams also carry bits of the neighbours.
+    // The first and last characters also encode bits of the neighbours.
     const first = Math.ceil((offset * 8) / 6);
     const last = Math.floor(((offset + bytes.length) * 8) / 6);
     if (last - first >= SHORTEST_INNER_BASE64) forms.push(shifted.slice(first, last));
@@ -113,7 +113,7 @@ function* base64Spellings(text: string): Generator<string> {
   }
 }
 
-/** Longest first: where one secret begins with another, the whole of it must go. */
+/** Longest first: a secret may begin with another one. */
 function oneOf(forms: ReadonlySet<string>): RegExp {
   const sorted = [...forms].sort((a, b) => b.length - a.length);
   return new RegExp(sorted.map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g');

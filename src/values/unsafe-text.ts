@@ -1,16 +1,16 @@
 /**
- * What could steer a terminal, forge a line or reverse the reading order: control characters, line separators, bidirectional controls,
- * halves of surrogate pairs, and characters without any width that hide a difference.
+ * Characters that could control a terminal, forge a line, reverse the reading order or hide a difference: control characters, line
+ * separators, bidirectional controls, halves of surrogate pairs, and characters without width.
  */
 export const UNSAFE =
   /[\p{Cc}\p{Cs}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
 
-/** True where `escapeUnsafe` would change the text. */
+/** True if `escapeUnsafe` would change the text. */
 export function isUnsafe(text: string): boolean {
   return escapeUnsafe(text) !== text;
 }
 
-/** JSON or YAML that is laid out already, with escapes: its line feeds stay, and it stays the same value. */
+/** Formatted JSON or YAML with escapes. Its line feeds and its value stay the same. */
 export function escapeUnsafe(json: string): string {
   return json.replace(UNSAFE, (character) => (character === '\n' ? character : unicodeEscape(character)));
 }

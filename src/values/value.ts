@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { isObject, type Json, type JsonObject, mapParts } from './json.ts';
 
 /**
- * What a manifest's value becomes once files, variables and environment are read in: JSON, in which a leaf may still be a
+ * A value of a manifest after files, variables and the environment were read: JSON, in which a leaf may be a
  * secret, a reference to another record, or a text joined from such parts.
  */
 export type Value =
@@ -16,7 +16,7 @@ export type Value =
 
 export type Special = Secret | Reference | Join | Unset;
 
-/** A value that must never be shown: every way of turning it into text gives `(secret)`, except `reveal`. */
+/** A value that must never be shown: every conversion to text gives `(secret)`, except `reveal`. */
 export class Secret {
   readonly name: string;
   readonly #text: () => string | undefined;
@@ -31,7 +31,7 @@ export class Secret {
     return this.#text() !== undefined;
   }
 
-  /** The plain text, for the request that sends it and for its fingerprint. Throws where the secret is not set. */
+  /** The plain text, for requests and fingerprints. @throws if the secret is not set */
   reveal(): string {
     const text = this.#text();
     if (text === undefined) throw new Error(`the secret ${this.name} is not set`);
@@ -70,7 +70,7 @@ export class Reference {
   }
 }
 
-/** A text whose parts cannot all be known yet, or must not be shown. */
+/** A text with parts that are not known yet, or must not be shown. */
 export class Join {
   readonly parts: readonly Value[];
   readonly separator: string;
@@ -81,7 +81,7 @@ export class Join {
   }
 }
 
-/** An environment variable that is not set: allowed only while validating offline, where it stands for any text. */
+/** An environment variable that is not set. Only offline validation accepts it, as any text. */
 export class Unset {
   readonly name: string;
 
@@ -97,7 +97,7 @@ export function isSpecial(value: unknown): value is Special {
   );
 }
 
-/** The special leaves inside a value, those inside a join included, in order. */
+/** The special leaves of a value in order, with those inside of joins. */
 export function specials(value: Value): readonly (Secret | Reference | Unset)[] {
   const found: (Secret | Reference | Unset)[] = [];
   hasSpecial(value, (special) => {
@@ -107,7 +107,7 @@ export function specials(value: Value): readonly (Secret | Reference | Unset)[] 
   return found;
 }
 
-/** True where some part of the value is secret, so that no part of it may be shown. */
+/** True if a part of the value is secret, so no part of it may be shown. */
 export function isTainted(value: Value): boolean {
   return hasSpecial(value, (special) => special instanceof Secret);
 }
@@ -116,15 +116,15 @@ export function references(value: Value): readonly Reference[] {
   return specials(value).filter((special) => special instanceof Reference);
 }
 
-/** True where the value waits for the id of another record. */
+/** True if the value needs the id of another record. */
 export function hasReference(value: Value): boolean {
   return hasSpecial(value, (special) => special instanceof Reference);
 }
 
-/** Objects that were looked through, and whether some special leaf is in them: each spec is asked several times. */
+/** Whether objects contain a special leaf. Each spec is asked several times. */
 const lookedThrough = new WeakMap<object, boolean>();
 
-/** Looks at the special leaves in order until one is as sought. Most values have none, so that nothing is made on the way. */
+/** Tests the special leaves in order until one matches. Most values have none, so this allocates nothing. */
 function hasSpecial(value: Value, isSought: (special: Secret | Reference | Unset) => boolean): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (isSpecial(value) || Array.isArray(value)) return searched(value, isSought);
@@ -149,7 +149,7 @@ function searched(value: Value, isSought: (special: Secret | Reference | Unset) 
   return false;
 }
 
-/** The same value with each special leaf replaced by what `replace` gives for it; joins of plain text become text. */
+/** The value with each special leaf replaced. Joins of plain text become text. */
 export function mapSpecials(value: Value, replace: (special: Secret | Reference | Unset) => Value): Value {
   if (typeof value !== 'object' || value === null) return value;
   if (value instanceof Join) {
@@ -162,7 +162,7 @@ export function mapSpecials(value: Value, replace: (special: Secret | Reference 
   return mapParts<Value, Value>(value, (part) => mapSpecials(part, replace));
 }
 
-/** Text where every part is plain, else a `Join` of them. */
+/** A text if every part is plain, otherwise a `Join`. */
 export function joined(parts: readonly Value[], separator: string): string | Join {
   const plain = parts.every(
     (part) => typeof part === 'string' || typeof part === 'number' || typeof part === 'boolean',
@@ -170,7 +170,7 @@ export function joined(parts: readonly Value[], separator: string): string | Joi
   return plain ? parts.map(String).join(separator) : new Join(parts, separator);
 }
 
-/** The value with its references turned into ids, as far as `idOf` knows them. */
+/** The value with ids in place of the references that `idOf` knows. */
 export function withReferences(value: Value, idOf: (reference: Reference) => string | undefined): Value {
   return mapSpecials(value, (special) =>
     special instanceof Reference ? (idOf(special) ?? special) : special,
@@ -178,8 +178,8 @@ export function withReferences(value: Value, idOf: (reference: Reference) => str
 }
 
 /**
- * The plain JSON to send. This is the one place where secrets become part of a value again.
- * Throws where a reference is unresolved or a secret is not set: both are our own mistakes by then.
+ * The plain JSON of a request. Only this function puts secrets back into a value.
+ * @throws for an unresolved reference or a secret that is not set, which earlier checks exclude.
  */
 export function revealed(value: Value): Json {
   return mapSpecials(value, (special) => {
@@ -189,7 +189,7 @@ export function revealed(value: Value): Json {
   }) as Json;
 }
 
-/** The value in the forms a manifest would use, for a saved plan: it holds names of secrets, never their text. */
+/** The value in the forms of a manifest, for a saved plan: with names of secrets, never their text. */
 export function toForms(value: Value): Json {
   if (value instanceof Secret) return { $secret: value.name };
   if (value instanceof Reference) return { $ref: value.address };
@@ -218,7 +218,7 @@ export function fromForms(forms: Json, secret: (name: string) => Secret): Value 
   return mapParts<Json, Value>(forms as JsonObject, (part) => fromForms(part, secret));
 }
 
-/** True where no special leaf is inside. */
+/** True if there is no special leaf in the value. */
 export function isPlain(value: Value): boolean {
   return !hasSpecial(value, () => true);
 }

@@ -84,7 +84,8 @@ export function checkPlan(list: Checklist, planned: MigrationPlan): void {
     if (resource === undefined) continue;
     for (const text of hiddenConfig(kind, resource, planned.from)) list.add('know', text, address);
     const old = oldIds.get(address);
-    const behind = old === undefined || id === old ? undefined : kind.leftBehind?.(shownOf(resource, old));
+    const behind =
+      old === undefined || id === old ? undefined : kind.inTwoWorkspaces?.(shownOf(resource, old));
     if (behind !== undefined && id === null)
       list.add('know', `live in ${planned.from}: ${behind.harm}`, address);
   }
@@ -145,7 +146,7 @@ export function checkRest(done: MigrationOutcome): ChecklistItem[] {
     const old = oldIds.get(address);
     const isInBoth = isThere && (isMade(planned) || planned.id !== null) && planned.id !== old;
     if (resource === undefined || old === undefined || !isInBoth) continue;
-    const behind = kind.leftBehind?.(shownOf(resource, old));
+    const behind = kind.inTwoWorkspaces?.(shownOf(resource, old));
     if (behind !== undefined) list.add('after', `In the dashboard of ${from}, ${behind.step}.`, address);
   }
   return list.of('after');

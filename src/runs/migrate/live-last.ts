@@ -7,7 +7,7 @@ import type { NextStep } from '../../problems/next-step.ts';
 
 /** True where a migration creates a record that acts from then on, such as a number that takes calls. */
 export function goesLive({ kind, action }: PlannedResource): boolean {
-  return (action === 'create' || action === 'replace') && kindNamed(kind).leftBehind !== undefined;
+  return (action === 'create' || action === 'replace') && kindNamed(kind).inTwoWorkspaces !== undefined;
 }
 
 /**
