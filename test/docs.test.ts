@@ -12,31 +12,31 @@ const program = await createProgram(async () => undefined);
 const followed: Readonly<Record<string, string>> = {
   'accepting-drift': 'test/docs/daily-work.test.ts',
   adopting: 'test/docs/existing-records.test.ts',
+  ci: 'test/docs/teams.test.ts',
   editor: 'test/editor/neovim.test.ts',
+  emulator: 'test/docs/daily-work.test.ts',
   'getting-started': 'test/docs/getting-started.test.ts',
+  manifests: 'test/docs/daily-work.test.ts',
   'moving-a-workspace': 'test/cli/moving-a-workspace.test.ts',
   'plan-and-apply': 'test/docs/daily-work.test.ts',
   policies: 'test/docs/teams.test.ts',
   publishing: 'test/docs/daily-work.test.ts',
   reading: 'test/docs/daily-work.test.ts',
+  'shared-states': 'test/docs/teams.test.ts',
   state: 'test/docs/teams.test.ts',
   workspaces: 'test/docs/workspaces.test.ts',
 };
 
 /** Pages that are looked up, not followed. */
 const reference = [
-  'ci',
   'commands',
-  'emulator',
   'fleet',
   'fleet-operations',
   'guarantees',
   'library',
-  'manifests',
   'page',
   'performance',
   'project-file',
-  'shared-states',
   'watching',
 ];
 

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { DriftProject, SECRETS } from '../hosting/drift-project.ts';
+import { openPage } from './page.ts';
 import { Voices } from './voices.ts';
 
 it('docs/plan-and-apply.md', async () => {
@@ -14,7 +16,7 @@ it('docs/plan-and-apply.md', async () => {
   page.end();
 });
 
-it('docs/publishing.md', async () => {
+it('docs/publishing.md: what publishing would change', async () => {
   await using voices = await Voices.open();
   voices.publish();
   voices.drift(0.9);
@@ -27,7 +29,7 @@ it('docs/publishing.md', async () => {
   page.end();
 });
 
-it('docs/publishing.md', async () => {
+it('docs/publishing.md: a rollback', async () => {
   await using voices = await Voices.open();
   voices.publish();
   voices.drift(0.9);
@@ -46,6 +48,22 @@ it('docs/accepting-drift.md', async () => {
   expect(await voices.read('manifests/agents.yaml')).toContain('temperature: 0.5');
 });
 
+it('docs/accepting-drift.md: as a pull request', async () => {
+  await using project = await DriftProject.open('github');
+  project.edit('day', { llm_config: { temperature: 0.9 } });
+  const page = openPage('docs/accepting-drift.md', {
+    folder: project.home,
+    cwd: project.clone,
+    env: SECRETS,
+    stands: { 'https://github.com': new URL(project.host.remote).origin, 'pull/7': 'pull/101' },
+    section: 'Drift as a pull request',
+  });
+  await page.through('export', 'voxform accept --pull-request --dry-run', 'voxform accept --pull-request');
+  page.skip('voxform watch');
+  page.end();
+  expect(project.host.requests).toMatchObject([{ state: 'open' }]);
+});
+
 it('docs/reading.md', async () => {
   await using voices = await Voices.open();
   voices.publish();
@@ -61,7 +79,7 @@ it('docs/reading.md', async () => {
   page.end();
 });
 
-it('docs/publishing.md', async () => {
+it('docs/publishing.md: the impact on calls', async () => {
   const text = readFileSync(path.resolve(import.meta.dirname, '../../docs/publishing.md'), 'utf8');
   const [, behaviour = ''] = /--behaviour '([^']*)'/.exec(text) ?? [];
   await using voices = await Voices.open({
@@ -79,4 +97,23 @@ it('docs/publishing.md', async () => {
   await page.through('voxform apply', 'AGENT=', 'curl', 'echo', 'voxform apply', 'curl');
   await page.through('voxform impact', 'voxform impact');
   page.end();
+});
+
+it('docs/manifests.md', async () => {
+  await using voices = await Voices.open({ isApplied: false });
+  const page = voices.page('docs/manifests.md');
+  for (let count = 0; count < 4; count++) await page.next('voxform fmt');
+  await page.next('voxform validate');
+  page.end();
+});
+
+it('docs/emulator.md', async () => {
+  await using voices = await Voices.open({ isApplied: false });
+  const page = voices.page('docs/emulator.md');
+  page.skip('voxform emulator');
+  page.skip('voxform emulator');
+  await page.next('curl');
+  page.end();
+  await voices.fails('apply', '--auto-approve');
+  expect(voices.emulator.world.agents.size, 'cut after the agent was created').toBe(1);
 });

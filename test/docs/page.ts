@@ -4,7 +4,7 @@ import { chmod } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, inject } from 'vitest';
 import { CACHES, type Folder } from '../cli/voxform-process.ts';
-import { command } from '../trust/in-process.ts';
+import { type CommandOptions, command } from '../trust/in-process.ts';
 
 interface Shown {
   readonly line: string;
@@ -18,6 +18,8 @@ interface PageOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Texts of the page, such as addresses, and those that replace them in this run. */
   readonly stands?: Readonly<Record<string, string>>;
+  /** Where the commands begin, if not in the folder. */
+  readonly cwd?: string;
   /** Only this section of the page. */
   readonly section?: string;
 }
@@ -26,6 +28,8 @@ interface NextOptions {
   readonly code?: number;
   /** What a person types when the command asks. */
   readonly typed?: string;
+  /** Ends a command that runs on, as SIGTERM does, once its log says this. */
+  readonly until?: RegExp;
 }
 
 interface Ran {
@@ -58,8 +62,14 @@ export class Page {
     this.#left = commandsOf(this.text);
     this.#options = options;
     this.#stands = new Map(Object.entries(options.stands ?? {}));
-    this.#env = { HOME: options.folder.root, NO_COLOR: '1', XDG_CACHE_HOME: CACHES, ...options.env };
-    this.#cwd = options.folder.root;
+    this.#env = {
+      PATH: process.env.PATH ?? '',
+      HOME: options.folder.root,
+      NO_COLOR: '1',
+      XDG_CACHE_HOME: CACHES,
+      ...options.env,
+    };
+    this.#cwd = options.cwd ?? options.folder.root;
   }
 
   /** The text of the page's n-th block of a language, from 1. */
@@ -71,10 +81,10 @@ export class Page {
   }
 
   /** Runs the next command, which must begin so, exit with this code and print what the page shows. */
-  async next(beginning: string, { code = 0, typed = 'yes\n' }: NextOptions = {}): Promise<Ran> {
+  async next(beginning: string, { code = 0, typed = 'yes\n', until }: NextOptions = {}): Promise<Ran> {
     const { line = '', output = [] } = this.#left.shift() ?? {};
     expect(line, 'the next command of the page').toSatisfy((text: string) => text.startsWith(beginning));
-    const ran = await this.#run(this.#replaced(line), typed);
+    const ran = await this.#run(this.#replaced(line), { typed, until });
     expect(ran, `${line}\n${ran.stdout}${ran.stderr}`).toMatchObject({ code });
     const printed = [ran.stdout, ran.stderr].flatMap((text) => this.#comparable(text));
     const missing = notInOrder(this.#comparable(output.join('\n')), printed);
@@ -103,7 +113,7 @@ export class Page {
     expect(this.#left.map(({ line }) => line)).toEqual([]);
   }
 
-  async #run(line: string, typed: string): Promise<Ran> {
+  async #run(line: string, more: Pick<CommandOptions, 'typed' | 'until'>): Promise<Ran> {
     const nothing = { code: 0, stdout: '', stderr: '' };
     const [word = '', ...args] = wordsOf(line);
     if (isShell(line)) return await this.#inShell(line);
@@ -112,11 +122,12 @@ export class Page {
     else if (word === 'export')
       for (const each of args) {
         const [name = '', value = ''] = each.split('=');
-        // Values that the page leaves to the reader are dots.
-        this.#env[name] = /^(…|\.\.\.)$/.test(value) ? `value-of-${name}` : value;
+        // Dots stand for values that the reader has.
+        if (!/^(…|\.\.\.)$/.test(value)) this.#env[name] = value;
+        else this.#env[name] ??= `value-of-${name}`;
       }
     else if (word === 'voxform')
-      return await command(args, { cwd: this.#cwd, env: this.#env, typed, columns: 80 });
+      return await command(args, { cwd: this.#cwd, env: this.#env, columns: 80, ...more });
     else return await this.#inShell(line);
     return nothing;
   }
@@ -129,7 +140,11 @@ export class Page {
     await chmod(path.join(folder.root, '.bin/voxform'), 0o755);
     const [, name] = /^(\w+)=\$\(/.exec(line) ?? [];
     const script = `set -o pipefail\n${line}\nended=$?\nprintf '\\0%s\\0%s' "$PWD" "${name === undefined ? '' : `$${name}`}"\nexit $ended`;
-    const env = { ...this.#env, PATH: `${path.join(folder.root, '.bin')}:${process.env.PATH}` };
+    const env = {
+      ...process.env,
+      ...this.#env,
+      PATH: `${path.join(folder.root, '.bin')}:${process.env.PATH}`,
+    };
     return await new Promise((resolve) => {
       const child = execFile('bash', ['-c', script], { cwd: this.#cwd, env }, (error, out, stderr) => {
         const [stdout = '', cwd, value = ''] = out.split('\0');

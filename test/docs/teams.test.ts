@@ -1,6 +1,8 @@
 import { copyFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { git, newRepository } from '../state/backends/git/git-server.ts';
+import { freshDatabase } from '../state/backends/postgres/databases.ts';
 import { Voices } from './voices.ts';
 
 it('docs/policies.md', async () => {
@@ -25,16 +27,10 @@ it('docs/policies.md', async () => {
   page.end();
 });
 
-/** The project with a workspace of the name that the page has. */
-async function named(name: string): Promise<Voices> {
-  const voices = await Voices.open({ isApplied: false });
-  await voices.edit('voxform.yaml', 'default_workspace: local', `default_workspace: ${name}`);
-  await voices.edit('voxform.yaml', '  local:', `  ${name}:`);
-  return voices;
-}
+const WORKSPACE = { workspace: 'staging', isApplied: false };
 
 it('docs/state.md: commands, and orphans', async () => {
-  await using voices = await named('staging');
+  await using voices = await Voices.open(WORKSPACE);
   await voices.run('apply', '--auto-approve');
   const commands = voices.page('docs/state.md', 'Commands');
   await commands.through('voxform state list', 'voxform state show');
@@ -52,7 +48,7 @@ it.each([
   { cut: 'after', taken: 'voxform import', left: 'voxform state resolve' },
   { cut: 'before', taken: 'voxform state resolve', left: 'voxform import' },
 ])('docs/state.md: a create whose connection broke $cut it was carried out', async ({ cut, taken, left }) => {
-  await using voices = await named('staging');
+  await using voices = await Voices.open(WORKSPACE);
   const page = voices.page('docs/state.md', 'Unknown creates');
   await fetch(`${voices.emulator.url}/__emulator/faults`, {
     method: 'POST',
@@ -71,7 +67,7 @@ it.each([
 });
 
 it('docs/state.md: damaged, older and moved states', async () => {
-  await using voices = await named('staging');
+  await using voices = await Voices.open(WORKSPACE);
   const folder = path.join(voices.folder.root, '.voxform');
   const state = path.join(folder, 'staging.state.json');
   const newest = async (): Promise<string> => {
@@ -102,5 +98,41 @@ it('docs/state.md: damaged, older and moved states', async () => {
   const moved = voices.page('docs/state.md', 'Move a state');
   await moved.next('voxform state move');
   moved.end();
+  expect((await voices.run('plan')).stdout).toContain('No changes.');
+});
+
+it('docs/shared-states.md: Git', async () => {
+  await using voices = await Voices.open(WORKSPACE);
+  newRepository(voices.folder.root);
+  await voices.edit('voxform.yaml', '{ backend: local }', '{ backend: git }');
+  await voices.run('apply', '--auto-approve');
+  const page = voices.page('docs/shared-states.md', 'Git');
+  await page.through('git fetch', 'git log', 'git show', 'voxform state push');
+  page.end();
+});
+
+it('docs/shared-states.md: PostgreSQL', async () => {
+  const { url } = await freshDatabase();
+  await using voices = await Voices.open({ ...WORKSPACE, env: { STATE_URL: url } });
+  const page = voices.page('docs/shared-states.md', 'PostgreSQL');
+  page.stand('-d DATABASE', `-d ${url}`);
+  await voices.edit('voxform.yaml', 'state: { backend: local }\n', page.block('yaml'));
+  await page.next('voxform state init');
+  await voices.run('apply', '--auto-approve');
+  await page.through('psql', 'voxform state push');
+  page.end();
+});
+
+it('docs/ci.md: the state', async () => {
+  await using voices = await Voices.open({ ...WORKSPACE, isApplied: true });
+  newRepository(voices.folder.root);
+  git(voices.folder.root, 'config', 'user.name', 'Ann');
+  git(voices.folder.root, 'config', 'user.email', 'ann@example.com');
+  git(voices.folder.root, 'add', '--force', 'voxform.yaml', 'manifests', '.voxform');
+  git(voices.folder.root, 'commit', '--quiet', '--message', 'With the state');
+  const page = voices.page('docs/ci.md', 'The state');
+  await voices.edit('voxform.yaml', 'state: { backend: local }\n', page.block('yaml'));
+  await page.through('voxform state move', 'git commit');
+  page.end();
   expect((await voices.run('plan')).stdout).toContain('No changes.');
 });

@@ -12,6 +12,9 @@ interface VoicesOptions {
   readonly seed?: string;
   readonly behaviour?: BehaviourPatch;
   readonly isApplied?: boolean;
+  /** The name of its workspace, in place of `local`. */
+  readonly workspace?: string;
+  readonly env?: Readonly<Record<string, string>>;
   /** More texts of the page, and those that replace them. */
   readonly stands?: Readonly<Record<string, string>>;
 }
@@ -32,20 +35,28 @@ export class Voices implements AsyncDisposable {
     seed = '1',
     behaviour,
     isApplied = true,
+    workspace = 'local',
     stands = {},
+    env = {},
   }: VoicesOptions = {}): Promise<Voices> {
     const emulator = await startEmulator({ seed, behaviour });
-    const voices = new Voices(emulator, await temporaryFolder(), stands);
+    const voices = new Voices(emulator, await temporaryFolder(), { env, stands });
     await voices.run('init', '.');
     await voices.edit('voxform.yaml', 'http://127.0.0.1:4010', emulator.url);
+    await voices.edit('voxform.yaml', 'default_workspace: local', `default_workspace: ${workspace}`);
+    await voices.edit('voxform.yaml', '  local:', `  ${workspace}:`);
     if (isApplied) await voices.run('apply', '--auto-approve');
     return voices;
   }
 
-  private constructor(emulator: Emulator, folder: Folder, stands: Readonly<Record<string, string>>) {
+  private constructor(
+    emulator: Emulator,
+    folder: Folder,
+    { env, stands }: Required<Pick<VoicesOptions, 'env' | 'stands'>>,
+  ) {
     this.emulator = emulator;
     this.folder = folder;
-    this.env = { ...KEYS, HOME: folder.root };
+    this.env = { ...KEYS, PATH: process.env.PATH ?? '', HOME: folder.root, ...env };
     this.#stands = { 'http://127.0.0.1:4010': emulator.url, 'ann@laptop': OWN_NAME, ...stands };
   }
 
