@@ -31,10 +31,14 @@ export function usageError(
   const shown = message.replace(`'${unknown}'`, `'${spellingOf(unknown, typed)}'`);
   const inWords =
     known === undefined ? inOurWords(shown) : (shown.split('\n')[0] ?? '').replace(/^error: /, '');
+  const flag = unknown.replace(/=.*/s, '');
+  const flags = flagsOf(command);
   const joined =
-    known === undefined && unknown.includes('=')
-      ? didYouMean(unknown.replace(/=.*/s, ''), flagsOf(command))
-      : '';
+    known !== undefined || flag === unknown
+      ? ''
+      : flags.includes(flag)
+        ? `; ${flag} takes no value`
+        : didYouMean(flag, flags);
   return new UserError(`${inWords}${joined}`, { hint, exitCode: ExitCode.usage });
 }
 

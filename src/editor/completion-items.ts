@@ -62,6 +62,7 @@ export function suggestionsAt(
       range: { start, end },
     }));
   }
+  if (cursor.isBlock) return [];
   const place = new SchemaPlace(role, cursor.value, cursor.path);
   const completing = { snapshot, file, role, cursor, place };
   const keys = cursor.at === 'value' ? [] : keysFor(completing);

@@ -27,7 +27,10 @@ const BINDING =
   /([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\.(?:all|exists|exists_one|map|filter)\(\s*([A-Za-z_]\w*)\s*,/g;
 
 /** Undefined where the cursor is in no condition of a rule. */
-export function ruleCursor(role: FileRole, { path, value, typed }: TextCursor): RuleCursor | undefined {
+export function ruleCursor(
+  role: FileRole,
+  { path, value, typed, isBlock }: TextCursor,
+): RuleCursor | undefined {
   const [first, index, last] = path;
   if (role === 'manifest' || first !== 'policies' || path.length !== 3) return undefined;
   if (last !== 'deny' && last !== 'warn') return undefined;
@@ -38,7 +41,8 @@ export function ruleCursor(role: FileRole, { path, value, typed }: TextCursor): 
     on === 'plan' ? 'plan' : 'manifest',
     typeof kind === 'string' ? kind : undefined,
   );
-  const before = typed.slice(-LOOKED_AT).replace(/"[^"]*"|'[^']*'/g, '_');
+  const text = isBlock ? typed.slice(typed.indexOf('\n') + 1) : typed;
+  const before = text.slice(-LOOKED_AT).replace(/"[^"]*"|'[^']*'/g, '_');
   const [, chain = '', word = ''] = CHAIN.exec(before) ?? [];
   // A text in quotes takes no words of ours.
   if (/["']/.test(before)) return { words: [], typed: word };

@@ -15,6 +15,8 @@ export interface TextCursor {
   /** The text of the range up to the cursor, without its quote. */
   readonly typed: string;
   readonly style: 'PLAIN' | 'QUOTE_DOUBLE' | 'QUOTE_SINGLE';
+  /** True in a text of several lines, which takes no words of YAML. */
+  readonly isBlock: boolean;
   readonly flow: boolean;
   /** True where the text is JSON, so that everything is written as JSON writes it. */
   readonly json: boolean;
@@ -40,11 +42,12 @@ export function cursorAt(text: string, offset: number): TextCursor | undefined {
   });
   if (found === undefined || !isScalar(found.node)) return undefined;
   const { node, path, at, key, flow } = found;
-  const style = node.type ?? 'PLAIN';
+  const isBlock = node.type?.startsWith('BLOCK') ?? false;
+  const style = isBlock ? 'PLAIN' : (node.type ?? 'PLAIN');
   if (style !== 'PLAIN' && style !== 'QUOTE_DOUBLE' && style !== 'QUOTE_SINGLE') return undefined;
   const from = rangeIn(node).start;
   const token = whole.slice(from, here);
-  if (token.includes('\n')) return undefined;
+  if (token.includes('\n') && !isBlock) return undefined;
 
   const rest = restOf(whole.slice(here), style, { flow, isEmpty: token === '' });
   const value = readableValue(documentsIn(whole).at(-1));
@@ -59,6 +62,7 @@ export function cursorAt(text: string, offset: number): TextCursor | undefined {
     range: { start: start + from, end: start + here + rest.length },
     typed: style === 'PLAIN' ? token : token.slice(1),
     style,
+    isBlock,
     flow,
     json: /^\s*[{[]/.test(whole),
     hasColon: /^[ \t]*:/.test(whole.slice(here + rest.length)),

@@ -102,6 +102,7 @@ describe('words of other tools', () => {
     [['status', 'Agent/x'], 'Use --target Agent/x. Run voxform status --help'],
     [['get'], 'One of agents, numbers, webhooks, users, knowledge-bases, versions, calls'],
     [['plan', '-targt=Agent/x'], `unknown option '-targt=Agent/x'; did you mean "--target"?`],
+    [['apply', '--allow-older-commit=1'], '--allow-older-commit takes no value'],
     [['plan', '--targt=Agent/x'], `unknown option '--targt=Agent/x'; did you mean "--target"?`],
     [['init', 'd', '--force'], 'init keeps existing files'],
     [['validate', '--force'], "unknown option '--force' hint: Run voxform validate --help"],

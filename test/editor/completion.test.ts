@@ -196,6 +196,18 @@ describe('completion', () => {
       ['size', 'contains', 'startsWith', MORE],
       'policies.yaml',
     ],
+    [
+      'a condition of several lines',
+      'policies:\n  - name: a\n    kind: PhoneNumber\n    deny: |\n      has(spec.number) &&\n      spec.ni‸',
+      ['number', 'nickname', 'inbound_agent_id', 'outbound_agent_id'],
+      'policies.yaml',
+    ],
+    [
+      'a text in a condition of several lines',
+      'policies:\n  - name: a\n    deny: >-\n      name ==\n      "na‸',
+      [],
+      'policies.yaml',
+    ],
     ['a text in a condition', 'policies:\n  - name: a\n    deny: name == "a‸', [], 'policies.yaml'],
     ['a file of policies', 'policies:\n  - name: a\n    on: ‸', ['manifest', 'plan'], 'policies.yaml'],
   ])('%s', async (_, text, labels, file) => {
