@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { ciWorkflow, parseInstallation } from '../../src/cli/actions/ci-workflow.ts';
+import { githubWorkflow, parseInstallation } from '../../src/cli/actions/ci-workflow.ts';
 import type { Emulator } from '../../src/emulator/start-emulator.ts';
 import { agentManifest } from '../cli/workspace.ts';
 import { step } from '../step.ts';
@@ -13,7 +13,7 @@ const chosen = `p.tgz#sha256=${sha256(PACKAGE)}`;
 
 /** What `init` writes for this `--install`, in a project whose workspace has another name. */
 function workflowFor(install: string): Workflow {
-  const { env, ...rest } = parse(ciWorkflow(parseInstallation(install))) as Workflow;
+  const { env, ...rest } = parse(githubWorkflow({ installation: parseInstallation(install), project: '.' })) as Workflow;
   return { ...rest, env: { ...env, VOXFORM_WORKSPACE: 'test' } };
 }
 

@@ -105,6 +105,26 @@ describe('the source that CI installs from', () => {
     expect(parse(text)).toBeTruthy();
   });
 
+  it('is written to the root of the repository, for its host', async () => {
+    for (const [origin, file] of [
+      ['git@github.com:acme/voices.git', '.github/workflows/voxform-clients-acme.yml'],
+      ['https://gitlab.example.com/acme/voices.git', '.gitlab/voxform-clients-acme.yml'],
+    ] as const) {
+      await using folder = await temporaryFolder();
+      execFileSync('git', ['init', '--quiet'], { cwd: folder.root });
+      execFileSync('git', ['remote', 'add', 'origin', origin], { cwd: folder.root });
+      const args = ['init', 'clients/acme', '--install', `vendor/voxform.tgz#sha256=${hash}`];
+      const { code, stdout } = await command(args, { cwd: folder.root });
+      expect(code).toBe(0);
+      expect(stdout).toContain(`created  ${file}\n`);
+      const text = await readFile(path.join(folder.root, file), 'utf8');
+      expect(text).toMatch(/(working-directory|VOXFORM_PROJECT): "clients\/acme"/);
+      expect(text).toContain(hash);
+      expect(parse(text)).toBeTruthy();
+      expect(await readdir(path.join(folder.root, 'clients/acme'))).not.toContain('.github');
+    }
+  });
+
   it.each([
     { typed: `acme/voxform@${commit}\n`, code: 0, has: `uses: acme/voxform@${commit}\n`, reason: 'a source' },
     { typed: '\n', code: 0, has: 'VOXFORM_PACKAGE: ""', reason: 'left for later' },

@@ -1,5 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import { UserError } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
+import { packagePath } from '../package-files.ts';
 
 /** The voxform that the jobs run. It gets the API keys, so each form names content that nobody can exchange. */
 export type Installation =
@@ -53,6 +55,7 @@ const SETUP_NODE = `      - uses: actions/setup-node@820762786026740c76f36085b0e
 `;
 
 const FROM_PACKAGE = `${SETUP_NODE}      - name: Install voxform
+        working-directory: \${{ github.workspace }}
         run: |
           case $VOXFORM_PACKAGE in
             '') echo '::error title=voxform::Fill in VOXFORM_PACKAGE and VOXFORM_SHA256 in .github/workflows/voxform.yml'; exit 1 ;;
@@ -93,12 +96,49 @@ function partsOf(installation: Installation | undefined): { env: string; job: st
   }
 }
 
-/**
- * The workflow that runs a project on GitHub.
- * @param installation the voxform to run. Without one, the jobs fail before a step that has a key.
- */
-export function ciWorkflow(installation: Installation | undefined): string {
+interface CiProject {
+  /** The voxform to run. Without one, the jobs fail before a step that has a key. */
+  readonly installation: Installation | undefined;
+  /** The project folder, relative to the root of the repository. */
+  readonly project: string;
+}
+
+/** The settings of the CI that runs a project, by path in the repository. The first one names the package of voxform. */
+export async function ciFiles(
+  host: 'github' | 'gitlab',
+  ci: CiProject,
+): Promise<ReadonlyMap<string, string>> {
+  const suffix = ci.project === '.' ? '' : `-${ci.project.replaceAll('/', '-')}`;
+  if (host === 'github') return new Map([[`.github/workflows/voxform${suffix}.yml`, githubWorkflow(ci)]]);
+  const template = `.gitlab/voxform${suffix}.yml`;
+  const main = `stages: [test, deploy]\ninclude:\n  - local: ${template}\n`;
+  return new Map([
+    [template, await gitlabTemplate(ci)],
+    ['.gitlab-ci.yml', main],
+  ]);
+}
+
+async function gitlabTemplate({ installation, project }: CiProject): Promise<string> {
+  const text = await readFile(packagePath('ci/gitlab/voxform.gitlab-ci.yml'), 'utf8');
+  const values: Readonly<Record<string, string>> = {
+    ...(installation?.from === 'image' && { VOXFORM_IMAGE: installation.image }),
+    ...(installation?.from === 'package' && {
+      VOXFORM_PACKAGE: installation.file,
+      VOXFORM_SHA256: installation.sha256,
+    }),
+    VOXFORM_PROJECT: project,
+  };
+  return Object.entries(values).reduce(
+    (filled, [name, value]) =>
+      filled.replace(new RegExp(`^(  ${name}: ).*$`, 'm'), (_, key: string) => key + JSON.stringify(value)),
+    text,
+  );
+}
+
+export function githubWorkflow({ installation, project }: CiProject): string {
   const { env, job, steps } = partsOf(installation);
+  const folder =
+    project === '.' ? '' : `\ndefaults:\n  run:\n    working-directory: ${JSON.stringify(project)}\n`;
   return `# Plans every pull request, and applies every merge.
 name: voxform
 on:
@@ -112,7 +152,7 @@ permissions:
 env:
   # The workspace of voxform.yaml that the jobs plan and apply, with the key that it names in both steps below.
   VOXFORM_WORKSPACE: ${CI_WORKSPACE}
-${env}
+${env}${folder}
 jobs:
   plan:
     if: github.event_name == 'pull_request'

@@ -9,11 +9,9 @@ import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
 import type { Context } from '../context.ts';
 import { packagePath } from '../package-files.ts';
-import { askForInstallation, CI_WORKSPACE, ciWorkflow, type Installation } from './ci-workflow.ts';
+import { askForInstallation, CI_WORKSPACE, ciFiles, type Installation } from './ci-workflow.ts';
 import { cancelled } from './confirm.ts';
 import { settingsFiles, withSharedState } from './init-settings.ts';
-
-const WORKFLOW = '.github/workflows/voxform.yml';
 
 interface Given {
   readonly dir: string;
@@ -29,18 +27,25 @@ export async function init(context: Context, { dir: folder, install }: Given): P
       hint: 'Choose another folder: voxform init DIR',
     });
   }
-  const isShared = await hasOrigin(target, context.env);
-  const asks =
-    install === undefined && context.terminal.canAsk && !(await exists(path.join(target, WORKFLOW)));
+  const repository = await repositoryOf(target, context.env);
+  const isShared = repository.origin !== undefined;
+  const { root = target } = repository;
+  const project = path.relative(root, target).replaceAll(path.sep, '/') || '.';
+  const host = /(^|[@/.])gitlab\b/.test(repository.origin ?? '') ? 'gitlab' : 'github';
+  const settings = (installation?: Installation) => ciFiles(host, { installation, project });
+  const [ciFile = ''] = [...(await settings())].map(([name]) => path.join(root, name));
+  const asks = install === undefined && context.terminal.canAsk && !(await exists(ciFile));
   const installation = asks ? await askForInstallation(context) : install;
   if (context.interrupts.stop.aborted) return cancelled(context);
-  const files = await projectFiles(isShared, installation);
+  const files = await projectFiles(isShared);
+  const all = [
+    ...[...files].map(([name, text]) => [path.join(target, name), text] as const),
+    ...[...(await settings(installation))].map(([name, text]) => [path.join(root, name), text] as const),
+  ];
   const out = (line: string): void => context.terminal.out(`${line}\n`);
-  for (const [name, text] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    out(
-      `${(await writeNew(path.join(target, name), text)) ? 'created' : 'kept   '}  ${path.join(folder, name)}`,
-    );
-  }
+  const shown = (file: string): string => path.join(folder, path.relative(target, file));
+  for (const [file, text] of all.sort(([a], [b]) => (a < b ? -1 : 1)))
+    out(`${(await writeNew(file, text)) ? 'created' : 'kept   '}  ${shown(file)}`);
   const unignored = await linesMissing(path.join(target, '.gitignore'), files.get('.gitignore'));
   if (unignored.length > 0) {
     out('');
@@ -58,24 +63,18 @@ export async function init(context: Context, { dir: folder, install }: Given): P
     `Then add your workspace as ${CI_WORKSPACE} to ${path.join(folder, PROJECT_FILE)}: CI plans and applies that one.`,
   );
   if (installation === undefined) {
-    out(`CI fails until you fill in VOXFORM_PACKAGE and VOXFORM_SHA256 in ${path.join(folder, WORKFLOW)}.`);
+    out(`CI fails until you fill in VOXFORM_PACKAGE and VOXFORM_SHA256 in ${shown(ciFile)}.`);
   }
   if (isShared) out('The state will be in refs/voxform/ of the remote origin.');
   return ExitCode.ok;
 }
 
 /**
- * The quickstart example with its schemas beside it, and settings for editor, Git and CI; by path in the project.
+ * The quickstart example with its schemas beside it, and settings for editor and Git; by path in the project.
  * @param isShared whether the state is in the repository, for every clone of it.
  */
-async function projectFiles(
-  isShared: boolean,
-  installation: Installation | undefined,
-): Promise<Map<string, string>> {
-  const files = new Map<string, string>([
-    ...(await settingsFiles(isShared)),
-    [WORKFLOW, ciWorkflow(installation)],
-  ]);
+async function projectFiles(isShared: boolean): Promise<Map<string, string>> {
+  const files = new Map<string, string>(await settingsFiles(isShared));
   const example = packagePath('examples/quickstart');
   for (const entry of await readdir(example, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || entry.name === 'README.md') continue;
@@ -89,15 +88,25 @@ async function projectFiles(
   return files;
 }
 
-/** Whether the repository around the folder has the remote that holds the state by default, and that every clone in CI has. */
-async function hasOrigin(folder: string, env: Context['env']): Promise<boolean> {
+interface Repository {
+  /** Undefined outside of repositories. */
+  readonly root?: string | undefined;
+  /** The remote that has the state by default, and that every clone in CI has. */
+  readonly origin?: string | undefined;
+}
+
+async function repositoryOf(folder: string, env: Context['env']): Promise<Repository> {
   let cwd = folder;
   while (!existsSync(cwd)) cwd = path.dirname(cwd);
   const call = { env: gitEnvironment(env), cwd, signal: new AbortController().signal };
-  return runGit(['remote', 'get-url', 'origin'], call).then(
-    ({ code }) => code === 0,
-    () => false,
-  );
+  const asked = (...args: string[]) =>
+    runGit(args, call).then(
+      ({ code, out }) => (code === 0 ? out.toString().trim() : undefined),
+      () => undefined,
+    );
+  const up = await asked('rev-parse', '--show-cdup');
+  const root = up === undefined ? undefined : path.resolve(cwd, up);
+  return { root, origin: root === undefined ? undefined : await asked('remote', 'get-url', 'origin') };
 }
 
 /** The example names the schemas of the package; the project has them in a folder of its own. */
