@@ -13,7 +13,9 @@ const chosen = `p.tgz#sha256=${sha256(PACKAGE)}`;
 
 /** What `init` writes for this `--install`, in a project whose workspace has another name. */
 function workflowFor(install: string): Workflow {
-  const { env, ...rest } = parse(githubWorkflow({ installation: parseInstallation(install), project: '.' })) as Workflow;
+  const { env, ...rest } = parse(
+    githubWorkflow({ installation: parseInstallation(install), project: '.' }),
+  ) as Workflow;
   return { ...rest, env: { ...env, VOXFORM_WORKSPACE: 'test' } };
 }
 
