@@ -3,7 +3,7 @@ import { type FleetDatabase, FleetStarting } from '../fleet/database/fleet-datab
 import type { FleetFile } from '../fleet/fleet-file.ts';
 import { addSession, formKey, personOfSession, removeSession } from '../fleet/rows/session-rows.ts';
 import { personOfToken } from '../fleet/rows/token-rows.ts';
-import type { Guesses } from '../operator/health/guesses.ts';
+import type { WrongTokens } from '../operator/health/wrong-tokens.ts';
 import { messageOf } from '../operator/messages.ts';
 import type { Tokens } from '../page/access/access-tokens.ts';
 import {
@@ -27,7 +27,7 @@ interface FleetPage {
   readonly database: FleetDatabase;
   readonly control: FleetControl;
   readonly comparisons: FleetComparisons;
-  readonly guesses: Guesses;
+  readonly wrongTokens: WrongTokens;
 }
 
 /** Milliseconds between two looks for what an open page does not show yet: each asks the database. */
@@ -36,14 +36,14 @@ const LOOK = 3000;
 /** The page of a fleet; tokens and sessions are in its database, so that any process answers. */
 export function fleetPage(
   { log, now, redactor, env }: Context,
-  { address, fleet, database, control, comparisons, guesses }: FleetPage,
+  { address, fleet, database, control, comparisons, wrongTokens }: FleetPage,
 ): Page {
   const said = (message: string) => log.entry('info', message, { event: 'page' });
   return createPage({
     ...address,
     tokens: tokensOf(database),
     sessions: sessionsIn(database),
-    guesses,
+    wrongTokens,
     reconciles: false,
     source: new FleetSource({
       database,

@@ -1,7 +1,7 @@
-import { Guesses } from '../operator/health/guesses.ts';
 import { type Listener, listen } from '../operator/health/listener.ts';
 import { createMetrics } from '../operator/health/metrics.ts';
 import { isReady, statusJson } from '../operator/health/status-json.ts';
+import { WrongTokens } from '../operator/health/wrong-tokens.ts';
 import { messageOf } from '../operator/messages.ts';
 import type { WatchPolicy } from '../operator/reconciler.ts';
 import type { Watch } from '../operator/workspace-watch.ts';
@@ -41,12 +41,12 @@ export function watchPage(context: Context, { address, source, flags, watch }: W
     log: (message) => log.entry('info', message, { event: 'page' }),
   });
   const token = listenToken(context);
-  const guesses = new Guesses({ now: () => performance.now() });
+  const wrongTokens = new WrongTokens({ now: () => performance.now() });
   const page = createPage({
     ...address,
     tokens: oneToken(token, LISTEN_TOKEN),
     sessions: sessionsInMemory(now),
-    guesses,
+    wrongTokens,
     source: pages,
     reconciles: true,
     now,
@@ -63,7 +63,7 @@ export function watchPage(context: Context, { address, source, flags, watch }: W
       metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
       reconcile: () => watch().trigger('request'),
       redact,
-      guesses,
+      wrongTokens,
       page,
     });
   return {

@@ -1,9 +1,9 @@
 import type { AgentRequest } from '../platform/records/agent-records.ts';
 import type { EmulatorBehaviour } from './behaviour.ts';
 import { offsetTime } from './ids-and-clock.ts';
-import { type KeyMarker, markKey } from './key-marker.ts';
 import { normalisedAgent } from './normalising.ts';
 import type { StoredAgent, StoredVersion } from './stored-records.ts';
+import { type KeyMarker, markKey } from './stored-records.ts';
 import type { World } from './world.ts';
 
 const configs = [

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
+import type { EmulatorBehaviour } from './behaviour.ts';
 import type { Dashboard } from './dashboard-edits.ts';
 import type { Emulated, EmulatorEnv } from './emulated.ts';
-import { RateLimit } from './rate-limit.ts';
 import { Refusal, refusalResponse } from './refusal.ts';
 import { agentRoutes } from './routes/agents.ts';
 import { dashboardRoutes } from './routes/dashboard.ts';
@@ -43,4 +43,36 @@ function requireKey(header: string | undefined, apiKey: string | undefined): voi
 function errorAnswer(error: Error, { behaviour }: Emulated): Response {
   if (error instanceof Refusal) return refusalResponse(error, behaviour.errorStyle);
   return Response.json({ message: 'The emulator failed', stack: error.stack }, { status: 500 });
+}
+
+/** Counts requests in windows of fixed length. */
+class RateLimit {
+  #windowStart = Number.NEGATIVE_INFINITY;
+  #count = 0;
+
+  /** Throws a 429 when the window is used up. */
+  admit(limit: EmulatorBehaviour['rateLimit']): void {
+    if (limit === null) return;
+    const now = Date.now();
+    const length = limit.perSeconds * 1000;
+    if (now - this.#windowStart >= length) {
+      this.#windowStart = now;
+      this.#count = 0;
+    }
+    this.#count += 1;
+    if (this.#count <= limit.requests) return;
+    const end = this.#windowStart + length;
+    throw new Refusal(429, 'Too many requests', { headers: retryAfter(limit.retryAfter, end, end - now) });
+  }
+}
+
+/** Both forms have whole seconds, so they are rounded up. */
+function retryAfter(
+  form: 'seconds' | 'date' | 'none',
+  end: number,
+  remaining: number,
+): Record<string, string> {
+  if (form === 'none') return {};
+  if (form === 'seconds') return { 'retry-after': String(Math.ceil(remaining / 1000)) };
+  return { 'retry-after': new Date(Math.ceil(end / 1000) * 1000).toUTCString() };
 }

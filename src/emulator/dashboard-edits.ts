@@ -3,13 +3,20 @@ import { userRoles } from '../platform/records/user-records.ts';
 import { type Immutable, isObject, type Json } from '../values/json.ts';
 import { publishAgent } from './agent-lifecycle.ts';
 import type { Emulated } from './emulated.ts';
+import { mergePatch } from './emulated.ts';
 import { microsecondTime, offsetTime } from './ids-and-clock.ts';
-import { isMarkedKey, type KeyMarker, markKey } from './key-marker.ts';
 import { makeCalls, usualCall } from './made-calls.ts';
-import { mergePatch } from './merge-patch.ts';
 import { found, notFound } from './refusal.ts';
 import { checkedStrictly } from './request-checks.ts';
-import { type CollectionName, type Stored, type StoredUser, storedSchemas } from './stored-records.ts';
+import {
+  type CollectionName,
+  isMarkedKey,
+  type KeyMarker,
+  markKey,
+  type Stored,
+  type StoredUser,
+  storedSchemas,
+} from './stored-records.ts';
 import type { World } from './world.ts';
 
 export const dashboardForms = {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isObject, setOwn } from '../values/json.ts';
 import { type BehaviourPatch, type EmulatorBehaviour, emulatorBehaviour } from './behaviour.ts';
 import { Faults, type ReceivedRequest } from './faults.ts';
-import { mergePatch } from './merge-patch.ts';
 import type { ReceivedBody } from './received-body.ts';
 import type { World } from './world.ts';
 
@@ -39,4 +39,17 @@ export interface EmulatorEnv {
     readonly outgoing: ServerResponse;
     readonly body: ReceivedBody;
   };
+}
+
+/** The value with a JSON merge patch (RFC 7396) laid over it; neither is changed. A key that is undefined is no change. */
+export function mergePatch(value: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const merged: Record<string, unknown> = isObject(value) ? { ...value } : {};
+  for (const [key, change] of Object.entries(patch)) {
+    if (change === null) delete merged[key];
+    else if (change !== undefined) {
+      setOwn(merged, key, mergePatch(Object.hasOwn(merged, key) ? merged[key] : undefined, change));
+    }
+  }
+  return merged;
 }

@@ -1,8 +1,20 @@
+import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import { agentConfigs } from '../platform/records/agent-records.ts';
 import { phoneNumberText } from '../platform/records/number-records.ts';
 import { webhookRequest } from '../platform/records/webhook-records.ts';
-import { keyMarker } from './key-marker.ts';
+
+/** What is kept of a provider key: enough to tell whether a text is that key, never the key. */
+const keyMarker = z.strictObject({ salt: z.string(), digest: z.string() }).readonly();
+export type KeyMarker = z.infer<typeof keyMarker>;
+
+export function markKey(key: string, salt: string): KeyMarker {
+  return { salt, digest: createHmac('sha256', salt).update(key).digest('hex') };
+}
+
+export function isMarkedKey(marker: KeyMarker, key: string): boolean {
+  return markKey(key, marker.salt).digest === marker.digest;
+}
 
 /*
  * What a world holds: the records in the API's own form, with everything that answers hide. The data file is checked

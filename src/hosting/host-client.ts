@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { z } from 'zod';
-import type { AttemptResult } from '../platform/attempt-result.ts';
 import { readErrorBody } from '../platform/error-body.ts';
+import type { AttemptResult } from '../platform/exchange.ts';
 import { isSuccess } from '../platform/exchange.ts';
 import { failureWords } from '../platform/failure.ts';
 import {

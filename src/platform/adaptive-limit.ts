@@ -39,7 +39,7 @@ const FORGOTTEN = 10;
 /** Share of its time that our own thread computes from which on a delay may be ours. */
 const BUSY = 0.8;
 
-/** One step up or down from the good limit, which is tried in turns with it. */
+/** One step up or down from the good limit, which is tried alternately with it. */
 interface Trial {
   readonly limit: number;
   /** Of the last round at the good limit, and of the one at this limit: how much longer than usual answers took. */
@@ -50,7 +50,7 @@ interface Trial {
 }
 
 /**
- * Climbs to the throughput that the platform has. Throughput is requests at once over the time of an answer, so a changed limit
+ * Climbs to the throughput of the platform. Throughput is requests at once over the time of a response, so a changed limit
  * is an experiment: a step up stays if throughput rose by at least half of the step, a step down if it clearly fell by less.
  * A round at the changed limit is compared with the mean of those before and after it, so that a platform that speeds up or
  * slows down by itself does not decide. Refusals and timeouts halve the limit, which then returns to what was good before.
@@ -59,20 +59,20 @@ interface Trial {
 export class AdaptiveLimit implements ConcurrencyLimit {
   readonly #busy: () => number;
   #now = FIRST_LIMIT;
-  /** The best that is known. */
+  /** The best known limit. */
   #good = FIRST_LIMIT;
   #direction: 'up' | 'down' = 'up';
   #trial: Trial | undefined;
   /** By sort: the logarithm of the time of an answer at the good limit. */
   readonly #usual = new Map<string, Sample>();
-  /** How much longer than usual the answers took. */
+  /** How much longer than usual the responses took. */
   #round = new Sample();
   /** Answers of the round, comparable or not. */
   #answers = 0;
   #answersSinceTimeout = 0;
   /** Changes with the limit. */
   #stamp = 0;
-  /** When requests were sent since the limit changed, until the first of their answers shows how many were the wave that filled it. */
+  /** When requests were sent since the limit changed, until the first response shows how many of them filled the limit. */
   #sent: number[] = [];
   #wave: number | undefined;
   /** Answers until the next experiment. */
@@ -93,7 +93,7 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     return this.#stamp;
   }
 
-  /** Only requests that were sent under this limit, and filled it, show what it does. */
+  /** Only requests that were sent under this limit and filled it count. */
   answered(stamp: number, { sort, milliseconds, at, inFlight }: AnswerTime): void {
     this.#answersSinceTimeout++;
     if (stamp !== this.#stamp) return;
@@ -114,7 +114,7 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     this.#halve();
   }
 
-  /** One among many good answers is no sign of load. */
+  /** One timeout among many good responses shows no load. */
   timedOut(): void {
     if (this.#answersSinceTimeout < FORGOTTEN * this.#good) this.#lower();
     this.#answersSinceTimeout = 0;
@@ -132,7 +132,7 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     this.#change(Math.max(1, Math.floor(this.#now / 2)));
   }
 
-  /** Each comparison takes longer than the last, so that no rhythm of the platform fits all of them. */
+  /** Each comparison takes longer than the last, so that no periodic load fits all of them. */
   #isComparable(): boolean {
     const isFirst = (this.#trial?.changes.count ?? 0) === 0;
     const isWave = this.#round.count >= FEWEST && this.#answers >= (this.#wave ?? 0);
@@ -157,7 +157,7 @@ export class AdaptiveLimit implements ConcurrencyLimit {
       return;
     }
     if (this.#isComparable()) {
-      // The platform changed: what it took before is no measure any more.
+      // The platform changed, so earlier times no longer compare.
       this.#usual.clear();
       if (mean > 0 && !isBusy) {
         this.#direction = 'down';
@@ -173,7 +173,7 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     const step = Math.log(limit / this.#good);
     if (!this.#isComparable()) this.#fail(isBusy);
     else if (limit > this.#good) {
-      // Where more at once made answers quicker, the platform changed meanwhile.
+      // More requests at once cannot make responses faster: the platform changed meanwhile.
       if (Math.max(mean, Math.abs(mean - trial.before)) < step / 2) this.#accept(mean, isBusy);
       else this.#fail(isBusy);
     } else if (this.#now === limit) {
@@ -214,7 +214,7 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     this.#change(this.#good);
   }
 
-  /** Another limit, unless it is time to rest. Less would not help where our own thread is what takes the time. */
+  /** Tries another limit, unless it is time to rest. A lower one would not help if our own thread is the bottleneck. */
   #try(isBusy: boolean, before: number): void {
     if (isBusy || this.#good === 1) this.#direction = 'up';
     else if (this.#good === MOST_AT_ONCE && this.#direction === 'up') {

@@ -1,12 +1,12 @@
-/** A record, and the SHA-256 of the answer that it was read from. */
+/** A record, and the SHA-256 of its response. */
 interface KnownRecord {
   readonly digest: string;
   readonly record: object;
 }
 
 /**
- * Records by the paths that they were read from, for one who reads them again and again: of an answer with the same bytes, the record is
- * neither parsed nor checked anew. Those that a whole round did not ask for are forgotten.
+ * Records by path, for a caller that reads them repeatedly: a response with the same bytes is neither parsed nor checked again.
+ * Records that a whole round did not read are removed.
  */
 export class AnswerMemory {
   readonly #known = new Map<string, KnownRecord & { round: number }>();

@@ -1,10 +1,10 @@
-/** Left encoded, because decoding them could change how a server divides the path. */
+/** Stay encoded: decoding them could change how a server splits the path. */
 const DELIMITERS = '/\\%;';
 const MAPPED_IPV4 = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/;
 
 /**
- * A base URL in the one spelling that is compared and sent: all spellings that reach the same place give the same text (RFC 3986,
- * section 6.2.2, on top of what the URL parser does). What cannot be a base URL is returned unchanged; its reader reports it.
+ * A base URL in its normal form, which is compared and sent (RFC 3986, section 6.2.2, in addition to the URL parser). A text that is not
+ * a base URL is returned unchanged; its reader reports it.
  */
 export function normalizedBaseUrl(text: string): string {
   const url = URL.parse(text);
@@ -15,7 +15,7 @@ export function normalizedBaseUrl(text: string): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
-/** Scheme, host and port of a base URL; the text itself if it is no address. */
+/** Scheme, host and port of a base URL; the text itself if it is not an address. */
 export function originOf(baseUrl: string): string {
   return URL.parse(baseUrl)?.origin ?? baseUrl;
 }
@@ -31,7 +31,7 @@ function hostOf(hostname: string): string {
     .join('.');
 }
 
-/** The URL parser encodes again what a path cannot contain. */
+/** The URL parser encodes characters again that a path cannot contain. */
 function decoded(encoded: string): string {
   const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
   return /[!-~]/.test(character) && !DELIMITERS.includes(character) ? character : encoded.toUpperCase();

@@ -5,7 +5,7 @@ export function limitFor(concurrency: Concurrency): ConcurrencyLimit {
   return concurrency === 'auto' ? new AdaptiveLimit(busyShare()) : new FixedLimit(concurrency);
 }
 
-/** Gives the share of its time for which this thread has computed since it was last asked. */
+/** Gives the share of time for which this thread was busy since the last call. */
 function busyShare(): () => number {
   let last = performance.eventLoopUtilization();
   return () => {
@@ -16,10 +16,10 @@ function busyShare(): () => number {
   };
 }
 
-/** Successes between two steps up, at least; a wide-open limit takes one round of requests. */
+/** Least successes between two steps up; more, if the limit is higher. */
 const SUCCESSES_PER_STEP = 10;
 
-/** A number that somebody chose: refusals halve it, and answers raise it again one by one. */
+/** A configured limit. Refusals halve it, and successes raise it again one by one. */
 class FixedLimit implements ConcurrencyLimit {
   readonly #most: number;
   #now: number;

@@ -1,36 +1,36 @@
-/** A number of requests at once, or as many as the platform answers well. */
+/** A number of requests at once, or as many as the platform handles well. */
 export type Concurrency = number | 'auto';
 
-/** The largest number that may be given. */
+/** Largest number that a user may configure. */
 export const MOST_GIVEN = 256;
 
 export function isConcurrency(value: unknown): value is Concurrency {
   return value === 'auto' || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MOST_GIVEN);
 }
 
-/** How long an answer took. Requests of one sort take equally long where nothing holds them up. */
+/** How long a response took. Requests of one sort take equally long on an idle platform. */
 export interface AnswerTime {
   readonly sort: string;
   readonly milliseconds: number;
-  /** When it came, in milliseconds of the clock that `stamp` has. */
+  /** When it arrived, in milliseconds of the clock of `stamp`. */
   readonly at: number;
-  /** How many requests were in flight meanwhile, as a mean over that time. */
+  /** Mean number of requests in flight meanwhile. */
   readonly inFlight: number;
 }
 
-/** How many requests may run at once, by what came of those before. */
+/** How many requests may run at once, by the outcome of earlier ones. */
 export interface ConcurrencyLimit {
   readonly now: number;
-  /** For a request that is sent now: to be given back with its answer. */
+  /** For a request that is sent now. Pass it to `answered` with the response. */
   stamp(now: number): number;
   answered(stamp: number, time: AnswerTime): void;
-  /** The platform refused because of the load; once a burst. */
+  /** The platform refused because of load. Once per burst. */
   refused(): void;
-  /** No answer came in time; once a burst. */
+  /** A response timed out. Once per burst. */
   timedOut(): void;
 }
 
-/** Where nobody gives a number. */
+/** Without a configured number. */
 export const MOST_AT_ONCE = 64;
 
 /** Most requests that may ever run at once. */

@@ -5,8 +5,8 @@ import type { Secret } from '../values/value.ts';
 import { type ProxySettings, proxyAuthorization } from './proxy.ts';
 
 /**
- * The address that all requests go to, which may have a path. Throws `UserError` for anything but a plain http or https
- * address: credentials, a query or a fragment would be lost or sent where nobody expects them.
+ * The base address of all requests, which may have a path. Throws `UserError` for anything but a plain http or https
+ * address: credentials, a query or a fragment would be lost or sent to the wrong place.
  */
 export function parseBaseUrl(text: string): URL {
   if (!URL.canParse(text)) throw invalidBaseUrl('is not a URL');
@@ -25,7 +25,7 @@ function invalidBaseUrl(problem: string): UserError {
   });
 }
 
-/** Value of the `Authorization` header. Throws `UserError`, which does not show the key, where no header could hold it. */
+/** Value of the `Authorization` header. Throws `UserError`, which does not show the key, for a key that no header can hold. */
 export function bearer(apiKey: Secret): string {
   const key = apiKey.reveal();
   if (!/^[\x21-\x7e]+$/.test(key)) {
@@ -45,18 +45,18 @@ export interface Connecting {
   readonly ca?: string | undefined;
 }
 
-/** One connection for each request that may run at once. Loads undici, which commands that send nothing do without. */
+/** A pool of connections. Loads undici only when the first request needs it. */
 export async function poolFor(origin: string, connecting: Connecting): Promise<Dispatcher> {
   const { connections, connectMilliseconds, proxy, ca } = connecting;
   const [PoolOf, secureContext] = await Promise.all([loadedPool(), trusting(ca)]);
   const options = {
     connections,
     pipelining: 1,
-    // Over HTTP/2 a lost session can take many requests with it, and a stream may be sent a second time unasked.
+    // A lost HTTP/2 session loses many requests, and may send a stream a second time.
     allowH2: false,
-    // Node's default, which it takes a dozen modules to ask for.
+    // Node's default. Asking for it would load a dozen modules.
     maxHeaderSize: 16 * 1024,
-    // An exchange has one timer for everything.
+    // An exchange has its own timer.
     headersTimeout: 0,
     bodyTimeout: 0,
   };
@@ -82,13 +82,13 @@ export async function poolFor(origin: string, connecting: Connecting): Promise<D
   );
 }
 
-/** Without the rest of undici, which takes twice as long to load. */
+/** Only this part of undici: the whole takes twice as long to load. */
 async function loadedPool(): Promise<typeof Pool> {
   // @ts-expect-error A part of a package has no types of its own.
   return ((await import('undici/lib/dispatcher/pool.js')) as { readonly default: typeof Pool }).default;
 }
 
-/** Made once: to read some hundred certificates for each connection would take longer than connecting. */
+/** Created once per pool: reading hundreds of certificates takes longer than connecting. */
 async function trusting(ca: string | undefined): Promise<SecureContext | undefined> {
   if (ca === undefined) return undefined;
   const { createSecureContext, getCACertificates } = await import('node:tls');

@@ -2,19 +2,19 @@ import { isUtf8 } from 'node:buffer';
 import { isDeeperThan } from '../values/json.ts';
 import { looksLikeMarkup, textOfMarkup } from './plain-text.ts';
 
-/** What an answer's body is, or, where it is not JSON, what it is instead; not yet made fit for a terminal. */
+/** The decoded body of a response, or why it is not JSON, not yet safe for a terminal. */
 type Decoded = { readonly value: unknown } | { readonly problem: string };
 
-/** Far deeper than a manifest can nest what an answer may show again; whatever walks an answer may then do so step into step. */
+/** Deeper than any manifest can nest. Below it, recursion over a response is safe. */
 const DEEPEST = 200;
 
-/** Decodes the body of a success, whatever content type it claims. */
+/** Decodes the body of a success, whatever its content type. */
 export function decodeJson(
   body: Buffer,
   { contentType, redact }: { readonly contentType: string | undefined; redact(text: string): string },
 ): Decoded {
   if (body.length === 0) return { problem: 'the response is empty' };
-  // Replacement characters would come back to the platform with the next update.
+  // The next update would send replacement characters back to the platform.
   if (!isUtf8(body)) return { problem: 'the response is not UTF-8' };
   const text = body.toString('utf8');
   try {

@@ -1,22 +1,39 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import type { AttemptResult } from './attempt-result.ts';
-import type { WritePermission } from './client.ts';
+
+/** The outcome of one attempt. */
+export type AttemptResult =
+  | {
+      readonly type: 'answer';
+      readonly status: number;
+      readonly headers: IncomingHttpHeaders;
+      /** Truncated for an error response that is too long or incomplete. */
+      readonly body: Buffer;
+    }
+  | {
+      readonly type: 'failure';
+      readonly reason: 'network' | 'timeout' | 'aborted' | 'too-large';
+      /** False if certainly no byte was written to a connection. */
+      readonly sent: boolean;
+      /** Of a response that began. */
+      readonly status: number | undefined;
+      readonly error: Error | undefined;
+    };
 
 interface ExchangeLimits {
-  /** For everything: connecting, sending, the answer's headers and its body. */
+  /** From connecting to the last byte of the response. */
   readonly timeoutMilliseconds: number;
   readonly maxBodyBytes: number;
   /** Of a write that needs one. */
-  readonly permission?: Pick<WritePermission, 'mayWrite'> | undefined;
+  readonly permission?: { readonly mayWrite: boolean } | undefined;
 }
 
-/** No more is read of an answer that is not a success. */
+/** Longest part of an error response that is read. */
 export const REFUSAL_BYTES = 64 * 1024;
 
 /**
- * One request on its way. It hears from undici directly, because `onRequestStart` is the one moment that tells a request
- * that may have reached the platform from one that cannot have: it comes right before the first byte is written.
+ * One request in flight. It handles the events of undici itself, because only `onRequestStart`, right before the first byte is written,
+ * separates requests that may have reached the platform from those that cannot have.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly result: Promise<AttemptResult>;
@@ -28,7 +45,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #settled = false;
   #sent = false;
-  /** From the first byte written, which is after connecting, to the end of the answer. */
+  /** From the first byte written, after connecting, to the end of the response. */
   milliseconds = 0;
   #startedAt = performance.now();
   #status: number | undefined;
@@ -41,7 +58,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#resolve = resolve;
     this.#maxBodyBytes = limits.maxBodyBytes;
     this.#permission = limits.permission;
-    // After a pause of the whole process its timers come before its sockets, which may have the answer.
+    // After the process was suspended, timers fire before sockets, which may have the response.
     const expire = (): unknown => setImmediate(() => this.#fail('timeout', undefined));
     this.#timer = setTimeout(expire, limits.timeoutMilliseconds);
   }
@@ -51,7 +68,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // Given up or forbidden while it waited for a connection, or about to be written a second time: what we know would no longer hold.
+    // Stopped while it waited for a connection, or about to be written a second time, which would make `sent` wrong.
     if (this.#settled || this.#sent || this.#permission?.mayWrite === false) {
       controller.abort(new Error('given up'));
       this.#fail('network', undefined);
@@ -96,7 +113,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    // A refusal is known from its status: a body that breaks off takes nothing from it.
+    // The status of an error response is enough: its body may be incomplete.
     if (this.#status !== undefined && !isSuccess(this.#status)) this.#answer(this.#status);
     else this.#fail('network', error);
   }

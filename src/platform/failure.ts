@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { errorCode } from '../problems/error-code.ts';
-import type { AttemptResult } from './attempt-result.ts';
 import { readErrorBody } from './error-body.ts';
+import type { AttemptResult } from './exchange.ts';
 import { DAMAGED } from './inflate.ts';
 import { nameOfStatus, networkReason, proxyRefusal } from './network-reason.ts';
 import { oneLine } from './plain-text.ts';
@@ -25,7 +25,7 @@ interface Peer {
   redact(text: string): string;
 }
 
-/** The request that failed, and what is known of all tries at it. */
+/** The request that failed, and the outcome of all its attempts. */
 export interface FailedCall extends Peer {
   readonly method: Method;
   readonly path: string;
@@ -47,7 +47,7 @@ export function failureOf(call: FailedCall, result: AttemptResult): PlatformErro
   return errorOf(call, result.reason, { facts, said, cause: causeOf(call, result.error) });
 }
 
-/** The error for a success whose body is not what the API promises. */
+/** The error for a success whose body is not as the API documents it. */
 export function malformed(
   call: RequestOf,
   answer: { readonly status: number; readonly requestId: string | undefined },
@@ -57,7 +57,7 @@ export function malformed(
   return errorOf(call, 'malformed', { facts: answer, said });
 }
 
-/** The error for a request that a pause of the platform, asked for with this status, keeps from being sent. */
+/** The error for a request that is not sent, because the platform asks for too long a pause with this status. */
 export function tooLongAPause(call: FailedCall, milliseconds: number, status: number): PlatformError {
   const why = status === 429 ? 'limits the request rate and' : `is not ready (${status}) and`;
   const said = `the platform ${why} asks for another pause of ${Math.ceil(milliseconds / 1000)} s; the limit for all pauses is ${call.maxWaitSeconds} s`;
@@ -91,7 +91,7 @@ function errorOf(
   return new PlatformError(reason, { method, path, outcome, ...facts }, message, cause);
 }
 
-/** Id that the platform or something before it gave the request. */
+/** Id of the request, from the platform or a gateway. */
 export function requestIdOf(
   headers: IncomingHttpHeaders,
   redact: (text: string) => string,
@@ -138,7 +138,7 @@ const KEY_WORDS: Readonly<Record<number, string>> = {
 };
 
 function originOf(location: string | undefined, call: FailedCall): string {
-  // Before it is taken apart, which also turns the host into small letters.
+  // Before it is parsed, which makes the host lower-case.
   const target = call.redact(location ?? '');
   if (!/^https?:\/\//i.test(target) || !URL.canParse(target)) return '';
   return ` (${oneLine(new URL(target).origin, 200, call.redact)})`;
@@ -175,7 +175,7 @@ function networkWords(peer: Peer, error: Error | undefined): string {
   return `no response from ${hostWords(peer)}${own === '' ? '' : `: ${own}`}${code === undefined ? '' : ` (${code})`}`;
 }
 
-/** What undici or the system said, without the bytes of the answer and the socket that its errors may carry. */
+/** The error of undici or the system, without the response and the socket that it may refer to. */
 function causeOf(call: FailedCall, error: Error | undefined): Error | undefined {
   if (error === undefined) return undefined;
   return Object.assign(new Error(oneLine(error.message, 200, call.redact)), { code: errorCode(error) });

@@ -28,9 +28,9 @@ type Sending = Pick<Transport, 'atOnce' | 'send' | 'close'>;
 interface ClientOptions {
   readonly transport: Sending;
   readonly workspaceId: string;
-  /** `hidden` by default: whatever acts on a record must find the forms that it expects. */
+  /** `hidden` by default: code that acts on a record needs the documented types. */
   readonly odd?: OddFields | undefined;
-  /** Of one who reads the same records of this workspace again and again. */
+  /** For a caller that reads the same records repeatedly. */
   readonly memory?: AnswerMemory | undefined;
 }
 
@@ -111,7 +111,7 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
     const asked: RequestLine = { method: 'GET', path: path + queryText(query) };
     return { asked, answer: await transport.send(asked) };
   };
-  /** Asks with `size` as long as the platform takes it: these lists are promised without. */
+  /** Sends `size` as long as the platform accepts it: the document does not name it for these lists. */
   const askSized = (path: string, size: Query) => {
     let isTaken = true;
     return async (query: Query) => {
@@ -119,7 +119,7 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
         try {
           return await ask(path, { ...size, ...query });
         } catch (error) {
-          // It must take offence at nothing but what the request asks for.
+          // It may have refused the size alone.
           const isInvalid = error instanceof PlatformError && (error.status === 400 || error.status === 422);
           if (!isInvalid) throw error;
         }
@@ -130,7 +130,7 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
     };
   };
   return {
-    /** @param id of the record: an answer with another one would have that one written over. */
+    /** @param id of the record: a response about another one would lead to an update of that one. */
     async get<T extends IdentifiedRecord>(schema: z.ZodType<T>, path: string, id?: string): Promise<T> {
       const asked: RequestLine = { method: 'GET', path };
       const known = memory?.get(path);
@@ -209,7 +209,7 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
           const status = error instanceof PlatformError ? error.status : undefined;
           if (status === undefined || !REFUSES_BODY.has(status)) throw error;
           carriers = 'query';
-          // Refused all the same, the body was not the reason.
+          // Refused without it too: the body was not the reason.
           return await read(undefined).catch((again) => {
             throw again instanceof PlatformError && again.status === status ? error : again;
           });
@@ -244,7 +244,7 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
   };
 }
 
-/** The records of a list that belong to the workspace, as far as they say. */
+/** The records of a list that do not belong to another workspace. */
 async function* own<T extends object>(
   records: AsyncIterable<T>,
   workspaceCheck: WorkspaceCheck,
@@ -260,7 +260,7 @@ function ignoredCursor({ path, items: { length } }: RecordPage<unknown>): Platfo
   );
 }
 
-/** A part of a path. Throws `UserError` for a text that would lead to another path than the one meant. */
+/** A segment of a path. Throws `UserError` for a text that would change the path. */
 function segment(text: string): string {
   if (/^\.{0,2}$/.test(text)) throw new UserError(`"${text}" is not a valid record id`);
   return encodeURIComponent(text.toWellFormed());

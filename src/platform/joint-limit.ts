@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { type Connecting, poolFor } from './connection.ts';
+import type { Method } from './retry.ts';
 
 /** Requests in flight, and connections, that several clients share. Of several platforms, none ever has more than half. */
 export class JointLimit {
@@ -96,5 +97,29 @@ export class JointLimit {
       this.#grant(next.origin);
       next.grant();
     }
+  }
+}
+
+/** The connections of one client, which may share those for reads with other clients. */
+export class Connections {
+  readonly #begin: () => Promise<Dispatcher>;
+  readonly #shared: Promise<Dispatcher> | undefined;
+  #own: Promise<Dispatcher> | undefined;
+
+  constructor(origin: string, connecting: Connecting, shared: JointLimit | undefined) {
+    this.#begin = () => poolFor(origin, connecting);
+    this.#shared = shared?.reads(origin, connecting);
+    if (shared === undefined) this.#own = this.#begin();
+  }
+
+  for(method: Method): Promise<Dispatcher> {
+    if (method === 'GET' && this.#shared !== undefined) return this.#shared;
+    this.#own ??= this.#begin();
+    return this.#own;
+  }
+
+  /** Closes the connections that are not shared. */
+  async close(): Promise<void> {
+    await (await this.#own?.catch(() => undefined))?.destroy();
   }
 }

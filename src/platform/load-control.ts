@@ -1,11 +1,11 @@
-import type { AttemptResult } from './attempt-result.ts';
 import type { AnswerTime } from './concurrency-limit.ts';
+import type { AttemptResult } from './exchange.ts';
 import { backoff, isRefusal, pauseOfRefusal } from './retry.ts';
-import type { Throttle, Turn } from './throttle.ts';
+import type { Permit, Throttle } from './throttle.ts';
 
 interface LoadControlOptions {
   readonly throttle: Throttle;
-  /** Longest pause that is waited for, in milliseconds. */
+  /** Longest pause, in milliseconds. */
   readonly longestPause: number;
   readonly now: () => number;
   readonly random: () => number;
@@ -14,7 +14,7 @@ interface LoadControlOptions {
 
 const ANNOUNCED_PAUSE = 60_000;
 
-/** Turns what answers say of the platform's load into pauses and limits for everyone. */
+/** Derives pauses and limits for all requests from the load that responses show. */
 export class LoadControl {
   readonly #options: LoadControlOptions;
   #announcedUntil = Number.NEGATIVE_INFINITY;
@@ -23,18 +23,18 @@ export class LoadControl {
     this.#options = options;
   }
 
-  /** To be called before the turn of the request is given back. */
-  hear(result: AttemptResult, turn: Turn, time: AnswerTime): void {
+  /** Call it before the permit of the request is returned. */
+  hear(result: AttemptResult, permit: Permit, time: AnswerTime): void {
     const { throttle, now, random } = this.#options;
     if (result.type !== 'answer') {
-      if (result.reason === 'timeout') throttle.timedOut(turn);
+      if (result.reason === 'timeout') throttle.timedOut(permit);
       return;
     }
     if (!isRefusal(result.status)) {
-      throttle.succeeded(turn, time);
+      throttle.succeeded(permit, time);
       return;
     }
-    const isFirstOfBurst = result.status === 429 && throttle.refused(turn);
+    const isFirstOfBurst = result.status === 429 && throttle.refused(permit);
     const asked = pauseOfRefusal(result, now());
     if (asked !== undefined) {
       throttle.pause(asked, result.status);
@@ -47,11 +47,51 @@ export class LoadControl {
   #announce(status: number, milliseconds: number): void {
     if (milliseconds <= ANNOUNCED_PAUSE || milliseconds > this.#options.longestPause) return;
     const until = this.#options.now() + milliseconds;
-    // Requests that were under way together are told the same, a moment apart.
+    // Requests in flight at the same time get the same response, a moment apart.
     if (until <= this.#announcedUntil + ANNOUNCED_PAUSE) return;
     this.#announcedUntil = until;
     this.#options.onNotice?.(
       `the platform asks for a pause of ${Math.ceil(milliseconds / 1000)} s (status ${status}); waiting`,
     );
+  }
+}
+
+/** A request in flight. */
+export interface Flight {
+  readonly since: number;
+  /** Milliseconds of all requests together until then. */
+  readonly before: number;
+}
+
+/** Counts requests in flight, and gives their mean number during one of them. */
+export class InFlight {
+  readonly #now: () => number;
+  #count = 0;
+  /** Milliseconds of all requests together until `#at`. */
+  #sum = 0;
+  #at = 0;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  begin(): Flight {
+    this.#advance();
+    this.#count++;
+    return { since: this.#at, before: this.#sum };
+  }
+
+  /** The mean number of requests in flight since this one began, itself included. Call it exactly once. */
+  end({ since, before }: Flight): number {
+    this.#advance();
+    const mean = this.#at > since ? (this.#sum - before) / (this.#at - since) : this.#count;
+    this.#count--;
+    return mean;
+  }
+
+  #advance(): void {
+    const now = this.#now();
+    this.#sum += this.#count * (now - this.#at);
+    this.#at = now;
   }
 }

@@ -17,7 +17,7 @@ const NETWORK_WORDS: Readonly<Record<string, string>> = {
   UND_ERR_DESTROYED: 'was disconnected',
 };
 
-/** What a host did, after its name; undefined where the code says too little. */
+/** The failure as a phrase that follows the name of the host; undefined for an unknown code. */
 export function networkReason(code: string | undefined): string | undefined {
   return code === undefined ? undefined : NETWORK_WORDS[code];
 }
@@ -30,11 +30,11 @@ interface ConnectRefusal {
 
 /** `Not Found`. */
 export function nameOfStatus(status: number): string | undefined {
-  // Loads a dozen modules of Node, which a request that succeeds does without.
+  // Loads a dozen modules of Node, so only for a failure.
   return process.getBuiltinModule('node:http').STATUS_CODES[status];
 }
 
-/** What a proxy answered instead of connecting. */
+/** The message for a proxy that refused to connect. */
 export function proxyRefusal(
   { shown, credentials, variable }: ProxySettings,
   { status, target }: ConnectRefusal,

@@ -1,6 +1,6 @@
 import { PlatformError } from './platform-error.ts';
 
-/** Most records in a page that the platform gives. */
+/** Largest page of the platform. */
 export const PER_PAGE = 100;
 
 export interface RecordPage<T> {
@@ -8,31 +8,30 @@ export interface RecordPage<T> {
   readonly next: string | undefined;
   /** Path of the request that gave it, for messages. */
   readonly path: string;
-  /** True where the list had to be begun anew, so that cursors of its first reading may come again. */
+  /** True if the list was restarted, so that cursors of the first reading may come again. */
   readonly beginsAnew?: boolean;
 }
 
 interface ListBounds {
-  /** More pages than a real list has: what goes on after them would never end. */
+  /** More pages than a real list has: a longer one would never end. */
   readonly mostPages: number;
-  /** How many keys and cursors are remembered, the latest ones: all of those that a list has which is held anyway. */
+  /** How many of the latest keys and cursors are kept: all, for a list that is in memory anyway. */
   readonly remembers: number;
   /** Whether the same page again ends the list, because the platform may not know cursors for it. */
   readonly mayIgnoreCursor?: boolean;
 }
 
-/** 100,000 records even where the platform gives 20 a page, and half a million at 100: what memory holds, and no workspace has. */
+/** 100,000 records with 20 per page, half a million with 100: more than any workspace has, and still within memory. */
 const HELD_PAGES = 5_000;
 
-/** For a list whose records are all held: each is given once, wherever it comes again. */
+/** For a list that is held in memory: each record is given once, wherever it repeats. */
 export const heldList: ListBounds = {
   mostPages: HELD_PAGES,
   remembers: HELD_PAGES * PER_PAGE,
 };
 
 /**
- * For a list that passes by, such as calls, of which there may be millions. New records push earlier ones from a page to the
- * next, so that what comes twice comes soon.
+ * For a streamed list, such as millions of calls. New records push earlier ones to the next page, so repeats come soon.
  */
 export const passingList: ListBounds = {
   mostPages: 100_000,
@@ -40,12 +39,12 @@ export const passingList: ListBounds = {
 };
 
 /**
- * The records of a list, in the platform's order, each once: where a record stands on two pages, the first one counts, because it
- * has been given away by then. A page is asked for when the one before it has been used up.
+ * The records of a list in the platform's order, each once: of a repeated record, the first one counts. The next page is read when the last
+ * one is used up.
  *
  * @param read gives the page at a cursor; the first one without.
  * @param keyOf tells one record from another.
- * @throws PlatformError `cursor-loop` where a cursor comes a second time, or the list does not end.
+ * @throws PlatformError `cursor-loop` if a cursor repeats, or the list does not end.
  */
 export async function* pages<T>(
   read: (cursor: string | undefined) => Promise<RecordPage<T>>,
@@ -79,7 +78,7 @@ export async function* pages<T>(
   }
 }
 
-/** Remembers what was added last, up to a number of things. */
+/** The latest keys, up to a number. */
 class Latest<T> {
   readonly #seen = new Set<T>();
   readonly #most: number;

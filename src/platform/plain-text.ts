@@ -1,11 +1,11 @@
 import { stripVTControlCharacters } from 'node:util';
 
 /**
- * Text of the platform made fit for one line of a terminal: no escape sequences, no control or direction characters, blanks
+ * A text of the platform as one line that is safe for a terminal: no escape sequences, no control or direction characters, blanks
  * folded, secrets replaced, at most `length` characters.
  */
 export function oneLine(text: string, length: number, redact: (text: string) => string): string {
-  // Before folding, for secrets that have line breaks; after it, for those that were torn apart by what folding removes.
+  // Before folding, for secrets with line breaks; after it, for secrets that removed characters had split.
   const clean = stripVTControlCharacters(redact(text))
     .replace(/[\s\u0085]+/g, ' ')
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}]/gu, '')
@@ -22,10 +22,10 @@ function shortened(text: string, length: number): string {
     .trimEnd()}…`;
 }
 
-/** How much of a page is looked at: what it says stands near its beginning. */
+/** Only the beginning of a page is searched. */
 const LONGEST_MARKUP = 8192;
 
-/** What an HTML or XML page says: its title, else its first heading, else its text. */
+/** The title of an HTML or XML page, else its first heading, else its text. */
 export function textOfMarkup(page: string): string {
   const markup = page.slice(0, LONGEST_MARKUP);
   for (const element of ['title', 'h1', 'h2', 'message']) {

@@ -11,15 +11,15 @@ export interface ProxySettings {
   readonly origin: string;
   /** For messages: host and port. */
   readonly shown: string;
-  /** `user:password`; undefined where the proxy asks for none. */
+  /** `user:password`, if the proxy needs them. */
   readonly credentials: Secret | undefined;
   readonly variable: string;
 }
 
 /**
- * The proxy that the environment names for an address: `HTTPS_PROXY` or `HTTP_PROXY`, unless `NO_PROXY` or a loopback address says
- * otherwise. The small letters come first where both are set, as with curl.
- * @throws UserError, which does not show the value, where it is no address of a proxy.
+ * The proxy of an address by the environment: `HTTPS_PROXY` or `HTTP_PROXY`, except for loopback addresses and those in `NO_PROXY`.
+ * Lower-case names take precedence, as in curl.
+ * @throws UserError, which does not show the value, for an invalid address.
  */
 export function proxyFor(target: URL, env: ProcessEnvironment): ProxySettings | undefined {
   const [variable, text] = setting(env, target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY');
@@ -51,7 +51,7 @@ function setting(env: ProcessEnvironment, name: string): readonly [variable: str
   return [spelt ?? name, (spelt === undefined ? '' : (env[spelt] ?? '')).trim()];
 }
 
-/** Hosts with all that is below them, `*.` for that alone, `*`, IP addresses and ranges; each with a port or for all. */
+/** Entries are hosts with their subdomains, `*.` for subdomains alone, `*`, IP addresses and ranges, each with or without a port. */
 function isExempt(target: URL, list: string): boolean {
   const host = target.hostname
     .replace(/^\[(.+)\]$/, '$1')
@@ -76,7 +76,7 @@ function isInRange(host: string, range: string): boolean {
   return list.check(host, family === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** What no output may show of a proxy. */
+/** The parts of a proxy's settings that no output may show. */
 export function secretsOf(proxy: ProxySettings | undefined): readonly string[] {
   const both = proxy?.credentials?.reveal() ?? '';
   const password = both.slice(both.indexOf(':') + 1);
@@ -88,10 +88,10 @@ export function proxyAuthorization({ credentials }: ProxySettings): Record<strin
   return { 'proxy-authorization': `Basic ${Buffer.from(credentials.reveal()).toString('base64')}` };
 }
 
-/** No tunnel through a proxy: nothing of the request was sent. The message names the proxy, without credentials. */
+/** The proxy opened no tunnel, so nothing was sent. The message names the proxy, without credentials. */
 export class ProxyFailure extends Error {
   override readonly name = 'ProxyFailure';
-  /** `PROXY_REFUSED` will be repeated by the next try. */
+  /** A retry would get `PROXY_REFUSED` again. */
   readonly code: 'PROXY_REFUSED' | 'PROXY_FAILED';
 
   constructor(code: ProxyFailure['code'], message: string) {

@@ -59,7 +59,7 @@ export function readItems<T>(schema: z.ZodType<T>, asked: RequestLine, { answer,
   );
 }
 
-/** True of a page with as many records as may be asked for, which says nothing of a next one. */
+/** True for a full page that names no next one. */
 export function isOpenPage({ body }: TransportAnswer): boolean {
   if (!isObject(body) || !Array.isArray(body.data) || body.data.length !== PER_PAGE) return false;
   const next = isObject(body.meta) ? body.meta.next_cursor : undefined;
@@ -67,8 +67,8 @@ export function isOpenPage({ body }: TransportAnswer): boolean {
 }
 
 /**
- * A page of a list that has `meta`. `isWhole` where the document does not promise that it comes in pages: whether so many records that
- * come without a word of others are all.
+ * A page of a list that has `meta`. `isWhole` is for lists that the document does not call paged: whether that many records without a
+ * cursor are the whole list.
  */
 export function readPage<T>(
   schema: z.ZodType<T>,
@@ -84,8 +84,8 @@ export function readPage<T>(
 }
 
 /**
- * The cursor of the page that follows. `meta` is read field by field: what is odd in one field takes nothing from another. A
- * list that is taken for complete and is not would have records created a second time, so whatever leaves that open is an error.
+ * The cursor of the next page. `meta` is read field by field, so that a malformed field does not hide another. An incomplete list
+ * that passed for complete would cause duplicate records, so any doubt is an error.
  */
 function nextCursor(
   asked: RequestLine,
@@ -118,8 +118,7 @@ function dataOf(asked: RequestLine, { status, requestId, body }: TransportAnswer
 }
 
 /**
- * A field of a form that nobody expects does not keep the record from being read, as long as the record can do without it: an id
- * that an answer delivered must not be lost for the sake of another field. Where odd fields are kept, it can do without all others.
+ * A record is read without its optional fields of an unexpected type: a delivered id must not be lost because of another field.
  */
 function admitted<T>(
   schema: z.ZodType<T>,
@@ -139,7 +138,7 @@ function admitted<T>(
   return odd === 'kept' ? asItCame(value, second.data) : second.data;
 }
 
-/** The record with the fields of which the schema makes nothing; all others are as the schema gives them, because it conceals secrets. */
+/** The record with the fields that the schema drops; all others come from the schema, because it conceals secrets. */
 function asItCame<T>(value: unknown, read: T): T {
   const given = Object.entries(read ?? {}).filter(([, field]) => field !== undefined);
   return { ...(value as T), ...Object.fromEntries(given) };

@@ -2,13 +2,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { errorCode } from '../problems/error-code.ts';
 import { parsedJson } from '../values/json.ts';
 import { isLoopback } from '../values/loopback.ts';
-import type { AttemptResult } from './attempt-result.ts';
+import type { AttemptResult } from './exchange.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT';
 
 /** How often a request is sent at most. */
 export const MOST_TRIES = 5;
-/** The same after a 429, which says that nothing happened and that later it may: the longest pause ends it before. */
+/** The same after a 429, which promises that nothing happened. The longest pause usually ends it sooner. */
 export const MOST_TRIES_THROTTLED = 20;
 
 /** Milliseconds. */
@@ -60,30 +60,30 @@ export async function sendWithRetries(
   }
 }
 
-/** Whether the platform may have carried out what this attempt asked for. A read changes nothing. */
+/** Whether the platform may have done what this attempt asked for. A read changes nothing. */
 export function mayHaveTakenEffect(method: Method, result: AttemptResult): boolean {
   if (method === 'GET') return false;
   if (result.type === 'failure') return result.sent;
-  // It may conflict with what an earlier copy of itself did, which somebody on the way sent twice.
+  // The conflict may be with an earlier copy of this request, which a proxy sent twice.
   if (result.status === 409) return method === 'POST';
   const isRefused = result.status >= 400 && result.status < 500 && !GAVE_UP.has(result.status);
   return !DECLINES.has(result.status) && !isRefused;
 }
 
-/** A server on the way gave up waiting: 408, and what load balancers say of a client that went away (460, 499). What it passed on may be done. */
+/** A gateway stopped waiting: 408, and the codes of load balancers for a client that disconnected (460, 499). The platform may have done the request. */
 const GAVE_UP: ReadonlySet<number> = new Set([408, 460, 499]);
 
-/** Redirects that mean: ask the same elsewhere. The others (302, 303) are also how some servers end what they have done. */
+/** Redirects that ask to repeat the request elsewhere. Some servers answer a completed request with the others (302, 303). */
 const DECLINES: ReadonlySet<number> = new Set([301, 307, 308]);
 
-/** Whether the answer says that the platform cannot keep up, or not now. */
+/** True for the response of an overloaded or unavailable platform. */
 export function isRefusal(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
 /**
- * Whether a server before the platform says that it has no such path (a gateway while the platform is started anew, or a proxy) or
- * lets nobody through. The platform's own errors are JSON or empty.
+ * True if a gateway or a proxy, not the platform, has answered that the path does not exist or access is denied. The platform's own errors
+ * are JSON or empty.
  */
 export function isOfGateway(result: AttemptResult): boolean {
   if (result.type !== 'answer' || ![403, 404, 410].includes(result.status)) return false;
@@ -93,22 +93,22 @@ export function isOfGateway(result: AttemptResult): boolean {
     .trim();
   if (text === '') return false;
   const value = parsedJson(text);
-  // A text such as 404 is JSON by accident.
+  // A text such as 404 parses as JSON by accident.
   const isAccident = typeof value !== 'object' || value === null;
   const isJson = value !== undefined && /json/i.test(single(result.headers['content-type']) ?? '');
   return isAccident && !isJson;
 }
 
 /**
- * Whether to send it once more. Reads and PUTs go again after whatever may pass; a POST only where it certainly did not
- * happen, because the platform would carry it out twice.
+ * Whether to retry. Reads and PUTs are retried after any temporary failure; a POST only if it certainly did not happen, because the platform
+ * would create a second record.
  */
 export function isRetried(method: Method, result: AttemptResult, tries: number): boolean {
   if (result.type === 'answer' && result.status === 429) return tries < MOST_TRIES_THROTTLED;
   if (tries >= MOST_TRIES) return false;
   if (result.type === 'answer') {
     const { status } = result;
-    // 501: the server does not know how to carry this out. 403: the rule that refuses it stays.
+    // 501: not implemented. 403: the refusal is permanent.
     if (status === 501 || status === 403) return false;
     return method !== 'POST' && (isRefusal(status) || isOfGateway(result));
   }
@@ -147,7 +147,7 @@ function single(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
 }
 
-/** Failures that the next try cannot but repeat: certificates, a port that does not speak TLS, and a proxy that refuses. */
+/** Failures that every retry would repeat: certificates, a port without TLS, and a proxy that refuses. */
 export function isLasting(error: Error | undefined): boolean {
   const code = errorCode(error);
   return (
@@ -157,8 +157,8 @@ export function isLasting(error: Error | undefined): boolean {
 }
 
 /**
- * True where nothing listens at an address of this machine: it will not begin to by itself. An elsewhere that refuses may be a load
- * balancer between two servers.
+ * True if nothing listens at an address of this machine, where a retry is pointless. Another host that refuses connections may be a load
+ * balancer that switches servers.
  */
 export function isClosedLocalPort(host: string, result: AttemptResult): boolean {
   return result.type === 'failure' && errorCode(result.error) === 'ECONNREFUSED' && isLoopback(host);

@@ -8,7 +8,7 @@ interface ThrottleOptions {
   readonly limit: ConcurrencyLimit;
   /** Null for no limit. */
   readonly requestsPerSecond: number | null;
-  /** Longest pause that is waited for, in milliseconds. */
+  /** Longest pause, in milliseconds. */
   readonly longestPause: number;
   readonly signal: AbortSignal;
   /** Milliseconds since 1970. */
@@ -16,10 +16,10 @@ interface ThrottleOptions {
   readonly wait: Wait;
 }
 
-/** Why a turn was refused: the platform wants a longer pause than anyone will wait for. */
+/** The platform asks for a longer pause than the limit. */
 export class PauseTooLong extends Error {
   readonly milliseconds: number;
-  /** Of the answer that asked for the pause. */
+  /** Of the response that asked for the pause. */
   readonly status: number;
 
   constructor(milliseconds: number, status: number) {
@@ -29,8 +29,8 @@ export class PauseTooLong extends Error {
   }
 }
 
-/** What tells the answer to a request from those of other times. */
-export interface Turn {
+/** Permission to send one request, with counters that place its response in time. */
+export interface Permit {
   /** Bursts of 429 before it: only the first of a burst counts. */
   readonly burst: number;
   /** Bursts of timeouts before it. */
@@ -40,11 +40,11 @@ export interface Turn {
 }
 
 interface Waiter {
-  resolve(turn: Turn): void;
+  resolve(permit: Permit): void;
   reject(error: Error): void;
 }
 
-/** Hands out turns: no more at once than the limit allows, spaced by the rate, none during a pause. */
+/** Issues permits: no more at once than the limit allows, spaced by the rate, none during a pause. */
 export class Throttle {
   readonly #options: ThrottleOptions;
   readonly #interval: number;
@@ -57,7 +57,7 @@ export class Throttle {
   #pausedBy = 429;
   #nextStart = 0;
   #sleeping = false;
-  /** When the platform began to refuse everything; undefined while it does not. */
+  /** When the platform began to refuse all requests, if it does. */
   #refusingSince: number | undefined;
   /** Bursts since the last success. */
   #refusals = 0;
@@ -68,7 +68,7 @@ export class Throttle {
     options.signal.addEventListener('abort', () => this.#rejectAll(new Error('aborted')), { once: true });
   }
 
-  /** How many turns there may be at once, as of now: no more than may start within a second. */
+  /** How many permits may be in use now: no more than may start within a second. */
   get atOnce(): number {
     const { limit, requestsPerSecond } = this.#options;
     return Math.min(limit.now, Math.ceil(requestsPerSecond ?? limit.now));
@@ -80,14 +80,14 @@ export class Throttle {
   }
 
   /**
-   * A turn, at once where one is free. Who tries again goes before who comes first. Rejects with `PauseTooLong`, and with
-   * any error when the signal of the throttle or of this turn aborts.
+   * A permit, as soon as one is free. Retries come before first attempts. Rejects with `PauseTooLong`, or with any error
+   * when the signal of the throttle or of this permit aborts.
    */
-  take(again: boolean, signal?: AbortSignal): Turn | Promise<Turn> {
+  take(again: boolean, signal?: AbortSignal): Permit | Promise<Permit> {
     if (this.#running < this.#options.limit.now && this.#isIdle() && this.#delay() <= 0) return this.#start();
     const left = this.#hopelessFor();
     if (left > 0) return Promise.reject(new PauseTooLong(left, this.#pausedBy));
-    const { promise, resolve, reject } = Promise.withResolvers<Turn>();
+    const { promise, resolve, reject } = Promise.withResolvers<Permit>();
     const waiter: Waiter = { resolve, reject };
     (again ? this.#again : this.#fresh).push(waiter);
     const leave = (): void => this.#remove(waiter);
@@ -96,21 +96,21 @@ export class Throttle {
     return signal === undefined ? promise : promise.finally(() => signal.removeEventListener('abort', leave));
   }
 
-  /** Gives the turn back; to be called exactly once for each turn, after what the answer meant has been said. */
+  /** Returns the permit. Call it exactly once per permit, after the response was reported. */
   release(): void {
     this.#running--;
     if (!this.#isIdle()) this.#hand();
   }
 
-  /** An answer that shows that the platform keeps up. */
-  succeeded({ stamp }: Turn, time: AnswerTime): void {
+  /** Reports a response that shows no overload. */
+  succeeded({ stamp }: Permit, time: AnswerTime): void {
     this.#refusals = 0;
     this.#refusingSince = undefined;
     this.#options.limit.answered(stamp, time);
   }
 
-  /** A 429 to the request of this turn. True for the first of its burst, which is the one that counts. */
-  refused({ burst }: Turn): boolean {
+  /** Reports a 429. True for the first of its burst, which alone counts. */
+  refused({ burst }: Permit): boolean {
     if (burst !== this.#burst) return false;
     this.#burst++;
     this.#refusals++;
@@ -119,16 +119,16 @@ export class Throttle {
     return true;
   }
 
-  /** No answer to the request of this turn came in time. */
-  timedOut({ lapse }: Turn): void {
+  /** Reports a timeout. */
+  timedOut({ lapse }: Permit): void {
     if (lapse !== this.#lapse) return;
     this.#lapse++;
     this.#options.limit.timedOut();
   }
 
   /**
-   * Nothing starts for so long. Where that, or the time for which the platform has done nothing but refuse, is more than
-   * the longest pause, everyone who waits is refused, and so is whoever comes before the pause is over.
+   * Issues no permit for that long. If the pause, or the time since the platform began to refuse all requests, exceeds the
+   * longest pause, all waiting and new requests are rejected until the pause is over.
    */
   pause(milliseconds: number, status: number): void {
     const until = this.#options.now() + milliseconds;
@@ -139,7 +139,7 @@ export class Throttle {
     if (left > 0) this.#rejectAll(new PauseTooLong(left, this.#pausedBy));
   }
 
-  /** Milliseconds that are left of a pause that is not waited for; 0 where there is none. */
+  /** Milliseconds that are left of a pause that is too long to wait for; 0 for none. */
   #hopelessFor(): number {
     if (this.#pausedUntil === 0) return 0;
     const { longestPause } = this.#options;
@@ -158,7 +158,7 @@ export class Throttle {
     return Math.max(this.#pausedUntil, this.#nextStart) - this.#options.now();
   }
 
-  #start(): Turn {
+  #start(): Permit {
     this.#running++;
     this.#pausedUntil = 0;
     if (this.#interval > 0) this.#nextStart = this.#options.now() + this.#interval;
@@ -192,7 +192,7 @@ export class Throttle {
     this.#options.wait(Math.ceil(delay), this.#options.signal).then(
       () => {
         this.#sleeping = false;
-        // What was waited for is over, whatever a clock that was set back says.
+        // The wait is over, even if the clock was set back meanwhile.
         if (this.#pausedUntil <= target) this.#pausedUntil = 0;
         if (this.#nextStart <= target) this.#nextStart = 0;
         this.#hand();

@@ -12,24 +12,24 @@ export interface TransportOptions {
   readonly proxy?: ProxySettings | undefined;
   /** PEM certificates that are trusted besides Node's own. */
   readonly ca?: string | undefined;
-  /** Requests at once, each on a connection of its own. */
+  /** Requests at once, each on its own connection. */
   readonly concurrency: Concurrency;
   /** With other clients; not shared where absent. */
   readonly shared?: JointLimit | undefined;
   readonly requestsPerSecond: number | null;
-  /** For one try: from connecting to the last byte of the answer. */
+  /** For one attempt, from connecting to the last byte of the response. */
   readonly timeoutSeconds: number;
   /** Longest pause that the platform may ask for; 300 by default. */
   readonly maxWaitSeconds?: number | undefined;
-  /** Largest answer; 64 MiB by default. */
+  /** Largest response; 64 MiB by default. */
   readonly maxBodyBytes?: number | undefined;
-  /** Stops everything at once, requests under way included. */
+  /** Stops everything, requests in flight included. */
   readonly signal?: AbortSignal | undefined;
-  /** Removes secrets other than the API key, which is always removed, from what the platform says. */
+  /** Removes secrets from texts of the platform. The API key is always removed. */
   readonly redact?: ((text: string) => string) | undefined;
-  /** Told after every try. */
+  /** Called after every attempt. */
   readonly onRequest?: ((event: RequestEvent) => void) | undefined;
-  /** Told, in one line, when a pause of more than a minute begins. */
+  /** Called with one line when a pause of more than a minute begins. */
   readonly onNotice?: ((text: string) => void) | undefined;
   /** From 0 to 1: how pauses are spread. */
   readonly random?: (() => number) | undefined;
@@ -46,6 +46,6 @@ export interface RequestEvent {
   /** From 1. */
   readonly attempt: number;
   readonly milliseconds: number;
-  /** Why there is no complete answer: a reason of `PlatformError`. */
+  /** Why the response is incomplete: a reason of `PlatformError`. */
   readonly error?: string | undefined;
 }

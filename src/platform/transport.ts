@@ -4,18 +4,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import { Redactor } from '../values/redactor.ts';
 import { VERSION } from '../version.ts';
-import type { AttemptResult } from './attempt-result.ts';
 import { limitFor } from './choose-limit.ts';
 import type { WritePermission } from './client.ts';
 import { mostAtOnce } from './concurrency-limit.ts';
 import { bearer, parseBaseUrl } from './connection.ts';
-import { Connections } from './connections.ts';
 import { decodeJson } from './decode-json.ts';
+import type { AttemptResult } from './exchange.ts';
 import { Exchange, isSuccess } from './exchange.ts';
 import { aborted, type FailedCall, failureOf, malformed, requestIdOf, tooLongAPause } from './failure.ts';
-import { InFlight } from './in-flight.ts';
 import { inflated } from './inflate.ts';
-import { LoadControl } from './load-control.ts';
+import { Connections } from './joint-limit.ts';
+import { InFlight, LoadControl } from './load-control.ts';
+import { Permits } from './permits.ts';
 import { oneLine } from './plain-text.ts';
 import type { RequestOutcome } from './platform-error.ts';
 import { secretsOf } from './proxy.ts';
@@ -28,9 +28,8 @@ import {
   pauseOfRefusal,
   sendWithRetries,
 } from './retry.ts';
-import { Throttle, type Turn, type Wait } from './throttle.ts';
+import { type Permit, Throttle, type Wait } from './throttle.ts';
 import type { TransportOptions } from './transport-options.ts';
-import { Turns } from './turns.ts';
 
 export type { RequestEvent, TransportOptions } from './transport-options.ts';
 
@@ -39,11 +38,11 @@ export interface TransportRequest {
   /** Begins with `/api/v1`; its parts are percent-encoded, its query included. */
   readonly path: string;
   readonly body?: unknown;
-  /** Once it aborts, the request is not sent any more, unless an earlier try at it may have been carried out. */
+  /** After it aborts, the request is not sent any more, unless an earlier attempt may have succeeded. */
   readonly heldBackBy?: AbortSignal | undefined;
   /** Needed right before the first byte is sent. */
   readonly permission?: WritePermission | undefined;
-  /** Of the last answer, empty where there was none. Where it is given, the answer has its digest, and no body if that is the same. */
+  /** Of the last response; empty for none. If it is given, the answer has a digest, and no body if the digest is unchanged. */
   readonly lastDigest?: string | undefined;
 }
 
@@ -68,7 +67,7 @@ export class Transport {
   readonly #connections: Connections;
   readonly #redact: (text: string) => string;
   readonly #throttle: Throttle;
-  readonly #turns: Turns;
+  readonly #permits: Permits;
   readonly #loadControl: LoadControl;
   readonly #origin: string;
   readonly #host: string;
@@ -79,14 +78,14 @@ export class Transport {
   readonly #maxWaitSeconds: number;
   #hasAnswered = false;
   readonly #stop = new AbortController();
-  /** Not a set: what a set leaves behind when it makes room for others would hold on to answers long gone. */
+  /** Not a set, whose freed places would keep old responses in memory. */
   readonly #underWay: (Exchange | undefined)[] = [];
   readonly #inFlight: InFlight;
   readonly #now: () => number;
   readonly #random: () => number;
   readonly #wait: Wait;
 
-  /** Throws `UserError` for a base URL or a key that no request could carry. */
+  /** Throws `UserError` for an invalid base URL or key. */
   constructor(options: TransportOptions) {
     const base = parseBaseUrl(options.baseUrl);
     const redactor = new Redactor();
@@ -108,7 +107,7 @@ export class Transport {
       maxBodyBytes: options.maxBodyBytes ?? 64 * 1024 * 1024,
     };
     this.#maxWaitSeconds = options.maxWaitSeconds ?? 300;
-    // Monotonic, unlike Date.now: a clock that is set must not stretch a pause.
+    // Monotonic, unlike Date.now: setting the clock must not stretch a pause.
     this.#now = options.now ?? (() => performance.timeOrigin + performance.now());
     this.#inFlight = new InFlight(this.#now);
     this.#random = options.random ?? Math.random;
@@ -124,7 +123,7 @@ export class Transport {
     });
     const { shared } = options;
     const { origin } = base;
-    this.#turns = new Turns({ throttle: this.#throttle, shared, origin, stop: this.#stop.signal });
+    this.#permits = new Permits({ throttle: this.#throttle, shared, origin, stop: this.#stop.signal });
     this.#loadControl = new LoadControl({
       throttle: this.#throttle,
       longestPause: this.#maxWaitSeconds * 1000,
@@ -151,12 +150,12 @@ export class Transport {
     };
     let outcome: RequestOutcome = 'not-done';
     const send = async (attempt: number): Promise<AttemptResult> => {
-      const turn = await this.#turns.take(() => this.#failed(call, outcome, attempt - 1), {
+      const permit = await this.#permits.take(() => this.#failed(call, outcome, attempt - 1), {
         again: attempt > 1,
         heldBackBy: outcome === 'lost' ? undefined : request.heldBackBy,
         permission: request.permission,
       });
-      const result = await this.#attempt(call, attempt, turn);
+      const result = await this.#attempt(call, attempt, permit);
       if (mayHaveTakenEffect(call.method, result)) outcome = 'lost';
       this.#hasAnswered ||= result.type === 'answer';
       return result;
@@ -179,12 +178,12 @@ export class Transport {
     throw failureOf(failed(), result);
   }
 
-  /** How many requests may run at once: by the answers so far, the rate, and the limit that clients share. */
+  /** How many requests may run at once, by the responses so far, the rate and the shared limit. */
   atOnce(): number {
     return Math.min(this.#throttle.atOnce, this.#options.shared?.mostOfOne ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Ends the connections; requests under way and later ones fail as aborted. */
+  /** Closes the connections. Requests in flight and later ones fail as aborted. */
   async close(): Promise<void> {
     this.#abort();
     this.#options.signal?.removeEventListener('abort', this.#abort);
@@ -205,14 +204,14 @@ export class Transport {
     if (this.#stop.signal.aborted) throw aborted(failed());
   }
 
-  async #attempt(call: OpenCall, attempt: number, turn: Turn): Promise<AttemptResult> {
+  async #attempt(call: OpenCall, attempt: number, permit: Permit): Promise<AttemptResult> {
     const startedAt = this.#now();
     const exchange = new Exchange({ ...this.#limits, permission: call.permission });
     const free = this.#underWay.indexOf(undefined);
     const place = free === -1 ? this.#underWay.length : free;
     this.#underWay[place] = exchange;
     try {
-      // A signal may have come between the turn and here.
+      // The signal may have aborted since the permit was issued.
       if (this.#stop.signal.aborted) exchange.abort();
       else this.#dispatch(call, exchange);
       const flight = this.#inFlight.begin();
@@ -220,7 +219,7 @@ export class Transport {
       const inFlight = this.#inFlight.end(flight);
       const result = await inflated(raw, this.#limits.maxBodyBytes);
       const { milliseconds } = exchange;
-      this.#loadControl.hear(result, turn, { sort: sortOf(call), milliseconds, at: this.#now(), inFlight });
+      this.#loadControl.hear(result, permit, { sort: sortOf(call), milliseconds, at: this.#now(), inFlight });
       this.#options.onRequest?.({
         method: call.method,
         path: call.path,
@@ -232,7 +231,7 @@ export class Transport {
       return result;
     } finally {
       this.#underWay[place] = undefined;
-      this.#turns.release();
+      this.#permits.release();
     }
   }
 
@@ -283,7 +282,7 @@ export class Transport {
   }
 }
 
-/** Without its ids, which have a digit at least, and its query. */
+/** The path without its query and its ids, which have at least one digit. */
 function sortOf({ method, path }: OpenCall): string {
   return `${method} ${path.replace(/\?.*|[^/?]*\d[^/?]*/g, '')}`;
 }

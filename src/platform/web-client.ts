@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { VERSION } from '../version.ts';
-import type { AttemptResult } from './attempt-result.ts';
 import { poolFor } from './connection.ts';
+import type { AttemptResult } from './exchange.ts';
 import { Exchange } from './exchange.ts';
 import { inflated } from './inflate.ts';
 import type { ProxySettings } from './proxy.ts';

@@ -1,6 +1,6 @@
 import { UserError } from '../problems/user-error.ts';
 
-/** Key and project do not belong together: nothing more may be written. */
+/** The API key is for another workspace than the project: nothing more may be written. */
 export class ForeignRecord extends UserError {
   override readonly name = 'ForeignRecord';
 
@@ -67,8 +67,8 @@ export class WorkspaceCheck {
   }
 
   /**
-   * To be asked before anything is made of what was read.
-   * @throws ForeignRecord where all records that say so belong to other workspaces.
+   * Call it before using what was read.
+   * @throws ForeignRecord if all records with a workspace belong to other ones.
    */
   refuseWrongWorkspace(): void {
     const [first] = this.#workspaces;
@@ -81,5 +81,5 @@ export class WorkspaceCheck {
   }
 }
 
-/** As many as a list that is held may have; of calls, which pass by, there may be millions. */
+/** As many as a list in memory may have; streamed calls may be millions. */
 const MOST_REMEMBERED = 500_000;

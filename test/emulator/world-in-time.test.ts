@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadWorldData } from '../../src/emulator/data-file.ts';
+import { mergePatch } from '../../src/emulator/emulated.ts';
 import { IdsAndClock } from '../../src/emulator/ids-and-clock.ts';
-import { mergePatch } from '../../src/emulator/merge-patch.ts';
 import {
   DEFAULT_WORKSPACE_ID,
   type EmulatorOptions,

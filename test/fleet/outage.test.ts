@@ -2,8 +2,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createFleetMetrics } from '../../src/fleet/fleet-metrics.ts';
 import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
 import { systemClock } from '../../src/operator/clock.ts';
-import { Guesses } from '../../src/operator/health/guesses.ts';
 import { listen } from '../../src/operator/health/listener.ts';
+import { WrongTokens } from '../../src/operator/health/wrong-tokens.ts';
 import { TrustedProxy } from '../../src/page/access/trusted-proxy.ts';
 import { startPostgres } from '../state/backends/postgres/postgres-server.ts';
 import { step } from '../step.ts';
@@ -34,7 +34,7 @@ it('says over HTTP that PostgreSQL is away, and goes on when it is back', { time
     metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
     redact: String,
     page: { fetch: () => new Response(null, { status: 404 }), mayRead: async () => true },
-    guesses: new Guesses({ now: () => 0 }),
+    wrongTokens: new WrongTokens({ now: () => 0 }),
   });
   onTestFinished(() => listener.close());
   const codes = async (): Promise<number[]> => {

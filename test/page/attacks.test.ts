@@ -337,10 +337,10 @@ describe('a token', () => {
 
   it('is guessed no faster with many requests at once', async () => {
     await using page = await runningPage();
-    const guesses = Array.from({ length: 30 }, (_, guess) =>
+    const wrongTokens = Array.from({ length: 30 }, (_, guess) =>
       page.ask('/sign-in', { form: { token: `guess-${guess}`, to: '/' } }),
     );
-    const statuses = (await Promise.all(guesses)).map(({ status }) => status);
+    const statuses = (await Promise.all(wrongTokens)).map(({ status }) => status);
     expect(statuses.filter((status) => status === 401)).toHaveLength(10);
   });
 });

@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
-import { Guesses } from '../../src/operator/health/guesses.ts';
 import { listen } from '../../src/operator/health/listener.ts';
+import { WrongTokens } from '../../src/operator/health/wrong-tokens.ts';
 import type { AccessOptions } from '../../src/page/access/access.ts';
 import { type Person, roles } from '../../src/page/access/person.ts';
 import { sessionsInMemory } from '../../src/page/access/sessions.ts';
@@ -44,7 +44,7 @@ export async function runningPage(more: Partial<SiteOptions> = {}, token?: strin
   const sample = new SampleSource();
   const source = more.source ?? sample;
   const made = { time: NOW };
-  const guesses = new Guesses({ now: () => made.time.getTime() });
+  const wrongTokens = new WrongTokens({ now: () => made.time.getTime() });
   const address: Pick<AccessOptions, 'listen' | 'names' | 'proxy' | 'userHeader'> = {
     listen: { host: '127.0.0.1', port: 0 },
     names: [],
@@ -57,7 +57,7 @@ export async function runningPage(more: Partial<SiteOptions> = {}, token?: strin
     ...address,
     tokens: { missing: undefined, origin: 'Ask ann for a token.', person: async (token) => people[token] },
     sessions: sessionsInMemory(() => made.time),
-    guesses,
+    wrongTokens,
     now: () => made.time,
     redact: (text) => text.replaceAll('hunter2', '(secret)'),
     onError: (error) => errors.push(error),
@@ -74,7 +74,7 @@ export async function runningPage(more: Partial<SiteOptions> = {}, token?: strin
     metrics: async () => ({ contentType: 'text/plain', text: '' }),
     reconcile: () => undefined,
     redact: (text) => text,
-    guesses,
+    wrongTokens,
     page,
   });
   const ask = asking(listener.url);

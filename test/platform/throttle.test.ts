@@ -12,7 +12,7 @@ function throttle(concurrency: Concurrency, requestsPerSecond: number | null = n
   const clock = new TestClock();
   const controller = new AbortController();
   const limit = limitFor(concurrency);
-  const turns = new Throttle({
+  const permits = new Throttle({
     limit,
     requestsPerSecond,
     longestPause: 300_000,
@@ -20,7 +20,7 @@ function throttle(concurrency: Concurrency, requestsPerSecond: number | null = n
     now: clock.now,
     wait: clock.wait,
   });
-  return { turns, limit, clock, controller };
+  return { permits, limit, clock, controller };
 }
 
 /** Lets everything that can go on go on. */
@@ -28,19 +28,19 @@ const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe('the limit', () => {
   it('is halved once by a burst of 429, however many answers bring it', async () => {
-    const { turns, limit } = throttle(16);
-    const given = await Promise.all(Array.from({ length: 16 }, () => turns.take(false)));
-    const counted = given.map((turn) => turns.refused(turn));
+    const { permits, limit } = throttle(16);
+    const given = await Promise.all(Array.from({ length: 16 }, () => permits.take(false)));
+    const counted = given.map((permit) => permits.refused(permit));
     expect(counted.filter(Boolean)).toHaveLength(1);
     expect(limit.now).toBe(8);
   });
 
   it('is halved again by the next burst, and never falls below one', async () => {
-    const { turns, limit } = throttle(4);
+    const { permits, limit } = throttle(4);
     const limits: number[] = [];
     for (let round = 0; round < 4; round++) {
-      turns.refused(await turns.take(false));
-      turns.release();
+      permits.refused(await permits.take(false));
+      permits.release();
       limits.push(limit.now);
     }
     expect(limits).toEqual([2, 1, 1, 1]);
@@ -51,20 +51,20 @@ describe('the limit', () => {
       ['auto', 8],
       [16, 16],
     ] as const) {
-      const { turns, limit } = throttle(concurrency);
-      const given = await Promise.all(Array.from({ length: 16 }, () => turns.take(false)));
-      for (const turn of given) turns.timedOut(turn);
+      const { permits, limit } = throttle(concurrency);
+      const given = await Promise.all(Array.from({ length: 16 }, () => permits.take(false)));
+      for (const permit of given) permits.timedOut(permit);
       expect(limit.now).toBe(after);
     }
   });
 
   it('grows back by one in many successes, up to what is allowed', async () => {
-    const { turns, limit } = throttle(4);
-    const turn = await turns.take(false);
-    turns.refused(turn);
-    turns.release();
+    const { permits, limit } = throttle(4);
+    const permit = await permits.take(false);
+    permits.refused(permit);
+    permits.release();
     const limits = Array.from({ length: 40 }, () => {
-      turns.succeeded(turn, TIME);
+      permits.succeeded(permit, TIME);
       return limit.now;
     });
     expect(limits.filter((each) => each === 2)).toHaveLength(9);
@@ -76,20 +76,20 @@ describe('the limit', () => {
     const outcomes = fc.array(fc.constantFrom('good', 'refused', 'failed'), { maxLength: 60 });
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 5 }), outcomes, async (concurrency, results) => {
-        const { turns } = throttle(concurrency);
+        const { permits } = throttle(concurrency);
         let running = 0;
         let served = 0;
         await Promise.all(
           results.map(async (result) => {
-            const turn = await turns.take(false);
+            const permit = await permits.take(false);
             running++;
             served++;
             expect(running).toBeLessThanOrEqual(concurrency);
             await Promise.resolve();
-            if (result === 'good') turns.succeeded(turn, TIME);
-            if (result === 'refused' && turns.refused(turn)) turns.pause(1000, 429);
+            if (result === 'good') permits.succeeded(permit, TIME);
+            if (result === 'refused' && permits.refused(permit)) permits.pause(1000, 429);
             running--;
-            turns.release();
+            permits.release();
           }),
         );
         expect(served).toBe(results.length);
@@ -98,68 +98,68 @@ describe('the limit', () => {
   });
 });
 
-describe('a turn', () => {
+describe('a permit', () => {
   it('goes to who tries again before who comes first', async () => {
-    const { turns } = throttle(1);
-    await turns.take(false);
+    const { permits } = throttle(1);
+    await permits.take(false);
     const order: string[] = [];
     const waiting = [
-      Promise.resolve(turns.take(false)).then(() => order.push('first')),
-      Promise.resolve(turns.take(true)).then(() => order.push('again')),
+      Promise.resolve(permits.take(false)).then(() => order.push('first')),
+      Promise.resolve(permits.take(true)).then(() => order.push('again')),
     ];
-    turns.release();
+    permits.release();
     await settle();
     expect(order).toEqual(['again']);
-    turns.release();
+    permits.release();
     await Promise.all(waiting);
     expect(order).toEqual(['again', 'first']);
   });
 
   it('is refused to those who wait when the pause is longer than anyone waits', async () => {
-    const { turns, clock } = throttle(1);
-    await turns.take(false);
-    const waiting = Promise.resolve(turns.take(false)).catch((error: unknown) => error);
-    turns.pause(300_001, 429);
+    const { permits, clock } = throttle(1);
+    await permits.take(false);
+    const waiting = Promise.resolve(permits.take(false)).catch((error: unknown) => error);
+    permits.pause(300_001, 429);
     expect(await waiting).toBeInstanceOf(PauseTooLong);
-    await expect(turns.take(false)).rejects.toBeInstanceOf(PauseTooLong);
-    turns.release();
+    await expect(permits.take(false)).rejects.toBeInstanceOf(PauseTooLong);
+    permits.release();
     clock.advance(300_001);
-    expect(await turns.take(false)).toMatchObject({ burst: 0 });
+    expect(await permits.take(false)).toMatchObject({ burst: 0 });
   });
 
   it('is refused when the platform has done nothing but refuse for longer than anyone waits', async () => {
-    const { turns, clock } = throttle(1);
+    const { permits, clock } = throttle(1);
     const refuse = async () => {
-      turns.refused(await turns.take(true));
-      turns.pause(200_000, 429);
-      turns.release();
+      permits.refused(await permits.take(true));
+      permits.pause(200_000, 429);
+      permits.release();
     };
     await refuse();
-    turns.succeeded(await turns.take(true), TIME);
-    turns.release();
+    permits.succeeded(await permits.take(true), TIME);
+    permits.release();
     // A success in between begins the count anew.
     await refuse();
     await refuse();
-    await expect(turns.take(true)).rejects.toBeInstanceOf(PauseTooLong);
+    await expect(permits.take(true)).rejects.toBeInstanceOf(PauseTooLong);
     expect(clock.waits).toEqual([200_000, 200_000]);
   });
 
   it('is refused to those who wait when the signal comes', async () => {
-    const { turns, controller } = throttle(1);
-    await turns.take(false);
-    const waiting = Promise.resolve(turns.take(false));
+    const { permits, controller } = throttle(1);
+    await permits.take(false);
+    const waiting = Promise.resolve(permits.take(false));
     controller.abort();
     await expect(waiting).rejects.toThrow('aborted');
   });
 
   it('comes in time, in the order asked, for a queue of thousands', async () => {
-    const { turns } = throttle(2);
+    const { permits } = throttle(2);
     const order: number[] = [];
     await Promise.all(
       Array.from({ length: 5000 }, async (_, index) => {
-        await turns.take(false);
+        await permits.take(false);
         order.push(index);
-        turns.release();
+        permits.release();
       }),
     );
     expect(order).toEqual(Array.from({ length: 5000 }, (_, index) => index));
@@ -168,10 +168,10 @@ describe('a turn', () => {
 
 describe('a pause', () => {
   it('that is announced is announced once to answers that came together', () => {
-    const { turns, clock } = throttle(4);
+    const { permits, clock } = throttle(4);
     const notices: string[] = [];
     const pace = new LoadControl({
-      throttle: turns,
+      throttle: permits,
       longestPause: 300_000,
       now: clock.now,
       random: () => 1,

@@ -10,8 +10,8 @@ import { FleetServer, type ServeOptions } from '../../fleet/serve.ts';
 import { openSources } from '../../fleet/sources/open-sources.ts';
 import { whenReachable } from '../../fleet/when-reachable.ts';
 import { systemClock } from '../../operator/clock.ts';
-import { Guesses } from '../../operator/health/guesses.ts';
 import { listen } from '../../operator/health/listener.ts';
+import { WrongTokens } from '../../operator/health/wrong-tokens.ts';
 import { messageOf } from '../../operator/messages.ts';
 import { Deliveries } from '../../operator/notifications/deliveries.ts';
 import { RunLogger } from '../../operator/run-logger.ts';
@@ -94,7 +94,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
       notifications.finished(workspace, { report, log: own, redact });
     },
   };
-  const guesses = new Guesses({ now: () => performance.now() });
+  const wrongTokens = new WrongTokens({ now: () => performance.now() });
   const control = fleetControl(readable);
   const comparisons = new FleetComparisons({
     ...options,
@@ -105,7 +105,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
   });
   await using _comparisons = closing(comparisons);
   const page =
-    address && fleetPage(context, { address, fleet, database: readable, control, comparisons, guesses });
+    address && fleetPage(context, { address, fleet, database: readable, control, comparisons, wrongTokens });
   await using _page = closing(page);
   const listener =
     address &&
@@ -116,7 +116,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
       isAlive: () => server?.isAlive ?? true,
       isReady: () => server?.isReady ?? false,
       status: async () => snakeCased(await control.status({ limit: 0 })),
-      guesses,
+      wrongTokens,
       page,
       metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
       redact: (text) => redactor.redact(text),

@@ -85,7 +85,7 @@ export async function personOfToken(
 
 let last: Promise<unknown> = Promise.resolve();
 
-/** One after the other: many guesses at once must not take all memory. */
+/** One after the other: many attempts at once must not take all memory. */
 function slowHash(secret: string, salt: string): Promise<Buffer> {
   const hash = last.then(
     () =>

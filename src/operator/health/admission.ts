@@ -24,15 +24,15 @@ export function parseListen(text: string): ListenAddress {
 
 export interface Listening {
   readonly listen: ListenAddress;
-  /** Names, in lower case, that the listener is reached by beside its own. */
+  /** Other names of the listener, in lower case. */
   readonly names: readonly string[];
-  /** Proxies that are believed. */
+  /** Trusted proxies. */
   readonly proxy: { includes(address: string | undefined): boolean };
-  /** The header in which these proxies name a person. */
+  /** The header in which trusted proxies name a person. */
   readonly userHeader: { readonly name: string } | undefined;
 }
 
-/** The parts of a request that tell where it comes from. */
+/** The parts of a request that show its origin. */
 export interface Received extends Pick<IncomingMessage, 'headers' | 'httpVersion'> {
   readonly socket: Pick<Socket, 'remoteAddress'>;
 }
@@ -45,7 +45,7 @@ export interface Admission extends Listening {
 const FORWARDING = /^(forwarded|via$|cdn-loop$|max-forwards$|x-(forwarded|original|envoy|scheme))|-ip$/;
 
 /**
- * True for a request from this machine that no proxy handed on. Many proxies add no header but speak HTTP/1.0, which browsers do not.
+ * True for a request from this machine that no proxy forwarded. Many proxies add no header but speak HTTP/1.0, which browsers do not.
  */
 export function isLocal(
   { headers, httpVersion, socket }: Received,
@@ -61,7 +61,7 @@ export function isLocal(
 
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d+)?$/i;
 
-/** Why nobody can tell for whom a request is; undefined for a request with one valid `Host` and a path. */
+/** Why the destination of a request is unclear; undefined for a request with one valid `Host` and a path. */
 export function malformation({ headersDistinct, url = '' }: IncomingMessage): string | undefined {
   const [host = '', ...others] = headersDistinct.host ?? [];
   if (others.length > 0) return 'the request has several Host headers';
@@ -72,8 +72,8 @@ export function malformation({ headersDistinct, url = '' }: IncomingMessage): st
 export const WRONG_TOKEN = 'the bearer token is missing or wrong';
 
 /**
- * Why a request is turned away; undefined where it is let in. A page in a browser must not reach a listener on this machine, neither
- * under a name of its own that leads here nor by a form it sends. A page cannot make an address of numbers lead here.
+ * Why a request is refused; undefined if it is allowed. A browser page of another site must not reach a listener on this machine,
+ * neither through a DNS name that resolves to it nor with a form. A page cannot make a numeric address resolve to it.
  */
 export function refusal(
   request: Received,
@@ -95,7 +95,7 @@ export function refusal(
   return isSame(headers.authorization ?? '', `Bearer ${token}`) ? undefined : WRONG_TOKEN;
 }
 
-/** False for a name that somebody else made lead here. */
+/** False for a DNS name that another site made resolve to this machine. */
 export function isKnownHost(
   header: string | undefined,
   { listen, names }: Pick<Listening, 'listen' | 'names'>,
@@ -113,7 +113,7 @@ function hostOf(header: string | undefined): string {
     .toLowerCase();
 }
 
-/** Takes the same time whatever is wrong. */
+/** Compares in constant time. */
 export function isSame(a: string, b: string): boolean {
   const [left, right] = [a, b].map((text) => createHash('sha256').update(text).digest());
   return left !== undefined && right !== undefined && timingSafeEqual(left, right);

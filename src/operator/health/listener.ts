@@ -7,24 +7,24 @@ import { UserError } from '../../problems/user-error.ts';
 import type { Json } from '../../values/json.ts';
 import { messageOf } from '../messages.ts';
 import { type Admission, malformation, refusal, WRONG_TOKEN } from './admission.ts';
-import { type Guesses, networkOf } from './guesses.ts';
+import { networkOf, type WrongTokens } from './wrong-tokens.ts';
 
 interface ListenerOptions extends Admission {
-  /** Whether it does its work; always where absent. */
+  /** For `/healthz`; always alive if absent. */
   isAlive?(): boolean;
   isReady(): boolean;
   status(): Json | Promise<Json>;
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
-  /** Asks for a run; not to be had where absent. */
+  /** Requests a run; not available if absent. */
   reconcile?(): void;
-  /** Strikes out secrets. */
+  /** Removes secrets. */
   redact(text: string): string;
   /** Counts wrong bearer tokens. */
-  readonly guesses: Guesses;
+  readonly wrongTokens: WrongTokens;
   /** Milliseconds that status and metrics may take. */
   readonly longest?: number | undefined;
   readonly page: {
-    /** Answers for every other path. */
+    /** Serves every other path. */
     fetch(request: Request, env: HttpBindings): Response | Promise<Response>;
     /** Whether the sender may read the page, and so the status. */
     mayRead(request: IncomingMessage): Promise<boolean>;
@@ -37,10 +37,10 @@ const READING = 'GET, HEAD';
 const SIGN_IN =
   'authentication required: sign in on the page, or set VOXFORM_WATCH_TOKEN and send it as a bearer token';
 
-/** Milliseconds: less than what asks for them waits, as a database that they are in may not answer. */
+/** Milliseconds: less than the timeout of monitoring, as a database behind them may not answer. */
 const LONGEST = 5000;
 
-/** Slow and many connections must not keep others out. */
+/** Slow or numerous connections must not block others. */
 const limits = {
   requestTimeout: 10_000,
   headersTimeout: 10_000,
@@ -154,7 +154,7 @@ function appOf(options: ListenerOptions): App {
   return app;
 }
 
-/** One address must not take all connections. */
+/** Limits the connections of each address. */
 function limitEach(server: Server, { proxy }: ListenerOptions): void {
   const counts = new Map<string, number>();
   server.on('connection', (socket) => {
@@ -190,14 +190,14 @@ function refusing(
   options: ListenerOptions,
   what: { readonly writes: boolean },
 ): Response | undefined {
-  const { guesses } = options;
+  const { wrongTokens } = options;
   const { incoming } = c.env;
   const { remoteAddress } = incoming.socket;
-  const isGuess = hasBearer(incoming, options);
-  const wait = isGuess ? guesses.wait(remoteAddress) : 0;
+  const hasToken = hasBearer(incoming, options);
+  const wait = hasToken ? wrongTokens.wait(remoteAddress) : 0;
   if (wait > 0) return answered(c, 429, 'too many wrong tokens', { 'retry-after': String(wait) });
   const why = refusal(incoming, options, what);
-  if (why === WRONG_TOKEN && isGuess) guesses.wrong(remoteAddress);
+  if (why === WRONG_TOKEN && hasToken) wrongTokens.add(remoteAddress);
   return why === undefined ? undefined : answered(c, 403, why);
 }
 

@@ -1,4 +1,4 @@
-import type { AttemptResult } from '../../platform/attempt-result.ts';
+import type { AttemptResult } from '../../platform/exchange.ts';
 import { isSuccess } from '../../platform/exchange.ts';
 import { failureWords } from '../../platform/failure.ts';
 import { backoff, isRefusal, pauseOfRefusal, sendWithRetries } from '../../platform/retry.ts';
@@ -24,7 +24,7 @@ interface DeliveriesOptions {
   random(): number;
 }
 
-/** Waiting for one receiver; what comes when there are as many is left out. */
+/** Most deliveries pending for one receiver; later ones are dropped. */
 const MOST_WAITING = 32;
 /** Tries after which a delivery is reported as delayed. */
 const REPORTED_TRIES = 5;
@@ -37,8 +37,8 @@ const BACKOFF = { first: 1000, longest: 300_000 };
 const LONGEST_ASKED = 3_600_000;
 
 /**
- * Delivers notifications, in order for each receiver, without blocking the watch. What a receiver does not take for now is tried
- * until it does: nothing else would tell it again.
+ * Delivers notifications in order for each receiver, without blocking the watch. A delivery is retried until the receiver takes it, because
+ * nothing else would repeat it.
  */
 export class Deliveries {
   readonly #options: DeliveriesOptions;
@@ -51,7 +51,7 @@ export class Deliveries {
     this.#options = options;
   }
 
-  /** True once what is not delivered is given up. */
+  /** True once pending deliveries are cancelled. */
   get hasEnded(): boolean {
     return this.#end.signal.aborted;
   }
@@ -67,7 +67,7 @@ export class Deliveries {
     else delivery.onResult('dropped', 'too many notifications pending for this receiver');
   }
 
-  /** Waits until everything is delivered, but no longer than that many milliseconds; then gives the rest up. */
+  /** Waits until everything is delivered, at most that many milliseconds, then cancels the rest. */
   async flush(milliseconds: number): Promise<void> {
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const cancel = this.#options.clock.after(milliseconds, resolve);

@@ -8,7 +8,7 @@ import type { NotifiedDriftStore } from './notified-drift.ts';
 interface NotifierOptions {
   readonly log: WatchLog;
   readonly deliveries: Pick<Deliveries, 'add'>;
-  /** Strikes out secrets. */
+  /** Removes secrets. */
   redact(text: string): string;
   onResult(result: DeliveryResult): void;
   /** What outlasts the watch; nothing does where absent. */

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isKnownHost, isLocal, isSame, type Listening } from '../../operator/health/admission.ts';
-import type { Guesses } from '../../operator/health/guesses.ts';
+import type { WrongTokens } from '../../operator/health/wrong-tokens.ts';
 import type { Tokens } from './access-tokens.ts';
 import type { Person, Role } from './person.ts';
 import { newSessionId, type Sessions } from './sessions.ts';
@@ -9,7 +9,7 @@ import { newSessionId, type Sessions } from './sessions.ts';
 export interface AccessOptions extends Listening {
   readonly tokens: Tokens;
   readonly sessions: Sessions;
-  readonly guesses: Guesses;
+  readonly wrongTokens: WrongTokens;
   /** The header in which a trusted proxy names a person, and what that person may do. */
   readonly userHeader: { readonly name: string; readonly role: Role } | undefined;
 }
@@ -93,13 +93,13 @@ export class Access {
     token: string,
     address: string | undefined,
   ): Promise<{ readonly session: string } | { readonly wait: number }> {
-    const { guesses, tokens, sessions } = this.#options;
-    const wait = guesses.wait(address);
+    const { wrongTokens, tokens, sessions } = this.#options;
+    const wait = wrongTokens.wait(address);
     if (wait > 0) return { wait };
-    guesses.wrong(address);
+    wrongTokens.add(address);
     const person = token.length > 1024 ? undefined : await tokens.person(token);
     if (person === undefined) return { wait: 0 };
-    guesses.right(address);
+    wrongTokens.remove(address);
     return { session: await sessions.begin(person) };
   }
 

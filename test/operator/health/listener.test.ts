@@ -1,8 +1,8 @@
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { parseListen, type Received, refusal } from '../../../src/operator/health/admission.ts';
-import { Guesses } from '../../../src/operator/health/guesses.ts';
 import { listen } from '../../../src/operator/health/listener.ts';
+import { WrongTokens } from '../../../src/operator/health/wrong-tokens.ts';
 import { TrustedProxy } from '../../../src/page/access/trusted-proxy.ts';
 import { UserError } from '../../../src/problems/user-error.ts';
 import { isLoopback } from '../../../src/values/loopback.ts';
@@ -114,7 +114,7 @@ describe('the listener', () => {
       status: () => ({ error: 'hunter2' }),
       metrics: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'x 1\n' }),
       reconcile: () => asked.push('run'),
-      guesses: new Guesses({ now: () => 0 }),
+      wrongTokens: new WrongTokens({ now: () => 0 }),
       redact: (text) => text.replaceAll('hunter2', '(secret)'),
     });
     const get = async (method: string, path: string, headers: Readonly<Record<string, string>> = {}) => {
@@ -166,7 +166,7 @@ describe('the listener', () => {
       status: () => silent,
       metrics: () => silent,
       redact: String,
-      guesses: new Guesses({ now: () => 0 }),
+      wrongTokens: new WrongTokens({ now: () => 0 }),
       longest: 20,
     });
     for (const path of ['status', 'metrics']) {

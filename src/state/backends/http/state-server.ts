@@ -1,5 +1,5 @@
-import type { AttemptResult } from '../../../platform/attempt-result.ts';
 import { readErrorBody } from '../../../platform/error-body.ts';
+import type { AttemptResult } from '../../../platform/exchange.ts';
 import { isSuccess } from '../../../platform/exchange.ts';
 import { failureWords } from '../../../platform/failure.ts';
 import { proxyRefusal } from '../../../platform/network-reason.ts';

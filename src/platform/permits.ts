@@ -1,38 +1,38 @@
 import type { WritePermission } from './client.ts';
 import { aborted, type FailedCall, heldBack, tooLongAPause } from './failure.ts';
-import { PauseTooLong, type Throttle, type Turn } from './throttle.ts';
+import { PauseTooLong, type Permit, type Throttle } from './throttle.ts';
 import type { TransportOptions } from './transport-options.ts';
 
-interface WantedTurn {
+interface WantedPermit {
   readonly heldBackBy: AbortSignal | undefined;
   readonly permission: WritePermission | undefined;
-  /** True for a request that was sent before. */
+  /** True for a retry. */
   readonly again: boolean;
 }
 
-interface TurnsOptions extends Pick<TransportOptions, 'shared'> {
+interface PermitsOptions extends Pick<TransportOptions, 'shared'> {
   /** Of the platform. */
   readonly origin: string;
   readonly throttle: Throttle;
   readonly stop: AbortSignal;
 }
 
-/** Turns to send: of the transport's own throttle, and of the limit that it shares with others. */
-export class Turns {
-  readonly #options: TurnsOptions;
+/** Permits of the transport's own throttle and of the limit that it shares with other clients. */
+export class Permits {
+  readonly #options: PermitsOptions;
 
-  constructor(options: TurnsOptions) {
+  constructor(options: PermitsOptions) {
     this.#options = options;
   }
 
-  /** @throws PlatformError where the request is not sent any more. */
-  async take(failed: () => FailedCall, wanted: WantedTurn): Promise<Turn> {
+  /** @throws PlatformError if the request must not be sent any more. */
+  async take(failed: () => FailedCall, wanted: WantedPermit): Promise<Permit> {
     const { throttle, shared, origin, stop } = this.#options;
     const { again, heldBackBy, permission } = wanted;
     if (stop.aborted) throw aborted(failed());
     if (heldBackBy?.aborted) throw heldBack(failed());
     try {
-      const turn = await throttle.take(again, heldBackBy);
+      const permit = await throttle.take(again, heldBackBy);
       try {
         heldBackBy?.throwIfAborted();
         await shared?.take(origin, heldBackBy === undefined ? [stop] : [stop, heldBackBy]);
@@ -47,7 +47,7 @@ export class Turns {
           });
         }
         heldBackBy?.throwIfAborted();
-        return turn;
+        return permit;
       } catch (error) {
         this.release();
         throw error;

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 
-interface GuessLimits {
+interface WrongTokenLimits {
   /** Milliseconds that are never set back. */
   now(): number;
   /** Wrong tokens of one address within the time. */
@@ -13,12 +13,12 @@ const MILLISECONDS = 10 * 60_000;
 const MOST_ADDRESSES = 10_000;
 const ALL = '';
 
-/** Counts wrong tokens, so that nobody can try many of them. */
-export class Guesses {
-  readonly #limits: Required<GuessLimits>;
+/** Counts wrong tokens, to limit attempts to guess one. */
+export class WrongTokens {
+  readonly #limits: Required<WrongTokenLimits>;
   readonly #counts = new Map<string, { count: number; readonly until: number }>();
 
-  constructor({ now, each = 10, all = 300 }: GuessLimits) {
+  constructor({ now, each = 10, all = 300 }: WrongTokenLimits) {
     this.#limits = { now, each, all };
   }
 
@@ -29,8 +29,8 @@ export class Guesses {
     return Math.ceil(Math.max(0, until - now()) / 1000);
   }
 
-  /** To be called before a check that takes time, and taken back by `right`. */
-  wrong(address: string | undefined): void {
+  /** To be called before a check that takes time, and taken back by `remove` if the token is right. */
+  add(address: string | undefined): void {
     for (const key of [networkOf(address), ALL]) {
       const known = this.#current(key);
       if (known !== undefined) known.count += 1;
@@ -40,7 +40,7 @@ export class Guesses {
     if (this.#counts.size > MOST_ADDRESSES && oldest !== undefined) this.#counts.delete(oldest);
   }
 
-  right(address: string | undefined): void {
+  remove(address: string | undefined): void {
     for (const key of [networkOf(address), ALL]) {
       const known = this.#current(key);
       if (known !== undefined) known.count -= 1;
@@ -60,7 +60,7 @@ export class Guesses {
   }
 }
 
-/** One customer of a provider has a whole network of IPv6 addresses. */
+/** A single client has a whole network of IPv6 addresses. */
 export function networkOf(address = 'unknown'): string {
   return isIPv6(address) && !address.startsWith('::ffff:')
     ? address.split(':').slice(0, 4).join(':')
