@@ -1,6 +1,6 @@
 import type { Missed } from '../runs/discover.ts';
 import type { ManifestDrafts } from '../runs/export/drafts.ts';
-import { usedSecrets } from '../runs/export/used-secrets.ts';
+import { usedSecrets } from '../runs/export/secret-names.ts';
 import { listed } from './address-list.ts';
 import { escapeControls } from './escape-controls.ts';
 import { kindCounts } from './plural.ts';

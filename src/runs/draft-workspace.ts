@@ -3,8 +3,8 @@ import { kinds } from '../kinds/index.ts';
 import type { Secret } from '../values/value.ts';
 import { discoverEach, idsInState, type KnownId, type Missed } from './discover.ts';
 import { Drafter, type ManifestDrafts } from './export/drafts.ts';
-import { type NamesInProject, namesInState } from './export/known-names.ts';
-import type { OwnSecrets } from './export/own-secrets.ts';
+import { type NamesInProject, namesInState } from './export/manifest-names.ts';
+import type { OwnSecrets } from './export/secret-names.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
 import type { PlatformOptions } from './run-context.ts';
 

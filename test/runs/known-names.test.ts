@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { kinds } from '../../src/kinds/index.ts';
 import type { Resource } from '../../src/manifests/resource.ts';
-import { keptNames, namesInManifests, namesInState } from '../../src/runs/export/known-names.ts';
+import { keptNames, namesInManifests, namesInState } from '../../src/runs/export/manifest-names.ts';
 import type { State } from '../../src/state/state.ts';
 
 const inState = (resources: Readonly<Record<string, string>>) =>

@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import type { ShownRecord } from '../../src/kinds/kind.ts';
 import type { FoundRecord } from '../../src/runs/discover.ts';
 import { manifestFiles, secretsFile } from '../../src/runs/export/project-files.ts';
-import { usedSecrets } from '../../src/runs/export/used-secrets.ts';
+import { usedSecrets } from '../../src/runs/export/secret-names.ts';
 import { Secret } from '../../src/values/value.ts';
 import { draftsOf } from './drafts-of.ts';
 

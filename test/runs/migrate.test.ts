@@ -3,8 +3,8 @@ import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import { batchesOf } from '../../src/runs/migrate/apply-in-batches.ts';
 import { mapText } from '../../src/runs/migrate/id-map.ts';
 import { lookupIndexOf, oddNames, parseNameMap, settingsFor } from '../../src/runs/migrate/knowledge-map.ts';
-import { foreignIds } from '../../src/runs/migrate/manifest-ids.ts';
-import { leftOutReferences, selectedBy } from '../../src/runs/migrate/selection.ts';
+import { leftOutReferences, selectedBy } from '../../src/runs/migrate/prepare.ts';
+import { foreignIds } from '../../src/runs/migrate/project-edits.ts';
 import { entryOf, stateOf } from '../engine/pure/facts.ts';
 import { agent, number, ref, user } from '../engine/resources.ts';
 
@@ -128,7 +128,7 @@ describe('a map of names', () => {
         originals: new Map(withBases(...there).map((each) => [each.address, each])),
         names: parseNameMap(map, 'm.yaml'),
         lookupNames: undefined,
-        shelves: new Map([['KnowledgeBase', lookupIndexOf([{ id: '01NEW', name: 'Third' }])]]),
+        indexes: new Map([['KnowledgeBase', lookupIndexOf([{ id: '01NEW', name: 'Third' }])]]),
       });
     const first = ['FAQ', 'Prices', '01OLD', 'Other'];
     const [faq, prices, other] = ['FAQ', 'Prices', 'Other'].map((name) => ({
@@ -167,7 +167,7 @@ describe('a line of a map of names', () => {
   ])('is told where $reason', ({ map, unused, missing }) => {
     const told = oddNames([agent('a', { llm_config: { knowledge_base_ids: bases } }), agent('b')], {
       names: parseNameMap(map, 'm.yaml'),
-      shelves: new Map([['KnowledgeBase', lookupIndexOf([{ id: '01NEW', name: 'Questions' }])]]),
+      indexes: new Map([['KnowledgeBase', lookupIndexOf([{ id: '01NEW', name: 'Questions' }])]]),
     });
     expect(told).toEqual({ unused, missing });
   });

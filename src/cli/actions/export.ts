@@ -5,14 +5,14 @@ import { shellWord } from '../../problems/shell-word.ts';
 import { misuse, UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
 import { draftWorkspace } from '../../runs/draft-workspace.ts';
-import { namesInManifests } from '../../runs/export/known-names.ts';
-import { ownSecrets } from '../../runs/export/own-secrets.ts';
+import { namesInManifests } from '../../runs/export/manifest-names.ts';
 import {
   type ExportedWorkspace,
   type FileLayout,
   type ProjectFile,
   projectFiles,
 } from '../../runs/export/project-files.ts';
+import { ownSecrets } from '../../runs/export/secret-names.ts';
 import { notingTokens, type TokenUrl } from '../../runs/export/token-urls.ts';
 import { otherFiles, refuseUsed, writeFolder } from '../../runs/export/write-folder.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';

@@ -18,8 +18,7 @@ import { declaredValue, desiredAt, type Held, type HeldField, heldAt } from './h
 import { type Member, type SeenSide, type Side, sideOf } from './side.ts';
 
 /**
- * What is between two workspaces that were looked at, at every address that is declared for either. Reads and writes nothing; takes about
- * 50 ms for each secret that they share.
+ * Compares two workspaces at every address that either declares. Reads and writes nothing. Takes about 50 ms for each shared secret.
  */
 export async function diffWorkspaces(one: SeenSide, other: SeenSide): Promise<DiffDocument> {
   const [first, second] = [sideOf(one), sideOf(other)];
@@ -48,7 +47,7 @@ export async function diffWorkspaces(one: SeenSide, other: SeenSide): Promise<Di
   };
 }
 
-/** The texts whose fingerprints a comparison wants under the key of each side: secrets that only the other one knows. */
+/** The texts to fingerprint with the key of each side: secrets of which that side has only the fingerprint. */
 function sharedSecrets(
   first: Side,
   second: Side,
@@ -137,7 +136,7 @@ interface Both {
 
 interface FieldComparison {
   readonly difference?: FieldDifference;
-  /** The path, where it is the same as far as memory tells. */
+  /** The path, if the values are equal but not verified. */
   readonly unverified?: LeafPath;
 }
 
@@ -147,7 +146,7 @@ function compareField(field: HeldField, { first, second, a, b }: Both): FieldCom
   const same = areSame(field, { first, second, left, right });
   if (same === true) return left.verified && right.verified ? {} : { unverified: path };
   const sensitive = left.sensitive || right.sensitive;
-  const statuses = [standingAt(a, field), standingAt(b, field)] as const;
+  const statuses = [statusAt(a, field), statusAt(b, field)] as const;
   return {
     difference: {
       path,
@@ -167,7 +166,7 @@ interface Values {
   readonly right: Held;
 }
 
-/** Undefined where it cannot be known. */
+/** Undefined if unknown. */
 function areSame({ kind, path }: HeldField, { first, second, left, right }: Values): boolean | undefined {
   if (left.value !== undefined && right.value !== undefined) {
     return sameValue(ruleOf(kind, path), left.value, right.value);
@@ -178,13 +177,13 @@ function areSame({ kind, path }: HeldField, { first, second, left, right }: Valu
   if (typeof right.value === 'string' && left.fingerprint !== undefined) {
     return first.fingerprints.of(right.value) === left.fingerprint;
   }
-  // Fingerprints of different keys say nothing of each other.
+  // Fingerprints with different keys cannot be compared.
   if (left.fingerprint === undefined || right.fingerprint === undefined || first.salt !== second.salt)
     return undefined;
   return left.fingerprint === right.fingerprint;
 }
 
-function standingAt(member: Member, field: HeldField): SideValue['standing'] {
+function statusAt(member: Member, field: HeldField): SideValue['standing'] {
   const { path } = field;
   const { resource, planned } = member;
   if (desiredAt(member, field) === undefined) return 'unmanaged';
@@ -193,7 +192,7 @@ function standingAt(member: Member, field: HeldField): SideValue['standing'] {
   return resource.ignoreDrift.some((prefix) => isUnder(path, prefix)) ? 'ignored' : 'declared';
 }
 
-/** Wanted: both records are as their manifests say, and these differ. Or others may move one of them. */
+/** True if both records match their manifests, which differ, or if `ignore_drift` allows the difference. */
 function isDeclared(
   statuses: readonly SideValue['standing'][],
   [left, right]: readonly [Value | undefined, Value | undefined],

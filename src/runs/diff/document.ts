@@ -4,7 +4,7 @@ import type { Immutable } from '../../values/json.ts';
 import { jsonValue } from '../../values/json-value.ts';
 
 /*
- * What is between two workspaces: plain data, the same that is printed. It holds no secret.
+ * The differences between two workspaces as plain data, which is printed as JSON. It contains no secret.
  */
 
 export const DIFF_FORMAT_VERSION = 1;

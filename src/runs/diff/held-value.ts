@@ -15,26 +15,26 @@ import {
 } from '../../values/value.ts';
 import type { Member, Side } from './side.ts';
 
-/** What is known of one managed field of a record. May hold secrets: for comparing, not for showing. */
+/** A managed field of a record. May contain secrets: it must not be shown. */
 export interface Held {
-  /** The value with references as addresses; undefined where nobody knows it. */
+  /** The value with references as addresses; undefined if unknown. */
   readonly value: Json | undefined;
-  /** False where the platform does not show it. */
+  /** False if the platform does not show it. */
   readonly verified: boolean;
-  /** In place of a value that is only remembered as a secret. */
+  /** Replaces the value if the state has only its fingerprint. */
   readonly fingerprint: string | undefined;
-  /** True where the value is secret, or was. */
+  /** True if the value is or was secret. */
   readonly sensitive: boolean;
 }
 
 export interface HeldField {
   readonly kind: Kind;
   readonly path: LeafPath;
-  /** All that either workspace's manifest refers to there. */
+  /** The references of both manifests in this field. */
   readonly refs: readonly Reference[];
 }
 
-/** The managed value that the manifests have for a field; undefined where they leave it alone. */
+/** The value in the manifests; undefined if the field is not managed. */
 export function desiredAt(
   member: Member,
   { kind, path }: Pick<HeldField, 'kind' | 'path'>,
@@ -42,7 +42,7 @@ export function desiredAt(
   return leavesOf(kind, member.resource.spec).get(path);
 }
 
-/** What the record has: as the platform shows it, else as it was sent last. */
+/** The value of the record as shown by the platform, else as last sent. */
 export function heldAt(side: Side, member: Member, field: HeldField): Held {
   const { kind, path } = field;
   const rule = ruleOf(kind, path);
@@ -65,7 +65,7 @@ export function heldAt(side: Side, member: Member, field: HeldField): Held {
   return { value, verified: false, fingerprint, sensitive };
 }
 
-/** The secret of the manifest, where it is what was sent. */
+/** The secret of the manifest, if it was the last one sent. */
 function secretSent(
   side: Side,
   { desired, recorded }: { desired: Value | undefined; recorded: Json | undefined },
@@ -76,12 +76,12 @@ function secretSent(
   return jsonEqual(mask(complete, side.fingerprints), recorded) ? declaredValue(desired) : undefined;
 }
 
-/** The value that the manifests have, with references as addresses and secrets revealed: for comparing, not for showing. */
+/** The value in the manifests, with references as addresses and secrets revealed. It must not be shown. */
 export function declaredValue(desired: Value): Json {
   return revealed(withReferences(desired, (reference) => reference.address));
 }
 
-/** The value with ids turned into the addresses that they have in this workspace. */
+/** The value with addresses instead of ids. */
 function byAddress(value: Json, side: Side, { kind, path, refs }: HeldField): Json {
   const { refersTo } = ruleOf(kind, path);
   const named = new Map(refs.map((reference) => [side.idOf(reference), reference.address]));

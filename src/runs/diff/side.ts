@@ -9,18 +9,18 @@ import type { State } from '../../state/state.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import type { Reference } from '../../values/value.ts';
 
-/** One of two workspaces, as a comparison sees it. */
+/** One of the two workspaces. */
 export interface Side {
   readonly name: string;
   readonly workspaceId: string;
   readonly baseUrl: string;
-  /** What is declared for it, by address. */
+  /** The declared resources. */
   readonly members: ReadonlyMap<Address, Member>;
   readonly salt: string;
   readonly fingerprints: Fingerprints;
-  /** The id that a reference stands for there; undefined where nothing has that address. */
+  /** The id of a reference; undefined if unknown. */
   idOf(reference: Reference): string | undefined;
-  /** The address of a record of that kind; undefined for one that nothing there is known to be. */
+  /** The address of a record; undefined if unknown. */
   addressOf(kind: string, id: string): Address | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface SeenSide {
   readonly lookupNames: LookupNames | undefined;
 }
 
-/** The side that a plan with all records read shows. */
+/** A side made from a plan that read all records. */
 export function sideOf({ planned, desired, state, lookupNames }: SeenSide): Side {
   const { document, observed } = planned.plan;
   const actions = new Map(document.resources.map((resource) => [resource.address, resource]));

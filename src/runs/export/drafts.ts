@@ -6,15 +6,19 @@ import type { Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
 import type { Secret } from '../../values/value.ts';
 import type { DiscoveryNotes, FoundRecord } from '../discover.ts';
-import { Identities, type Identity } from './identities.ts';
-import { keptNames, type NamesInProject } from './known-names.ts';
-import { namesFor, plainName } from './manifest-names.ts';
+import {
+  Identities,
+  type Identity,
+  keptNames,
+  type NamesInProject,
+  namesFor,
+  plainName,
+} from './manifest-names.ts';
 import type { ManifestDraft } from './manifest-text.ts';
-import { type OwnSecrets, SecretNames } from './own-secrets.ts';
 import { type RecordDraft, recordDraft } from './record-draft.ts';
 import { References } from './references.ts';
+import { type OwnSecrets, SecretNames, type UsedName } from './secret-names.ts';
 import type { Omission } from './shown-spec.ts';
-import type { UsedName } from './used-secrets.ts';
 
 interface Drafting {
   readonly kinds: ReadonlyMap<string, Kind>;

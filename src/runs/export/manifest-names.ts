@@ -1,11 +1,87 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
-import { nounOf } from '../../manifests/resource.ts';
+import { metadataSchema } from '../../manifests/envelope.ts';
+import { nounOf, parseAddress, type Resource } from '../../manifests/resource.ts';
+import type { State } from '../../state/state.ts';
+
+export interface Identity {
+  readonly id: string;
+  /** The natural key, if the kind has one. */
+  readonly key: string | undefined;
+}
+
+/** The ids and natural keys in use. Each may occur once. */
+export class Identities {
+  readonly #keys = new Map<string, string>();
+  readonly #ids = new Map<string, string>();
+
+  /** Why a record conflicts with earlier ones; undefined if it does not. */
+  refusal(kind: Kind, { id, key }: Identity): string | undefined {
+    const holder = key === undefined ? undefined : this.#keys.get(`${kind.name}/${key}`);
+    if (holder !== undefined)
+      return `${holder} has the same natural key; manifests can declare only one of them`;
+    const hasId = metadataSchema.shape.id.safeParse(id).success && !this.#ids.has(id);
+    if (!hasId && key === undefined) return 'its id is not valid in a manifest';
+    if (key !== undefined) this.#keys.set(`${kind.name}/${key}`, id);
+    if (hasId) this.#ids.set(id, kind.name);
+    return undefined;
+  }
+
+  /** The id for the metadata; undefined if it is not valid there, and the natural key finds the record. */
+  idOf(kind: Kind, { id }: Identity): string | undefined {
+    return this.#ids.get(id) === kind.name ? id : undefined;
+  }
+}
+
+/** Names of records in a project by kind, in order of precedence. */
+export type NamesInProject = ReadonlyMap<string, readonly KnownName[]>;
+
+interface KnownName {
+  readonly name: string;
+  readonly of: { readonly id: string } | { readonly key: string };
+}
+
+type NameOfKind = KnownName & { readonly kind: string };
+
+export function namesInState({ resources }: Pick<State, 'resources'>): NamesInProject {
+  const names = [...resources].flatMap(([address, { id }]): NameOfKind[] => {
+    const parsed = parseAddress(address);
+    return parsed === undefined ? [] : [{ kind: parsed.kind, name: parsed.name, of: { id } }];
+  });
+  return Map.groupBy(names, ({ kind }) => kind);
+}
+
+/** @param resources of the manifests, valid or not. */
+export function namesInManifests(
+  resources: readonly Resource[],
+  kinds: ReadonlyMap<string, Kind>,
+): NamesInProject {
+  const names = resources.flatMap(({ kind, name, id, spec }): NameOfKind[] => {
+    if (id !== undefined) return [{ kind, name, of: { id } }];
+    const key = kinds.get(kind)?.naturalKey?.(spec)?.key;
+    return key === undefined ? [] : [{ kind, name, of: { key } }];
+  });
+  return Map.groupBy(names, ({ kind }) => kind);
+}
+
+/** The names of these records of one kind, by id. */
+export function keptNames(
+  known: readonly KnownName[],
+  records: readonly Identity[],
+): ReadonlyMap<string, string> {
+  const byKey = new Map(records.map(({ key, id }) => [key, id]));
+  const names = new Map<string, string>();
+  for (const { name, of } of known) {
+    const id = 'id' in of ? of.id : byKey.get(of.key);
+    if (id !== undefined && !names.has(id)) names.set(id, name);
+  }
+  return names;
+}
 
 const LONGEST = 63;
 
 /**
- * A name for each record of one kind, by id: one that it has already, or else its plain one. Unique; the
- * same records get the same names whatever the order they come in, because of several that are called alike the lowest id has the plain name.
+ * A unique name for each record of one kind, by id: its existing name, else its plain name. The names do not depend on the order of the
+ * records: of several with the same plain name, the lowest id gets it.
  * @param kept names in use, by id.
  */
 export function namesFor(
@@ -40,12 +116,12 @@ export function namesFor(
   return names;
 }
 
-/** What the manifest of a record is called where nothing else is called so. */
+/** The name of a record's manifest if it is not taken. */
 export function plainName(kind: Kind, record: ShownRecord): string {
   return slugOf(kind.label(record)) || slugOf(nounOf(kind.name));
 }
 
-/** `Größe & Co.` as `grosse-co`; empty where nothing is left of it. */
+/** `Größe & Co.` as `grosse-co`; empty without letters and digits. */
 export function slugOf(label: string): string {
   return label
     .replaceAll('ß', 'ss')

@@ -10,20 +10,20 @@ import { escapeUnsafe, isUnsafe } from '../../values/unsafe-text.ts';
 export interface ManifestDraft {
   readonly kind: string;
   readonly name: string;
-  /** Undefined where the record is found without it. */
+  /** Undefined if the record is found by its natural key. */
   readonly id: string | undefined;
   /** As a manifest writes them, value forms included. */
   readonly leaves: ReadonlyMap<LeafPath, Json>;
-  /** What a reader should know of a field, by its path or the path of the object it is in. */
+  /** Comments by the path of a field or of its object. */
   readonly notes: ReadonlyMap<LeafPath, string>;
-  /** Secrets that the record may have and that nobody shows: written as comments. */
+  /** Secrets that the record may have and that no read shows. Written as comments. */
   readonly secrets: readonly { readonly path: LeafPath; readonly name: string }[];
 }
 
 /** Quotes also what YAML 1.1 reads as something other than text. Without merge keys, because a key `<<` is text here. */
 const OPTIONS = { ...yamlOptions, merge: false, compat: 'yaml-1.1' } as const;
 
-/** The document as YAML text, without a line of three hyphens before it. */
+/** The document as YAML text, without a leading `---`. */
 export function manifestText({ kind, name, id, leaves, notes, secrets }: ManifestDraft): string {
   const spec = unflatten(leaves) as JsonObject;
   const contents = mapNode({
@@ -42,7 +42,7 @@ export function manifestText({ kind, name, id, leaves, notes, secrets }: Manifes
   return escapeUnsafe(document.toString({ lineWidth: 0, flowCollectionPadding: true }));
 }
 
-/** Comments for secrets, each at the end of the object that it belongs into, or else of the spec with its object around it. */
+/** Comments for secrets: at the end of their object, or with their object at the end of the spec. */
 function offersIn(spec: JsonObject, secrets: ManifestDraft['secrets']): Map<LeafPath, readonly string[]> {
   const offers = new Map<LeafPath, readonly string[]>();
   for (const { path, name } of secrets) {
@@ -84,7 +84,7 @@ function valueNode(value: Json, place?: Notes): YAMLMap | YAMLSeq | Scalar {
   return list;
 }
 
-/** True for an object that is written on one line: an empty one, and most value forms. */
+/** True for an object on one line: an empty one, and most value forms. */
 function isShort(value: Readonly<Record<string, unknown>>): boolean {
   const values = Object.values(value);
   return (
@@ -99,12 +99,12 @@ function scalarNode(value: string | number | boolean | null): Scalar {
   return node;
 }
 
-/** False for what only escapes carry safely: characters that steer a terminal, blanks at the ends of lines, a merge key. */
+/** False if the text needs quotes with escapes: terminal control characters, spaces at the ends of lines, a merge key. */
 function isPlainText(text: string): boolean {
   return text !== '<<' && !isUnsafe(text) && !/^\s|\s\n|[^\S\n]$|\n\n$/u.test(text);
 }
 
-/** In one line without what could end it. */
+/** On one line. */
 function commentText(text: string): string {
   return ` ${text.toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}\uFEFF]/gu, ' ')}`;
 }

@@ -2,12 +2,12 @@ import { isForm } from '../../manifests/layers.ts';
 import { isObject, type Json, setOwn } from '../../values/json.ts';
 import type { Secret } from '../../values/value.ts';
 
-/** In characters. Shorter ones may be words of a prompt, as the keys are with which people try the emulator. */
+/** Characters. Shorter secrets may be words of a prompt, such as keys for the emulator. */
 const SHORTEST_SECRET = 12;
 
 /**
- * A value as a manifest must write it, so that reading the manifest gives the value again: what looks like a value form stands under
- * `$literal`, and the text of a known secret as `$secret`. Undefined where a secret stands in a place that no form reaches.
+ * A value as a manifest writes it: an object that looks like a value form is put under `$literal`, and the text of a known secret becomes
+ * `$secret`. Undefined if a secret is in a place that allows no form.
  */
 export function manifestValue(value: Json, secrets: readonly Secret[]): Json | undefined {
   if (typeof value === 'string') return withSecrets(value, secrets);

@@ -6,7 +6,7 @@ import type { Json } from '../../values/json.ts';
 import type { ExportedManifest, ManifestDrafts, ManifestHead } from './drafts.ts';
 import { slugOf } from './manifest-names.ts';
 import { type ManifestDraft, manifestText } from './manifest-text.ts';
-import { usedSecrets } from './used-secrets.ts';
+import { usedSecrets } from './secret-names.ts';
 
 export type FileLayout = 'resource' | 'kind';
 
@@ -35,13 +35,13 @@ interface ProjectParts {
   readonly workspace: ExportedWorkspace;
   readonly layout: FileLayout;
   readonly file: string;
-  /** The project file has the ids of the records, and the manifests have none. */
+  /** Puts the ids of the records into the project file instead of the manifests. */
   readonly workspaceIds: boolean;
-  /** What a project has beside its manifests. */
+  /** The other files of a project. */
   readonly settings: readonly ProjectFile[];
 }
 
-/** All files of a project, each made when it is asked for. */
+/** All files of a project, each made on request. */
 export function* projectFiles(
   drafts: ManifestDrafts,
   { workspace, layout, file, workspaceIds, settings }: ProjectParts,
@@ -63,7 +63,7 @@ function idsOf({ manifests }: ManifestDrafts): Readonly<Record<string, string>> 
   );
 }
 
-/** The files of manifests, which come by address, and of the long texts in them; no more of them is kept than what is not yet given. */
+/** The files of manifests and of their long texts, each made on request. The manifests are ordered by address. */
 export function* manifestFiles(
   manifests: Iterable<ExportedManifest>,
   layout: FileLayout,
@@ -80,10 +80,10 @@ export function* manifestFiles(
   }
 }
 
-/** In characters: well below the largest file that is read. */
+/** Characters. Well below the size limit of files. */
 const FULL_FILE = 300_000;
 
-/** Documents of one kind in as few files as their size allows. */
+/** The documents of each kind, in as few files as possible. */
 function* kindFiles(manifests: Iterable<ExportedManifest>): Generator<ProjectFile> {
   const counts = new Map<string, number>();
   let documents: string[] = [];
@@ -110,7 +110,7 @@ function* kindFiles(manifests: Iterable<ExportedManifest>): Generator<ProjectFil
   yield* filled();
 }
 
-/** One final newline more than the text has: reading takes it away. */
+/** With an additional final newline, which reading removes. */
 function* textFiles(manifest: ExportedManifest): Generator<ProjectFile> {
   for (const [path, text] of manifest.texts) {
     yield {
@@ -128,7 +128,7 @@ function withFiles(manifest: ExportedManifest, folder: string): ManifestDraft {
   return { ...draft, leaves };
 }
 
-/** `support-line.prompt.md`; with the whole path where another long text of the resource has the same last key. */
+/** `support-line.prompt.md`; with the whole path if another long text of the resource has the same last key. */
 function textName({ draft, texts }: ExportedManifest, path: string): string {
   const key = lastKey(path);
   const isOnly = [...texts.keys()].filter((each) => lastKey(each) === key).length === 1;

@@ -5,8 +5,8 @@ import type { LeafPath } from '../../values/path.ts';
 import type { Secret } from '../../values/value.ts';
 import type { FoundRecord } from '../discover.ts';
 import { manifestValue } from './manifest-value.ts';
+import { namesIn, type UsedName } from './secret-names.ts';
 import { type Omission, shownSpec } from './shown-spec.ts';
-import { namesIn, type UsedName } from './used-secrets.ts';
 
 /** A manifest made from one record alone: without its name, and with ids in place of references. */
 export interface RecordDraft {

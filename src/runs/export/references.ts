@@ -8,7 +8,7 @@ export class References {
   readonly #named: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly #lookups = new Map<string, Map<string, string>>();
 
-  /** @param named the names of manifests, by kind and then by the ids of their records. */
+  /** @param named names of manifests, by kind and id. */
   constructor(
     named: ReadonlyMap<string, ReadonlyMap<string, string>>,
     lookups: ReadonlyMap<string, readonly LookupRecord[]>,
@@ -26,7 +26,7 @@ export class References {
     }
   }
 
-  /** The value with each id that leads somewhere made a reference, and the ids that lead nowhere, or to a name that is not the only one of its kind. */
+  /** The value with references instead of ids, and the ids without a record or a unique name. */
   in(kind: string, value: Json): { readonly value: Json; readonly dangling: readonly string[] } {
     const dangling = new Set<string>();
     const referring = (item: Json): Json => {

@@ -7,7 +7,7 @@ import { isDeeperThan, isObject, type Json } from '../../values/json.ts';
 import { type LeafPath, unflatten } from '../../values/path.ts';
 import type { FoundRecord } from '../discover.ts';
 
-/** As much of a record as a manifest can hold. */
+/** The fields of a record that a manifest can contain. */
 interface ShownSpec {
   /** In the order of the schema. */
   readonly leaves: ReadonlyMap<LeafPath, Json>;
@@ -16,7 +16,7 @@ interface ShownSpec {
   /** Texts that the platform shows as JSON numbers. */
   readonly asNumbers: readonly LeafPath[];
   readonly omitted: readonly Omission[];
-  /** Why no manifest can declare the record at all; undefined where one can. */
+  /** Why no manifest can declare the record, if so. */
   readonly unfit: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface Omission {
   readonly because: string;
 }
 
-/** What the record shows of the kind's fields, and what the published version shows of those that the record hides. */
+/** The kind's fields that the record shows, and others from the published version. */
 export function shownSpec(kind: Kind, { record, published }: FoundRecord): ShownSpec {
   const leaves = new Map<LeafPath, Json>();
   const fromPublished: string[] = [];
@@ -55,7 +55,7 @@ interface CollectedSpec {
   readonly omitted: Omission[];
 }
 
-/** Takes down the leaves of a value, and what of it no manifest can hold. */
+/** Collects the leaves of a value, and the omitted ones. */
 function collect(
   into: CollectedSpec,
   path: LeafPath,
@@ -77,7 +77,7 @@ function collect(
     return;
   }
   const isAccepted = (each: unknown): boolean => (schema as z.ZodType).safeParse(each).success;
-  // Text that travelled as a number, where that makes no difference to the kind.
+  // A text that is shown as a number, if the kind treats both as equal.
   const isText = typeof value === 'number' && sameValue(rule, String(value), value) && !isAccepted(value);
   const fit = isText ? String(value) : value;
   const problem = isAccepted(fit) ? problemOf(fit) : 'the API documentation does not allow its value';
@@ -87,10 +87,10 @@ function collect(
   } else if (value !== null) omitted.push({ path, because: problem });
 }
 
-/** Manifests nest at most 100 deep, and some of that is taken by what is around the value. */
+/** The limit of manifests is 100, which includes the levels around the value. */
 const DEEPEST = 90;
 
-/** Half of the largest file that is read, in characters; a character may take several bytes. */
+/** Characters. Half of the size limit of files, because a character may take several bytes. */
 const LONGEST = 250_000;
 
 function problemOf(value: unknown): string | undefined {
@@ -117,7 +117,7 @@ function firstOf(problems: readonly (string | undefined)[]): string | undefined 
   return problems.find((problem) => problem !== undefined);
 }
 
-/** Takes out what the schema as a whole objects to although each field by itself is right. */
+/** Removes fields that are valid alone but not together. */
 function dropRefused(kind: Kind, leaves: Map<LeafPath, Json>, omitted: Omission[]): void {
   const parsed = kind.spec.safeParse(unflatten(leaves));
   for (const issue of parsed.error?.issues ?? []) {

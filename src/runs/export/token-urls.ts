@@ -7,7 +7,7 @@ export interface TokenUrl {
   readonly part: string;
 }
 
-/** Passes files on, and notes the URLs with a token in the manifests among them. */
+/** Passes the files on, and collects URLs with tokens in manifests. */
 export function* notingTokens(files: Iterable<ProjectFile>, found: TokenUrl[]): Generator<ProjectFile> {
   for (const file of files) {
     if (file.path.startsWith('manifests/') && file.path.endsWith('.yaml')) found.push(...tokensIn(file));
@@ -24,28 +24,28 @@ function* tokensIn({ path: file, text }: ProjectFile): Generator<TokenUrl> {
   }
 }
 
-const TELLING = /token|secret|passw|signature|credential|auth|(^|[_-])(api)?key$|^(code|sig|pwd)$/i;
+const SECRET_NAME = /token|secret|passw|signature|credential|auth|(^|[_-])(api)?key$|^(code|sig|pwd)$/i;
 
-/** Which part of a URL looks like a token, as people say it; undefined where none does. */
+/** The part of a URL that looks like a token, in words; undefined if there is none. */
 export function tokenPart(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined;
   const { username, password, pathname, searchParams, hash } = new URL(text);
   if (username !== '' || password !== '') return 'user info';
-  const isTelling = ([name, value]: [string, string]) =>
-    value !== '' && (TELLING.test(name) || isRandom(value));
-  if ([...searchParams].some(isTelling)) return 'query';
+  const isSecret = ([name, value]: [string, string]) =>
+    value !== '' && (SECRET_NAME.test(name) || isRandom(value));
+  if ([...searchParams].some(isSecret)) return 'query';
   if (isRandom(hash.slice(1))) return 'fragment';
   return pathname.split('/').some(isRandom) ? 'path' : undefined;
 }
 
-/** True where nobody would have typed it: a UUID, or a long run of letters and digits, or of letters in both cases. */
+/** True for generated texts: a UUID, or a long run of letters and digits, or of letters in both cases. */
 function isRandom(text: string): boolean {
   if (/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/i.test(text)) return true;
   const runs = text.match(/[A-Za-z\d]{16,}/g) ?? [];
   return runs.some((run) => (/\d/.test(run) ? /[A-Za-z]/.test(run) : run.length >= 20 && hasMixedCase(run)));
 }
 
-/** More capitals than the words of a name in camel case would have. */
+/** True if there are more capitals than in a name in camel case. */
 function hasMixedCase(run: string): boolean {
   const turns = run.match(/[a-z][A-Z]|[A-Z]{2}/g) ?? [];
   return /[a-z]/.test(run) && turns.length * 5 > run.length;

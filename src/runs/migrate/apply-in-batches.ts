@@ -2,20 +2,21 @@ import type { ApplyReport, ResourceResult } from '../../engine/apply/apply-repor
 import { LostCreates } from '../../engine/apply/writing.ts';
 import type { PlanResult } from '../../engine/engine.ts';
 import { writes } from '../../engine/plan/plan-actions.ts';
-import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
+import { type PlanDocument, type PlannedResource, summaryOf } from '../../engine/plan/plan-document.ts';
+import { kindNamed } from '../../kinds/index.ts';
 import type { Address } from '../../manifests/resource.ts';
+import type { NextStep } from '../../problems/next-step.ts';
 import { type ApplyPlanInput, applyPlan } from '../apply-plan.ts';
 import type { RunContext } from '../run-context.ts';
-import { goesLive } from './live-last.ts';
 
 interface BatchedApply extends ApplyPlanInput {
-  /** Resources in one batch; all in one where absent. */
+  /** Resources per batch; absent for one batch. */
   readonly batch: number | undefined;
-  /** Failures up to which another batch is begun. */
+  /** The most failures after which the next batch is started. */
   readonly maxFailures: number;
 }
 
-/** Applies a plan batch by batch, live records last. Results of skipped resources say why. */
+/** Applies a plan in batches, live records last. The results of skipped resources give the reason. */
 export async function applyInBatches(
   context: Pick<RunContext, 'interrupts' | 'now' | 'redactor'>,
   { batch, maxFailures, ...carrying }: BatchedApply,
@@ -29,7 +30,7 @@ export async function applyInBatches(
   let stateError: string | undefined;
   const lostCreates = new LostCreates();
   const batches = batchesOf(document, batch);
-  // Without anything to write there are still books to keep.
+  // An apply without writes still records adoptions in the state.
   const parts = batches.length === 0 ? [[]] : batches;
   for (const [index, resources] of parts.entries()) {
     if (halted !== undefined) {
@@ -73,9 +74,8 @@ function narrowed(planned: PlanResult, resources: readonly PlannedResource[]): P
 }
 
 /**
- * What an apply of the plan would write, in parts of at most `size`: each resource after all that it depends on, in the same part or an
- * earlier one, and among equals by address. Records that are live once they are created, and all that depends on them, have parts of their
- * own at the end.
+ * The writes of a plan in batches of at most `size`. Each resource is in the batch of its dependencies or a later one, then ordered by
+ * address. Records that are live once they are created, and their dependents, have their own batches at the end.
  */
 export function batchesOf(
   { resources }: Pick<PlanDocument, 'resources'>,
@@ -102,7 +102,7 @@ export function batchesOf(
   return batches;
 }
 
-/** The number of others that must come before each, one after the other; for live records at least the number of all. A plan has no cycle. */
+/** The length of the longest chain of dependencies of each resource; for live records at least the number of all. A plan has no cycle. */
 function depthsOf(written: ReadonlyMap<Address, PlannedResource>): ReadonlyMap<Address, number> {
   const depths = new Map<Address, number>();
   for (const start of written.keys()) {
@@ -120,4 +120,39 @@ function depthsOf(written: ReadonlyMap<Address, PlannedResource>): ReadonlyMap<A
     }
   }
   return depths;
+}
+
+/** True if the created record is live, such as a number that takes calls. */
+function goesLive({ kind, action }: PlannedResource): boolean {
+  return (action === 'create' || action === 'replace') && kindNamed(kind).inTwoWorkspaces !== undefined;
+}
+
+/**
+ * The plan without creates of live records whose references are not created yet. An apply would create them, because their references are
+ * manual steps, and calls would reach a number without an agent.
+ */
+export function withLiveWaiting(planned: PlanResult): PlanResult {
+  const { document } = planned.plan;
+  const waiting = new Set(
+    document.resources.flatMap(({ address, action, id, missing }) =>
+      !writes.has(action) && (id === null || missing === true) ? [address] : [],
+    ),
+  );
+  const resources = document.resources.map((each) => {
+    const reasons = each.depends_on.filter((address) => waiting.has(address));
+    return goesLive(each) && reasons.length > 0 ? waitingFor(reasons, each) : each;
+  });
+  return {
+    ...planned,
+    plan: { ...planned.plan, document: { ...document, resources, summary: summaryOf(resources) } },
+  };
+}
+
+function waitingFor(
+  reasons: readonly Address[],
+  { desired: _, ...planned }: PlannedResource,
+): PlannedResource {
+  const steps = reasons.map((address): NextStep => ({ action: 'wait_for', address, because: 'not_created' }));
+  const reason = 'waits for a record it refers to: it is live once it is created';
+  return { ...planned, action: 'manual', reason, changes: [], steps };
 }

@@ -1,22 +1,31 @@
 import { leavesOf, ruleOf } from '../../engine/decide/field-rules.ts';
+import { readList } from '../../engine/observe/read-records.ts';
+import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { kindNamed, lookups } from '../../kinds/index.ts';
+import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import type { Resource } from '../../manifests/resource.ts';
+import { PlatformError } from '../../platform/platform-error.ts';
+import { UserError } from '../../problems/user-error.ts';
+import type { LeafPath } from '../../values/path.ts';
 import { Reference, Secret, specials, Unset, type Value } from '../../values/value.ts';
+import type { OpenWorkspace } from '../open-workspace.ts';
+import type { PlatformOptions } from '../run-context.ts';
 import type { Checklist } from './checklist.ts';
 import type { LookupIndex } from './knowledge-map.ts';
+import type { MigrationWorkspaces } from './migration-workspaces.ts';
 
 interface BlockerFacts {
-  /** By lookup: what the workspace that is filled has. */
-  readonly shelves: ReadonlyMap<string, LookupIndex>;
-  /** Name of the workspace that is filled. */
+  /** The records of the target workspace, by lookup. */
+  readonly indexes: ReadonlyMap<string, LookupIndex>;
+  /** The name of the target workspace. */
   readonly to: string;
 }
 
-/** What must be mended before anything is written: without it a plan could not be made, or would take one record for another. */
+/** Adds what must be fixed before anything is written: it prevents a plan, or would confuse two records. */
 export function checkBlockers(
   list: Checklist,
   resources: readonly Resource[],
-  { shelves, to }: BlockerFacts,
+  { indexes, to }: BlockerFacts,
 ): void {
   for (const resource of resources) {
     const { address, spec } = resource;
@@ -26,7 +35,7 @@ export function checkBlockers(
       else if (special instanceof Unset)
         list.add('must', `Set the environment variable ${special.name}.`, address);
       else if (special instanceof Reference) {
-        const ids = shelves.get(special.kind)?.byName.get(special.target) ?? [];
+        const ids = indexes.get(special.kind)?.byName.get(special.target) ?? [];
         const doubled = `${to} has ${ids.length} records ${special.address}: ${ids.join(', ')}. Rename one in the dashboard, or choose one with --map.`;
         if (ids.length > 1) list.add('must', doubled, address);
       }
@@ -36,7 +45,7 @@ export function checkBlockers(
       const { refersTo } = ruleOf(kind, path);
       if (refersTo === undefined) continue;
       for (const id of idsIn(value)) {
-        if (shelves.get(refersTo)?.ids.has(id)) continue;
+        if (indexes.get(refersTo)?.ids.has(id)) continue;
         const way = lookups.has(refersTo)
           ? `map it to a ${refersTo} of ${to} with --map`
           : `replace it with { $ref: ${refersTo}/<name> }, or remove it with a patch for ${to}`;
@@ -50,4 +59,70 @@ export function checkBlockers(
 function idsIn(value: Value): string[] {
   const items: readonly Value[] = Array.isArray(value) ? value : [value];
   return items.filter((item) => typeof item === 'string');
+}
+
+interface CheckedCreates {
+  /** The migrated resources, as for the target workspace. */
+  readonly resources: readonly Resource[];
+  readonly ends: MigrationWorkspaces;
+  readonly options: PlatformOptions;
+}
+
+/**
+ * Blocks creates whose text may have lost its plus or leading zeros in a JSON number: a phone number that was registered without its plus
+ * cannot be corrected. A text is confirmed by characters other than digits, or by a patch of the target workspace. The source workspace is
+ * read only if other texts remain.
+ */
+export async function checkRenderings(
+  list: Checklist,
+  { resources: planned }: PlanDocument,
+  { resources, ends: { from, to }, options }: CheckedCreates,
+): Promise<void> {
+  const created = new Set(planned.filter(({ action }) => action === 'create').map(({ address }) => address));
+  const listed = new Map<Kind, Promise<readonly ShownRecord[] | undefined>>();
+  for (const { address, kind: name, spec } of resources) {
+    if (!created.has(address)) continue;
+    const kind = kindNamed(name);
+    for (const path of Object.keys(spec).filter((each) => ruleOf(kind, each).shownAsNumber)) {
+      const text = spec[path];
+      if (typeof text !== 'string' || String(Number(text)) !== text) continue;
+      if (Object.hasOwn(to.workspace.patches[address] ?? {}, path)) continue;
+      if (!listed.has(kind)) listed.set(kind, recordsIn(from, kind, options));
+      const because = lossIn(await listed.get(kind), { kind, path, key: kind.naturalKey?.(spec)?.key });
+      if (because === undefined) continue;
+      const way = `Write ${path} in full in the manifest, or confirm its text with a patch of ${to.workspace.name}`;
+      list.add(
+        'must',
+        `${way}: a plus or leading zeros may be missing, because ${from.workspace.name} ${because}.`,
+        address,
+      );
+    }
+  }
+}
+
+/** Why part of the text may be lost, a clause; undefined if the record shows the text, or does not exist. */
+function lossIn(
+  records: readonly ShownRecord[] | undefined,
+  { kind, path, key }: { readonly kind: Kind; readonly path: LeafPath; readonly key: string | undefined },
+): string | undefined {
+  if (records === undefined) return 'cannot be read to see how it shows it';
+  const record = records.find((each) => kind.naturalKeyOf?.(each) === key);
+  return typeof record?.[path] === 'number' ? 'shows it as a JSON number' : undefined;
+}
+
+/** Undefined if they cannot be read, for example without a key. */
+async function recordsIn(
+  opened: OpenWorkspace,
+  kind: Kind,
+  options: PlatformOptions,
+): Promise<readonly ShownRecord[] | undefined> {
+  const { workspaceId, apiKey } = opened.workspace;
+  if (!apiKey.isSet) return undefined;
+  try {
+    return await opened.withClient(options, (client) => readList(kind, { client, workspaceId }));
+  } catch (error) {
+    if (error instanceof UserError || (error instanceof PlatformError && error.reason !== 'aborted'))
+      return undefined;
+    throw error;
+  }
 }

@@ -9,29 +9,26 @@ import { type NextStep, STEPS_OF_UNCONFIRMED } from '../../problems/next-step.ts
 import { rootOf, valueAt } from '../../values/path.ts';
 import { isTainted, toForms } from '../../values/value.ts';
 
-/**
- * When something on the list matters: nothing is written before it is done; some resources wait for it; nobody can do anything
- * about it, but should know; it is left to do afterwards.
- */
+/** Required before any write; some resources wait for it; a note without a task; a task after the migration. */
 type ChecklistMoment = 'must' | 'waits' | 'know' | 'after';
 
-/** What to do, or what to know. */
+/** A task or a note. */
 type ChecklistContent =
   | { readonly text: string }
   | { readonly step: NextStep }
   /** A clause on a record. */
   | { readonly notice: string }
-  /** What only a person can resolve; with an address, of one resource. */
+  /** Only a person can resolve it. It has an address if it concerns one resource. */
   | { readonly address?: Address; readonly reason: string; readonly steps: readonly NextStep[] };
 
 export interface ChecklistItem {
   readonly moment: ChecklistMoment;
   readonly matter: ChecklistContent;
-  /** What it is about. */
+  /** The resources concerned. */
   readonly addresses: readonly Address[];
 }
 
-/** Collects items; what is the same is one item, whatever number of resources it is about. */
+/** Collects items. Equal items of several resources become one. */
 export class Checklist {
   readonly #items = new Map<
     string,
@@ -55,15 +52,15 @@ export class Checklist {
 
 interface MigrationPlan {
   readonly document: PlanDocument;
-  /** What is migrated, as the workspace that is filled will have it. */
+  /** The migrated resources, as for the target workspace. */
   readonly resources: readonly Resource[];
-  /** Ids of the records that are left behind. */
+  /** Ids of the records in the source workspace. */
   readonly oldIds: ReadonlyMap<Address, string>;
-  /** Name of the workspace that is left. */
+  /** The name of the source workspace. */
   readonly from: string;
 }
 
-/** What the plan leaves to people, and what they should know before they agree to it. */
+/** Adds the manual steps of a plan, and notes for its approval. */
 export function checkPlan(list: Checklist, planned: MigrationPlan): void {
   const { document, resources, oldIds } = planned;
   const specs = new Map(resources.map((resource) => [resource.address, resource]));
@@ -91,7 +88,7 @@ export function checkPlan(list: Checklist, planned: MigrationPlan): void {
   }
 }
 
-/** Of many creates, instead of the steps of each. */
+/** Replaces the steps of many creates. */
 const UNCONFIRMED: ChecklistContent = {
   reason: 'These creates were not confirmed: their records may or may not exist',
   steps: STEPS_OF_UNCONFIRMED,
@@ -103,7 +100,7 @@ function unconfirmedAlike({ resources }: PlanDocument): ReadonlySet<Address> {
   return new Set(alike.length > 1 ? alike.map(({ address }) => address) : []);
 }
 
-/** Config that no read shows and no manifest has: whoever made it by hand has to look. */
+/** Config that no read shows and no manifest sets. A person must check it in the dashboard. */
 function* hiddenConfig(kind: Kind, resource: Resource, from: string): Generator<string> {
   const leaves = [...leavesOf(kind, resource.spec).keys()];
   const roots = new Set(leaves.map(rootOf));
@@ -121,11 +118,11 @@ function* hiddenConfig(kind: Kind, resource: Resource, from: string): Generator<
 }
 
 interface MigrationOutcome extends MigrationPlan {
-  /** What became of the writes; undefined before anything was written: then everything is taken to succeed. */
+  /** The results of the writes; undefined before the writes, which are then assumed to succeed. */
   readonly results: ReadonlyMap<Address, ResourceResult> | undefined;
 }
 
-/** What is left to people once the plan is carried out. */
+/** The manual steps after the plan was applied. */
 export function checkRest(done: MigrationOutcome): ChecklistItem[] {
   const list = new Checklist();
   const { document, resources, oldIds, from, results } = done;
@@ -135,7 +132,7 @@ export function checkRest(done: MigrationOutcome): ChecklistItem[] {
     const kind = kindNamed(planned.kind);
     const result = results?.get(address);
     const isThere = result === undefined || result.status === 'done';
-    // Unknown creates are on the list of what waits, which is printed above this one.
+    // Unknown creates are in the section of waiting resources.
     if (action === 'blocked') {
       list.add('after', { address, reason, steps }, address);
     } else if (action !== 'unknown' && (action === 'manual' || isThere)) {

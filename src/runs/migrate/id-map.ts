@@ -4,7 +4,7 @@ import path from 'node:path';
 import { replaceFile } from '../../files/replace-file.ts';
 import type { Address } from '../../manifests/resource.ts';
 
-/** Which record a resource is in the one workspace and in the other; null where there is none, or it is not known. */
+/** The ids of a resource in both workspaces; null if there is no record, or it is unknown. */
 export interface MappedIds {
   readonly address: Address;
   readonly from: string | null;
@@ -14,7 +14,7 @@ export interface MappedIds {
 /** The folder of all maps, relative to the project folder. */
 export const MAPS_FOLDER = '.voxform/migrations';
 
-/** The file that a migration keeps its ids in, relative to the project folder. */
+/** The file with the ids of a migration, relative to the project folder. */
 export function mapPath({ from, to }: { readonly from: string; readonly to: string }): string {
   return `${MAPS_FOLDER}/${from}-to-${to}.csv`;
 }
@@ -28,7 +28,7 @@ export const MAP_COLUMNS: readonly string[] = ['address', 'from_id', 'to_id'] sa
 
 const MAP_HEADER = MAP_COLUMNS.join(',');
 
-/** The column of a map that has the ids of a workspace; undefined where its name says that it is of other workspaces. */
+/** The column with the ids of a workspace; undefined if the map is for other workspaces, by its name. */
 export function mapColumn(file: string, workspace: string): MapColumn | undefined {
   const name = path.basename(file, '.csv');
   if (name.startsWith(`${workspace}-to-`)) return 'from_id';
@@ -36,8 +36,8 @@ export function mapColumn(file: string, workspace: string): MapColumn | undefine
 }
 
 /**
- * A CSV file with the id that each resource had and the one it has now: for people and their scripts, and for `recover` where a state is
- * lost. The states decide; the next run adds what the file lacks after a run that was killed.
+ * A CSV file with the old and new id of each resource: for people and their scripts, and for `recover` if a state is lost. The states are
+ * authoritative. After a killed run, the next run adds missing lines.
  */
 export class IdMap {
   readonly #file: string;
@@ -48,7 +48,7 @@ export class IdMap {
     this.#old = old;
   }
 
-  /** Writes the file with what is known by now. */
+  /** Writes the file with the ids known so far. */
   static async begin(file: string, rows: readonly MappedIds[]): Promise<IdMap> {
     const old = new Map(rows.flatMap(({ address, from }) => (from === null ? [] : [[address, from]])));
     const map = new IdMap(file, old);
@@ -56,7 +56,7 @@ export class IdMap {
     return map;
   }
 
-  /** Adds a line for a record that is there from now on. */
+  /** Adds a line for a new record. */
   add(address: Address, to: string): void {
     appendFileSync(this.#file, lineOf({ address, from: this.#old.get(address) ?? null, to }));
   }
@@ -68,7 +68,7 @@ export class IdMap {
   }
 }
 
-/** The whole file: resources that are in the new workspace, by address. */
+/** The whole file: resources with a record in the target workspace, by address. */
 export function mapText(rows: readonly MappedIds[]): string {
   const there = rows.filter(({ to }) => to !== null).sort((a, b) => (a.address < b.address ? -1 : 1));
   return `${MAP_HEADER}\n${there.map(lineOf).join('')}`;

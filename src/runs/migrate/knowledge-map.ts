@@ -11,7 +11,7 @@ import { isObject, type Json, type JsonObject, jsonEqual } from '../../values/js
 import { unflatten } from '../../values/path.ts';
 import { Reference, references, toForms, type Value } from '../../values/value.ts';
 
-/** The name or id that something is looked up by in the one workspace, and that it has in the other. */
+/** Names or ids in the target workspace, by name or id in the source workspace. */
 export type NameMap = ReadonlyMap<string, string>;
 
 /**
@@ -50,7 +50,7 @@ export function lookupIndexOf(records: readonly LookupRecord[]): LookupIndex {
   return { ids: new Set(records.map(({ id }) => id)), byName: idsByName(records) };
 }
 
-/** The leaves of a resource that may refer to what is looked up, with what each item of them names. */
+/** The leaves of a resource that may refer to looked-up records. */
 export function* lookedUp(
   resource: Resource,
   kind: Kind,
@@ -64,7 +64,7 @@ export function* lookedUp(
 interface MapFacts {
   readonly names: NameMap;
   /** By lookup: the records of the target workspace. */
-  readonly shelves: ReadonlyMap<string, LookupIndex>;
+  readonly indexes: ReadonlyMap<string, LookupIndex>;
 }
 
 interface Mapping extends MapFacts {
@@ -92,7 +92,7 @@ export function settingsFor(resources: readonly Resource[], mapping: Mapping): M
       const isMapped =
         value instanceof Reference && Object.hasOwn(lookupNames[lookup.name] ?? {}, value.name);
       if (to === undefined || isMapped) return toForms(value);
-      return mapping.shelves.get(lookup.name)?.ids.has(to) ? to : toForms(new Reference(lookup.name, to));
+      return mapping.indexes.get(lookup.name)?.ids.has(to) ? to : toForms(new Reference(lookup.name, to));
     };
     const after = Array.isArray(original) ? original.map((each: Value) => item(each)) : item(original);
     if (jsonEqual(after, toForms(original))) continue;
@@ -103,7 +103,7 @@ export function settingsFor(resources: readonly Resource[], mapping: Mapping): M
 }
 
 function mappedNames(resources: readonly Resource[], mapping: Mapping): LookupNames {
-  const { names, shelves, lookupNames = {} } = mapping;
+  const { names, indexes, lookupNames = {} } = mapping;
   const all: Record<string, Record<string, string>> = {};
   for (const [kind, known] of Object.entries(lookupNames)) all[kind] = { ...known };
   const values = [...lookedUpIn(resources, mapping)];
@@ -114,7 +114,7 @@ function mappedNames(resources: readonly Resource[], mapping: Mapping): LookupNa
     all[lookup.name] = mapped;
     for (const { kind, name, address, target } of isShared ? references(original) : []) {
       const to = kind === lookup.name ? names.get(target) : undefined;
-      if (to === undefined || shelves.get(kind)?.ids.has(to) || ownAddresses.has(address)) continue;
+      if (to === undefined || indexes.get(kind)?.ids.has(to) || ownAddresses.has(address)) continue;
       if (!Object.hasOwn(mapped, name) && !Object.values(mapped).includes(to)) mapped[name] = to;
     }
   }
@@ -136,10 +136,10 @@ function* lookedUpIn(resources: readonly Resource[], { originals }: Mapping) {
   }
 }
 
-/** What a map says in vain: the lines that no value names, and those that lead to nothing that the other workspace has. */
+/** Lines of a map that no value uses, and lines whose target does not exist in the target workspace. */
 export function oddNames(
   originals: Iterable<Resource>,
-  { names, shelves }: MapFacts,
+  { names, indexes }: MapFacts,
 ): { readonly unused: readonly string[]; readonly missing: readonly string[] } {
   const named = new Set<string>();
   for (const resource of originals) {
@@ -152,7 +152,7 @@ export function oddNames(
       }
   }
   const isThere = (to: string) =>
-    [...shelves.values()].some(({ ids, byName }) => ids.has(to) || byName.has(to));
+    [...indexes.values()].some(({ ids, byName }) => ids.has(to) || byName.has(to));
   const froms = [...names.keys()];
   return {
     unused: froms.filter((from) => !named.has(from)),
@@ -160,7 +160,7 @@ export function oddNames(
   };
 }
 
-/** The name or the id that a value looks something up by. */
+/** The name or id in a value. */
 function nameOf(value: Value, lookup: Lookup): string | undefined {
   if (value instanceof Reference) return value.kind === lookup.name ? value.target : undefined;
   return typeof value === 'string' ? value : undefined;

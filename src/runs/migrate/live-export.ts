@@ -13,9 +13,9 @@ import { refuseUsed, writeAll, writeFolder } from '../export/write-folder.ts';
 import { type OpenWorkspace, withSession } from '../open-workspace.ts';
 import type { LockOptions, PlatformOptions } from '../run-context.ts';
 
-/** What a workspace holds that no manifest declares yet, written down as manifests in a folder of its own. */
+/** The manifests of an unmanaged workspace, in a temporary folder. */
 export interface LiveExport {
-  /** The folder that stands in for the project's while nothing is agreed upon. A real path. */
+  /** Replaces the project folder until the migration is approved. A real path. */
   readonly root: string;
   readonly files: readonly string[];
   readonly drafts: ManifestDrafts;
@@ -25,12 +25,12 @@ export interface LiveExport {
   discard(): Promise<void>;
 }
 
-/** The folder that manifests are written to, in a project that has none. */
+/** The folder for manifests in a project without any. */
 const MANIFESTS = 'manifests';
 
 /**
- * Reads a workspace as an export does. The manifests name no records: what they are in which workspace is for the states.
- * @throws UserError where the project's folder of manifests holds something.
+ * Reads a workspace as an export does. The manifests contain no ids, because both workspaces use them.
+ * @throws UserError if the project's folder of manifests is not empty.
  */
 export async function exportLive(
   opened: OpenWorkspace,
@@ -64,8 +64,7 @@ async function refuseUsedManifests({ project, workspace }: OpenWorkspace): Promi
 }
 
 /**
- * Takes what was read under management, and writes its manifests. In this order: manifests of records that no state knows would
- * create them once more.
+ * Imports the records, then writes their manifests: manifests of records that the state does not have would create them again.
  */
 export async function adoptLive(
   opened: OpenWorkspace,
@@ -78,7 +77,7 @@ export async function adoptLive(
     await recordClaims(fresh, { session, now });
   });
   const folder = path.join(opened.project.root, MANIFESTS);
-  // So that the new one takes its place in one step: half of the manifests would pass for all of them.
+  // A new folder appears in one step. A part of the manifests would look like all of them.
   await rmdir(folder).catch(() => undefined);
   await writeFolder(folder, manifestsIn(root, files));
 }

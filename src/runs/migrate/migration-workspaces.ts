@@ -7,17 +7,17 @@ import { OpenWorkspace, openProject } from '../open-workspace.ts';
 import type { RunContext } from '../run-context.ts';
 
 export interface MigrationWorkspaces {
-  /** The workspace that is left. Its key is needed only to read it live, and to see how it shows numbers without a plus. */
+  /** The source. Its key is needed only to read it live, and to see how it shows numbers without a plus. */
   readonly from: OpenWorkspace;
-  /** The workspace that is filled. */
+  /** The target. */
   readonly to: OpenWorkspace;
-  /** What the files of the project declare, read once. */
+  /** The declarations in the project's files, read once. */
   declarations(): Promise<ReadDeclarations>;
 }
 
 /**
  * Opens both workspaces of a migration.
- * @throws UserError where they are one, by name, by what they reach, or by their state.
+ * @throws UserError if both have the same name, platform workspace or state.
  */
 export async function openMigrationWorkspaces(
   context: RunContext,

@@ -11,51 +11,49 @@ import type { State } from '../../state/state.ts';
 import { judged } from '../judged-plan.ts';
 import { commonInput, stateToRead } from '../planning.ts';
 import type { LockOptions, PlatformOptions, RunContext } from '../run-context.ts';
-import { applyInBatches } from './apply-in-batches.ts';
+import { applyInBatches, withLiveWaiting } from './apply-in-batches.ts';
+import { checkRenderings } from './blockers.ts';
 import { type ChecklistItem, checkPlan, checkRest } from './checklist.ts';
 import { IdMap, type MappedIds, mapPath } from './id-map.ts';
 import type { NameMap } from './knowledge-map.ts';
 import { adoptLive, type LiveExport } from './live-export.ts';
-import { withLiveWaiting } from './live-last.ts';
-import { checkRenderings } from './lost-renderings.ts';
 import type { MigrationWorkspaces } from './migration-workspaces.ts';
-import { type PreparedMigration, prepare } from './prepare.ts';
-import type { AddressGlobs } from './selection.ts';
+import { type AddressGlobs, type PreparedMigration, prepare } from './prepare.ts';
 
 export interface MigrationOptions extends PlatformOptions, LockOptions {
   readonly onError: 'continue' | 'stop';
-  /** Resources in one batch; all in one where absent. */
+  /** Resources per batch; absent for one batch. */
   readonly batch?: number;
-  /** Failures up to which another batch is begun; none where absent. */
+  /** The most failures after which the next batch is started; default: 0. */
   readonly maxFailures?: number;
 }
 
 export interface Migrating {
   readonly context: RunContext;
   readonly ends: MigrationWorkspaces;
-  /** Undefined where the project's manifests say what there is. */
+  /** Undefined if the project has manifests. */
   readonly live: LiveExport | undefined;
   readonly globs: AddressGlobs;
   readonly names: NameMap;
   readonly options: MigrationOptions;
-  /** Of the workspace that is filled. */
+  /** Of the target workspace. */
   readonly client: PlatformClient;
   readonly state: State;
   readonly onRead?: OnReadProgress;
 }
 
-/** What a migration would do, and what stands in its way. */
+/** The plan of a migration, and its obstacles. */
 export interface MigrationPreview {
   readonly prepared: PreparedMigration;
-  /** Undefined where something must be mended before a plan can be made. */
+  /** Undefined if something must be fixed first. */
   readonly planned: PlanResult | undefined;
-  /** What must be done, waits, or should be known before anything is written. */
+  /** Tasks and notes for the time before any write. */
   readonly before: readonly ChecklistItem[];
-  /** Files of the project that are written first, relative to it. */
+  /** Files that are written first, relative to the project. */
   readonly files: readonly string[];
 }
 
-/** Reads the manifests and both states, and compares with the workspace that is filled. Writes nothing. */
+/** Reads the manifests and both states, and compares them with the target workspace. Writes nothing. */
 export async function previewMigration(migrating: Migrating): Promise<MigrationPreview> {
   const { context, ends, live, state } = migrating;
   const fromState = await stateToRead(context, ends.from);
@@ -63,7 +61,7 @@ export async function previewMigration(migrating: Migrating): Promise<MigrationP
   const { list, edits, selected } = prepared;
   const obstructed = new Set(list.of('must').flatMap(({ addresses }) => addresses));
   const clear = selected.filter(({ address }) => !obstructed.has(address));
-  // Also where some must be mended first: the list is to have all that is in the way of the others.
+  // Also if some resources are blocked: the list must have the obstacles of all others.
   const planned = clear.length === 0 ? undefined : await planMigration(prepared, clear, migrating);
   if (planned !== undefined) {
     const { document } = planned.plan;
@@ -87,7 +85,7 @@ async function planMigration(
   const planned = await planFor({
     ...commonInput({ opened: ends.to, state, client, options, now: context.now, onProgress: onRead }),
     desired: resources,
-    // What nothing declares any more is not the business of a migration: it would be forgotten.
+    // Only migrated resources: a plan of all would also forget records.
     selection: { targets: selected.map(({ address }) => address), labels: {}, alone: true },
     refresh: true,
     allowRecreate: [],
@@ -106,13 +104,13 @@ interface MigrationRun {
   onEvent?(event: ApplyEvent): void;
 }
 
-/** Carries out what was agreed to: first the project's files and the state of the workspace that is left, then batch after batch. */
+/** Writes the project's files and the state of the source workspace, then applies the plan in batches. */
 export async function runMigration(
   { context, ends, live, options }: Migrating,
   { session, prepared, planned, onEvent }: MigrationRun,
 ): Promise<ApplyReport> {
   const { root } = ends.to.project;
-  // First: a later run sees by it that this one was agreed to.
+  // First, because a later run continues this migration if the file exists.
   const map = await IdMap.begin(
     path.join(root, mapPath({ from: ends.from.workspace.name, to: ends.to.workspace.name })),
     rowsOf(prepared, session.state),
@@ -144,7 +142,7 @@ function rowsOf({ selected, oldIds }: PreparedMigration, { resources }: State): 
   }));
 }
 
-/** What is left to people after a run, or would be after one in which all goes well. */
+/** The manual steps after a run, or after a run without failures. */
 export function remainingManualSteps(
   prepared: PreparedMigration,
   {

@@ -1,8 +1,10 @@
+import { dependenciesOf } from '../../engine/decide/order.ts';
+import { matching } from '../../engine/decide/scope.ts';
 import { readList } from '../../engine/observe/read-records.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
-import { UserError } from '../../problems/user-error.ts';
+import { misuse, UserError } from '../../problems/user-error.ts';
 import { parseProject } from '../../project/load-project.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from '../../project/project.ts';
 import { declarationsOnce } from '../../project/read-declarations.ts';
@@ -23,31 +25,29 @@ import {
   settingsFor,
 } from './knowledge-map.ts';
 import type { LiveExport } from './live-export.ts';
-import { foreignIds, withoutIds } from './manifest-ids.ts';
 import type { MigrationWorkspaces } from './migration-workspaces.ts';
-import { withSettings } from './project-settings.ts';
-import { type AddressGlobs, leftOutReferences, selectedBy } from './selection.ts';
+import { foreignIds, withoutIds, withSettings } from './project-edits.ts';
 
 interface Preparing {
   readonly context: RunContext;
   readonly ends: MigrationWorkspaces;
   readonly fromState: State;
   readonly toState: State;
-  /** Of the workspace that is filled. */
+  /** Of the target workspace. */
   readonly client: PlatformClient;
-  /** Where the manifests are yet to be written. */
+  /** Present if the manifests are not written yet. */
   readonly live: LiveExport | undefined;
   readonly globs: AddressGlobs;
   readonly names: NameMap;
 }
 
-/** What is to be migrated, before anything of it was compared with the workspace that is filled. */
+/** The resources to migrate, before they are compared with the target workspace. */
 export interface PreparedMigration {
-  /** Everything that the manifests declare for that workspace, as they will be. */
+  /** All resources of the target workspace, after the edits. */
   readonly resources: readonly Resource[];
   readonly selected: readonly Resource[];
   readonly oldIds: ReadonlyMap<Address, string>;
-  /** What must be written into the project's files first. */
+  /** Edits to write before the apply. */
   readonly edits: readonly FileEdit[];
   readonly list: Checklist;
 }
@@ -64,7 +64,7 @@ export async function prepare(input: Preparing): Promise<PreparedMigration> {
   const there = await load(from.project, from.workspace);
   const first = validOnly(await load(to.project, to.workspace));
   if (live !== undefined) refuseUnmatched(live, there);
-  const shelves = await readShelves(first.resources, input);
+  const indexes = await readIndexes(first.resources, input);
   const foreign =
     live === undefined
       ? foreignIds(first.resources, {
@@ -72,13 +72,13 @@ export async function prepare(input: Preparing): Promise<PreparedMigration> {
           to: { name: to.workspace.name, resources: toState.resources },
         })
       : new Set<Address>();
-  const configured = await withProjectSettings(input, { load, there, first, shelves, foreign });
+  const configured = await withProjectSettings(input, { load, there, first, indexes, foreign });
   const resources = configured.resources.map((resource) =>
     foreign.has(resource.address) ? { ...resource, id: undefined } : resource,
   );
   const selected = selectedBy(resources, globs);
   const list = new Checklist();
-  checkBlockers(list, selected, { shelves, to: to.workspace.name });
+  checkBlockers(list, selected, { indexes, to: to.workspace.name });
   for (const [address, referring] of leftOutReferences(resources, selected, toState)) {
     list.add('know', `${address} is left out: resources that need it wait`, ...referring);
   }
@@ -86,7 +86,7 @@ export async function prepare(input: Preparing): Promise<PreparedMigration> {
   const { name } = to.workspace;
   for (const { address } of there.resources)
     if (!comes.has(address)) list.add('know', `not migrated: ${name} skips it in the project file`, address);
-  checkNames(list, oddNames(there.resources, { names: input.names, shelves }), input);
+  checkNames(list, oddNames(there.resources, { names: input.names, indexes }), input);
   if (live !== undefined) checkLive(list, live);
   const edits =
     foreign.size === 0 ? [] : withoutIds(from.project.root, await input.ends.declarations(), foreign);
@@ -104,7 +104,7 @@ export async function prepare(input: Preparing): Promise<PreparedMigration> {
 
 type Load = (project: ProjectConfig, workspace: WorkspaceConfig) => Promise<Desired>;
 
-/** The files are read once for all that is loaded. Secrets may be missing: what is, goes on the checklist. */
+/** Reads the files once for all loads. Missing secrets are put on the checklist. */
 function loader({ context, ends, live }: Preparing): Load {
   const rooted = (project: ProjectConfig): ProjectConfig =>
     live === undefined ? project : { ...project, root: live.root };
@@ -124,7 +124,7 @@ function refuseUnmatched({ drafts }: LiveExport, { resources }: Desired): void {
   );
 }
 
-async function readShelves(
+async function readIndexes(
   resources: readonly Resource[],
   { client, names, ends: { to } }: Preparing,
 ): Promise<ReadonlyMap<string, LookupIndex>> {
@@ -134,28 +134,28 @@ async function readShelves(
     const kind = kinds.get(resource.kind);
     if (kind !== undefined) for (const { lookup } of lookedUp(resource, kind)) needed.add(lookup.name);
   }
-  const shelves = new Map<string, LookupIndex>();
+  const indexes = new Map<string, LookupIndex>();
   for (const lookup of lookups.values()) {
     if (!needed.has(lookup.name) && names.size === 0) continue;
     const { workspaceId } = to.workspace;
-    shelves.set(lookup.name, lookupIndexOf(await readList(lookup, { client, workspaceId })));
+    indexes.set(lookup.name, lookupIndexOf(await readList(lookup, { client, workspaceId })));
   }
-  return shelves;
+  return indexes;
 }
 
 interface LoadedEnds {
   readonly load: Load;
   readonly there: Desired;
   readonly first: Desired;
-  readonly shelves: ReadonlyMap<string, LookupIndex>;
+  readonly indexes: ReadonlyMap<string, LookupIndex>;
   /** Addresses whose manifests name records of the source workspace. */
   readonly foreign: ReadonlySet<Address>;
 }
 
-/** What the manifests declare for the target workspace once the project file has the map, and the ids of the source workspace. */
+/** The resources of the target workspace with the map and the ids of the source workspace in the project file. */
 async function withProjectSettings(
   { context, names, ends: { from, to } }: Preparing,
-  { load, there, first, shelves, foreign }: LoadedEnds,
+  { load, there, first, indexes, foreign }: LoadedEnds,
 ): Promise<{ readonly resources: readonly Resource[]; readonly edits: readonly FileEdit[] }> {
   const originals = new Map(there.resources.map((resource) => [resource.address, resource]));
   const { lookupNames } = to.workspace;
@@ -164,7 +164,7 @@ async function withProjectSettings(
   );
   const edit = withSettings(to.project, {
     to: to.workspace,
-    ...settingsFor(first.resources, { originals, names, shelves, lookupNames }),
+    ...settingsFor(first.resources, { originals, names, indexes, lookupNames }),
     from: from.workspace,
     ids: foreign.size === 0 ? {} : Object.fromEntries(ids),
   });
@@ -180,7 +180,7 @@ async function withProjectSettings(
   return { resources, edits: [edit] };
 }
 
-/** A line of the map with a slip in it does nothing, and would pass for done. */
+/** A misspelt line of the map has no effect and would go unnoticed. */
 function checkNames(
   list: Checklist,
   { unused, missing }: ReturnType<typeof oddNames>,
@@ -203,9 +203,49 @@ function checkLive(list: Checklist, { drafts, missed }: LiveExport): void {
   for (const { kind, id, because } of drafts.leftOut)
     list.add('know', `${kind} ${id} is not migrated: ${because}`);
   for (const { kind, name, omitted } of drafts.manifests) {
-    // Of these the manifests tell, wherever they come from.
+    // Hidden fields are reported for all manifests.
     for (const { path, because } of omitted)
       if (kinds.get(kind)?.fields[path]?.hidden !== true)
         list.add('know', `${path} is left out: ${because}`, `${kind}/${name}`);
   }
+}
+
+/** Globs of addresses, as in `skip`. Without `include`, all resources are included. */
+export interface AddressGlobs {
+  readonly include: readonly string[];
+  readonly exclude: readonly string[];
+}
+
+/**
+ * The selected resources, in their order.
+ * @throws UserError if a glob matches nothing, or no resource is selected.
+ */
+export function selectedBy(resources: readonly Resource[], { include, exclude }: AddressGlobs): Resource[] {
+  const addresses = resources.map(({ address }) => address);
+  const included = new Set(include.flatMap((glob) => matching(glob, addresses, '--include')));
+  const excluded = new Set(exclude.flatMap((glob) => matching(glob, addresses, '--exclude')));
+  const selected = resources.filter(
+    ({ address }) => (include.length === 0 || included.has(address)) && !excluded.has(address),
+  );
+  if (selected.length === 0) throw misuse('--include and --exclude leave nothing to migrate');
+  return selected;
+}
+
+/** Unselected addresses without a record in the target workspace, each with the selected resources that refer to it. */
+export function leftOutReferences(
+  resources: readonly Resource[],
+  selected: readonly Resource[],
+  state: Pick<State, 'resources'>,
+): ReadonlyMap<Address, readonly Address[]> {
+  const goes = new Set(selected.map(({ address }) => address));
+  const others = new Set(
+    resources.flatMap(({ address }) => (goes.has(address) || state.resources.has(address) ? [] : [address])),
+  );
+  const referring = new Map<Address, Address[]>();
+  for (const resource of selected) {
+    for (const address of dependenciesOf(resource, others)) {
+      referring.set(address, [...(referring.get(address) ?? []), resource.address]);
+    }
+  }
+  return new Map([...referring].sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -1,13 +1,44 @@
 import { leavesOf, ruleOf } from '../../engine/decide/field-rules.ts';
 import type { Kind } from '../../kinds/kind.ts';
+import { isForm } from '../../manifests/layers.ts';
 import type { Resource } from '../../manifests/resource.ts';
+import { compareText } from '../../problems/compare-text.ts';
+import { isObject, type Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
 import { Secret } from '../../values/value.ts';
 
-/** A secret's name, by address and field. */
+/** A field that uses a secret. */
+export interface UsedName {
+  readonly path: LeafPath;
+  readonly name: string;
+}
+
+/** The secrets that a plan of the manifests needs, with their fields, by name. */
+export function usedSecrets(manifests: readonly { kind: string; name: string; uses: readonly UsedName[] }[]) {
+  const uses = manifests.flatMap(({ kind, name: resource, uses }) =>
+    uses.map(({ path, name }) => ({ name, place: { path, address: `${kind}/${resource}` } })),
+  );
+  return [...Map.groupBy(uses, ({ name }) => name)]
+    .map(([name, members]) => ({ name, places: members.map(({ place }) => place) }))
+    .sort((a, b) => compareText(a.name, b.name));
+}
+
+/** The names of the secrets in a value of a manifest. */
+export function* namesIn(value: Json): Generator<string> {
+  if (Array.isArray(value)) {
+    for (const item of value) yield* namesIn(item);
+  } else if (isObject(value)) {
+    if (typeof value.$secret === 'string') yield value.$secret;
+    // Other forms, above all `$literal`, contain text.
+    else if (isForm(value)) yield* namesIn((value.$join ?? null) as Json);
+    else for (const item of Object.values(value)) yield* namesIn(item as Json);
+  }
+}
+
+/** Names of secrets, by address and field. */
 export type OwnSecrets = ReadonlyMap<string, ReadonlyMap<LeafPath, string>>;
 
-/** The names of the secrets that manifests have in fields that nobody shows. */
+/** The names of secrets in fields that no read shows. */
 export function ownSecrets(resources: readonly Resource[], kinds: ReadonlyMap<string, Kind>): OwnSecrets {
   return new Map(
     resources.flatMap(({ address, kind: name, spec }) => {
@@ -23,22 +54,22 @@ export function ownSecrets(resources: readonly Resource[], kinds: ReadonlyMap<st
 
 interface OfferedTo {
   readonly kind: Kind;
-  /** Of its manifest. */
+  /** Of the manifest. */
   readonly name: string;
-  /** Fields that are offered only where a manifest has them already. */
+  /** Fields that are offered only if a manifest has them already. */
   readonly needless: readonly LeafPath[];
-  /** By field: resources with the same text here presumably have one secret, such as the key of their provider. */
+  /** By field: resources with the same text presumably share a secret, such as the key of their provider. */
   readonly owners: ReadonlyMap<LeafPath, string>;
 }
 
 interface OfferedSecret {
   readonly path: LeafPath;
   readonly name: string;
-  /** True where a person named it for records such as this one, so that the manifest sets it. */
+  /** True if a person chose the name. The manifest then sets the field. */
   readonly isChosen: boolean;
 }
 
-/** Offers a name for each secret that a record may have and that nobody shows. */
+/** Offers a name for each secret that a record may have and that no read shows. */
 export class SecretNames {
   readonly #taken: Set<string>;
   readonly #own: OwnSecrets;
@@ -46,8 +77,8 @@ export class SecretNames {
   readonly #shared = new Map<string, string>();
 
   /**
-   * @param taken names that mean a secret already: offered for another one, its text would be sent in that one's place.
-   * @param chosen the name that a person chose for all of them.
+   * @param taken names of existing secrets. Another secret of such a name would be sent with the wrong text.
+   * @param chosen the name that a person chose for all secrets.
    */
   constructor(taken: Iterable<string>, own: OwnSecrets, chosen?: string) {
     this.#taken = new Set(taken);
@@ -55,7 +86,7 @@ export class SecretNames {
     this.#chosen = chosen;
   }
 
-  /** For the fields of one manifest. */
+  /** The secrets of one manifest. */
   offered({ kind, name, needless, owners }: OfferedTo): readonly OfferedSecret[] {
     const known = this.#own.get(`${kind.name}/${name}`);
     const paths = Object.keys(kind.fields).filter((path) => kind.fields[path]?.writeOnly);

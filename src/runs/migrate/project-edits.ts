@@ -1,16 +1,21 @@
+import { mergePatch } from '../../manifests/layers.ts';
+import { type LookupNames, NAME_SETTINGS } from '../../manifests/lookup-names.ts';
 import { type Address, idKey, kindOf, type Resource } from '../../manifests/resource.ts';
 import { CannotEdit } from '../../manifests/write-back/change.ts';
+import type { TextEdit } from '../../manifests/write-back/edit-text.ts';
 import { advice, command, UserError } from '../../problems/user-error.ts';
+import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
+import type { ProjectConfig, WorkspaceConfig } from '../../project/project.ts';
 import type { ReadDeclarations } from '../../project/read-declarations.ts';
 import { editedFile, type FileEdit } from '../../project/write-back/edit-plan.ts';
 import type { State } from '../../state/state.ts';
+import { type Json, type JsonObject, jsonEqual } from '../../values/json.ts';
 
 type NamedState = Pick<State, 'resources'> & { readonly name: string };
 
 /**
- * The addresses whose manifests name records of the workspace that is left: there `metadata.id` has done its work, and in the other
- * workspace it would name a record that does not exist.
- * @throws UserError where a manifest names a record that neither state knows.
+ * The addresses with `metadata.id` of a record in the source workspace. The target workspace does not have this record.
+ * @throws UserError if neither state has the id of a manifest.
  */
 export function foreignIds(
   resources: readonly Resource[],
@@ -35,7 +40,7 @@ export function foreignIds(
   return new Set(foreign.map(({ address }) => address));
 }
 
-/** The manifest files without `metadata.id` of these resources. Reads files, writes none. */
+/** The manifest files without `metadata.id` of these resources. Does not write them. */
 export function withoutIds(
   root: string,
   { declarations }: Pick<ReadDeclarations, 'declarations'>,
@@ -58,4 +63,44 @@ export function withoutIds(
       });
     }
   });
+}
+
+/** Settings that a migration adds to the project file. */
+interface AddedSettings {
+  readonly to: WorkspaceConfig;
+  readonly lookupNames: LookupNames;
+  readonly patches: ReadonlyMap<Address, JsonObject>;
+  readonly from: WorkspaceConfig;
+  /** Ids in the source workspace; empty if the manifests keep theirs. */
+  readonly ids: Readonly<Record<Address, string>>;
+}
+
+/** The project file with these settings; undefined if it has them already. Does not write it. */
+export function withSettings(
+  { root }: Pick<ProjectConfig, 'root'>,
+  { to, lookupNames, patches, from, ids }: AddedSettings,
+): FileEdit | undefined {
+  const edits: TextEdit[] = [];
+  const set = (workspace: string, setting: string, [before, after]: readonly [Json, Json]): void => {
+    if (jsonEqual(before, after)) return;
+    edits.push({ document: 0, path: ['workspaces', workspace, setting], value: after });
+  };
+  for (const [kind, setting] of Object.entries(NAME_SETTINGS))
+    set(to.name, setting, [to.lookupNames?.[kind] ?? {}, lookupNames[kind] ?? {}]);
+  const all: Record<Address, JsonObject> = { ...to.patches };
+  for (const [address, patch] of patches) all[address] = mergePatch(all[address] ?? {}, patch) as JsonObject;
+  set(to.name, 'patches', [to.patches, all]);
+  set(from.name, 'ids', [from.ids ?? {}, { ...from.ids, ...ids }]);
+  if (edits.length === 0) return undefined;
+  const file = projectFileIn(root) ?? PROJECT_FILE;
+  try {
+    return editedFile(root, file, edits);
+  } catch (error) {
+    if (!(error instanceof CannotEdit)) throw error;
+    const settings = edits.map(({ path: [, workspace, setting] }) => `${setting} of ${workspace}`);
+    throw new UserError(`cannot write ${settings.join(' and ')}: ${error.message}`, {
+      hint: `Add these settings to ${file} yourself, and run again.`,
+      cause: error,
+    });
+  }
 }
