@@ -1,6 +1,7 @@
 import type { DeliveryResult } from '../operator/health/metrics.ts';
 import type { Deliveries } from '../operator/notifications/deliveries.ts';
-import { Notifier, type RememberedNotifications } from '../operator/notifications/notifier.ts';
+import type { RememberedEvents } from '../operator/notifications/notification-events.ts';
+import { Notifier } from '../operator/notifications/notifier.ts';
 import type { RunReport } from '../operator/run-report.ts';
 import type { WatchLog } from '../operator/watch-log.ts';
 import type { FleetStatements } from './database/fleet-database.ts';
@@ -21,7 +22,7 @@ interface Finished {
 
 /** Of one run: what its workspace will have been told, and when that is stored. */
 interface Telling {
-  readonly told: Promise<RememberedNotifications | undefined>;
+  readonly told: Promise<RememberedEvents | undefined>;
   readonly stored: Promise<void>;
 }
 
@@ -74,8 +75,8 @@ export class FleetNotifications {
     {
       remembered,
       results,
-    }: { readonly remembered: RememberedNotifications | undefined; readonly results: Promise<boolean>[] },
-  ): RememberedNotifications {
+    }: { readonly remembered: RememberedEvents | undefined; readonly results: Promise<boolean>[] },
+  ): RememberedEvents {
     const { deliveries, onResult } = this.#options;
     const add: Deliveries['add'] = (delivery) => {
       const { promise, resolve } = Promise.withResolvers<boolean>();
@@ -93,13 +94,13 @@ export class FleetNotifications {
     return notifier.remembered;
   }
 
-  async #stored(address: string): Promise<RememberedNotifications | undefined> {
+  async #stored(address: string): Promise<RememberedEvents | undefined> {
     const [row] = await this.#options.database.ask(
       `SELECT digest FROM ${TABLE} WHERE address = $1 AND key = $2`,
       address,
       KEY,
     );
-    return row === undefined ? undefined : (JSON.parse(String(row.digest)) as RememberedNotifications);
+    return row === undefined ? undefined : rememberedIn(String(row.digest));
   }
 
   async #store(
@@ -128,4 +129,10 @@ ON CONFLICT (address, key) DO UPDATE SET digest = excluded.digest`,
       is,
     );
   }
+}
+
+/** Earlier versions kept the events of three kinds of receivers. */
+function rememberedIn(text: string): RememberedEvents {
+  const remembered = JSON.parse(text) as RememberedEvents | { readonly both: RememberedEvents };
+  return 'both' in remembered ? remembered.both : remembered;
 }

@@ -9,6 +9,7 @@ import { NotificationEvents } from '../../src/operator/notifications/notificatio
 import type { RunReport } from '../../src/operator/run-report.ts';
 import { folderSource } from '../../src/operator/source.ts';
 import { Watch, type WatchOptions } from '../../src/operator/workspace-watch.ts';
+import { notifyEvents } from '../../src/project/notify-schema.ts';
 import { createLocalStore } from '../../src/state/backends/local/local-store.ts';
 import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
 import { API_KEY, agentManifest, projectFile, webhookManifest } from '../cli/workspace.ts';
@@ -219,13 +220,13 @@ describe('a watch', () => {
     expect(await next()).toMatchObject({ result: 'ok' });
     const before = writes();
     await folder.write('manifests/agents.yaml', agents(2, 'Two.')['manifests/agents.yaml'] ?? '');
-    const events = new NotificationEvents({ drift: true });
+    const events = new NotificationEvents();
     const told = [];
     for (let run = 0; run < 2; run++) {
       watch.trigger('request');
       const report = await next();
       expect(report).toMatchObject({ result: 'refused', hold: { why: 'policy' }, applied: [] });
-      told.push(...events.in(report));
+      told.push(...events.in(report)(notifyEvents));
     }
     const message = 'nothing is applied: denied by kind (Agent/a0, Agent/a1)';
     expect(writes()).toBe(before);
@@ -380,7 +381,7 @@ describe('a watch', () => {
   ])('makes one record for a manifest, with $what', async ({ behaviour, fault }) => {
     await using made = await bench(agents(1, 'One.'));
     const { watch, next, emulator, folder, said, writes } = made;
-    const events = new NotificationEvents({ drift: true });
+    const events = new NotificationEvents();
     const told: unknown[] = [];
     const run = async () => {
       watch.trigger('request');
@@ -388,7 +389,7 @@ describe('a watch', () => {
     };
     const runTelling = async () => {
       const report = await run();
-      told.push(...events.in(report));
+      told.push(...events.in(report)(notifyEvents));
       return report;
     };
 

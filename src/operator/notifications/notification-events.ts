@@ -1,6 +1,11 @@
 import { writes } from '../../engine/plan/plan-actions.ts';
 import { type PlannedResource, summaryOf } from '../../engine/plan/plan-document.ts';
-import { fillPlaceholders, type NotifyEvent, type Placeholder } from '../../project/notify-schema.ts';
+import {
+  fillPlaceholders,
+  type NotifyEvent,
+  notifyEvents,
+  type Placeholder,
+} from '../../project/notify-schema.ts';
 import { type Json, type JsonObject, mapParts } from '../../values/json.ts';
 import {
   appliedMessage,
@@ -29,35 +34,45 @@ interface NotificationEvent {
 export type NotifiedDrift = Readonly<Record<string, string>>;
 
 interface NotificationEventsOptions {
-  /** True: a correction is reported as the end of the drift, without a message of its own. */
-  readonly drift: boolean;
-  /** False: a change that overwrites drift is reported as drift, because the receiver gets no changes. */
-  readonly changes?: boolean;
   /** The drift of a workspace that an earlier watch reported. */
   readonly told?: ((workspaceId: string) => NotifiedDrift) | undefined;
-  /** What others before it reported. */
+  /** The conditions that others before it reported. */
   readonly remembered?: RememberedEvents | undefined;
 }
 
-/** What was reported and still stands, as plain data. */
+/** Conditions that were reported and still hold, as plain data. */
 export interface RememberedEvents {
   readonly said: SaidBefore;
   readonly drifted?: NotifiedDrift | undefined;
 }
 
+interface Line {
+  readonly text: string;
+  readonly address: string;
+}
+
+/** The events of a run. Who receives both changes and drift gets each difference once. */
+interface FoundEvents {
+  readonly failures: readonly string[];
+  readonly failed: readonly string[];
+  /** `isOverwritten`: a change of the manifest replaced it, and is an event of its own. */
+  readonly drift: readonly (Line & { readonly isOverwritten: boolean })[];
+  readonly told: NotifiedDrift;
+  /** Planned writes. `isCorrection`: the write only restores drift. */
+  readonly planned: readonly { readonly resource: PlannedResource; readonly isCorrection: boolean }[];
+  /** Keys of waiting writes that were not reported before. */
+  readonly added: readonly string[];
+}
+
 /** Turns run reports into notification events; an unchanged condition gives one event. */
 export class NotificationEvents {
   readonly #said: RepeatFilter;
-  readonly #hearsDrift: boolean;
-  readonly #hearsChanges: boolean;
   readonly #told: (workspaceId: string) => NotifiedDrift;
   #drifted: ReadonlyMap<string, string> | undefined;
 
-  constructor({ drift, changes = true, told = () => ({}), remembered }: NotificationEventsOptions) {
+  constructor({ told = () => ({}), remembered }: NotificationEventsOptions = {}) {
     this.#said = new RepeatFilter(remembered?.said);
     this.#drifted = remembered?.drifted && new Map(Object.entries(remembered.drifted));
-    this.#hearsDrift = drift;
-    this.#hearsChanges = changes;
     this.#told = told;
   }
 
@@ -65,50 +80,23 @@ export class NotificationEvents {
     return { said: this.#said.said, ...(this.#drifted && { drifted: Object.fromEntries(this.#drifted) }) };
   }
 
-  in(report: RunReport): readonly NotificationEvent[] {
+  /** The events of a run, for a receiver of these events. */
+  in(report: RunReport): (on: readonly NotifyEvent[]) => readonly NotificationEvent[] {
     const drift = this.#drift(report);
-    const found: [NotifyEvent, readonly string[], readonly string[]][] = [
-      ['changes', ...this.#changes(report, new Set(this.#hearsDrift ? drift[1] : []))],
-      ['failure', ...this.#failures(report)],
-      ['drift', ...drift],
-    ];
-    return found.flatMap(([event, lines, addresses]) => {
-      if (lines.length === 0) return [];
-      const values = valuesOf(report, { event, lines, addresses });
-      return [{ event, values, ...(event === 'drift' && { told: Object.fromEntries(this.#drifted ?? []) }) }];
-    });
-  }
-
-  /** @param told addresses whose drift this report tells: what both sides moved is told with it. */
-  #changes(
-    report: RunReport,
-    told: ReadonlySet<string>,
-  ): [lines: readonly string[], addresses: readonly string[]] {
-    const { applied, plan, hold, reach } = report;
-    const planned = (plan?.resources ?? []).filter(
-      (resource) => writes.has(resource.action) && !(this.#hearsDrift && isCorrection(resource, report)),
+    const planned = (report.plan?.resources ?? [])
+      .filter(({ action }) => writes.has(action))
+      .map((resource) => ({ resource, isCorrection: isCorrection(resource, report) }));
+    const waiting = isWaiting(report) ? planned : [];
+    const { added } = this.#said.news(
+      'changes',
+      waiting.map(({ resource }) => keyOf(resource)),
     );
-    const done = doneAddresses({ applied });
-    // The other reasons pass by themselves, or are failures.
-    const isWaiting = hold?.why === 'report' || hold?.why === 'window' || hold?.why === 'approval';
-    const waiting = isWaiting ? planned : [];
-    const { added } = this.#said.news('changes', waiting.map(keyOf));
-    const open = waiting.filter((each) => !(told.has(each.address) && hasDrifted(each)));
-    const isNews = open.some((each) => added.includes(keyOf(each)));
-    const resources = planned.filter(({ address }) => done.has(address));
-    if (resources.length > 0) {
-      const lines = resources.map((each) => appliedMessage(each, reach));
-      return [lines, resources.map(({ address }) => address)];
-    }
-    if (!isNews || hold === undefined) return [[], []];
-    const words = pendingWords({ plan: plan && { ...plan, resources: open, summary: summaryOf(open) } });
-    return [
-      [hold.why === 'report' ? words : holdMessage(hold, words, reach)],
-      open.map(({ address }) => address),
-    ];
+    const told = Object.fromEntries(this.#drifted ?? []);
+    const found = { ...this.#failures(report), drift, told, planned, added };
+    return (on) => eventsFor(on, found, report);
   }
 
-  #failures(report: RunReport): [string[], string[]] {
+  #failures(report: RunReport): Pick<FoundEvents, 'failures' | 'failed'> {
     const { result, busy, error, invalid, fetchProblem, applied, hold, plan, reach } = report;
     const failed = applied.filter((each) => each.result.status === 'failed');
     const hasFailed =
@@ -119,17 +107,19 @@ export class NotificationEvents {
       ...(hold?.why === 'guard' || hold?.why === 'policy' ? [holdMessage(hold, '', reach)] : []),
       ...failed.map((each) => failureMessage(each, reach)),
     ];
-    // A run that was cut short does not show that what failed before is mended.
+    // A run that ended early does not show whether an earlier failure is over.
     const isOver = lines.length === 0 && !hasFailed && plan === undefined;
     const keys = hasFailed ? [...lines, troubleOf(error)] : lines;
     const isNews = !isOver && this.#said.news('failure', keys).added.length > 0;
     if (hasFailed) lines.unshift(messageOf(error, reach));
-    return isNews ? [lines, failed.map(({ address }) => address)] : [[], []];
+    return isNews
+      ? { failures: lines, failed: failed.map(({ address }) => address) }
+      : { failures: [], failed: [] };
   }
 
-  #drift(report: RunReport): [string[], string[]] {
+  #drift(report: RunReport): FoundEvents['drift'] {
     const { drift, missing, plan, workspace } = report;
-    if (plan === undefined) return [[], []];
+    if (plan === undefined) return [];
     const before = this.#drifted ?? new Map(Object.entries(this.#told(workspace?.id ?? '')));
     const done = correctedIn(report);
     const written = new Map(plan.resources.map((resource) => [resource.address, resource]));
@@ -145,25 +135,77 @@ export class NotificationEvents {
       found.flatMap(({ address, digest }) => (done.has(address) ? [] : [[address, digest]])),
     );
     const now = new Set(found.map(({ address }) => address));
-    const told = found.flatMap(({ address, digest, line }) => {
+    const open = found.flatMap(({ address, digest, line }) => {
       const resource = written.get(address);
       if (done.has(address) && resource !== undefined) {
-        const isOnlyThat = isCorrection(resource, report);
-        if (!isOnlyThat && this.#hearsChanges) return [];
-        const outcome = isOnlyThat ? 'corrected' : 'overwritten by a change of the manifest';
-        return [[saidWithSteps(`${line} (${outcome})`, resource, report.reach), address] as const];
+        const isOverwritten = !isCorrection(resource, report);
+        const outcome = isOverwritten ? 'overwritten by a change of the manifest' : 'corrected';
+        const text = saidWithSteps(`${line} (${outcome})`, resource, report.reach);
+        return [{ text, address, isOverwritten }];
       }
       if (before.get(address) === digest) return [];
       const isBoth = resource?.changes.some(({ cause }) => cause === 'both');
-      return [[isBoth ? `${line} (the manifest changed too)` : line, address] as const];
+      const text = isBoth ? `${line} (the manifest changed too)` : line;
+      return [{ text, address, isOverwritten: false }];
     });
     const ended = [...before].flatMap(([address, digest]) => {
       const line = digest.startsWith(MISSING) ? 'no longer missing' : 'no longer drifted';
-      return now.has(address) ? [] : [[`${address}: ${line}`, address] as const];
+      return now.has(address) ? [] : [{ text: `${address}: ${line}`, address, isOverwritten: false }];
     });
-    const all = [...told, ...ended];
-    return [all.map(([line]) => line), all.map(([, address]) => address)];
+    return [...open, ...ended];
   }
+}
+
+/** The other reasons to hold a plan end without a person, or are failures. */
+function isWaiting({ hold }: RunReport): boolean {
+  return hold?.why === 'report' || hold?.why === 'window' || hold?.why === 'approval';
+}
+
+function eventsFor(
+  on: readonly NotifyEvent[],
+  found: FoundEvents,
+  report: RunReport,
+): readonly NotificationEvent[] {
+  const isBoth = on.includes('changes') && on.includes('drift');
+  const drift = found.drift.filter(({ isOverwritten }) => !(isOverwritten && isBoth));
+  const told = new Set(isBoth ? drift.map(({ address }) => address) : []);
+  const lines: Readonly<Record<NotifyEvent, { lines: readonly string[]; addresses: readonly string[] }>> = {
+    changes: changesIn(found, { report, isBoth, told }),
+    failure: { lines: found.failures, addresses: found.failed },
+    drift: { lines: drift.map(({ text }) => text), addresses: drift.map(({ address }) => address) },
+  };
+  return notifyEvents.flatMap((event) => {
+    if (!on.includes(event) || lines[event].lines.length === 0) return [];
+    const values = valuesOf(report, { event, ...lines[event] });
+    return [{ event, values, ...(event === 'drift' && { told: found.told }) }];
+  });
+}
+
+/** @param told addresses whose drift is reported to the same receiver, together with a change of the manifest. */
+function changesIn(
+  { planned, added }: FoundEvents,
+  {
+    report,
+    isBoth,
+    told,
+  }: { readonly report: RunReport; readonly isBoth: boolean; readonly told: ReadonlySet<string> },
+): { lines: readonly string[]; addresses: readonly string[] } {
+  const { applied, plan, hold, reach } = report;
+  const done = doneAddresses({ applied });
+  const resources = planned
+    .filter(({ isCorrection: isOnlyThat }) => !(isBoth && isOnlyThat))
+    .map(({ resource }) => resource);
+  const written = resources.filter(({ address }) => done.has(address));
+  const addressesOf = (some: readonly PlannedResource[]) => some.map(({ address }) => address);
+  if (written.length > 0) {
+    return { lines: written.map((each) => appliedMessage(each, reach)), addresses: addressesOf(written) };
+  }
+  const open = resources.filter((each) => !(told.has(each.address) && hasDrifted(each)));
+  if (hold === undefined || !open.some((each) => added.includes(keyOf(each))))
+    return { lines: [], addresses: [] };
+  const words = pendingWords({ plan: plan && { ...plan, resources: open, summary: summaryOf(open) } });
+  const line = hold.why === 'report' ? words : holdMessage(hold, words, reach);
+  return { lines: [line], addresses: addressesOf(open) };
 }
 
 /** Prefix of the digest of a missing record. */

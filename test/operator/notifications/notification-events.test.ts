@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { bodyOf, NotificationEvents } from '../../../src/operator/notifications/notification-events.ts';
 import type { RunReport } from '../../../src/operator/run-report.ts';
 import { StateLocked } from '../../../src/operator/state-locked.ts';
+import { notifyEvents } from '../../../src/project/notify-schema.ts';
 import { change, plan, resource } from '../../output/sample-plan.ts';
 import { outageAt, sampleReport } from '../sample-report.ts';
 import { drift, failed } from './receiver.ts';
@@ -54,10 +55,10 @@ function heldFor(seconds: number, isLong: boolean): Partial<RunReport> {
 
 /** The events of a row of reports. */
 function told(...reports: readonly Partial<RunReport>[]): string[] {
-  const events = new NotificationEvents({ drift: true });
+  const events = new NotificationEvents();
   return reports.map((report) =>
     events
-      .in(sampleReport(report))
+      .in(sampleReport(report))(notifyEvents)
       .map(({ event }) => event)
       .join('+'),
   );
@@ -112,7 +113,7 @@ describe('notification events', () => {
   });
 
   it('is JSON whatever is in it', () => {
-    const [event] = new NotificationEvents({ drift: true }).in(sampleReport(failed));
+    const [event] = new NotificationEvents().in(sampleReport(failed))(notifyEvents);
     const template = {
       a: '{{error}}!',
       list: ['{{changed}}', 'n={{changed}}', 1, null],
@@ -132,9 +133,15 @@ describe('notification events', () => {
 });
 
 it('says drift, its correction and its end in a line each, and names voxform and the workspace once', () => {
-  const events = new NotificationEvents({ drift: true });
+  const events = new NotificationEvents();
   const reports = [drift, corrected, drifted('2'), {}, { ...waiting, drift: [] }];
-  expect(reports.map((report) => events.in(sampleReport(report)).map(({ values }) => values.text))).toEqual([
+  expect(
+    reports.map((report) =>
+      events
+        .in(sampleReport(report))(notifyEvents)
+        .map(({ values }) => values.text),
+    ),
+  ).toEqual([
     ['voxform staging: drift\nAgent/a: name'],
     ['voxform staging: drift\nAgent/a: name (corrected)'],
     ['voxform staging: drift\nAgent/a: name'],
@@ -144,17 +151,17 @@ it('says drift, its correction and its end in a line each, and names voxform and
 });
 
 it('says with a drift that the manifest changed too', () => {
-  const [event] = new NotificationEvents({ drift: true }).in(sampleReport(moved));
+  const [event] = new NotificationEvents().in(sampleReport(moved))(notifyEvents);
   expect(event?.values.text).toBe('voxform staging: drift\nAgent/a: name (the manifest changed too)');
 });
 
 it('reports a correction as a change where the receiver gets no drift', () => {
-  const [event, ...more] = new NotificationEvents({ drift: false }).in(sampleReport(corrected));
+  const [event, ...more] = new NotificationEvents().in(sampleReport(corrected))(['changes', 'failure']);
   expect([event?.event, event?.values.text]).toEqual([
     'changes',
     'voxform staging: changes\nupdated Agent/a: name',
   ]);
-  expect(more.map(({ event }) => event)).toEqual(['drift']);
+  expect(more).toEqual([]);
 });
 
 it('says with a correction what is left to a person, and who overwrote what', () => {
@@ -164,8 +171,8 @@ it('says with a correction what is left to a person, and who overwrote what', ()
     plan: plan((report.plan?.resources ?? []).map((each) => ({ ...each, steps }))),
   });
   const text = (report: Partial<RunReport>, changes: boolean) =>
-    new NotificationEvents({ drift: true, changes })
-      .in(sampleReport(withSteps(report)))
+    new NotificationEvents()
+      .in(sampleReport(withSteps(report)))(changes ? notifyEvents : ['failure', 'drift'])
       .filter(({ event }) => (changes ? true : event === 'drift'))
       .map(({ values }) => values.text);
   expect(text(corrected, true)).toEqual([

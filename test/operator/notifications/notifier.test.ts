@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import type { RememberedEvents } from '../../../src/operator/notifications/notification-events.ts';
 import { notifiedDriftIn } from '../../../src/operator/notifications/notified-drift.ts';
-import type { RememberedNotifications } from '../../../src/operator/notifications/notifier.ts';
 import { temporaryFolder } from '../../cli/voxform-process.ts';
 import { sampleReport } from '../sample-report.ts';
 import { drift, failed, notifierTo, receiver } from './receiver.ts';
@@ -59,7 +59,7 @@ describe('webhooks over real sockets', () => {
 
   it('go on where another notifier of the workspace ended, by what it remembers', async () => {
     using hook = await receiver(200);
-    let remembered: RememberedNotifications | undefined;
+    let remembered: RememberedEvents | undefined;
     for (const report of [failed, failed, drift, drift, {}, failed]) {
       const { notifier, flush, tell } = notifierTo(hook.url, { remembered });
       tell(report);

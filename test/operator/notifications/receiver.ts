@@ -2,8 +2,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { systemClock } from '../../../src/operator/clock.ts';
 import { Deliveries } from '../../../src/operator/notifications/deliveries.ts';
+import type { RememberedEvents } from '../../../src/operator/notifications/notification-events.ts';
 import type { NotifiedDriftStore } from '../../../src/operator/notifications/notified-drift.ts';
-import { Notifier, type RememberedNotifications } from '../../../src/operator/notifications/notifier.ts';
+import { Notifier } from '../../../src/operator/notifications/notifier.ts';
 import type { RunReport } from '../../../src/operator/run-report.ts';
 import { notifyEvents } from '../../../src/project/notify-schema.ts';
 import type { JsonObject } from '../../../src/values/json.ts';
@@ -40,7 +41,7 @@ const AT_END = 30_000;
 
 interface Telling {
   readonly memory?: NotifiedDriftStore;
-  readonly remembered?: RememberedNotifications | undefined;
+  readonly remembered?: RememberedEvents | undefined;
   readonly template?: JsonObject;
   readonly secret?: string;
 }
