@@ -2,12 +2,12 @@ import { UserError } from '../problems/user-error.ts';
 import { olderState } from './state-errors.ts';
 import type { StateStore, StoredState } from './store.ts';
 
-/** The refusal of a state that is older than the last one known. */
+/** The error for a state that is older than the last known one; undefined if it is not. */
 export function olderIn({ document, newer }: StoredState, location: string): UserError | undefined {
   return document && newer && olderState(location, document, newer);
 }
 
-/** @throws UserError where the state is older than the last one known, and nobody allowed that. */
+/** @throws UserError if the state is older than the last known one, unless that is allowed. */
 export function admitOlder(
   stored: StoredState,
   location: string,
@@ -19,7 +19,7 @@ export function admitOlder(
   allow(older.message);
 }
 
-/** @throws UserError where the state is that of another workspace. */
+/** @throws UserError if the state belongs to another workspace. */
 export function checkWorkspace(
   { document }: StoredState,
   workspaceId: string,

@@ -17,16 +17,16 @@ import {
 } from './state-document.ts';
 import { LostState, MovedState, movedMark } from './state-errors.ts';
 
-/** Far deeper than what manifests can nest; whatever walks a state may then do so step into step. */
+/** Far deeper than manifests can nest, and shallow enough for recursive functions. */
 const DEEPEST = 500;
 
 /**
  * Reads what `stateBytes` wrote.
  * @param name how messages call it, e.g. its path.
- * @param hint what to do about a damaged one.
- * @throws LostState where it is damaged, or its content does not match its digest.
- * @throws MovedState where it only says where the state went.
- * @throws UserError where a newer voxform wrote it.
+ * @param hint how to restore a damaged one.
+ * @throws LostState if it is damaged, or its content does not match its digest.
+ * @throws MovedState if it is the mark of a state that was moved.
+ * @throws UserError if a newer voxform wrote it.
  */
 export function parseState(bytes: Uint8Array, name: string, hint: Advice): StateDocument {
   const written = parseWritten(bytes, name, hint);
@@ -39,7 +39,7 @@ export function parseState(bytes: Uint8Array, name: string, hint: Advice): State
   });
 }
 
-/** The same for one who reads a state again and again: a document whose bytes did not change is not read anew. */
+/** A `parseState` for repeated reads: it parses equal bytes once. */
 export function parserWithMemory(): typeof parseState {
   let last: { readonly digest: string; readonly document: StateDocument } | undefined;
   return (bytes, name, hint) => {
@@ -49,7 +49,7 @@ export function parserWithMemory(): typeof parseState {
   };
 }
 
-/** The same of a document that a person may have edited, whatever its digest says. */
+/** As `parseState`, without a check of the digest: the document may have been edited. */
 export function parseEdited(bytes: Uint8Array, name: string, hint: Advice): StateDocument {
   return withoutDigest(parseWritten(bytes, name, hint));
 }
@@ -113,18 +113,18 @@ function clauseOf({ key, line, problem }: MisplacedKey): string {
     : `line ${line} has the key ${JSON.stringify(key)}, whose content would be lost`;
 }
 
-/** Parsed at once, in bytes: little beside a large state, and enough for V8 to put what it makes where that can stay. */
+/** Bytes that are parsed at once: few compared to a large state, and enough for V8 to allocate the result in the old generation. */
 const PART = 256 * 1024;
 
-/* How the resources lie in what `stateBytes` writes. No text in JSON holds a line break, so that these stand between values. */
+/* The text around resources in the layout of `stateBytes`. Strings in JSON hold no line break, so these occur only between values. */
 const OPENING = '\n  "resources": {\n';
 const ENTRY_END = '\n    }';
 const BETWEEN = `${ENTRY_END},\n`;
 const CLOSING = `${ENTRY_END}\n  }`;
 
 /**
- * The document in what `stateBytes` wrote, read some resources at a time, so that a large one is never in memory as text as well.
- * Undefined where the bytes are laid out otherwise, or where anything is wrong with them: read as a whole, they tell what.
+ * Parses the output of `stateBytes` some resources at a time, so that a large one is never in memory as text.
+ * Undefined if the bytes have another layout, or anything is wrong with them: reading them as a whole tells what.
  * @param deepest levels of arrays and objects that the document may have.
  */
 export function parseInParts(bytes: Uint8Array, deepest: number): WrittenDocument | undefined {
@@ -147,7 +147,7 @@ export function parseInParts(bytes: Uint8Array, deepest: number): WrittenDocumen
     }
     at = end + BETWEEN.length;
   }
-  // Behind the last entry there is no comma.
+  // The last entry has no comma after it.
   const document = documentAround(before, all.toString('utf8', at - 1), deepest);
   return document && { ...document, resources };
 }
@@ -167,7 +167,7 @@ function entriesIn(text: string, deepest: number): [address: string, entry: Reso
 
 /** The document without its resources. */
 function documentAround(before: string, after: string, deepest: number): WrittenDocument | undefined {
-  // Otherwise the resources stand deeper, and are not those of the document.
+  // Otherwise the resources are deeper, and are not those of the document.
   if (parsedJson(`${before}}}`) === undefined) return undefined;
   const text = before + after;
   const value = parsedJson(text);

@@ -3,8 +3,8 @@ import { isObject, type Json, type JsonObject, mapParts } from '../values/json.t
 import { isSpecial, Join, Secret, specials, type Value } from '../values/value.ts';
 
 /*
- * Tells whether two secrets are the same without keeping either. Keyed with the state's salt, and slow, so that a state in
- * somebody else's hands does not give short secrets away.
+ * Compares two secrets without storing either. Fingerprints are keyed with the state's salt, and slow to compute, so that short secrets
+ * cannot be guessed from a state.
  */
 
 export type Fingerprints = ReturnType<typeof createFingerprints>;
@@ -49,7 +49,7 @@ export function createFingerprints(salt: string) {
       }
       await Promise.all(needed);
     },
-    /** Throws for a value that was not prepared. */
+    /** @throws Error for a value that was not prepared. */
     of(value: string): string {
       const fingerprint = known.get(value);
       if (fingerprint === undefined) throw new Error('a fingerprint was asked for before it was prepared');
@@ -59,7 +59,7 @@ export function createFingerprints(salt: string) {
 }
 
 /**
- * The form in which a resolved value is kept: a secret as `{ "$fingerprint": "…" }`, a join as `{ "$join": […], "separator":
+ * The stored form of a resolved value: a secret as `{ "$fingerprint": "…" }`, a join as `{ "$join": […], "separator":
  * "…" }`, and an object with a key of its own that begins with `$` as `{ "$literal": … }`. Different values have different
  * forms. Throws for a reference or a variable that has no value, and for a secret that was not prepared.
  */
@@ -74,11 +74,11 @@ export function mask(value: Value, fingerprints: Fingerprints): Json {
   return isLikeForm ? { $literal: masked } : masked;
 }
 
-/** True where a remembered value holds a fingerprint, so that the value itself was secret. */
+/** True if a stored value contains a fingerprint: the value itself was secret. */
 export function isMasked(value: Json | undefined): boolean {
   if (Array.isArray(value)) return value.some(isMasked);
   if (!isObject(value)) return false;
-  // Inside a literal the keys are somebody's own, whatever they are called.
+  // A literal's keys are the user's own, whatever their names.
   if (isObject(value.$literal)) return Object.values(value.$literal as JsonObject).some(isMasked);
   return typeof value.$fingerprint === 'string' || Object.values(value).some(isMasked);
 }

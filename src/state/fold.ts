@@ -11,15 +11,12 @@ import {
   type StateDocument,
 } from './state-document.ts';
 
-/** What stood before a write whose outcome is not known yet. */
+/** The entry before a pending write. */
 type OpenWrite =
   | { readonly type: 'creating'; readonly before: PendingCreate | undefined }
   | { readonly type: 'updating'; readonly before: ResourceEntry | undefined };
 
-/**
- * A state that journal events are worked into, one at a time and at a cost that does not grow with the state. Its maps are
- * live: whoever holds them sees later events.
- */
+/** A state to which journal events are applied, each at a cost that does not grow with the state. Its maps are live. */
 export class FoldedState implements State {
   readonly lineage: string;
   readonly salt: string;
@@ -65,7 +62,7 @@ export class FoldedState implements State {
     return this.#orphanList;
   }
 
-  /** Says that a document with everything so far was written under this serial. */
+  /** To be called when a document with everything so far was written under this serial. */
   committed(serial: number): void {
     this.#serial = serial;
   }
@@ -92,7 +89,7 @@ export class FoldedState implements State {
         if (event.orphan !== undefined) this.#addOrphan(event.orphan);
         return;
       case 'closed':
-        // Managed again, or unknown, it is no orphan to be closed.
+        // A record that is managed again, or unknown, is no orphan.
         if (this.#orphans.has(idKey(event.orphan.kind, event.orphan.id))) this.#addOrphan(event.orphan);
         return;
       case 'renamed':
@@ -145,11 +142,11 @@ export class FoldedState implements State {
   #save({ address, entry, orphan }: Extract<JournalEvent, { type: 'saved' }>, at: string): void {
     const before = this.#resources.get(address);
     this.#resources.set(address, entry);
-    // Saving the record that an unknown create was to replace says nothing about the new one.
+    // Saving the replaced record of an unknown create tells nothing about its replacement.
     if (this.#pending.get(address)?.replaces !== entry.id) this.#pending.delete(address);
     this.#open.delete(address);
     if (orphan !== undefined) this.#addOrphan(orphan);
-    // An id that makes way is never dropped: what the platform calls gone may be there after all.
+    // A replaced id is never dropped: its record may exist although the platform said otherwise.
     if (before !== undefined && before.id !== entry.id && before.id !== orphan?.id) {
       this.#addOrphan(orphanOf(address, { id: before.id, reason: 'gone', since: at }));
     }
@@ -184,20 +181,20 @@ export class FoldedState implements State {
   }
 }
 
-/** The document with the entries worked in, in their order. Neither is changed. */
+/** The document with the entries applied in order. Neither is changed. */
 export function fold(document: StateDocument, entries: Iterable<JournalEntry>): FoldedState {
   const state = new FoldedState(document);
   for (const entry of entries) state.apply(entry);
   return state;
 }
 
-/** Records that a state knows of, in whatever way. */
+/** Managed, pending and orphaned records together. */
 export function recordCount(state: Pick<State, 'resources' | 'pending' | 'orphans'>): number {
   const { resources, pending, orphans } = state;
   return resources.size + pending.size + orphans.length;
 }
 
-/** The document of a workspace that voxform has never written to. */
+/** The document of a workspace without a state. */
 export function emptyDocument(fresh: FreshState, workspaceId: string, version: string): StateDocument {
   return {
     format_version: STATE_FORMAT_VERSION,
@@ -216,7 +213,7 @@ export function emptyDocument(fresh: FreshState, workspaceId: string, version: s
 /** No text has this fingerprint. */
 const SOME_SECRET = { $fingerprint: '' };
 
-/** The entry with nothing known about these paths and what lies under them. */
+/** The entry without these paths and the ones below them. */
 function withoutPaths(entry: ResourceEntry, paths: ReadonlySet<string>): ResourceEntry {
   const stays = (path: string): boolean => {
     for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1)) {
@@ -226,7 +223,7 @@ function withoutPaths(entry: ResourceEntry, paths: ReadonlySet<string>): Resourc
   };
   const keep = (leaves: ResourceEntry['recorded']): ResourceEntry['recorded'] =>
     Object.fromEntries(Object.entries(leaves).filter(([path]) => stays(path)));
-  // What is there may still be the old secret: that it is one must stay known, so that nothing shows it.
+  // The record may still have the old secret: its path must stay marked as secret, so that no output shows it.
   const secret = Object.keys(entry.recorded).filter((path) => !stays(path) && isMasked(entry.recorded[path]));
   const { not_applied: notApplied, ...rest } = entry;
   const kept = notApplied?.filter(stays) ?? [];

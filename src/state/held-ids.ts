@@ -1,12 +1,12 @@
 import { idKey, kindOf } from '../manifests/resource.ts';
 import type { Orphan, StateDocument } from './state-document.ts';
 
-/** A record that a state knows: all that the orphan list says of it, where it is there. */
+/** A record in a state, with the fields of its orphan if it is one. */
 export type HeldId = Pick<Orphan, 'kind' | 'id' | 'address'> & Partial<Orphan>;
 
 export type StateContent = Pick<StateDocument, 'resources' | 'pending' | 'orphans'>;
 
-/** Each record that the document knows, managed or not. */
+/** Every record in the document, managed or not. */
 function heldIds({ resources, pending, orphans }: StateContent): HeldId[] {
   return [
     ...Object.entries(resources).map(([address, { id }]) => ({ kind: kindOf(address), id, address })),
@@ -17,7 +17,7 @@ function heldIds({ resources, pending, orphans }: StateContent): HeldId[] {
   ];
 }
 
-/** What `before` knows and `after` would forget. */
+/** Records of `before` that `after` lacks. */
 interface Dropped {
   readonly ids: readonly HeldId[];
   /** Addresses of unknown creates. */
@@ -35,13 +35,13 @@ export function droppedBy(after: StateContent, before: StateContent): Dropped {
   };
 }
 
-/** What the document lacks of another memory of its workspace: addresses, with their ids where there are any. */
+/** Records of another copy that the document lacks: addresses, with their ids if known. */
 export function missingFrom(document: StateContent, other: StateContent): string[] {
   const { ids, pending } = droppedBy(document, other);
   return [...ids.map(({ address, id }) => `${address} (${id})`), ...pending];
 }
 
-/** An id that two addresses of one kind share: each would undo what the other applies. */
+/** An id that two addresses of one kind share: each would undo the changes of the other. */
 export function sharedId({
   resources,
 }: Pick<StateContent, 'resources'>):

@@ -9,11 +9,11 @@ import { LostState, RECOVER } from './state-errors.ts';
 
 interface JournalContent {
   readonly entries: readonly JournalEntry[];
-  /** Bytes of the whole lines; what comes after them was being written when its writer died. */
+  /** Bytes of the whole lines; the rest was being written when the process died. */
   readonly goodLength: number;
 }
 
-/** What stands behind the checksum of every line: `lineage` is the first key of an entry. */
+/** The text after the checksum of each line: `lineage` is the first key of an entry. */
 const OPENING = ' {"lineage":"';
 
 /** One line: a checksum of the JSON, the JSON. */
@@ -23,17 +23,16 @@ export function journalLine(entry: JournalEntry): string {
 }
 
 /**
- * Reads lines of `journalLine`. The beginning of a line after the last newline is left out: nobody was told that it was kept.
- * An empty journal hides no create either: its writer died between making the file and the first append, which is synced
- * before the first request is sent.
- * @throws UserError naming the line, for damage anywhere else, such as zeros where lines were.
+ * Reads lines of `journalLine`. An unfinished last line is left out: its append was never confirmed. An empty journal hides no create: its
+ * writer died before the first append, which is synced before the first request.
+ * @throws UserError naming the line, for any other damage, such as zeros.
  */
 export function parseJournal(bytes: Buffer, path: string): JournalContent {
   const entries: JournalEntry[] = [];
   let start = 0;
   while (start < bytes.length) {
     const end = bytes.indexOf(0x0a, start);
-    // Whole but for its last byte, a line was written to its end, and that byte was the newline.
+    // A line that is whole but for its last byte was written to its end: that byte was the newline.
     const isWhole = end !== -1 || contentOf(bytes.subarray(start, -1)) !== undefined;
     if (!isWhole && isBeginning(bytes.subarray(start))) break;
     const json = contentOf(bytes.subarray(start, end));
@@ -44,13 +43,13 @@ export function parseJournal(bytes: Buffer, path: string): JournalContent {
   return { entries, goodLength: start };
 }
 
-/** Every entry that is whole, whatever lies between them. Never throws. */
+/** Every whole entry, whatever is between them. Never throws. */
 export function wholeEntries(bytes: Buffer): JournalEntry[] {
   const entries: JournalEntry[] = [];
   for (let start = 0; start < bytes.length; ) {
     const newline = bytes.indexOf(0x0a, start);
     const end = newline === -1 ? bytes.length : newline;
-    // A last newline that was damaged takes no entry with it.
+    // Damage to a newline alone loses no entry.
     const json = contentOf(bytes.subarray(start, end)) ?? contentOf(bytes.subarray(start, end - 1));
     if (json !== undefined) {
       const parsed = journalEntry().safeParse(JSON.parse(json));
@@ -61,25 +60,25 @@ export function wholeEntries(bytes: Buffer): JournalEntry[] {
   return entries;
 }
 
-/** The JSON of a line, or undefined where the checksum does not fit. */
+/** The JSON of a line; undefined if the checksum does not match. */
 function contentOf(line: Buffer): string | undefined {
   const json = line.subarray(9);
   const fits = line.length > 9 && line[8] === 0x20 && line.toString('latin1', 0, 8) === checksum(json);
   return fits ? json.toString('utf8') : undefined;
 }
 
-/** True for what a write of `journalLine` leaves that was cut short: no other byte, and none that JSON escapes. */
+/** True for the beginning of a line of `journalLine`, as a write leaves it that was cut short. */
 function isBeginning(tail: Buffer): boolean {
   let text: string;
   try {
-    // A cut may go through a character.
+    // The cut may be inside a character.
     text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(tail, { stream: true });
   } catch {
     return false;
   }
   const rest = text.slice(8);
   const opens = OPENING.startsWith(rest) || rest.startsWith(OPENING);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them.
   return opens && /^[0-9a-f]*$/.test(text.slice(0, 8)) && !/[\0-\x1f]/.test(text);
 }
 
@@ -92,7 +91,7 @@ function parseEntry(json: string, path: string, line: number): JournalEntry {
   );
 }
 
-/** @param tailStart where the damage begins, if it reaches to the end of the file: it may be an append that a loss of power undid. */
+/** @param tailStart where the damage begins, if it reaches the end of the file: a loss of power may have undone an append. */
 function damage(path: string, line: number, tailStart?: number): UserError {
   const cut =
     tailStart === undefined
@@ -104,13 +103,13 @@ function damage(path: string, line: number, tailStart?: number): UserError {
 }
 
 function checksum(json: string | Buffer): string {
-  // Not loaded where there is no journal.
+  // Loaded only if there is a journal.
   const { crc32 } = process.getBuiltinModule('node:zlib');
   return crc32(json).toString(16).padStart(8, '0');
 }
 
 /*
- * What happens between two writes of the document, one line each. `state/fold.ts` says what each means.
+ * The events between two writes of the document, one line each. `fold.ts` defines their effects.
  */
 
 const journalEvent = lazily(() =>
@@ -119,11 +118,11 @@ const journalEvent = lazily(() =>
     z.strictObject({ type: z.literal('creating'), address: z.string(), pending: pendingCreate() }),
     /** An update of these paths is about to be sent. Without a `saved` or `not-done` after it, their recorded values are unknown. */
     z.strictObject({ type: z.literal('updating'), address: z.string(), paths: z.array(z.string()) }),
-    /** The write certainly did not happen: what stood before it stands. */
+    /** The write certainly did not happen: the entry before it is restored. */
     z.strictObject({ type: z.literal('not-done'), address: z.string() }),
     /**
-     * The resource stands so now; ends a `creating` or `updating`, adopts, or corrects the bookkeeping. Another id than before
-     * means that the platform called the earlier record gone, unless `orphan` says what became of it.
+     * The current entry of the resource; ends a `creating` or `updating`, imports, or corrects the entry. A different id than before means
+     * that the earlier record was missing from the platform, unless `orphan` gives another reason.
      */
     z.strictObject({
       type: z.literal('saved'),
@@ -133,12 +132,12 @@ const journalEvent = lazily(() =>
     }),
     /** Released from management. */
     z.strictObject({ type: z.literal('forgotten'), address: z.string(), orphan: orphan().optional() }),
-    /** Nothing is left to do about an orphan. */
+    /** An orphan was closed. */
     z.strictObject({ type: z.literal('closed'), orphan: orphan() }),
     z.strictObject({ type: z.literal('renamed'), from: z.string(), to: z.string() }),
     /** An apply of the manifests at this commit begins to write. */
     z.strictObject({ type: z.literal('applying'), commit: z.string() }),
-    /** A person found out that a pending create did not happen. */
+    /** A person confirmed that a pending create did not happen. */
     z.strictObject({ type: z.literal('resolved'), address: z.string() }),
   ]),
 );
@@ -147,7 +146,7 @@ export type JournalEvent = Immutable<z.infer<ReturnType<typeof journalEvent>>>;
 
 const journalEntry = lazyStrictObject(() => ({
   lineage: z.string(),
-  /** The serial of the document that the event comes after. */
+  /** Of the document that the event continues. */
   serial: z.int(),
   /** From 1, without gaps. */
   sequence: z.int(),

@@ -28,16 +28,16 @@ export const lockInfo = lazyObject(() => ({
 export type LockInfo = Immutable<z.infer<ReturnType<typeof lockInfo>>>;
 
 export interface LockHolder extends LockInfo {
-  /** Since its last sign of life; undefined where that cannot be said. */
+  /** Since its last heartbeat; undefined if unknown. */
   readonly silentSeconds: number | undefined;
 }
 
-/** Who asks for locks. */
+/** The process that takes locks. */
 export interface LockUser {
   readonly host: string;
   readonly user: string;
   readonly pid: number;
-  /** Where voxform runs in CI. */
+  /** Present in CI. */
   readonly job?: CiJob | undefined;
   /** Of voxform. */
   readonly version: string;
@@ -67,7 +67,7 @@ export function spanText(seconds: number): string {
   return seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
 }
 
-/** As much of a holder as is known, for messages. */
+/** A holder, for messages. */
 export function describedHolder(holder: LockInfo & { readonly silentSeconds?: number | undefined }): string {
   const { who, pid, job, since, operation, id, silentSeconds } = holder;
   const where = job === undefined ? (pid === 0 ? '' : ` (process ${pid})`) : ` (${job.name} ${job.url})`;
@@ -76,7 +76,7 @@ export function describedHolder(holder: LockInfo & { readonly silentSeconds?: nu
   return `${who}${where}${begun} for ${operation}, lock ${id}${seen}`;
 }
 
-/** @param wait a sentence on how long it may be held. */
+/** @param wait a sentence on when another run can take it over. */
 export function heldBy(holder: LockHolder, location: string, wait = ''): UserError {
   return new UserError(`the state ${location} is locked by ${describedHolder(holder)}`, {
     hint: `Wait for it with --lock-timeout 5m.${wait}`,
@@ -88,12 +88,12 @@ export function refuseWhenAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new UserError('interrupted before the state was locked; nothing was written');
 }
 
-/** Characters that stand for a whole id. */
+/** Characters that are enough of an id. */
 const SHORTEST = 8;
 
 /**
  * The lock in force.
- * @throws UserError where there is none, and unless the id or its beginning is its own.
+ * @throws UserError if there is none, or if its id does not begin with this one.
  */
 export function lockWithId<Lock extends LockInfo>(
   id: string,

@@ -9,16 +9,16 @@ import type { StateDocument } from './state-document.ts';
 const mark = z.object({
   serial: z.int().min(0),
   write: z.string(),
-  /** Absolute path of the state that was written; how messages call it where it is not on this machine. */
+  /** Absolute path of the state; its location if it is not on this machine. */
   path: z.string(),
-  /** Of the platform, in the spelling of now; absent where it is not known, which counts as the same. */
+  /** Of the platform, normalized; absent if unknown, which matches every platform. */
   base_url: z.string().transform(normalizedBaseUrl).optional(),
 });
 
-/** The last write of a state that this machine has seen, kept apart from the state: it stays when Git puts an older one back. */
+/** The last write of a state that this machine has seen, stored apart from the state: Git may restore an older one. */
 export type StateMark = Readonly<z.infer<typeof mark>>;
 
-/** True where another write came after the document, or beside it under the same serial. */
+/** True if another write has a higher serial than the document, or the same. */
 export function isPassed(
   { serial, write }: Pick<StateDocument, 'serial' | 'write'>,
   last: Pick<StateMark, 'serial' | 'write'>,
@@ -29,17 +29,14 @@ export function isPassed(
 export type Marks = ReturnType<typeof createMarks>;
 
 interface MarksOptions {
-  /** Absolute; made where it is not there. */
+  /** Absolute; created if missing. */
   readonly folder: string;
   /** Of the platform, normalized; empty where it is not set. */
   readonly baseUrl?: string | undefined;
   debug(message: string): void;
 }
 
-/**
- * Marks in files of a user's own. Nothing done with them ever rejects: a machine that keeps no marks works as well, and only notices
- * less.
- */
+/** Marks in files of the user. No call rejects: without marks, voxform only detects fewer mistakes. */
 export function createMarks({ folder, baseUrl, debug }: MarksOptions) {
   const platform = baseUrl || undefined;
   const fileOf = ({ lineage, workspace_id }: StateDocument): string =>
@@ -55,7 +52,7 @@ export function createMarks({ folder, baseUrl, debug }: MarksOptions) {
   const read = (document: StateDocument) => readFrom(fileOf(document));
   return {
     read,
-    /** Those of every state of a workspace of this platform. */
+    /** The marks of all states of a workspace of this platform. */
     async of(workspaceId: string): Promise<readonly StateMark[]> {
       const names = await readdir(folder).catch(() => []);
       const beginning = `${partOf(workspaceId)}-`;
@@ -65,7 +62,7 @@ export function createMarks({ folder, baseUrl, debug }: MarksOptions) {
         base_url !== undefined && platform !== undefined && base_url !== platform;
       return marks.filter((each) => each !== undefined).filter((each) => !isOther(each.base_url));
     },
-    /** Keeps the write unless a higher one is known. */
+    /** Stores the write unless a higher serial is known. */
     async raise(document: StateDocument, statePath: string): Promise<void> {
       const { serial, write } = document;
       try {
@@ -80,7 +77,7 @@ export function createMarks({ folder, baseUrl, debug }: MarksOptions) {
   };
 }
 
-/** As much of a name as a file needs; what it stands for may hold anything. */
+/** A file name for any text. */
 function partOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 24);
 }

@@ -3,7 +3,7 @@ import { droppedBy, sharedId } from './held-ids.ts';
 import type { StateDocument } from './state-document.ts';
 import { LostState } from './state-errors.ts';
 
-/** Records that the hint names. */
+/** The most records that the hint names. */
 const MOST = 20;
 
 interface Conflict {
@@ -19,9 +19,9 @@ export function hasConflict(text: string): boolean {
 }
 
 /**
- * What a state with conflict markers is refused with. No backup helps there: each knows the records of one side alone. Nor does
- * one side as Git has it, because Git has merged the other's records into the lines around the conflict.
- * @param parse reads a side, and throws where it is no state.
+ * The error for a state with conflict markers. A backup has the records of one side alone, and so has a side as Git has it, because Git
+ * merged records of the other into the lines around the conflict.
+ * @param parse reads a side, and throws if it is no state.
  */
 export function mergeConflict(conflict: Conflict, parse: (text: string) => StateDocument): LostState {
   const { text, name, word } = conflict;
@@ -86,7 +86,7 @@ function bounded(lines: readonly Advice[]): Advice[] {
   return more <= 0 ? [...lines] : [...lines.slice(0, MOST), `  and ${more} more`];
 }
 
-/** The file as either side would have it, or undefined where the markers are in no order. */
+/** The file as either side has it; undefined if the markers are out of order. */
 function sidesOf(text: string): { readonly ours: string; readonly theirs: string } | undefined {
   const ours: string[] = [];
   const theirs: string[] = [];

@@ -1,7 +1,7 @@
-/** Objects that stand deeper hold values of records, in which a platform may have any key. */
+/** Deeper objects are values of records, which may have any key. */
 const ENTRY_LEVELS = 4;
 
-/** A key with which parsing drops what stands under it, or under its namesake, without a word. */
+/** A key whose value, or that of its duplicate, JSON.parse would drop silently. */
 export interface MisplacedKey {
   readonly key: string;
   /** From 1. */
@@ -10,12 +10,12 @@ export interface MisplacedKey {
 }
 
 /**
- * The first key of a JSON text that its object has twice, or that is `__proto__` among the state's own entries; undefined
- * where there is none. The text must be JSON. Costs about a quarter of what reading the state costs without it.
- * @param levels objects of the state that the text stands in.
+ * The first key of a JSON text that its object has twice, or that is `__proto__` among the state's own entries. The text must be JSON. Adds
+ * a quarter to the time of reading a state.
+ * @param levels objects of the state around the text.
  */
 export function misplacedKey(text: string, levels = 0): MisplacedKey | undefined {
-  /** The keys so far of each object that is open, undefined for an array. */
+  /** The keys so far of each open object; undefined for an array. */
   const open: (Set<string> | undefined)[] = [];
   let isKeyNext = false;
   for (let at = 0; at < text.length; at++) {
@@ -61,7 +61,7 @@ export function misplacedKey(text: string, levels = 0): MisplacedKey | undefined
   return undefined;
 }
 
-/** Where the quote is that ends the string which begins at `start`. */
+/** Position of the quote that ends the string which begins at `start`. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1);

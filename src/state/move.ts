@@ -23,9 +23,9 @@ interface Moved {
 }
 
 /**
- * Moves a state under both locks: the journal is worked in, the copy is written and read back, and a mark takes the old one's place.
- * A run that dies leaves the old state in force, or a copy that the next call of this finishes.
- * @throws UserError where there is nothing to move, or where the new place holds another state.
+ * Moves a state under both locks: merges the journal, writes the copy, reads it back, and leaves a mark in the old location. A run that
+ * dies leaves the old state in force, or a copy with which the next call continues.
+ * @throws UserError if there is nothing to move, or if the new location has another state.
  */
 export async function moveState({ from, to, session }: Move): Promise<Moved> {
   return withLease(from, session.lock, async (source) => {
@@ -34,7 +34,7 @@ export async function moveState({ from, to, session }: Move): Promise<Moved> {
     const moved = await withLease(to, session.lock, async (target) => {
       const current = await currentOf(target, document);
       if (current !== undefined && !isCopy(current, document)) throw taken(to, current);
-      // Where a move was interrupted, it is the copy that is newer.
+      // After an interrupted move, the copy is the newer state.
       if ((current?.serial ?? 0) < (stored.newer?.serial ?? 0))
         admitOlder(stored, from.location, session.allowOlder);
       if (stored.journal.length > 0)
@@ -55,7 +55,7 @@ export async function moveState({ from, to, session }: Move): Promise<Moved> {
   });
 }
 
-/** The state that is to be moved, with its journal worked in. */
+/** The state to move, with its journal merged. */
 function documentIn(
   stored: StoredState,
   store: StateStore,
@@ -95,7 +95,7 @@ async function copied(
   return back;
 }
 
-/** Where this very state was moved away from the target before, it may come back. */
+/** A state that was moved away from the target before may come back. */
 async function currentOf(target: StateLease, document: StateDocument): Promise<StateDocument | undefined> {
   try {
     const stored = await target.read();
@@ -106,7 +106,7 @@ async function currentOf(target: StateLease, document: StateDocument): Promise<S
   }
 }
 
-/** True for what an earlier, interrupted move wrote, also when runs have gone on with it: it forgets nothing of the old one. */
+/** True for the copy of an interrupted move, also if runs have changed it since: it lacks nothing of the old state. */
 function isCopy(copy: StateDocument, document: StateDocument): boolean {
   if (copy.lineage !== document.lineage || copy.serial <= document.serial) return false;
   const { ids, pending } = droppedBy(copy, document);

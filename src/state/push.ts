@@ -10,18 +10,18 @@ import type { StateBackup, StateStore } from './store.ts';
 
 interface Pushed {
   readonly serial: number;
-  /** Records that the document did not hold, which are on its orphan list now. */
+  /** Records that the document lacked; they are orphans now. */
   readonly kept: readonly HeldId[];
-  /** Unknown creates of a damaged state that the document did not hold, and does now. */
+  /** Unknown creates of a damaged state that the document lacked, and has now. */
   readonly unknown: readonly string[];
   /** Where a damaged state is kept. */
   readonly aside: string | undefined;
 }
 
 /**
- * Puts a document in the place of the state; the earlier one is kept as a backup.
- * @returns undefined where the state was the same already.
- * @throws UserError where the document does not belong here, contradicts itself, or would take the state back.
+ * Replaces the state by a document; the earlier one is kept as a backup.
+ * @returns undefined if the state was the same already.
+ * @throws UserError if the document belongs to another workspace, contradicts itself, or is older than the state.
  */
 export async function pushState(store: StateStore, options: PushOptions): Promise<Pushed | undefined> {
   const { document, force, session } = options;
@@ -38,7 +38,7 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
     });
   }
   const lost = await quarantineDamaged(store, options);
-  // Works a journal that a dead run left into the state first, so that the backup has it.
+  // Merges the journal of a dead run first, so that the backup has it.
   const { beginning, ...rest } = session;
   await (
     await openSession(store, {
@@ -66,14 +66,14 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
       Object.entries(document.resources).map(([address, { id }]) => idKey(kindOf(address), id)),
     );
     const orphans = [
-      // What is managed must not be listed as left to delete.
+      // A managed record must not be an orphan.
       ...document.orphans.filter(({ kind, id }) => !managed.has(idKey(kind, id))),
       ...kept.map((held) => orphanOf(held.address, { reason: 'removed', since, ...held })),
     ];
     const pending = { ...lost?.pending, ...document.pending };
     const next = { ...document, orphans, pending, serial, voxform_version: session.version };
     await lease.commit({ ...next, write: randomUUID() }, current?.serial);
-    // A mark of a state that was lost may know a later write than the document does: this one is meant.
+    // The mark of a lost state may have a later serial: the pushed document must be above it.
     const later = current === undefined ? (await lease.read()).newer?.serial : undefined;
     if (later !== undefined) await lease.commit({ ...next, serial: later + 1, write: randomUUID() }, serial);
     const unknown = Object.keys(lost?.pending ?? {});
@@ -81,7 +81,7 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
   });
 }
 
-/** @throws UserError where the document drops an unknown create, which could then be sent a second time. */
+/** @throws UserError if the document drops an unknown create, which could then be sent a second time. */
 function keptOf(current: StateDocument, options: PushOptions): readonly HeldId[] {
   const { ids, pending } = dropped(current, options);
   const [first] = pending;
@@ -97,7 +97,7 @@ function keptOf(current: StateDocument, options: PushOptions): readonly HeldId[]
   return ids;
 }
 
-/** A state that is gone is what a document is pushed for. */
+/** A push may restore a lost state. */
 async function restoring(beginning: SessionOptions['beginning']): Promise<void> {
   try {
     await beginning?.();
@@ -125,14 +125,14 @@ interface PushOptions {
   readonly document: StateDocument;
   /** The command that pushes it by force. */
   readonly forced: string;
-  /** Also when it is older than the state, or of another lineage, or forgets what the state knows, or the state is damaged. Never when it is of another workspace. */
+  /** True to replace a damaged state, or by an older document, one of another lineage, or one that lacks records. */
   readonly force: boolean;
   readonly session: SessionOptions;
   /** The natural key of a record, for the orphan list. */
   naturalKey(address: string, entry: ResourceEntry): string | undefined;
 }
 
-/** What the document drops of the other. */
+/** Records of the other content that the document lacks. */
 function dropped(other: StateContent, { document, naturalKey }: PushOptions): ReturnType<typeof droppedBy> {
   const { ids, pending } = droppedBy(document, other);
   const withKey = (held: HeldId): HeldId => {
@@ -144,15 +144,15 @@ function dropped(other: StateContent, { document, naturalKey }: PushOptions): Re
 
 interface QuarantinedState {
   readonly aside: string | undefined;
-  /** What copies and pieces of it know, and the document does not. */
+  /** Records of its backups that the document lacks. */
   readonly ids: readonly HeldId[];
   readonly pending: StateDocument['pending'];
 }
 
 /**
- * Puts a state that cannot be read out of the way. What is left of it is not given up: nobody can see what a damaged state held.
- * @returns undefined where it can be read.
- * @throws LostState where nobody asked for that.
+ * Moves a state that cannot be read away, and keeps its records as far as they can be read.
+ * @returns undefined if it can be read.
+ * @throws LostState if it cannot be read, without `force`.
  */
 async function quarantineDamaged(
   store: StateStore,

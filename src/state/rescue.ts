@@ -13,8 +13,8 @@ import type { State } from './state.ts';
 import { orphanOf } from './state-document.ts';
 
 /*
- * What a store did not take is written to a file of the project, synced: the ids in it are nowhere else. The next run that finds the file
- * puts them into the state.
+ * Outcomes that could not be stored are written to a synced file of the project: nothing else has their ids. The next run that finds the
+ * file records them.
  */
 
 interface Unsaved {
@@ -25,11 +25,11 @@ interface Unsaved {
   readonly run: string;
 }
 
-/** Intents that were not stored were never followed by a request. */
+/** An intent that was not stored was never followed by a request. */
 const isOutcome = ({ event }: JournalEntry): boolean =>
   event.type !== 'creating' && event.type !== 'updating';
 
-/** @returns what to tell a person; undefined where nothing is lost. */
+/** @returns a warning; undefined if nothing is lost. */
 export async function writeRescue(
   root: string,
   { location, entries, run }: Unsaved,
@@ -50,7 +50,7 @@ export async function writeRescue(
   return `not recorded in the state ${location}, but kept in ${shellWord(file)}${known}. The next run in this folder records it; elsewhere, run state rescue FILE`;
 }
 
-/** Keeps a damaged state before it is removed from where it is. @returns the file, relative to the project. */
+/** Keeps a damaged state before it is removed from its store. @returns the file, relative to the project. */
 export async function writeQuarantine(
   root: string,
   {
@@ -73,7 +73,7 @@ async function writePrivate(file: string, content: string | Uint8Array): Promise
 interface Rescue {
   readonly file: string;
   readonly entries: readonly JournalEntry[];
-  /** Lines that are no entries. */
+  /** Number of lines that are no entries. */
   readonly damaged: number;
 }
 
@@ -82,7 +82,7 @@ interface WaitingRescue extends Rescue {
   readonly shown: string;
 }
 
-/** The files of the project that hold outcomes, of this state where one is named. */
+/** The rescue files of the project; those of one state if its lineage is given. */
 export async function rescuesOf(root: string, lineage?: string): Promise<WaitingRescue[]> {
   const folder = path.join(root, '.voxform', 'rescue');
   const names = (await readdir(folder).catch((): string[] => [])).filter((name) => name.endsWith('.jsonl'));
@@ -102,7 +102,7 @@ export async function rescuesOf(root: string, lineage?: string): Promise<Waiting
   return lineage === undefined ? all.flat() : all.flat().filter(isOurs);
 }
 
-/** @throws UserError where there is no such file. */
+/** @throws UserError if there is no such file. */
 export async function readRescue(file: string): Promise<Rescue> {
   const bytes = await readFile(file).catch((error: unknown) => {
     throw unreadable(file, error);
@@ -124,8 +124,8 @@ function unreadable(file: string, cause: unknown): UserError {
 }
 
 /**
- * Records the outcomes, as far as the state does not know them by now.
- * @returns `ADDRESS = ID` of each record that the state did not know.
+ * Records the outcomes that the state does not have yet.
+ * @returns `ADDRESS = ID` of each new record.
  */
 export async function takeIn(session: StateSession, { entries }: Rescue): Promise<readonly string[]> {
   const records: string[] = [];
@@ -142,7 +142,7 @@ export async function takeIn(session: StateSession, { entries }: Rescue): Promis
         current === undefined && (!state.pending.has(address) || isFromBefore(state, address, at));
       if (isFree) await session.record(event);
       else {
-        // Another record has that place by now, or may have it: this one must not be forgotten either.
+        // The address has another record by now, or may have one: this id becomes an orphan.
         const kind = kindOf(address);
         const orphan = orphanOf(address, { id: entry.id, reason: 'replaced', since: at });
         await session.record({ type: 'forgotten', address: `${kind}/${entry.id}`, orphan });
@@ -153,7 +153,7 @@ export async function takeIn(session: StateSession, { entries }: Rescue): Promis
   return records;
 }
 
-/** True where the unknown create is the one that the outcome is about, and no later one. */
+/** True if the outcome belongs to the unknown create, and not to an earlier one. */
 function isFromBefore({ pending }: State, address: string, at: string): boolean {
   const since = pending.get(address)?.since;
   return since !== undefined && Date.parse(since) <= Date.parse(at);

@@ -19,7 +19,7 @@ export function endingAfter(
   return { result, error: recordedMessage(error) };
 }
 
-/** What a person would call a change, for the history; the event is not in the state yet. */
+/** The changes of an event, for the history. The event is not in the state yet. */
 export function changeOf(event: JournalEvent, { resources }: State): RunResources {
   const told = (action: string, address: string, id = resources.get(address)?.id): RunResources => [
     { address, action, id: id ?? null, paths: [], result: 'done' },
@@ -40,7 +40,7 @@ export function changeOf(event: JournalEvent, { resources }: State): RunResource
   }
 }
 
-/** The run that left the journal; undefined where the history has its end, or does not know it. */
+/** The run that left the journal; undefined if the history has its end, or lacks the run. */
 export async function deadRunOf(
   store: Pick<StateStore, 'history'>,
   { info }: Pick<StateLease, 'info'>,
@@ -48,7 +48,7 @@ export async function deadRunOf(
 ): Promise<DeadRun | undefined> {
   const [first, last] = [journal[0], journal.at(-1)];
   if (document === undefined || first === undefined || last === undefined) return undefined;
-  // A history that cannot be read is no reason to leave the journal.
+  // The journal is merged even if the history cannot be read.
   const runs = await store.history().catch(() => []);
   const writer = runs.findLast(
     ({ run, began }) => run !== info.id && Date.parse(began) <= Date.parse(first.at),
@@ -58,7 +58,7 @@ export async function deadRunOf(
   return { id: writer.run, ended: new Date(last.at), outcome: { result: 'died', resources } };
 }
 
-/** What the entries say of each resource, in their order; what they leave open at the end. */
+/** The outcome of each resource in the journal, in order; pending ones last. */
 function resourcesIn(document: StateDocument, journal: StoredState['journal']): RunResources {
   const state = fold(document, []);
   const told: RunResources[number][] = [];

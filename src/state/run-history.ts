@@ -5,7 +5,7 @@ import { lazily } from '../values/lazily.ts';
 import { ciJob, type LockInfo } from './lock-info.ts';
 
 /*
- * What became of every run that took the lock: a line when it begins, a line when it ends. No line holds a value of a field.
+ * Each run that takes the lock writes a line when it begins and one when it ends. No line holds a value of a field.
  */
 
 export const runResults = ['done', 'failed', 'refused', 'interrupted', 'died'] as const;
@@ -76,7 +76,7 @@ const unlocking = lazyObject(() => ({
   unlocked_by: z.string().describe('user@host that ended its lock with state unlock.'),
 }));
 
-/** As the history tells a run; without a result, it is under way or died. */
+/** A run in the history; without a result, it is in progress or died. */
 export const runRecord = lazily(() =>
   beginning().extend({
     ...outcome().partial().shape,
@@ -95,10 +95,10 @@ export type RunEnding = Immutable<z.infer<ReturnType<typeof outcome>>>;
 export type RunResources = NonNullable<RunEnding['resources']>;
 export type RunRecord = Immutable<z.infer<ReturnType<typeof runRecord>>>;
 
-/** A run that ended without saying how, as its journal tells it. */
+/** A run that died, according to its journal. */
 export interface DeadRun {
   readonly id: string;
-  /** Its last entry. */
+  /** Time of its last entry. */
   readonly ended: Date;
   readonly outcome: RunEnding;
 }
@@ -147,10 +147,10 @@ export function endingLine(
 }
 
 const MOST_ERROR = 2_000;
-/** Characters, so that a run with many resources leaves the lines of others. */
+/** Characters, so that a run with many resources leaves room for other runs. */
 const MOST_RESOURCES = 100_000;
 
-/** Those whose outcome is unknown first, then those that failed. */
+/** If not all fit: unknown ones first, then failed ones. */
 function withinBound(resources: RunResources): RunResources {
   const order = { unknown: 0, failed: 1, skipped: 2, done: 3 } as const;
   let left = MOST_RESOURCES;
@@ -163,7 +163,7 @@ function withinBound(resources: RunResources): RunResources {
     : resources.toSorted((a, b) => order[a.result] - order[b.result]).filter(isWithin);
 }
 
-/** The runs that lines tell of, the oldest first. Lines that cannot be read are passed over. */
+/** The runs, the oldest first. Lines that cannot be read are skipped. */
 export function runsIn(lines: Iterable<string>): RunRecord[] {
   const runs = new Map<string, RunRecord>();
   for (const line of lines) {
@@ -177,10 +177,10 @@ export function runsIn(lines: Iterable<string>): RunRecord[] {
   return [...runs.values()];
 }
 
-/** Bytes of all lines together, from which on the oldest half is dropped. */
+/** Bytes of the history; beyond that, the oldest half is dropped. */
 export const MOST_HISTORY = 1_000_000;
 
-/** As many whole lines, the newest ones, as half of that holds. */
+/** The newest whole lines that fit into half of that. */
 export function newestLines(text: string): string {
   return text.length <= MOST_HISTORY / 2
     ? text

@@ -13,29 +13,29 @@ import type { LockRequest, StateLease, StateStore } from './store.ts';
 export interface SessionOptions {
   readonly lock: LockRequest;
   readonly workspaceId: string;
-  /** Used where there is no state yet. */
+  /** Used if there is no state yet. */
   readonly fresh: FreshState;
-  /** Called where there is no state yet. Throws where none may be begun. */
+  /** Called if there is no state yet. Throws if none may be begun. */
   readonly beginning?: (() => Promise<void>) | undefined;
   /** Of voxform, for the document. */
   readonly version: string;
   now(): Date;
-  /** Told of a state that is older than the last one known, which is then written all the same; refused where absent. */
+  /** Receives the warning for a state older than the last known one; if absent, that state is refused. */
   readonly allowOlder?: ((warning: string) => void) | undefined;
 }
 
 interface StateReading extends Pick<SessionOptions, 'workspaceId' | 'fresh' | 'beginning'> {
-  /** Told of a state that is older than the last one known. */
+  /** Called for a state that is older than the last known one. */
   readonly onOlder?: ((older: UserError) => void) | undefined;
-  /** Gives the reading up. */
+  /** Ends the read. */
   readonly until?: AbortSignal | undefined;
-  /** Told who holds the lock meanwhile. */
+  /** Called if another run holds the lock. */
   readonly onHolder?: ((holder: LockHolder) => void) | undefined;
 }
 
 /**
- * The state as it is now, for commands that only read. Takes no lock and changes nothing.
- * @throws UserError where the state cannot be read, or belongs to another workspace.
+ * The current state, for commands that only read. Takes no lock and changes nothing.
+ * @throws UserError if the state cannot be read, or belongs to another workspace.
  */
 export async function readState(
   store: StateStore,
@@ -51,8 +51,8 @@ export async function readState(
 }
 
 /**
- * Takes the lock and reads the state. A journal that a dead run left is worked into the document at once.
- * @throws UserError as `StateStore` does, and where the state belongs to another workspace or is an older one. The lock is then free again.
+ * Takes the lock and reads the state. The journal of a dead run is merged into the document at once.
+ * @throws UserError as `StateStore` does, and if the state belongs to another workspace or is an older one. The lock is then free again.
  */
 export async function openSession(store: StateStore, options: SessionOptions): Promise<StateSession> {
   const lease = await store.lock(options.lock);
@@ -63,7 +63,7 @@ export async function openSession(store: StateStore, options: SessionOptions): P
     admitOlder(stored, store.location, options.allowOlder);
     const document = stored.document ?? emptyDocument(options.fresh, options.workspaceId, options.version);
     const state = fold(document, stored.journal);
-    // Above every serial that is known, so that what is written now is not taken for an older one.
+    // Above every known serial, so that the next document does not look older.
     const next = Math.max(state.serial, stored.newer?.serial ?? 0) + 1;
     const isNew = stored.document === undefined;
     if (stored.journal.length === 0) return new StateSession(lease, state, { ...options, isNew, next });
@@ -79,7 +79,7 @@ export async function openSession(store: StateStore, options: SessionOptions): P
 }
 
 interface OpenedWith extends Pick<SessionOptions, 'version' | 'now'> {
-  /** True where no document is there yet. */
+  /** True if there is no document yet. */
   readonly isNew: boolean;
   /** Serial of the next document. */
   readonly next: number;
@@ -90,7 +90,7 @@ export class StateSession {
   readonly #state: FoldedState;
   readonly #options: OpenedWith;
   #begun: Promise<void> | undefined;
-  /** Settles when everything recorded so far is worked in; never rejects. */
+  /** Settles when everything recorded so far is in the state; never rejects. */
   #tail: Promise<void> = Promise.resolve();
   #sequence = 0;
   #changed = false;
@@ -98,7 +98,7 @@ export class StateSession {
   #renewal: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
   #outcome: RunEnding = { result: 'done' };
-  /** What was recorded, as far as a person would call it a change. */
+  /** The recorded changes, for the history. */
   readonly #recorded: RunResources[number][] = [];
 
   constructor(lease: StateLease, state: FoldedState, options: OpenedWith) {
@@ -112,7 +112,7 @@ export class StateSession {
     return this.#lease.info.id;
   }
 
-  /** Always the current state: what has been recorded shows in it at once. */
+  /** Always current: it shows recorded events at once. */
   get state(): State {
     return this.#state;
   }
@@ -132,12 +132,12 @@ export class StateSession {
     return this.#failure !== undefined;
   }
 
-  /** Asked right before each request that writes to the platform. False where the lock must be renewed first, or the session is broken. */
+  /** To be checked right before each request that writes to the platform. False if the lock must be renewed first, or the session is broken. */
   get mayWrite(): boolean {
     return this.#failure === undefined && this.#lease.isRecent;
   }
 
-  /** Renews the lock, once for all who ask meanwhile. When it rejects, nothing more may be written to the platform. */
+  /** Renews the lock, once for overlapping calls. When it rejects, nothing more may be written to the platform. */
   renew(): Promise<void> {
     this.#renewal ??= this.#renew().finally(() => {
       this.#renewal = undefined;
@@ -155,7 +155,7 @@ export class StateSession {
     const mistake = mistakeIn(event, this.#state);
     if (mistake !== undefined) return Promise.reject(new Error(mistake));
     const appended = this.#append(event);
-    // Waited for below, in turn: not unhandled until then.
+    // Awaited below, in order.
     appended.catch(() => undefined);
     const done = this.#tail.then(async () => {
       const at = await appended;
@@ -170,10 +170,7 @@ export class StateSession {
     return done;
   }
 
-  /**
-   * Says how the run ends, for the history; what is said later adds to it. Where nothing is said of resources, those that were recorded
-   * are told.
-   */
+  /** Sets how the run ends, for the history; later calls add to it. The recorded changes are the default for its resources. */
   note(outcome: Partial<RunEnding>): void {
     const { resources: before = [] } = this.#outcome;
     const resources = outcome.resources && [...before, ...outcome.resources];
@@ -181,8 +178,7 @@ export class StateSession {
   }
 
   /**
-   * Writes the document if anything was recorded, and gives the lock back in any case. A broken session leaves its journal
-   * as it is, for the next one to work in.
+   * Writes the document if anything was recorded, and releases the lock in any case. A broken session leaves its journal to the next one.
    */
   close(): Promise<void> {
     this.#closed ??= this.#close();
@@ -203,7 +199,7 @@ export class StateSession {
   }
 
   async #append(event: JournalEvent): Promise<string> {
-    // Lineage and salt must be on disk before anything refers to them; a session that records nothing writes nothing.
+    // Lineage and salt must be stored before anything refers to them; a session that records nothing writes nothing.
     if (this.#options.isNew) {
       this.#begun ??= this.#lease.commit(documentOf(this.#state, 0, this.#options.version), undefined);
       await this.#begun;
@@ -234,14 +230,14 @@ export class StateSession {
     }
   }
 
-  /** After a failure the store takes nothing more, but an id that still comes must reach it: it keeps what it could not store. */
+  /** A broken lease stores nothing more, but writes the ids that still arrive to a rescue file. */
   async #recordLost(event: JournalEvent, error: unknown): Promise<void> {
     await this.#append(event).catch(() => undefined);
     throw error;
   }
 }
 
-/** A store that cannot renew a lock in half of the time after which others take it over is too slow to write with. */
+/** A store that cannot renew a lock in half of the takeover time is too slow. */
 const MOST_RENEWALS = 3;
 
 /** The document of one more write. */
@@ -249,7 +245,7 @@ function documentOf(state: FoldedState, serial: number, version: string): StateD
   return state.toDocument({ serial, voxform_version: version, write: randomUUID() });
 }
 
-/** Events that would make an id or an unknown create be forgotten: never right, whatever the caller meant. */
+/** Rejects events that would drop an id or an unknown create. */
 function mistakeIn(event: JournalEvent, state: State): string | undefined {
   if (event.type === 'creating' && state.pending.has(event.address)) {
     return `${event.address} has an unknown create: it must be resolved before another is sent`;
@@ -267,7 +263,7 @@ function slowLock({ id }: LockInfo): UserError {
   });
 }
 
-/** Does work in a session and closes it whatever comes of it. Why the work failed is in the history. */
+/** Does work in a session and closes it in any case. The history has the reason of a failure. */
 export async function inSession<T>(
   store: StateStore,
   options: SessionOptions,
@@ -284,7 +280,7 @@ export async function inSession<T>(
   }
 }
 
-/** Does work with the lease and releases it whatever comes of it. Why the work failed is in the history. */
+/** Does work with a lease and releases it in any case. The history has the reason of a failure. */
 export async function withLease<T>(
   store: StateStore,
   request: LockRequest,

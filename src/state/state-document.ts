@@ -5,12 +5,12 @@ import type { Immutable, Json } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
 
 /*
- * The project's memory of one workspace. It holds no secret: a secret value stands as `{ "$fingerprint": "…" }`.
+ * The state of one workspace. It holds no secret: a secret value is stored as `{ "$fingerprint": "…" }`.
  */
 
 export const STATE_FORMAT_VERSION = 2;
 
-/** What is read was parsed from JSON before, so that nothing else can be in it. */
+/** The values were parsed from JSON before. */
 const leaves = lazily(() => z.record(z.string(), z.unknown() as z.ZodType<Json>));
 
 export const resourceEntry = lazily(() =>
@@ -109,7 +109,7 @@ export const stateDocument = lazily(() =>
   }),
 );
 
-/** What earlier versions wrote; the next write makes it the present format. */
+/** The format of earlier versions; the next write converts it. */
 const formerDocument = lazily(() =>
   stateDocument()
     .omit({ write: true, write_digest: true })
@@ -126,11 +126,11 @@ export type ResourceEntry = Immutable<z.infer<ReturnType<typeof resourceEntry>>>
 export type PendingCreate = Immutable<z.infer<ReturnType<typeof pendingCreate>>>;
 export type Orphan = Immutable<z.infer<ReturnType<typeof orphan>>>;
 export type ClosingReason = (typeof closingReasons)[number];
-/** The digest belongs to the text: it is made when the document is written, and held against it when it is read. */
+/** The digest belongs to the text: it is computed when the document is written, and checked when it is read. */
 export type WrittenDocument = Immutable<z.infer<ReturnType<typeof writtenDocument>>>;
 export type StateDocument = Omit<Immutable<z.infer<ReturnType<typeof stateDocument>>>, 'write_digest'>;
 
-/** The orphan that a record becomes when its address is no longer its own. */
+/** The orphan of a record that lost its address. */
 export function orphanOf(
   address: Address,
   { id, reason, since, natural_key, closed }: Omit<Orphan, 'kind' | 'address'>,

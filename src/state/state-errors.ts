@@ -5,15 +5,15 @@ import { lazyObject } from '../values/described.ts';
 import type { Immutable } from '../values/json.ts';
 import type { StateDocument } from './state-document.ts';
 
-/** The state cannot be used as it is, and nothing but a copy of it or `voxform recover` brings back what it knew. */
+/** The state cannot be used: only a copy or `voxform recover` brings its records back. */
 export class LostState extends UserError {
   override readonly name = 'LostState';
 }
 
-/** The end of the hint of every such error. */
+/** Ends the hint of every such error. */
 export const RECOVER = advice`Without a backup: ${command('recover')} finds what records it can.`;
 
-/** Another run took the lock over, or somebody ended it: this run may write nothing more. */
+/** Another run took the lock over, or a person ended it: this run may write nothing more. */
 export class LostLock extends UserError {
   override readonly name = 'LostLock';
 
@@ -24,19 +24,19 @@ export class LostLock extends UserError {
   }
 }
 
-/** What tells that a state was put back to an older one, or that another one was written from the same. */
+/** A later write than the state, or another one with the same serial. */
 export interface NewerState {
   readonly serial: number;
-  /** How a shell writes the path of a copy of it, where there is one. */
+  /** Path of a copy of it, quoted for a shell; undefined if there is none. */
   readonly copy: string | undefined;
-  /** What the copy knows and the state does not: addresses, with their ids where there are any. */
+  /** Records that the state lacks: addresses, with their ids if known. */
   readonly missing: readonly string[];
 }
 
-/** Names that a message holds. */
+/** The most names in a message. */
 const SHOWN = 10;
 
-/** The refusal of whatever would write; its message is the warning of whatever only reads. */
+/** The error for commands that write; its message is the warning for commands that read. */
 export function olderState(location: string, { serial }: StateDocument, newer: NewerState): UserError {
   const { copy, missing } = newer;
   const other = copy === undefined ? 'the last state written on this machine' : copy;
@@ -58,29 +58,29 @@ export function olderState(location: string, { serial }: StateDocument, newer: N
   );
 }
 
-/** What stands in the place of a state that was moved. An earlier voxform takes it for a damaged state, and writes nothing either. */
+/** Replaces a state that was moved. To an earlier voxform it is a damaged state, so that it writes nothing either. */
 export const movedMark = lazyObject(() => ({
-  /** Where the state went, as messages call it. */
+  /** The new location, for messages. */
   moved_to: z.string().min(1),
   /** ISO 8601. */
   moved_at: z.string(),
   lineage: z.string().min(1),
-  /** Of the last document that stood here. */
+  /** Of the last document in this location. */
   serial: z.int().min(0),
   workspace_id: z.string().min(1),
 }));
 
 export type MovedMark = Immutable<z.infer<ReturnType<typeof movedMark>>>;
 
-/** The state is no longer kept here. */
+/** The state was moved to another location. */
 export class MovedState extends UserError {
   override readonly name = 'MovedState';
   readonly mark: MovedMark;
 
-  /** @param name how messages call the old place, e.g. its path. */
+  /** @param name the old location, for messages. */
   constructor(name: string, mark: MovedMark) {
     const { moved_to: to } = mark;
-    // What is no path is said in settings, which a mark does not hold.
+    // Other locations need settings, which a mark does not contain.
     const isPath = !/[ :]/.test(to);
     super(`the state ${name} was moved to ${mark.moved_to} on ${mark.moved_at}`, {
       hint: `Point \`state\` of the workspace in voxform.yaml at ${to}.`,

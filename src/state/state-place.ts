@@ -6,7 +6,7 @@ import type { StateStore } from './store.ts';
 
 type BackendName = keyof typeof backends;
 
-/** Where a workspace keeps its state: the backend, and what that needs to find it. */
+/** The location of a workspace's state: the backend, and its settings for this workspace. */
 export type StatePlace = {
   [Name in BackendName]: { readonly backend: Name } & ReturnType<(typeof backends)[Name]['place']>;
 }[BackendName];
@@ -35,7 +35,7 @@ export interface StateSettings {
   readonly [setting: string]: unknown;
 }
 
-/** @param settings as `stateSchema` has checked them; all left out where the project file says nothing. */
+/** @param settings checked by `stateSchema`; absent if the project file has none. */
 export function placeOf(
   { backend = first, ...settings }: StateSettings | undefined = {},
   owner: StateOwner,
@@ -47,23 +47,23 @@ export function isBackend(name: string): name is BackendName {
   return Object.hasOwn(backends, name);
 }
 
-/** The backend of a place, to be asked about this place and no other. */
+/** The backend of a location. */
 export function backendOf({ backend }: { readonly backend: BackendName }): StateBackend {
   return backends[backend];
 }
 
-/** True where two places hold the same state. */
+/** True if two locations are of the same state. */
 export function isSameState(a: StatePlace, b: StatePlace): boolean {
   return a.backend === b.backend && backendOf(a).keyOf(a) === backendOf(b).keyOf(b);
 }
 
-/** The store at a place. Touches nothing yet. */
+/** Opens the store of a location, without any access yet. */
 export function createStore(place: StatePlace, user: StoreUser): StateStore {
   return backendOf(place).open(place, user);
 }
 
-/** Finds a state of a workspace in the store that a place names, whatever its name there; undefined if the store cannot be searched. */
+/** Finds a state of a workspace in the storage of a location, under any name; undefined if it cannot be searched. */
 export function searchAt(place: StatePlace, user: StoreUser): StateStore['elsewhere'] {
-  // Without a name of its own, none of the states there is passed over.
+  // With an empty name, no state is excluded from the search.
   return createStore({ ...place, [backendOf(place).placeSetting]: '' } as StatePlace, user).elsewhere;
 }

@@ -1,6 +1,6 @@
 import type { Orphan, PendingCreate, ResourceEntry } from './state-document.ts';
 
-/** What the project remembers of one workspace: the document with the journal worked in. */
+/** The state of one workspace: the document with the journal merged. */
 export interface State {
   readonly lineage: string;
   /** Of the document; the journal does not raise it. */
@@ -14,12 +14,12 @@ export interface State {
   readonly orphans: readonly Orphan[];
 }
 
-/** Those that nobody has closed. */
+/** The orphans that are not closed. */
 export function openOrphans({ orphans }: Pick<State, 'orphans'>): readonly Orphan[] {
   return orphans.filter(({ closed }) => closed === undefined);
 }
 
-/** What a state begins with where there is none yet. */
+/** The identity of a new state. */
 export interface FreshState {
   readonly lineage: string;
   readonly salt: string;

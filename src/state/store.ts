@@ -6,31 +6,28 @@ import type { StateDocument } from './state-document.ts';
 import type { MovedMark, NewerState } from './state-errors.ts';
 
 /**
- * Where a state is kept. The engine knows no more of it than this, and must not assume that any call is quick.
- * All methods throw `UserError` for what a person can mend: a damaged, newer or unreadable state, a lock that is held.
+ * The state of one workspace in its location. The engine must not assume that any call is quick. All methods throw `UserError` for
+ * problems that a person can fix: a damaged, newer or unreadable state, a lock that is held.
  */
 export interface StateStore {
   /** For messages, e.g. `.voxform/staging.state.json`. */
   readonly location: string;
-  /** The setting that says where it is, for messages, e.g. `state.path`. */
+  /** The setting of the location, for messages, e.g. `state.path`. */
   readonly setting: string;
-  /** Takes no lock and changes nothing. @param until gives it up once nobody needs it any more. */
+  /** Takes no lock and changes nothing. @param until ends the read. */
   read(until?: AbortSignal): Promise<StoredState>;
   /**
-   * Waits up to `timeoutSeconds` for whoever holds it.
-   * @throws UserError naming who holds it, since when, from where, and the id that `state unlock` takes.
+   * Waits up to `timeoutSeconds` for its holder.
+   * @throws UserError naming the holder, since when it holds the lock, from where, and the id for `state unlock`.
    */
   lock(request: LockRequest): Promise<StateLease>;
-  /**
-   * What copies and broken pieces tell of this state and of earlier ones that were set aside, the newest first. Damage is
-   * passed over. Takes no lock and changes nothing.
-   */
+  /** Copies of this state and of quarantined ones, the newest first, as far as they can be read. Takes no lock and changes nothing. */
   backups(): Promise<readonly StateBackup[]>;
-  /** Who holds the lock, for commands that take none; undefined where nobody does. */
+  /** The holder of the lock, for commands that take none; undefined if it is free. */
   holder(): Promise<LockHolder | undefined>;
-  /** Ends a lock that its holder left behind. Throws `UserError` unless `id` is that of the lock in force. */
+  /** Ends the lock of another run. Throws `UserError` unless `id` is that of the lock in force. */
   unlock(id: string): Promise<LockHolder>;
-  /** A state of that workspace beside this one, so that no second one is begun; absent where the place cannot tell. */
+  /** Another state of that workspace in the same storage, so that no second one is begun; absent if the storage cannot be searched. */
   elsewhere?(workspaceId: string): Promise<StateElsewhere | undefined>;
   /** The runs that took the lock, the oldest first; older ones may have been dropped. Takes no lock. */
   history(): Promise<readonly RunRecord[]>;
@@ -41,39 +38,39 @@ export interface StateElsewhere {
   readonly location: string;
   /** What `state move --from` takes. */
   readonly from: string;
-  /** Undefined where it cannot be read. */
+  /** Undefined if it cannot be read. */
   readonly records: number | undefined;
 }
 
-/** As much of a state as could still be read. */
+/** The readable part of a copy. */
 export interface StateBackup extends Pick<State, 'resources' | 'pending' | 'orphans'> {
   /** Where it was read, for messages. */
   readonly source: string;
-  /** Undefined where it does not say. */
+  /** Undefined if unknown. */
   readonly workspaceId: string | undefined;
-  /** True for a document that stays in force when what cannot be used beside it is set aside. */
+  /** True for the current document, which stays when its damaged journal is moved away. */
   readonly isInForce: boolean;
 }
 
 export interface StoredState {
   /** Undefined when there has never been one. */
   readonly document: StateDocument | undefined;
-  /** What has been appended since the document was written, in order. */
+  /** The entries since the document was written, in order. */
   readonly journal: readonly JournalEntry[];
-  /** A later write than the document is; undefined where none is known. */
+  /** A later write than the document; undefined if none is known. */
   readonly newer?: NewerState | undefined;
-  /** Who holds the lock meanwhile; undefined where nobody does, or where it is read by its holder. */
+  /** The other run that holds the lock, if any. */
   readonly holder?: LockHolder | undefined;
 }
 
 /** The right to change the state, until `release`. */
 export interface StateLease {
   readonly info: LockInfo;
-  /** True while the lock was renewed at most half of the time ago after which others take it over. */
+  /** True while the last renewal of the lock is at most half of the takeover time ago. */
   readonly isRecent: boolean;
   /**
-   * Renews the lock, which the holder also does regularly by itself.
-   * @throws LostLock where it is no longer ours.
+   * Renews the lock, in addition to the heartbeat.
+   * @throws LostLock if it is no longer ours.
    */
   renew(): Promise<void>;
   read(): Promise<StoredState>;
@@ -81,28 +78,28 @@ export interface StateLease {
   append(entry: JournalEntry): Promise<void>;
   /**
    * Replaces the document, and empties the journal, if the stored serial is still `expectedSerial` (undefined: no document
-   * yet). The earlier document is kept as a backup. A mark of the same lineage counts as no document.
-   * @param died the run whose journal the document takes in, for the history.
+   * yet). The earlier document is kept as a backup. The mark of a moved state of the same lineage counts as no document.
+   * @param died the run whose journal is merged into the document, for the history.
    */
   commit(document: StateDocument, expectedSerial: number | undefined, died?: DeadRun): Promise<void>;
   /**
-   * Puts a state for which `read` throws `LostState` out of the way, with all that belongs to it, so that a new one can begin.
-   * @returns where it is kept, or undefined where there was nothing.
+   * Moves a state away for which `read` throws `LostState`, so that a new one can begin.
+   * @returns its new location; undefined if there was nothing.
    */
   quarantine(): Promise<string | undefined>;
-  /** Puts a mark in the place of the document with the mark's serial, whose journal is empty: `read` throws `MovedState` from then on. */
+  /** Replaces the document with the mark's serial, if its journal is empty: `read` throws `MovedState` from then on. */
   leaveMark(mark: MovedMark): Promise<void>;
-  /** Commits what the ending has, puts down how the run ended, and gives the lock back in any case. */
+  /** Commits the document of the ending, if any, records how the run ended, and releases the lock in any case. */
   release(ending?: Ending): Promise<void>;
 }
 
-/** What is stored with the end of a run, in one write where the store can. */
+/** Stored with the end of a run, in one write if the store can. */
 export interface Ending {
-  /** As `commit` takes it. */
+  /** The arguments of `commit`. */
   readonly commit?:
     | { readonly document: StateDocument; readonly expectedSerial: number | undefined }
     | undefined;
-  /** For the history; `done` where absent. */
+  /** For the history; default: `done`. */
   readonly outcome?: RunEnding | undefined;
 }
 
@@ -113,10 +110,10 @@ export interface LockRequest {
   readonly signal?: AbortSignal | undefined;
   /** Of the manifests in Git, for the history. Never rejects. */
   readonly commit?: Promise<string | undefined> | undefined;
-  /** True for a step of a larger run, which has no line in the history of its own. */
+  /** True for a step of a larger run, without a line of its own in the history. */
   readonly isStep?: boolean | undefined;
-  /** Told once when it has to wait, and when the lock of a dead holder is taken over. */
+  /** Called once if the lock is held, and when the lock of a dead holder is taken over. */
   notice(message: string): void;
-  /** Told of ids that could not be stored. */
+  /** Called with ids that could not be stored. */
   warn(message: string): void;
 }
