@@ -3,14 +3,14 @@ import path from 'node:path';
 
 const current = new AsyncLocalStorage<FileView>();
 
-/** The view that the work under way has of the files; undefined where it sees the disk. */
+/** The view of the files for the current work; undefined if that is the disk. */
 export function fileView(): FileView | undefined {
   return current.getStore();
 }
 
 type Answer = { readonly value: unknown } | { readonly error: unknown };
 
-/** The files as some work is to see them: texts that stand for what is on the disk, and everything else on the disk looked at once. */
+/** A consistent view of files: given texts replace those on the disk, and everything else is read from the disk once. */
 export class FileView {
   #answers = new Map<string, Map<string, Answer>>();
   #contents = new Map<string, Uint8Array>();
@@ -21,7 +21,7 @@ export class FileView {
     this.setTexts(texts);
   }
 
-  /** What has the same text as before keeps its bytes. */
+  /** An unchanged text keeps its bytes. */
   setTexts(texts: ReadonlyMap<string, string>): void {
     const known = this.#texts;
     this.#texts = new Map([...texts].map(([file, text]) => [file, same(known.get(file), Buffer.from(text))]));
@@ -36,12 +36,12 @@ export class FileView {
     return view;
   }
 
-  /** Does work that sees the files so. */
+  /** Does work with this view. */
   during<T>(work: () => T): T {
     return current.run(this, work);
   }
 
-  /** Looks at the disk anew from now on: at everything, or at what lies on the way to a file and, if it is a folder, below it. */
+  /** Drops what was read from the disk: everything, or a file with its parent folders and its contents. */
   forget(file?: string): void {
     const isConcerned = (at: string): boolean =>
       file === undefined ||
@@ -51,7 +51,7 @@ export class FileView {
       for (const at of answers.keys()) if (isConcerned(at)) answers.delete(at);
   }
 
-  /** What a question about a file was answered with before; else its answer now, be it an error. */
+  /** The earlier answer to a question about a file, which may be an error; else the answer now. */
   asked<T>(question: string, file: string, ask: () => T): T {
     const answers = this.#answers.get(question) ?? new Map<string, Answer>();
     this.#answers.set(question, answers);
@@ -61,19 +61,19 @@ export class FileView {
     return answer.value as T;
   }
 
-  /** The bytes of the text that stands for a file, whatever its size. @param file a real path. */
+  /** The bytes of a given text. @param file a real path. */
   textOf(file: string): Uint8Array | undefined {
     return this.#texts.get(file);
   }
 
-  /** Names in a folder of files that are not on the disk. */
+  /** Names of the given texts in a folder. */
   namesIn(folder: string): readonly string[] {
     return [...this.#texts.keys()]
       .filter((file) => path.dirname(file) === folder)
       .map((file) => path.basename(file));
   }
 
-  /** Bytes to keep: equal ones of a file are the same object, however often it is read. */
+  /** Returns the same object for equal bytes of a file. */
   kept(file: string, bytes: Uint8Array): Uint8Array {
     const kept = same(this.#contents.get(file), bytes);
     this.#contents.set(file, kept);

@@ -2,7 +2,7 @@ import * as promises from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode } from '../problems/error-code.ts';
 
-/** As much of a file system as voxform needs for its own files, so that a test can make any of it fail. */
+/** The functions of a file system for voxform's own files, so that a test can make any of them fail. */
 export type Files = Pick<
   typeof promises,
   'copyFile' | 'link' | 'mkdir' | 'open' | 'readdir' | 'readlink' | 'realpath' | 'rename' | 'stat' | 'unlink'
@@ -14,11 +14,11 @@ export type FileHandle = promises.FileHandle;
 
 export const nodeFiles: Files = { ...promises, readFile: readWhole };
 
-/** Node reads a file in pieces of half a megabyte, with a wait after each; a state may have a hundred times that. */
+/** Node reads a file in pieces of half a megabyte, with a pause after each; a state may have a hundred times that. */
 async function readWhole(path: string): Promise<Buffer> {
   await using handle = await promises.open(path);
   const status = await handle.stat();
-  // What is no file of its own does not know how much it has.
+  // Other files, such as pipes, have no size.
   if (!status.isFile() || status.size === 0) return await handle.readFile();
   const { size } = status;
   const bytes = Buffer.allocUnsafeSlow(size);
@@ -54,7 +54,7 @@ export async function writeFully(handle: FileHandle, bytes: Buffer): Promise<voi
   }
 }
 
-/** Makes names in the file's folder survive a loss of power, where the system can. */
+/** Makes names in the file's folder survive a loss of power, if the system can. */
 export async function syncFolderOf(files: Files, path: string): Promise<void> {
   const unless = (codes: readonly string[]) => (error: unknown) => {
     if (!codes.includes(errorCode(error) ?? '')) throw error;
@@ -64,7 +64,7 @@ export async function syncFolderOf(files: Files, path: string): Promise<void> {
   await handle?.sync().catch(unless(['EINVAL', 'EPERM']));
 }
 
-/** True where a hard link failed because the file system has none. */
+/** True if a hard link failed because the file system has none. */
 export function hasNoLinks(error: unknown): boolean {
   return ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(errorCode(error) ?? '');
 }

@@ -17,16 +17,16 @@ import { errorCode } from '../problems/error-code.ts';
 import { fileView } from './file-view.ts';
 
 /*
- * Manifests, settings and secrets reach a load through these functions only, so that `SeenFiles` knows of everything that a load depends
- * on, also of what was not there.
+ * A load reads manifests, settings and secrets only through these functions, so that `SeenFiles` knows all files that it depends on, also
+ * missing ones.
  */
 
-/** Milliseconds: within the tick of a file system's clock a file can change again, and look the same. */
+/** Milliseconds: within a tick of the file system's clock, a file can change again with the same time. */
 const LONGEST_TICK = 2000;
 
 const current = new AsyncLocalStorage<SeenFiles>();
 
-/** What some work has seen of the file system, to tell whether it would see the same again. */
+/** What work has read from the file system, to check whether it would read the same again. */
 export class SeenFiles {
   readonly #now: () => number;
   readonly #stamps = new Map<string, string>();
@@ -39,7 +39,7 @@ export class SeenFiles {
     this.#now = now;
   }
 
-  /** Does work and takes note of all that it looks at. */
+  /** Does work and records everything that it reads. */
   during<T>(work: () => Promise<T>): Promise<T> {
     return current.run(this, work);
   }
@@ -49,7 +49,7 @@ export class SeenFiles {
     return Number(this.#bytes);
   }
 
-  /** False also where it is not certain. */
+  /** False also if it is not certain. */
   isUnchanged(): boolean {
     return (
       this.#isCertain &&
@@ -85,7 +85,7 @@ export class SeenFiles {
   }
 }
 
-/** What is at a path, or the code of the error. */
+/** The status of a path, or the code of the error. */
 type Look = BigIntStats | string;
 
 function lookAt(file: string): Look {
@@ -96,7 +96,7 @@ function lookAt(file: string): Look {
   }
 }
 
-/** Equal only as long as nothing is replaced or written. A person can set all of it back but the time of the change. */
+/** Equal only while the file is neither replaced nor written. Only the time of the change cannot be set back. */
 function stampOf(seen: Look): string {
   if (typeof seen === 'string') return seen;
   const { dev, ino, size, mtimeNs, ctimeNs } = seen;
@@ -116,7 +116,7 @@ function all(seen: ReadonlyMap<string, string>, isSame: (file: string, answer: s
   return true;
 }
 
-/** Asks the view that the work has, or the disk where it has none. */
+/** Asks the current view, or the disk if there is none. */
 function inView<T>(question: string, file: string, ask: () => T): T {
   const view = fileView();
   return view === undefined ? ask() : view.asked(question, file, ask);
@@ -133,7 +133,7 @@ export function realPathOf(file: string): string {
   }
 }
 
-/** Of a file that is not on the disk, and has a text in the view all the same. */
+/** The real path of a text in the view that is not on the disk. */
 function realPathOfUnsaved(file: string): string | undefined {
   const view = fileView();
   if (view === undefined || view.textOf(file) !== undefined) return view && file;
@@ -153,7 +153,7 @@ function realPathOnDisk(file: string): string {
   }
 }
 
-/** Where a link leads to; undefined where it is none. */
+/** The target of a link; undefined if it is none. */
 export function linkTarget(link: string): string | undefined {
   current.getStore()?.link(
     link,
@@ -162,7 +162,7 @@ export function linkTarget(link: string): string | undefined {
   return attempt(() => readlinkSync(link));
 }
 
-/** What is at a path once links are followed; undefined where nothing can be seen there. */
+/** The status of a path with links followed; undefined if it cannot be read. */
 export function statusOf(file: string): BigIntStats | undefined {
   return inView('status', file, () => statusOnDisk(file));
 }
@@ -177,7 +177,7 @@ export function isFolder(file: string): boolean {
   return statusOf(file)?.isDirectory() === true;
 }
 
-/** As much of an entry of a folder as its kind needs. */
+/** An entry of a folder. */
 export type FolderEntry = Pick<Dirent, 'name' | 'isFile' | 'isDirectory' | 'isSymbolicLink'>;
 
 /** As `readdirSync`. */
@@ -193,12 +193,12 @@ function fileNamed(name: string): FolderEntry {
 }
 
 function entriesOnDisk(folder: string): Dirent[] {
-  // First: what comes later changes the time.
+  // First, because later changes of the folder change its time.
   current.getStore()?.stamp(folder, lookAt(folder));
   return readdirSync(folder, { withFileTypes: true });
 }
 
-/** A pipe is not waited for. */
+/** Does not wait for a pipe. */
 const READING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 export function withOpen<T>(file: string, work: (descriptor: number) => T): T {

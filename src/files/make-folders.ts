@@ -9,8 +9,8 @@ interface MakingFolders {
 }
 
 /**
- * Makes a folder with those above it, each with this mode; one that is there already is left as it is. Node's own
- * recursive mkdir never ends where a folder exists and can have none inside, as in /proc: this fails with ENOENT there.
+ * Creates a folder with its parents, each with this mode; existing ones stay as they are. Node's recursive mkdir never ends in an existing
+ * folder that cannot contain others, as in /proc: this fails with ENOENT there.
  */
 export async function makeFolders(folder: string, making: MakingFolders = {}): Promise<void> {
   const { mode = 0o777, files = promises } = making;
@@ -26,7 +26,7 @@ export async function makeFolders(folder: string, making: MakingFolders = {}): P
   }
 }
 
-/** False where the folder above has to be made first. */
+/** False if its parent has to be created first. */
 async function makeOne(folder: string, { mode, files }: Required<MakingFolders>): Promise<boolean> {
   try {
     await files.mkdir(folder, { mode });

@@ -2,11 +2,11 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { attempt } from '../problems/attempt.ts';
 import { errorCode } from '../problems/error-code.ts';
 
-/** What distinguishes a process from another with the same pid, as far as the system knows. */
+/** Distinguishes a process from another with the same pid, as far as the system can. */
 interface ProcessFacts {
   /** Changes with every start of the machine. */
   readonly boot?: string | undefined;
-  /** Process numbers mean the same only within one namespace. */
+  /** Pids are unique only within one namespace. */
   readonly namespace?: string | undefined;
   /** When the process started, in ticks since the machine did. */
   readonly started?: string | undefined;
@@ -20,7 +20,7 @@ export function processFacts(pid: number): ProcessFacts {
   };
 }
 
-/** False only where it is certain that no such process runs here. */
+/** False only if it is certain that no such process runs here. */
 export function isAlive(pid: number): boolean {
   const state = statusOf(pid)?.state;
   if (state !== undefined) return state !== 'Z' && state !== 'X';

@@ -5,14 +5,14 @@ import { type Files, nodeFiles, syncFolderOf, unlinkIfThere, writeFully } from '
 import { isAlive } from './process-facts.ts';
 
 /*
- * A file is replaced by writing its new content beside it and renaming that. write-file-atomic does less: it wants the content in
- * one piece, does not sync the folder, and leaves behind what a killed process wrote.
+ * A file is replaced by a rename of a draft beside it. write-file-atomic does less: it takes the content in one piece, does not sync the
+ * folder, and leaves the drafts of killed processes.
  */
 
-/** Of a draft that nobody writes any more, whatever its writer is doing: it has its name for as long as one write takes. */
+/** Age of an abandoned draft, also if its writer still runs: a draft exists only during one write. */
 const LEFT_MILLISECONDS = 60_000;
 
-/** Name of a draft, with the number of its writer. Folders say whose they are, because all that is in them goes. */
+/** Name of a draft, with the pid of its writer. Folders have voxform's name, because they are removed with their contents. */
 const DRAFTS = {
   file: /^\.(.+)\.([\da-f]{6})[\da-f]{2}\.tmp$/s,
   folder: /^\.(.+)\.voxform-export-([\da-f]{6})[\da-f]{2}$/s,
@@ -20,30 +20,30 @@ const DRAFTS = {
 
 type Sort = keyof typeof DRAFTS;
 
-/** A path beside another, for what is to take its place. `removeDrafts` knows it, and whether its writer still runs. */
+/** A path beside another, for its replacement. `removeDrafts` removes it if its writer died. */
 export function draftBeside(target: string, sort: Sort = 'file'): string {
   const unique = (process.pid % 2 ** 24).toString(16).padStart(6, '0') + randomBytes(1).toString('hex');
   const end = sort === 'file' ? `${unique}.tmp` : `voxform-export-${unique}`;
   return path.join(path.dirname(target), `.${path.basename(target)}.${end}`);
 }
 
-/** A text, or the pieces of what may be too large for one. */
+/** A text, or pieces. */
 type FileContent = string | Iterable<Buffer>;
 
 interface DraftOptions {
-  /** Permissions; 0600 where absent. */
+  /** Permissions; default: 0600. */
   readonly mode?: number | undefined;
-  /** The path to write to first, where nobody else uses it at the same time; one of `draftBeside` where absent. */
+  /** Path of the draft, if no other process uses it at the same time; default: `draftBeside`. */
   readonly draft?: string | undefined;
-  /** False for what may be lost with the power, because it can be made again. */
+  /** False for a file that a loss of power may destroy, because it can be created again. */
   readonly isDurable?: boolean | undefined;
-  /** Node's where absent. */
+  /** Default: Node's. */
   readonly files?: Files | undefined;
 }
 
 /**
- * Replaces a file in one step that survives a loss of power. After a failure it is as it was, and nothing is left beside
- * it, nor of a process that was killed earlier.
+ * Replaces a file in one step that survives a loss of power. After a failure the file is unchanged, and no draft is left, also not of a
+ * process that was killed earlier.
  */
 export async function replaceFile(
   file: string,
@@ -62,7 +62,7 @@ export async function replaceFile(
   if (options.isDurable !== false) await syncFolderOf(files, file);
 }
 
-/** Writes to the disk beside a file, so that the draft can take the file's name in one step. Returns its path. */
+/** Writes a draft beside a file, which can then take the file's name in one step. @returns its path. */
 export async function writeBeside(
   file: string,
   content: FileContent,
@@ -83,7 +83,7 @@ export async function writeBeside(
   return draft;
 }
 
-/** Removes the drafts that killed processes left beside these paths. What cannot be removed stays. */
+/** Removes the drafts of killed processes beside these paths, as far as possible. */
 export async function removeDrafts(targets: Iterable<string>, sort: Sort = 'file'): Promise<void> {
   for (const [folder, inFolder] of Map.groupBy(targets, (target) => path.dirname(target))) {
     const names = new Set(inFolder.map((target) => path.basename(target)));
@@ -106,12 +106,12 @@ async function isAbandoned(
   const found = await lstat(draft);
   const isSort = sort === 'file' ? found.isFile() : found.isDirectory();
   if (!isSort || (process.getuid !== undefined && found.uid !== process.getuid())) return false;
-  // On another machine, or in another container, the number may be anyone's.
+  // On another machine, or in another container, the pid may be of another process.
   if (!isAlive(writer)) return true;
   return (await clockOf(path.dirname(draft))) - found.mtimeMs > LEFT_MILLISECONDS;
 }
 
-/** What time it is for the file system, whose clock may be another machine's. In milliseconds. */
+/** Milliseconds by the clock of the file system, which may be another machine's. */
 async function clockOf(folder: string): Promise<number> {
   const probe = await writeBeside(path.join(folder, 'clock'), '');
   try {

@@ -1,13 +1,13 @@
 import path from 'node:path';
 
 const places = {
-  /** What may be lost. */
+  /** May be lost. */
   cache: { variable: 'XDG_CACHE_HOME', inHome: '.cache' },
-  /** What must outlast a project. */
+  /** Must outlive a project. */
   state: { variable: 'XDG_STATE_HOME', inHome: '.local/state' },
 } as const;
 
-/** Where programs of this user keep their files; undefined where the environment names no such place. */
+/** The folder for files of this user; undefined if the environment names none. */
 export function userFolder(
   name: keyof typeof places,
   env: Readonly<Record<string, string | undefined>>,

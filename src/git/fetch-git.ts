@@ -7,19 +7,19 @@ export interface FetchOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly address: GitAddress;
   readonly signal: AbortSignal;
-  /** Where git notes what it has checked out; the repository's own place where absent. */
+  /** Path of the index; default: that of the repository. */
   readonly index?: string | undefined;
   readonly input?: string | undefined;
-  /** Of what it prints; UTF-8 where absent. */
+  /** Encoding of the output; default: UTF-8. */
   readonly encoding?: BufferEncoding | undefined;
-  /** Besides those of every fetch. */
+  /** In addition to those of every fetch. */
   readonly settings?: readonly GitSetting[] | undefined;
   /** Milliseconds after which git is ended. */
   readonly timeout: number;
   redact(text: string): string;
 }
 
-/** Runs git, and gives what it prints. Throws `UserError` with its complaint. */
+/** Runs git and returns its output. @throws UserError with its error output. */
 export async function fetchGit(args: readonly string[], options: FetchOptions): Promise<string> {
   const { env, signal, timeout, redact, address, index, input, encoding, settings: more = [] } = options;
   signal.throwIfAborted();

@@ -7,7 +7,7 @@ export interface GitAddress {
   readonly url: string;
   /** For messages. */
   readonly shown: string;
-  /** Sent by git as a header to that server alone, where the address had a user name and a password. */
+  /** Present if the address had a user name and a password; git sends them as a header to that server alone. */
   readonly credentials:
     | { readonly server: string; readonly user: string; readonly password: string }
     | undefined;
@@ -16,15 +16,15 @@ export interface GitAddress {
 const SCHEMES = ['https:', 'http:', 'ssh:', 'git:', 'file:'];
 
 interface AddressPlace {
-  /** Absolute path of the folder that paths begin at. */
+  /** Absolute path of the folder for relative paths. */
   readonly cwd: string;
-  /** What it was given by, for messages. */
+  /** The option or setting, for messages. */
   readonly option: '--git' | 'git' | 'state.remote';
 }
 
 /**
- * The repository that a URL, `user@host:path` or a path names.
- * @throws UserError for what git would take for an option or for a command to run.
+ * The repository of a URL, `user@host:path` or a path.
+ * @throws UserError for a text that git would read as an option or a command.
  */
 export function parseGitAddress(text: string, { cwd, option }: AddressPlace): GitAddress {
   if (text.trim() === '' || text.startsWith('-') || /\p{Cc}/u.test(text))
@@ -63,7 +63,7 @@ function fromUrl(url: URL, option: AddressPlace['option']): GitAddress {
   };
 }
 
-/** True for what git can take for nothing but the name of a branch, a tag, a commit or a whole ref. */
+/** True for a text that git can only read as a branch, a tag, a commit or a full ref. */
 export function isRefName(ref: string): boolean {
   return (
     /^[\p{L}\p{N}_][\p{L}\p{N}_./@+#-]*$/u.test(ref) &&
@@ -83,15 +83,15 @@ interface RemoteServer {
   /** Of its pages and its API. */
   readonly protocol: 'https:' | 'http:';
   readonly hostname: string;
-  /** With the port, where pages are there. */
+  /** With the port, if pages have one. */
   readonly host: string;
   readonly path: string;
 }
 
-/** Names under which hosts answer to SSH where its own port is closed. */
+/** Names under which hosts answer SSH on another port. */
 const OVER_443 = /^(?:ssh|altssh)\.(github\.com|gitlab\.com)$/;
 
-/** The server that an address of a remote names; undefined for a folder. */
+/** The server of a remote's address; undefined for a folder. */
 export function remoteServer(address: string): RemoteServer | undefined {
   if (!address.includes('://')) {
     const [, host, path] = /^(?:[^@/\s]+@)?([A-Za-z0-9][A-Za-z0-9.-]*):(?!\/\/)(.+)$/.exec(address) ?? [];

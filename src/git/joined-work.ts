@@ -4,7 +4,7 @@ interface Running<T> {
   waiting: number;
 }
 
-/** Work that several callers wait for while it is under way. It is stopped only when none of them waits any more. */
+/** Work that several callers can await. It is stopped only when none of them waits any more. */
 export class JoinedWork<T> {
   readonly #work: (signal: AbortSignal) => Promise<T>;
   #running: Running<T> | undefined;
@@ -14,7 +14,7 @@ export class JoinedWork<T> {
   }
 
   /**
-   * Waits for the work under way, or begins it.
+   * Joins the running work, or begins it.
    * @throws the reason of the signal, while others still wait; otherwise what the work throws.
    */
   async join(signal: AbortSignal): Promise<T> {
@@ -46,7 +46,7 @@ export class JoinedWork<T> {
     return running;
   }
 
-  /** The next caller begins anew. */
+  /** Makes the next caller begin new work. */
   #forget(running: Running<T>): void {
     if (this.#running === running) this.#running = undefined;
   }

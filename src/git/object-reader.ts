@@ -14,15 +14,15 @@ export interface TreeEntry {
   readonly id: string;
 }
 
-/** Trees that are kept, as some repositories repeat them; and entries of a tree that is. */
+/** Trees that are cached, because some repositories repeat them, and the most entries of such a tree. */
 const MOST_KEPT = 1000;
 const SMALL = 100;
 
 type Reply = ObjectHeader & { readonly content: Buffer };
 
 /**
- * Reads objects of a repository in two processes of git, each by itself: the headers tell which contents are small enough to be read.
- * Objects are fetched from nowhere.
+ * Reads objects of a repository with two git processes: one for headers, which show the sizes, and one for contents. Missing objects are
+ * not fetched.
  */
 export class ObjectReader {
   readonly #headers: CatFile;
@@ -64,7 +64,7 @@ export class ObjectReader {
   }
 }
 
-/** One process, which answers in the order of the questions. */
+/** One process, which answers in order. */
 class CatFile {
   readonly #start: () => ReturnType<typeof startGit>;
   readonly #hasContent: boolean;
@@ -113,7 +113,7 @@ class CatFile {
   #receive(bytes: Buffer): void {
     this.#chunks.push(bytes);
     this.#received += bytes.length;
-    // A content is put together once, when all of it is there.
+    // The pieces are joined once, when all are there.
     while (this.#received >= (this.#header === undefined ? 1 : this.#header.size + 1)) {
       const all = Buffer.concat(this.#chunks);
       const used = this.#header === undefined ? this.#takeHeader(all) : this.#takeContent(all, this.#header);
@@ -152,7 +152,7 @@ function entriesIn(tree: Buffer, idBytes: number): TreeEntry[] {
     const space = tree.indexOf(' ', at);
     const zero = tree.indexOf(0, space);
     const end = zero + 1 + idBytes;
-    // Nobody has checked the objects of a server.
+    // Objects of a server are not verified.
     if (space === -1 || zero === -1) return entries;
     entries.push({
       name: tree.toString('utf8', space + 1, zero),

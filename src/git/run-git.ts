@@ -10,29 +10,29 @@ export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
 export type GitSetting = readonly [string, string];
 
 export interface GitCall {
-  /** All that git is to have of the environment: see `gitEnvironment`. */
+  /** The complete environment of git: see `gitEnvironment`. */
   readonly env: ProcessEnvironment;
   readonly cwd?: string | undefined;
-  /** Ends git, and all that git has started. */
+  /** Ends git and its child processes. */
   readonly signal: AbortSignal;
 }
 
 export interface GitResult {
   readonly code: number;
   readonly out: Buffer;
-  /** As much of what it said besides as its end holds. */
+  /** The end of the error output. */
   readonly complaint: string;
 }
 
 /** Milliseconds in which git must remove its locks and temporary files before it is killed. */
 const LAST_CHANCE = 2000;
 
-/** Bytes that are kept of what git complains of. */
+/** Bytes of the error output that are kept. */
 const MOST_KEPT = 10_000;
 
 /**
- * Runs git in a session of its own: it meets neither the keys that a person presses nor a terminal to ask at.
- * @throws UserError where the folder does not exist. Otherwise what spawning it threw, such as ENOENT without git, and the signal's reason.
+ * Runs git in a session of its own: it has no terminal for prompts, and Ctrl-C does not reach it.
+ * @throws UserError if the folder does not exist. Otherwise the error of spawning, such as ENOENT without git, or the signal's reason.
  */
 export async function runGit(
   args: readonly string[],
@@ -52,7 +52,7 @@ interface StartedGit {
   readonly ended: Promise<Omit<GitResult, 'out'>>;
 }
 
-/** Starts git as `runGit` does, for a caller that talks with it while it runs. */
+/** Starts git as `runGit` does, for a caller that exchanges data with it. */
 export async function startGit(args: readonly string[], { env, cwd, signal }: GitCall): Promise<StartedGit> {
   const { spawn } = await import('node:child_process');
   signal.throwIfAborted();
@@ -67,7 +67,7 @@ export async function startGit(args: readonly string[], { env, cwd, signal }: Gi
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaint = (complaint + text).slice(-MOST_KEPT);
   });
-  // What it does not read it does not need.
+  // Git may end before it has read all of its input.
   child.stdin.on('error', () => undefined);
   const end = async (): Promise<Omit<GitResult, 'out'>> => {
     try {
@@ -75,7 +75,7 @@ export async function startGit(args: readonly string[], { env, cwd, signal }: Gi
       signal.throwIfAborted();
       return { code: status ?? 1, complaint };
     } catch (error) {
-      // Spawning tells this in the same way as a program that is not installed.
+      // Spawning fails in the same way as without git.
       if (errorCode(error) === 'ENOENT' && cwd !== undefined && !existsSync(cwd))
         throw new UserError(`git cannot run in ${cwd}: the folder does not exist`);
       throw error;
@@ -89,16 +89,16 @@ export async function startGit(args: readonly string[], { env, cwd, signal }: Gi
 
 function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   if (pid === undefined) return;
-  // Unless it has ended by itself.
+  // It may have ended by itself.
   attempt(() => process.kill(process.platform === 'win32' ? pid : -pid, signal));
 }
 
-/** What would make git look at another repository than the one that is meant, or ask a person. */
+/** Variables that make git use another repository, or prompt. */
 const OTHERS =
   /^(SSH_ASKPASS.*|GIT_(?!SSH|SSL|HTTP|TRACE|CURL|PROXY|ALLOW_PROTOCOL|EXEC_PATH|CONFIG_GLOBAL|CONFIG_SYSTEM|CONFIG_NOSYSTEM).*)$/;
 
 /**
- * The environment of git with settings of ours. They are in it because everyone on the machine can read the arguments of a process.
+ * The environment of git with additional settings. They are not arguments, because every user of the machine can read those.
  */
 export function gitEnvironment(
   env: ProcessEnvironment,
@@ -120,19 +120,19 @@ export function gitEnvironment(
   };
 }
 
-/** Variables by which a caller sets settings, and says how far git looks for the repository. */
+/** Variables for settings, and for the limits of the search for the repository. */
 const CALLERS =
   /^GIT_(CONFIG_(COUNT|PARAMETERS|KEY_\d+|VALUE_\d+)|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM)$/;
 
-/** The environment of git for the repository that a folder is in, also in a hook of another one. */
+/** The environment of git for the repository of a folder, also in a hook of another one. */
 export function folderEnvironment(env: ProcessEnvironment): Record<string, string | undefined> {
   const callers = Object.entries(env).filter(([name]) => CALLERS.test(name));
   return { ...gitEnvironment(env), ...Object.fromEntries(callers) };
 }
 
 /**
- * No program but git's own transports is run, nothing from templates, and nothing goes on after it has ended. Redirects are not followed:
- * git would send an extra header, and with it a password, to the new server as well.
+ * Git runs only its own transports, no templates and no background work. Redirects are not followed: git would send an extra header, and
+ * so a password, to the new server too.
  */
 export const ALONE: readonly GitSetting[] = [
   ['http.followRedirects', 'false'],
@@ -144,16 +144,16 @@ export const ALONE: readonly GitSetting[] = [
   ['submodule.recurse', 'false'],
 ];
 
-/** The way out where a server answered with a redirect; undefined for other complaints. */
+/** The hint for a server that answers with a redirect; undefined for other errors. */
 export function redirectHint(complaint: string): string | undefined {
   if (!/returned error: 30[12378]/.test(complaint)) return undefined;
   return 'The server redirects. Redirects are not followed, to keep credentials safe: use the final address, often the one that ends in .git.';
 }
 
-/** Longest part of what git complains of that is told. */
+/** Characters of the error output in a message. */
 const MOST_TOLD = 500;
 
-/** What git complains of, on one line and without passwords of addresses. */
+/** The error output of git on one line, without passwords of addresses. */
 export function lastWords(complaint: string): string {
   const lines = complaint
     .split('\n')

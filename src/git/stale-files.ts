@@ -1,10 +1,10 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 
-/** Milliseconds. Every git that voxform starts is ended sooner. */
+/** Milliseconds. voxform ends each git process sooner. */
 const LONGEST_USE = 300_000;
 
-/** Where git writes in a bare repository that is only fetched into. */
+/** Folders to which git writes when it fetches into a bare repository. */
 const FOLDERS = ['.', 'objects', 'objects/pack', 'refs/voxform', 'refs/voxform/kept'];
 
 /**

@@ -6,32 +6,32 @@ import type { Marks } from '../marks.ts';
 import type { StateStore } from '../store.ts';
 
 /**
- * One way to keep a state: all that is special about it. `index.ts` names it, and nothing else does.
- * A place is what its settings lead to for one workspace, as plain data.
+ * One way to store states. Only `index.ts` names it. A `Place` is the location of one workspace's state according to the settings, as plain
+ * data.
  */
 export interface StateBackend<Settings extends object = object, Place extends object = object> {
-  /** What `state` says in the project file, besides `backend`. */
+  /** The settings in `state` of the project file, besides `backend`. */
   settings(): z.ZodObject;
   /** Of `backend` in the JSON Schema. */
   readonly description: string;
-  /** The setting that tells the states of two workspaces apart, and what messages call it. */
+  /** The setting in which the states of two workspaces differ, and its name in messages. */
   readonly placeSetting: string;
   readonly placeWord: string;
-  /** Must not look anything up. */
+  /** Must not access anything. */
   place(settings: Settings, owner: StateOwner): Place;
-  /** The same for two places that hold the same state. */
+  /** Equal for two locations of the same state. */
   keyOf(place: Place): string;
   /** How messages call the state. */
   locationOf(place: Place, root: string): string;
-  /** The file that holds the state, an absolute path; undefined where it is not on this machine. */
+  /** Absolute path of the state; undefined if it is not on this machine. */
   fileOf(place: Place): string | undefined;
-  /** A folder of this machine that a setting names, as an absolute path: a project that was fetched may not choose it freely. */
+  /** A folder of this machine that a setting names, as an absolute path: a fetched project may not choose it freely. */
   folderOf?(place: Place): { readonly setting: string; readonly path: string } | undefined;
-  /** Must touch nothing yet, and load large packages only once the store is used. */
+  /** Must access nothing yet, and load large packages only when the store is used. */
   open(place: Place, user: StoreUser): StateStore;
   /**
-   * The SQL that prepares the place, for an administrator to run; absent where nothing has to be prepared. Must not look anything up.
-   * @throws UserError where the settings do not tell enough.
+   * The SQL that an administrator runs first; absent if nothing has to be prepared. Must not access anything.
+   * @throws UserError if the settings are not enough for it.
    */
   setUp?(place: Place): string;
 }
@@ -41,34 +41,34 @@ export interface StateOwner {
   readonly workspace: string;
   /** Absolute path of the folder that paths in settings are relative to. */
   readonly root: string;
-  /** Address of the repository that the project was fetched from; absent where it lies in `root`. */
+  /** Address of the repository that the project was fetched from; absent if the project is in `root`. */
   readonly source?: string | undefined;
 }
 
-/** Who works with the state, for its lock, and in which project. */
+/** The process that uses the state, and its project. */
 export interface StoreUser extends LockUser {
-  /** Absolute path of the project folder: messages call a state inside it by its path from there. */
+  /** Absolute path of the project folder; messages name states by their path from there. */
   readonly root: string;
-  /** Strikes secrets out of what is said in the history. */
+  /** Removes secrets from texts in the history. */
   redact?: ((text: string) => string) | undefined;
-  /** What this machine knows of states; nothing where absent. */
+  /** The last writes that this machine has seen. */
   readonly marks?: Marks | undefined;
-  /** Once aborted, the run is about to end. */
+  /** Aborted when the run is interrupted. */
   readonly stop?: AbortSignal | undefined;
   /** Of this process, for programs that the store runs. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Absolute path of the folder for what may be lost; nothing is kept for the next run where absent. */
+  /** Absolute path of the folder for caches; without it, nothing is cached between runs. */
   readonly cacheFolder?: string | undefined;
-  /** How an address is reached: through which proxy, and whose certificates are trusted besides. */
+  /** The proxy and the additional certificates for an address. */
   network?: ((address: string) => Network) | undefined;
   debug?: ((message: string) => void) | undefined;
   warn?: ((message: string) => void) | undefined;
   failPoint?: ((name: FailPoint) => void) | undefined;
-  /** Parses the state for those who take no lock; `parseState` where absent. */
+  /** Parses the state for reads without a lock; default: `parseState`. */
   readonly parse?: typeof parseState | undefined;
 }
 
-/** Where a run can be made to die, for tests. */
+/** Where tests can end a run. */
 export type FailPoint =
   | 'before-append'
   | 'after-append'

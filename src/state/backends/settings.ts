@@ -26,7 +26,7 @@ export function secretTextSetting(text: z.ZodType<string>, about: About): z.ZodT
     .register(settingForms, { forms: ['text', '$secret', '$env'] });
 }
 
-/** @throws UserError where it is a secret that is not set. */
+/** @throws UserError for a secret that is not set. */
 export function revealed(setting: string, value: Secret | string): string {
   if (typeof value === 'string') return value;
   if (value.isSet) return value.reveal();
@@ -35,7 +35,7 @@ export function revealed(setting: string, value: Secret | string): string {
   });
 }
 
-/** The setting as the project file has it. Text must not hold a password. */
+/** The setting as in the project file. Text must not contain a password. */
 export function settingText(value: Secret | string): string {
   return value instanceof Secret ? `{ $secret: ${value.name} }` : JSON.stringify(value);
 }

@@ -9,7 +9,7 @@ import { createGitPlace } from './git-place.ts';
 import { type GitPlace, hasPassword, remoteKey, remotePath, shownRemote } from './git-settings.ts';
 
 const REF = 'refs/voxform/{workspace}';
-/** The branches or tags of whatever else is in the repository. */
+/** Branches or tags with other contents. */
 const ALL_REFS = /^refs\/((heads|tags)\/)?\*$/;
 
 const settings = lazyStrictObject(() => ({

@@ -31,20 +31,20 @@ import {
   writeOf,
 } from './state-commit.ts';
 
-/** A push takes up to some seconds, so that signs of life are few; and a machine's clock may be wrong by two minutes. */
+/** A push takes up to some seconds, so heartbeats are rare; and a machine's clock may be wrong by two minutes. */
 const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, gather: 90, poll: 3_000 };
 
-/** The refs of all workspaces, unless `state.ref` says otherwise. */
+/** The refs of all workspaces without `state.ref`. */
 const DEFAULT_REFS = 'refs/voxform/*';
 
 const MOST_EARLIER = 10;
-/** Commits in which earlier documents are looked for: a run makes one for each of its writes. */
+/** Commits that are searched for earlier documents: a run makes one for each write. */
 const EARLIER_COMMITS = 1_000;
 
 /** How often the ref may move while it is read. */
 const ROUNDS = 4;
 
-/** What is no state of ours is none of the workspace. */
+/** Ignores refs that hold no state. */
 function onlyOurs(error: unknown): undefined {
   if (!(error instanceof UserError)) throw error;
 }
@@ -74,7 +74,7 @@ export function createGitPlace(place: GitPlace, user: StoreUser, location: strin
     }
   };
 
-  /** Undefined where not all of it is here. @throws UserError where it is no state. */
+  /** Undefined if some objects are not in the cache. @throws UserError if it is no state. */
   const contentAt = async (tip: string, signal: AbortSignal): Promise<StoredContent | undefined> => {
     const [commit, tree] = (await access.objects([tip, `${tip}^{tree}`], signal)) ?? [];
     if (commit === undefined) return undefined;
@@ -118,14 +118,14 @@ export function createGitPlace(place: GitPlace, user: StoreUser, location: strin
         last = content;
         return content;
       }
-      // Not fetched yet, or damaged.
+      // The objects are not fetched yet, or damaged.
       if (round > 1) await access.renew();
       await access.fetch(1, signal);
     }
     throw new Error('the ref moves all the time');
   };
 
-  /** Undefined where the commit is not here. */
+  /** Undefined if the commit is not in the cache. */
   const historyAt = async (commit: string, signal: AbortSignal): Promise<string | undefined> => {
     const [at, history] = (await access.objects([commit, `${commit}:${HISTORY}`], signal)) ?? [];
     return at && (history?.bytes.toString() ?? '');
@@ -150,7 +150,7 @@ export function createGitPlace(place: GitPlace, user: StoreUser, location: strin
     return files;
   };
 
-  /** Makes the commit here. Undefined where what it stands on is not here. */
+  /** Creates the commit in the cache. Undefined if its parent is not there. */
   const commit = async (
     change: Change,
     held: StoredContent,

@@ -2,23 +2,23 @@ import { lastWords, redirectHint } from '../../../git/run-git.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { WriteConflict } from '../object-store/object-store.ts';
 
-/* Git says in words alone why it failed. `LC_ALL=C` keeps them as they are. */
+/* Git reports failures only as text. `LC_ALL=C` keeps it in English. */
 
 export interface Asked {
   /** How messages call the remote. */
   readonly remote: string;
   readonly ref: string;
-  /** True until the remote has answered once: what is wrong then is wrong in the settings. */
+  /** True until the remote has answered once: until then, a failure is a mistake in the settings. */
   readonly isFirst: boolean;
-  /** Strikes secrets out. */
+  /** Removes secrets. */
   redact(text: string): string;
 }
 
-/** Somebody else wrote first. */
+/** Another run wrote first. */
 const RACES =
   /stale info|fetch first|non-fast-forward|is at [0-9a-f]+ but expected|reference already exists|incorrect old value/;
 
-/** The server takes no such push, however often it is tried. */
+/** The server refuses this push for good. */
 const DECLINES =
   /declined|hidden ref|protected|prohibited|not allowed|funny refname|denied|denying|rule violations|shallow update/;
 
@@ -29,7 +29,7 @@ const UNUSABLE =
   /transport '.*' not allowed|returned error: 4(?!08|25|29)\d\d|unable to find remote helper|dubious ownership|certificate|hash algorithm|does not support/i;
 const UNKNOWN_HOST = /could not resolve host|name or service not known|nodename nor servname/i;
 
-/** Why the remote could not be read or written: a `UserError` where trying again is no use. */
+/** Why the remote could not be read or written; a `UserError` if a retry is useless. */
 export function refusalOf(complaint: string, { remote, isFirst, redact }: Asked): Error {
   const words = redact(lastWords(complaint)) || 'git said nothing';
   if (CREDENTIALS.test(complaint)) {
@@ -53,14 +53,14 @@ export function refusalOf(complaint: string, { remote, isFirst, redact }: Asked)
   return new Error(words);
 }
 
-/** The remote lacks objects of the ref, or has damaged ones: nobody can fetch it. */
+/** The remote lacks objects of the ref, or has damaged ones: it cannot be fetched. */
 export function damageOf(complaint: string, { remote, ref, redact }: Asked): UserError {
   return new UserError(`the repository at the remote ${remote} is damaged: ${redact(lastWords(complaint))}`, {
     hint: `Repair it there (git fsck), or push ${ref} again from a clone that has it.`,
   });
 }
 
-/** The same for a push, from what `git push --porcelain` printed. */
+/** The same for a push, from the output of `git push --porcelain`. */
 export function pushRefusalOf(printed: string, complaint: string, asked: Asked): Error {
   const reason = /^!\t\S+\t\[[^\]]*\](?: \((.*)\))?/m.exec(printed)?.[1];
   if (reason === undefined) return refusalOf(complaint, asked);

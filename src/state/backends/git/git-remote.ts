@@ -15,26 +15,26 @@ import { UserError } from '../../../problems/user-error.ts';
 import { revealed } from '../settings.ts';
 import { type GitPlace, isRemoteName, shownRemote } from './git-settings.ts';
 
-/** The repository that holds the state, and how git reaches it. */
+/** The repository with the state, and how git reaches it. */
 export interface GitRemote {
-  /** As git is told; an address is in the environment alone. */
+  /** The argument of git; an address is only in the environment. */
   readonly name: string;
   readonly env: ProcessEnvironment;
-  /** Paths among its addresses begin here. */
+  /** Relative addresses begin here. */
   readonly cwd: string;
   /** Its address, without any password. */
   readonly address: string;
 }
 
-/** Name of a remote that is given as an address. */
+/** Name of a remote that the settings give as an address. */
 const ADDRESSED = 'voxform-state';
 
-/** Settings of the repository of the user that git needs to reach another one as this user does. */
+/** Settings of the user's repository that git needs to reach the remote in the same way. */
 const REACHING =
   /^(url\..*\.(insteadof|pushinsteadof)|http\..*|credential\..*|core\.(sshcommand|askpass|gitproxy)|ssh\..*|protocol\..*)$/s;
 const OF_A_REMOTE = ['url', 'pushurl', 'proxy', 'proxyauthmethod', 'uploadpack', 'receivepack'];
 
-/** Nothing is signed, asked, added or tidied up. */
+/** No signatures, prompts, additional refs or maintenance. */
 const OURS: readonly GitSetting[] = [
   ...ALONE,
   ['gc.auto', '0'],
@@ -48,8 +48,8 @@ const OURS: readonly GitSetting[] = [
 ];
 
 /**
- * Finds the remote. Reads settings and nothing else.
- * @throws UserError where there is no such remote, or it may not be used.
+ * Finds the remote. Reads only settings.
+ * @throws UserError if there is no such remote, or it may not be used.
  */
 export async function findRemote(
   place: GitPlace,
@@ -82,7 +82,7 @@ export async function findRemote(
   };
 }
 
-/** The folder itself, or the nearest one around it: a fetched project need not have one of its own on this machine. */
+/** The folder, or the nearest one above it: a fetched project may have none on this machine. */
 function existingFolder(folder: string): string {
   const around = path.dirname(folder);
   return existsSync(folder) || around === folder ? folder : existingFolder(around);
@@ -165,7 +165,7 @@ function settingsIn(listed: Buffer): GitSetting[] {
     });
 }
 
-/** The settings without those that git has anyway: a header that is set twice is sent twice. */
+/** The settings that git does not find itself: a header that is set twice is sent twice. */
 function without(all: readonly GitSetting[], had: readonly GitSetting[]): GitSetting[] {
   const left = new Map<string, number>();
   const keyOf = ([name, value]: GitSetting): string => `${name}\n${value}`;

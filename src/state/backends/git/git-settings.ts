@@ -7,27 +7,27 @@ import { Secret } from '../../../values/value.ts';
 export interface GitPlace {
   /** Name of a remote, or the address of a repository. */
   readonly remote: Secret | string;
-  /** A whole one. */
+  /** A full ref. */
   readonly ref: string;
-  /** Pattern of the refs that other workspaces have in place of this one, besides those by default. */
+  /** Pattern of the refs of other workspaces, in addition to the default ones. */
   readonly siblings?: string | undefined;
-  /** Absolute path of a folder in the repository whose remotes and settings count. Paths begin there. */
+  /** Absolute path of a folder in the repository whose remotes and settings apply. Relative paths begin there. */
   readonly root: string;
-  /** Address of the repository that the project was fetched from: `origin` means that one, and there is no other. */
+  /** Address of the repository that the project was fetched from, the only `origin` then. */
   readonly source?: string | undefined;
 }
 
-/** True for what can only be the name of a remote. */
+/** True for the name of a remote, as opposed to an address. */
 export function isRemoteName(text: string): boolean {
   return /^\w[\w.-]*$/.test(text);
 }
 
-/** True for an address that has its password in it. */
+/** True for an address with a password. */
 export function hasPassword(text: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\/[^/]*:[^/]*@/i.test(text);
 }
 
-/** How messages call the remote; without any password. */
+/** The remote in messages, without any password. */
 export function shownRemote({ remote }: Pick<GitPlace, 'remote'>): string {
   if (remote instanceof Secret) return `the repository in ${remote.name}`;
   return remote.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, '$1');
@@ -38,13 +38,13 @@ export function namedRemote({ remote }: Pick<GitPlace, 'remote'>): string {
   return remote instanceof Secret ? `in ${remote.name}` : shownRemote({ remote });
 }
 
-/** The same for each way to write one remote, as far as that can be told without asking git. */
+/** Equal for all spellings of one remote, as far as known without git. */
 export function remoteKey({ remote, root }: GitPlace): string {
   const text = textOf(remote);
   return text === undefined ? shownRemote({ remote }) : (pathIn(text, root) ?? text);
 }
 
-/** The path on this machine that a remote is; undefined for a name, and for what is elsewhere. */
+/** The path of a remote on this machine; undefined for a name, and for other machines. */
 export function remotePath({ remote, root }: GitPlace): string | undefined {
   const text = textOf(remote);
   return text === undefined ? undefined : pathIn(text, root);

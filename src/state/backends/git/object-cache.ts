@@ -10,18 +10,18 @@ import type { GitRemote } from './git-remote.ts';
 
 type ObjectFormat = 'sha1' | 'sha256';
 
-/* From when on the objects are thrown away, to be fetched again: git itself would keep them for two weeks. */
+/* Beyond these limits the objects are dropped and fetched again: git itself would keep them for two weeks. */
 const MOST_PACK_FILES = 80;
 const MOST_LOOSE = 6_700;
 const MOST_BYTES = 256_000_000;
 const MOST_SHALLOW_BYTES = 64_000;
 
-/** One of 256 folders of objects stands for all of them, as it does for git. */
+/** One of 256 folders of objects is a sample of all, as in git. */
 const SAMPLE = { folder: '17', of: 256 };
 
 /**
- * A bare repository of our own, for the objects of one remote: the repository of the user stays as it is. All that is in it is at the
- * remote as well, so that it may be lost at any time.
+ * A separate bare repository for the objects of one remote, so that the user's repository stays as it is. The remote has all of its
+ * objects, so it may be lost at any time.
  */
 export class ObjectCache {
   readonly #remote: GitRemote;
@@ -30,7 +30,7 @@ export class ObjectCache {
   readonly #opening = new JoinedWork((signal) => this.#open(signal));
   #folder: string | undefined;
 
-  /** @param base absolute path of the folder for caches; a temporary one where absent. */
+  /** @param base absolute path of the folder for caches; default: a temporary folder. */
   constructor(remote: GitRemote, format: ObjectFormat, base: string | undefined) {
     this.#remote = remote;
     this.#format = format;
@@ -48,7 +48,7 @@ export class ObjectCache {
     return runGit(['--git-dir', folder, ...args], { env, cwd, input, signal });
   }
 
-  /** Begins anew, without any object. */
+  /** Replaces it by an empty one. */
   async renew(): Promise<void> {
     const folder = this.#folder;
     this.#folder = undefined;
@@ -110,7 +110,7 @@ async function sizeOf(file: string): Promise<number | undefined> {
   return (await stat(file).catch(() => undefined))?.size;
 }
 
-/** At once for those who come after, whoever works with it still. */
+/** In one step for later users, also while it is in use. */
 async function discard(folder: string): Promise<void> {
   const away = `${folder}.old-${randomUUID()}`;
   const isGone = await rename(folder, away).then(
@@ -120,7 +120,7 @@ async function discard(folder: string): Promise<void> {
   if (!isGone) await rm(away, { recursive: true, force: true });
 }
 
-/** One of this user alone: what others write must not be taken for the state. */
+/** Only this user may write to it: objects of others must not become the state. */
 async function temporaryFolder(): Promise<string> {
   const uid = process.getuid?.();
   const folder = path.join(tmpdir(), `voxform-${uid ?? 'cache'}`);

@@ -8,18 +8,18 @@ import { type GitPlace, namedRemote } from './git-settings.ts';
 import { ObjectCache } from './object-cache.ts';
 import { type GitObject, objectsIn } from './state-commit.ts';
 
-/** What git says where the objects of our own are damaged. */
+/** Git's messages about damaged objects in the cache. */
 const DAMAGE =
   /pack-objects|unable to read|corrupt|bad object|missing (blob|tree|commit|object)|loose object|packfile|not a git repository:/i;
 
-/** One ref of a remote, those beside it, and the objects that were fetched. Every method is one command of git's, or two. */
+/** One ref of a remote, its sibling refs, and the fetched objects. Each method runs one or two git commands. */
 export class RefAccess {
   readonly #place: GitPlace;
   readonly #user: Pick<StoreUser, 'env' | 'cacheFolder' | 'redact'>;
   #remote: GitRemote | undefined;
   #cache: ObjectCache | undefined;
   #isReached = false;
-  /** True after a fetch that found damage, which may have been in the objects that were here. */
+  /** True after a fetch that found damage, which may be in the cache. */
   #foundDamage = false;
 
   constructor(place: GitPlace, user: Pick<StoreUser, 'env' | 'cacheFolder' | 'redact'>) {
@@ -36,7 +36,7 @@ export class RefAccess {
     const remote = await this.#reach(signal);
     const { code, out, complaint } = await installed(
       runGit(['ls-remote', '--', remote.name, ...patterns, 'HEAD'], {
-        // Not in the repository of the user, whose settings would count twice.
+        // Outside the user's repository, whose settings would apply twice.
         env: { ...remote.env, GIT_DIR: '/nonexistent' },
         cwd: remote.cwd,
         signal,
@@ -74,15 +74,15 @@ export class RefAccess {
   }
 
   /**
-   * Puts the ref on a commit that was made here.
-   * @param before where it is now; undefined for a new ref.
+   * Moves the ref to a commit in the cache.
+   * @param before its current commit; undefined for a new ref.
    * @throws as `ObjectStore.write` does.
    */
   async push(commit: string, before: string | undefined, signal: AbortSignal): Promise<void> {
     const { name } = await this.#reach(signal);
     const { ref } = this.#place;
     const options = ['--porcelain', '--no-progress', '--no-verify', '--no-signed', '--no-follow-tags'];
-    // A fast-forward in any case: the lease says that it begins where this commit does.
+    // A fast-forward in any case: the lease requires that the ref is at the parent of this commit.
     const lease = `--force-with-lease=${ref}:${before ?? ''}`;
     const { code, out, complaint } = await this.git(
       ['push', ...options, lease, '--', name, `${commit}:${ref}`],
@@ -93,7 +93,7 @@ export class RefAccess {
     throw pushRefusalOf(out.toString(), complaint, this.#asked);
   }
 
-  /** Undefined where not even their absence can be told. */
+  /** Undefined if the cache is damaged. */
   async objects(
     names: readonly string[],
     signal: AbortSignal,
@@ -104,7 +104,7 @@ export class RefAccess {
     return code === 0 ? objectsIn(out) : undefined;
   }
 
-  /** With the objects that were fetched, and after `tip` only. */
+  /** Runs git in the cache; to be called after `tip`. */
   async git(args: readonly string[], signal: AbortSignal, input?: readonly Uint8Array[]): Promise<GitResult> {
     if (this.#cache === undefined) throw new Error('the ref was not looked up yet');
     return installed(this.#cache.git(args, signal, input));
@@ -115,7 +115,7 @@ export class RefAccess {
     return this.#cache?.idDigits ?? 40;
   }
 
-  /** Throws away what was fetched. */
+  /** Drops the fetched objects. */
   async renew(): Promise<void> {
     await this.#cache?.renew();
   }

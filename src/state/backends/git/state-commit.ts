@@ -1,25 +1,25 @@
 import type { Change } from '../object-store/object-store.ts';
 
-/* What a commit of a state holds, as git reads and writes it. */
+/* The content of a commit of a state, in git's formats. */
 
 export const STATE = 'state.json';
 export const LOCK = 'lock.json';
 export const HISTORY = 'history.jsonl';
 
-/** Bytes after which the journal goes on in a further file, so that a write costs the same however long the run. Part of the format. */
+/** Bytes after which the journal continues in another file, so that a write costs the same in long runs. Part of the format. */
 const JOURNAL_FILE = 256_000;
 
 function journalName(index: number): string {
   return index === 0 ? 'journal.jsonl' : `journal-${index}.jsonl`;
 }
 
-/** Of a name in the tree: which of the journal's files it is; undefined for none of them. */
+/** Number of a journal file by its name in the tree; undefined for other files. */
 export function journalIndex(name: string): number | undefined {
   const found = /^journal(?:-([1-9]\d{0,8}))?\.jsonl$/.exec(name);
   return found === null ? undefined : Number(found[1] ?? 0);
 }
 
-/** The journal in its files. A line is in the file that its first byte falls to, so that adding lines changes only the last ones. */
+/** The journal by file. A line belongs to the file of its first byte, so that added lines change only the last files. */
 export function journalFiles(journal: Uint8Array): Map<string, Uint8Array> {
   const files = new Map<string, Uint8Array>();
   let start = 0;
@@ -53,7 +53,7 @@ const AUTHOR = 'voxform <voxform@localhost>';
 export function commitStream(commit: NewCommit): Uint8Array[] {
   const { parent, at, files, write, summary, isBranch, idDigits } = commit;
   const ref = `refs/new/${write}`;
-  // A host that builds every branch need not build this one.
+  // Hosts that build every branch skip this one.
   const body = isBranch ? '[skip ci]\n\n' : '';
   const message = Buffer.from(`${summary.replaceAll(/\s+/g, ' ')}\n\n${body}Write: ${write}\n`);
   const changes = [...files].flatMap(([name, bytes]) =>
@@ -82,7 +82,7 @@ interface StateTreeEntry {
   readonly isFile: boolean;
 }
 
-/** What a tree has, as git stores one. @param idLength bytes of an object's id. */
+/** The entries of a tree in git's format. @param idLength bytes of an object's id. */
 export function entriesOf(tree: Buffer, idLength: number): StateTreeEntry[] {
   const entries: StateTreeEntry[] = [];
   for (let at = 0; at < tree.length; ) {
@@ -100,7 +100,7 @@ export interface GitObject {
   readonly bytes: Buffer;
 }
 
-/** What `git cat-file --batch` printed, in the order of the request; undefined for an object that is not there. */
+/** The output of `git cat-file --batch`, in the order of the request; undefined for a missing object. */
 export function objectsIn(printed: Buffer): (GitObject | undefined)[] {
   const objects: (GitObject | undefined)[] = [];
   for (let at = 0; at < printed.length; ) {

@@ -16,7 +16,7 @@ import { StateServer } from './state-server.ts';
 /** Milliseconds. */
 const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, gather: 90, poll: 2_000 };
 
-/** For how long it is believed that nobody else wrote, in milliseconds: where a server keeps locks, and looks at them alone. */
+/** Milliseconds for which a version that was read under the lock counts as current: such a server checks only locks. */
 const FRESH = 30_000;
 
 interface HttpPlaceOptions {
@@ -28,9 +28,9 @@ interface HttpPlaceOptions {
 }
 
 /**
- * A state on a server of Terraform's http protocol. GitLab takes each serial once, so that one of several writes on the same version wins. Other
- * servers take whatever comes with the id of the lock: there a version is looked at again before it is written upon, unless that was done
- * under the same lock a moment ago.
+ * A state on a server of Terraform's http protocol. GitLab accepts each serial once, so that one of several writes on the same version wins.
+ * Other servers accept any write with the id of the lock: the version is read again before it is replaced, unless it was read under the
+ * same lock a moment ago.
  */
 export function httpPlace(options: HttpPlaceOptions): ObjectStore {
   const { place, location, user } = options;
@@ -45,7 +45,7 @@ export function httpPlace(options: HttpPlaceOptions): ObjectStore {
 
   const read = async (signal: AbortSignal): Promise<StateVersion> => {
     const { status, body, said } = await server.ask('GET', place.address, { signal });
-    // A gateway has pages for what is being restarted behind it: taken for an empty state, they would end in a second one.
+    // The page of a gateway whose server restarts must not count as an empty state, which would lead to a second one.
     const isGateways = status === 404 && looksLikeMarkup(body.toString('utf8', 0, 200));
     if (status >= 500 || isGateways) throw new Error(`its server answered ${said}`);
     if (status > 204 && status !== 404) {
@@ -57,10 +57,10 @@ export function httpPlace(options: HttpPlaceOptions): ObjectStore {
     return version;
   };
 
-  /** Writes whose answer was lost: where a server looks at no serial, they may still arrive and undo what came after them. */
+  /** Writes whose answer was lost: if a server checks no serial, they may still arrive and undo later ones. */
   const late = new Set<string>();
 
-  /** The version that is held, as far as that is known, or as it stands there. */
+  /** The version of the held content, from memory or from the server. */
   const versionOf = async (held: StoredContent, signal: AbortSignal): Promise<StateVersion> => {
     const isFresh = late.size === 0 && Math.abs(user.now().getTime() - knownAt) < FRESH;
     const last = known?.held.revision === held.revision ? known : undefined;
@@ -71,13 +71,13 @@ export function httpPlace(options: HttpPlaceOptions): ObjectStore {
     throw new WriteConflict();
   };
 
-  /** What it means that a write was refused, whose error would be the one that is given. */
+  /** A write conflict if there is one, else the error of the refused write. */
   const refusal = async (
     error: Error,
     { held, holder, signal }: { held: StoredContent; holder: StoredLock | undefined; signal: AbortSignal },
   ): Promise<Error> => {
     if ((await read(signal)).held.revision !== held.revision) return new WriteConflict();
-    // Its own lock may be gone, after a restart of the server or a forced unlock: it is asked for again.
+    // A restart of the server or a forced unlock may have ended our lock: it is requested again.
     const other = holder && (await lock.holderAfter(holder, signal));
     return other === undefined ? error : new WriteConflict();
   };
@@ -99,7 +99,7 @@ export function httpPlace(options: HttpPlaceOptions): ObjectStore {
       if (status < 500 && !isRepeated) late.delete(change.write);
       if (status >= 300) {
         const message = `the server of the state ${location} refused a write: ${said}`;
-        // GitLab answers 500 to whoever has not got the lock.
+        // GitLab answers 500 without the lock.
         const error = mayPass(status) ? new Error(message) : new UserError(message);
         throw await refusal(error, { held, holder, signal });
       }
@@ -109,19 +109,19 @@ export function httpPlace(options: HttpPlaceOptions): ObjectStore {
     gate: {
       async enter(asked, signal) {
         const holder = await lock.enter(asked, signal);
-        // What was read before may have been written upon by whoever had the lock.
+        // The previous holder may have written since the last read.
         known = undefined;
         return holder;
       },
       leave: (id, signal) => lock.leave(id, signal),
     },
     history: async (signal) => (await read(signal)).history,
-    // The server keeps versions, which only its own interface shows.
+    // Only the server's own interface shows earlier versions.
     earlier: async () => [],
   };
 }
 
-/** Somebody else was first, or is at work; where that is not so, the server may find out. */
+/** True for statuses of a write conflict, and for temporary ones. */
 function mayPass(status: number): boolean {
   return [409, 412, 423, 428].includes(status) || status >= 500;
 }

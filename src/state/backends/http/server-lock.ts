@@ -5,14 +5,14 @@ import type { Secret } from '../../../values/value.ts';
 import type { Gate, GateHolder, StoredLock } from '../object-store/object-store.ts';
 import type { StateAnswer, StateServer } from './state-server.ts';
 
-/** How often a server may refuse to end one lock before a person must. */
+/** How often a server may refuse to end one lock before this is an error. */
 const MOST_REFUSALS = 3;
 
 export class ServerLock implements Gate {
   readonly #server: StateServer;
   readonly #place: HttpPlace;
   readonly #location: string;
-  /** What the server was told, or told, of each lock. */
+  /** The body of each lock, as sent or received. */
   readonly #known = new Map<string, object>();
   readonly #refusals = new Map<string, number>();
 
@@ -22,7 +22,7 @@ export class ServerLock implements Gate {
     this.#location = location;
   }
 
-  /** @throws UserError also where the server locks nothing. */
+  /** @throws UserError also if the server does not lock. */
   async enter(lock: StoredLock, signal: AbortSignal): Promise<GateHolder | undefined> {
     const info = infoOf(lock);
     this.#known.set(lock.id, info);
@@ -32,7 +32,7 @@ export class ServerLock implements Gate {
     return undefined;
   }
 
-  /** Asks for the lock. @returns who else has it. */
+  /** Requests the lock. @returns its other holder, if any. */
   async holderAfter(lock: StoredLock, signal: AbortSignal): Promise<GateHolder | undefined> {
     const holder = await this.#ask(infoOf(lock), signal);
     return holder?.id === lock.id ? undefined : holder;
@@ -47,7 +47,7 @@ export class ServerLock implements Gate {
     const { status, said } = await this.#server.ask(unlockMethod, address, { body, signal });
     if (status < 300) return;
     this.#refusals.set(id, refusals + 1);
-    // It is nobody's any more, or somebody else's by now: whoever asks for it next is told. Some servers fail to end what an earlier try has ended.
+    // The lock has ended, or belongs to another run by now: the next request shows it. Some servers fail to end a lock twice.
     const isMethod = status === 405 || status === 501;
     if (!isMethod && status < 500 && refusals < MOST_REFUSALS) return;
     const message = `cannot end the lock ${id} of the state ${this.#location}: ${said}`;
@@ -57,7 +57,7 @@ export class ServerLock implements Gate {
     });
   }
 
-  /** Asks for a second lock, which must be refused: a server that grants it locks nothing. */
+  /** Requests a second lock, which must be refused: a server that grants it does not lock. */
   async #probe(info: LockBody, signal: AbortSignal): Promise<void> {
     const second = { ...info, ID: randomUUID() };
     if ((await this.#ask(second, signal)) !== undefined) return;
@@ -66,7 +66,7 @@ export class ServerLock implements Gate {
     throw this.#lockless('two locks at once were granted');
   }
 
-  /** @returns who has it, perhaps whoever asks; undefined where it was granted. */
+  /** @returns its holder, which may be this run; undefined if it was granted. */
   async #ask(info: LockBody, signal: AbortSignal): Promise<GateHolder | undefined> {
     const { lockAddress, lockMethod } = this.#place;
     const body = Buffer.from(JSON.stringify(info));
@@ -87,7 +87,7 @@ export class ServerLock implements Gate {
     const info = isObject(told) ? told : {};
     const id = [info.ID, text].find((each) => typeof each === 'string' && /^[\w.:-]{1,255}$/.test(each));
     if (typeof id !== 'string') return { id: UNKNOWN };
-    // Of all that GitLab says, the operation and the info are those of whoever asks.
+    // GitLab answers with the operation and the info of the request.
     if (!this.#known.has(id)) this.#known.set(id, { ...NOBODY, ...info, ID: id });
     return { id, ...(typeof info.Who === 'string' && info.Who !== '' && { who: info.Who }) };
   }
@@ -99,7 +99,7 @@ export class ServerLock implements Gate {
   }
 }
 
-/** The id of a lock whose server does not tell it. */
+/** The id of a lock whose server does not report it. */
 const UNKNOWN = 'unknown';
 
 const NOBODY = { ID: '', Operation: '', Info: '', Who: '', Version: '', Created: '', Path: '' };
@@ -124,7 +124,7 @@ export function withId(address: string, id: string): string {
   return url.href;
 }
 
-/** Where a state server is, and how it is asked: what the settings lead to. */
+/** Addresses, methods and credentials of a state server, from the settings. */
 export interface HttpPlace {
   readonly address: string;
   readonly updateMethod: string;

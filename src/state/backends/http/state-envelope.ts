@@ -13,9 +13,9 @@ import {
 } from '../object-store/object-store.ts';
 
 /*
- * What a state server keeps. Around it is a Terraform state of version 4 without resources, because some servers take nothing else: they
- * count versions by `serial`, and ask for `lineage`, `resources` and `outputs`. Its `terraform_version` is none that Terraform can read, so
- * that Terraform refuses it and does not put a state of its own in its place.
+ * The body on a state server: a Terraform state of version 4 without resources, because some servers accept nothing else. They count
+ * versions by `serial`, and require `lineage`, `resources` and `outputs`. Terraform cannot parse its `terraform_version`, and so refuses it
+ * instead of replacing it.
  */
 
 const FORMAT = 1;
@@ -24,7 +24,7 @@ const content = lazyStrictObject(() => ({
   format: z.literal(FORMAT),
   written_by: z.string(),
   write: z.string().min(1),
-  // Text in a text: the digest of a state holds for its bytes.
+  // The state is a string, because its digest covers its bytes.
   state: z.string().nullable(),
   journal: z.string(),
   lock: storedLock().nullable(),
@@ -37,9 +37,9 @@ const envelope = lazyObject(() => ({
   voxform: content(),
 }));
 
-/** One version of what the server keeps. */
+/** One version of the body. */
 export interface StateVersion {
-  /** Zero where there is none yet. */
+  /** Zero if there is none yet. */
   readonly serial: number;
   readonly lineage: string;
   readonly history: readonly string[];
@@ -50,7 +50,7 @@ export function noVersion(): StateVersion {
   return { serial: 0, lineage: randomUUID(), history: [], held: NO_CONTENT };
 }
 
-/** @throws UserError where it is nothing of ours, or a newer voxform's. */
+/** @throws UserError if it is not ours, or from a newer voxform. */
 export function parseVersion(body: Buffer, location: string, now: Date): StateVersion {
   const value = parsedJson(body.toString());
   if (!isObject(value)) throw foreign(`${location} holds no JSON`);
@@ -120,10 +120,10 @@ export function bodyOf({ serial, lineage, history, held }: StateVersion, written
   );
 }
 
-/** Every write carries all of it. */
+/** Characters; every write sends all of it. */
 const MOST_HISTORY = 128 * 1024;
 
-/** As many of the last lines as fit. Of a run with very many resources, only what it did as a whole is kept. */
+/** The last lines that fit. A run with very many resources keeps its line without them. */
 function newest(lines: readonly string[]): readonly string[] {
   const last = lines.at(-1) ?? '{}';
   const all = last.length > MOST_HISTORY / 2 ? lines.with(-1, withoutResources(last)) : lines;

@@ -28,7 +28,7 @@ interface StateServerOptions {
 export interface StateAnswer {
   readonly status: number;
   readonly body: Buffer;
-  /** What a refusal says, for messages, e.g. `409 State is locked`. */
+  /** Status and reason of a refusal, for messages, e.g. `409 State is locked`. */
   readonly said: string;
 }
 
@@ -36,7 +36,7 @@ const TIMEOUT = 25_000;
 const MOST_REDIRECTS = 3;
 const LARGEST_BODY = 256 * 1024 * 1024;
 
-/** Sends the requests of one store, and tells answers from what may pass and from what a person must mend. */
+/** Sends the requests of one store, and separates answers, temporary failures and mistakes in the settings. */
 export class StateServer {
   readonly #options: StateServerOptions;
   readonly #redactor = new Redactor();
@@ -56,9 +56,9 @@ export class StateServer {
   }
 
   /**
-   * Any answer that is not the same for everything that is asked, e.g. a 404 or a 409.
-   * @throws UserError for credentials that are rejected, redirects, certificates that are not trusted. Error for what may pass: 408, 429, 503,
-   * and no answer at all, where what was sent may have been done.
+   * Any answer that concerns this request, e.g. a 404 or a 409.
+   * @throws UserError for rejected credentials, redirects and untrusted certificates. Error for temporary failures: 408, 429, 503, and no
+   * answer, after which the write may have been done.
    */
   async ask(
     method: string,

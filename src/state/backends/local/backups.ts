@@ -15,23 +15,23 @@ import { storedIn } from '../object-store/stored-content.ts';
 import { journalPathOf, newerBackups, readContent } from './document-file.ts';
 import { readIfThere } from './file-problem.ts';
 
-interface RemainsFile {
+interface FoundFile {
   readonly source: string;
   readonly modified: number;
 }
 
-interface Dated extends StateBackup, RemainsFile {
+interface Dated extends StateBackup, FoundFile {
   readonly lineage: string;
-  /** Serials of documents; a journal comes half a step after the document that it continues. */
+  /** Serial of a document; a journal has half a step more than the document that it continues. */
   readonly step: number;
 }
 
 /**
- * What the files beside a state, and those that were set aside, tell of it: the newest first, by their serials as far as these can be
- * compared, because a file may have been copied at any time. Files that cannot be read are passed over.
+ * The content of the files beside a state, and of quarantined ones, the newest first: by serial as far as serials can be compared, because
+ * a file may have been copied at any time. Files that cannot be read are skipped.
  */
 export async function readBackups(files: Files, path: string): Promise<StateBackup[]> {
-  const documents: { readonly from: RemainsFile; readonly document: StateDocument }[] = [];
+  const documents: { readonly from: FoundFile; readonly document: StateDocument }[] = [];
   const dated: Dated[] = [];
   const [journals, others] = await filesOf(files, path);
   for (const from of others) {
@@ -78,9 +78,9 @@ function contentOf(
 }
 
 /**
- * Puts a state that cannot be used out of the way. A document that can be read stays, and only the journal goes.
- * @returns where it is kept, or undefined where nothing had to be moved.
- * @throws UserError where the state must not be touched, because a newer voxform wrote it.
+ * Moves a damaged state away. If the document can be read, only the journal is moved.
+ * @returns its new path; undefined if there was nothing to move.
+ * @throws UserError if a newer voxform wrote the state.
  */
 export async function quarantine(files: Files, path: string, id: string): Promise<string | undefined> {
   const journal = journalPathOf(path);
@@ -101,7 +101,7 @@ export async function quarantine(files: Files, path: string, id: string): Promis
   if (own.length === 0) return undefined;
   const folder = `${path}.lost-${id}`;
   await files.mkdir(folder, { mode: 0o700 });
-  // The document last: while it is there, damaged as it is, the state does not look as if there had never been one.
+  // The document last: as long as it exists, though damaged, this is not a first run.
   for (const name of own.sort((a, b) => b.length - a.length)) {
     await files.rename(join(dirname(path), name), join(folder, name));
   }
@@ -118,11 +118,8 @@ function isOwn(name: string, document: string): boolean {
     : false;
 }
 
-/** The journals and the documents, those that were set aside too. */
-async function filesOf(
-  files: Files,
-  path: string,
-): Promise<[journals: RemainsFile[], documents: RemainsFile[]]> {
+/** The journals and the documents, also quarantined ones. */
+async function filesOf(files: Files, path: string): Promise<[journals: FoundFile[], documents: FoundFile[]]> {
   const [folder, document] = [dirname(path), basename(path)];
   const places: string[] = [];
   for (const name of await namesIn(files, folder)) {
@@ -132,7 +129,7 @@ async function filesOf(
     const lost = await namesIn(files, place);
     places.push(...lost.filter((each) => isOwn(each, document)).map((each) => join(place, each)));
   }
-  const found: [RemainsFile[], RemainsFile[]] = [[], []];
+  const found: [FoundFile[], FoundFile[]] = [[], []];
   for (const source of places) {
     const { mtimeMs: modified } = await files.stat(source);
     found[basename(source).includes('.journal') ? 0 : 1].push({ source, modified });

@@ -9,7 +9,7 @@ import type { FailPoint } from '../backend.ts';
 import type { ContentFiles, StoredContent } from '../object-store/object-store.ts';
 import { readIfThere } from './file-problem.ts';
 
-/** Earlier documents that are kept, beside a copy of the one in force. */
+/** Earlier documents that are kept, besides a copy of the current one. */
 const keptBackups = 5;
 
 interface Backup {
@@ -18,8 +18,8 @@ interface Backup {
 }
 
 /**
- * Where a path leads once symbolic links are followed, also to a file that does not exist yet.
- * @throws UserError where a link leads into a folder that is not there: a volume that is not mounted is no first run.
+ * The path with symbolic links followed, also to a file that does not exist yet.
+ * @throws UserError if a link leads into a missing folder: a volume that is not mounted is no first run.
  */
 export async function targetOf(files: Files, path: string): Promise<string> {
   let target = path;
@@ -48,7 +48,7 @@ async function requireFolder(files: Files, path: string, folder: string): Promis
   }
 }
 
-/** The document and the journal as they are, and what a damaged one is to be restored from. */
+/** The document and the journal, and how to restore a damaged one. */
 export async function readContent(
   files: Files,
   path: string,
@@ -123,7 +123,7 @@ export async function keepCurrent(
   await files.rename(await written(files, path, bytes), backup);
 }
 
-/** Removes all but the newest backups of each lineage: their serials say nothing about one another. */
+/** Removes all but the newest backups of each lineage, because serials of different lineages cannot be compared. */
 export async function pruneBackups(files: Files, path: string): Promise<void> {
   const seen = new Map<string | undefined, number>();
   for (const { path: backup } of await backups(files, path)) {
@@ -147,7 +147,7 @@ export function draftOf(path: string): string {
   return `${path}.tmp`;
 }
 
-/** A file of its own, not a link: an editor that writes the document in place must not reach its copy. */
+/** A copy, not a link: an editor that writes the document in place must not change its backup. */
 async function copied(files: Files, from: string, to: string): Promise<void> {
   await files.copyFile(from, to);
   await using handle = await files.open(to, 'r+');
@@ -158,20 +158,20 @@ function backupPath(path: string, serial: number): string {
   return `${path}.backup-${serial}`;
 }
 
-/** Copies with a higher serial, the newest first. */
+/** Backups with a higher serial, the newest first. */
 export async function newerBackups(files: Files, path: string, serial: number): Promise<string[]> {
   const newer = (await backups(files, path)).filter((backup) => backup.serial > serial);
   return newer.map((backup) => backup.path);
 }
 
-/** It stands among the first lines of a backup, which may be large. */
+/** Read from the first lines, because a backup may be large. */
 async function lineageIn(files: Files, backup: string): Promise<string | undefined> {
   await using handle = await files.open(backup, 'r');
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(1024), 0, 1024, 0);
   return /^ {2}"lineage": "(.*)",$/m.exec(buffer.toString('utf8', 0, bytesRead))?.[1];
 }
 
-/** Newest first: by their serials, because a copy has the time at which somebody made it. */
+/** Newest first, by serial, because a copied file has the time of its copy. */
 async function backups(files: Files, path: string): Promise<Backup[]> {
   const prefix = `${basename(path)}.backup-`;
   const names = (await files.readdir(dirname(path)).catch(whereMissing)) ?? [];

@@ -2,7 +2,7 @@ import type { Files } from '../../../files/files.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
 
-/** The content, or undefined where there is no such file. */
+/** The content; undefined if there is no such file. */
 export async function readIfThere(files: Files, path: string): Promise<Buffer | undefined> {
   try {
     return await files.readFile(path);
@@ -12,7 +12,7 @@ export async function readIfThere(files: Files, path: string): Promise<Buffer | 
   }
 }
 
-/** Does work on the files of a state; what fails there is told as `fileProblem` has it. */
+/** Does work on the files of a state, and throws file system errors as `fileProblem`. */
 export async function onFiles<T>(verb: Verb, location: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -23,7 +23,7 @@ export async function onFiles<T>(verb: Verb, location: string, work: () => Promi
 
 type Verb = 'read' | 'write' | 'lock';
 
-/** The error in words a person can act on, where it is one of the file system's; else the error itself. */
+/** A `UserError` for an error of the file system; other errors as they are. */
 function fileProblem(error: unknown, verb: Verb, path: string): unknown {
   const code = errorCode(error);
   if (error instanceof UserError || code === undefined) return error;

@@ -8,30 +8,30 @@ import { storedIn } from '../object-store/stored-content.ts';
 import { readBackups } from './backups.ts';
 import { readContent, targetOf } from './document-file.ts';
 
-/** Where a state of a workspace may lie under another name. */
+/** Where a state of a workspace may be under another name. */
 interface OtherStateSearch {
-  /** Of the document that the workspace's settings name; undefined where it is not on this machine. */
+  /** Of the document in the workspace's settings; undefined if it is not on this machine. */
   readonly path: string | undefined;
-  /** Of documents that other settings name. */
+  /** Of documents in other settings. */
   readonly others: readonly string[];
-  /** All documents called `*.state.json` in these. */
+  /** Folders that are searched for `*.state.json`. */
   readonly folders: readonly string[];
   readonly workspaceId: string;
-  /** Name of a document that belongs to the workspace even where it does not say so. */
+  /** Name of a document that belongs to the workspace also if its content cannot be read. */
   readonly name: string;
   readonly files?: Files | undefined;
 }
 
 export interface OtherState {
   readonly path: string;
-  /** Records that it knows; undefined where it can no longer be read. */
+  /** Number of its records; undefined if it cannot be read. */
   readonly records: number | undefined;
 }
 
-/** A folder with more is none that voxform made. */
+/** A folder with more is not from voxform. */
 const MOST_LOOKED_AT = 500;
 
-/** A state of the same workspace that lies elsewhere and knows something. Moved ones, those of other workspaces and what cannot be read are passed over. */
+/** Another state of the same workspace that has records. Moved states and those of other workspaces are skipped. */
 export async function findOtherState(looking: OtherStateSearch): Promise<OtherState | undefined> {
   const files = looking.files ?? nodeFiles;
   const own = looking.path;
@@ -47,7 +47,7 @@ export async function findOtherState(looking: OtherStateSearch): Promise<OtherSt
   return undefined;
 }
 
-/** The documents of a folder, also those of which only a journal or backups are left. */
+/** The documents of a folder, also if only a journal or backups are left. */
 async function documentsIn(files: Files, folder: string): Promise<string[]> {
   const names = await files.readdir(folder).catch(() => []);
   const documents = names.flatMap(
@@ -56,7 +56,7 @@ async function documentsIn(files: Files, folder: string): Promise<string[]> {
   return [...new Set(documents)].sort(compareText).map((name) => join(folder, name));
 }
 
-/** How many records a state of the workspace knows; 0 where it is none of it. */
+/** Number of records in a state of the workspace; 0 for another workspace. */
 async function recordsIn(
   files: Files,
   path: string,

@@ -7,7 +7,7 @@ import type { StateBackend } from '../backend.ts';
 import { withWorkspace } from '../settings.ts';
 import { createLocalStore } from './local-store.ts';
 
-/** Its place is an absolute path. */
+/** The location is an absolute path. */
 export const local: StateBackend<{ readonly path?: string | undefined }, { readonly path: string }> = {
   settings: lazyStrictObject(() => ({
     path: z

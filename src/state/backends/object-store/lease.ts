@@ -25,10 +25,10 @@ import {
 import type { Retries } from './retries.ts';
 import { serialIn, storedIn, textOfMark, withNewer } from './stored-content.ts';
 
-/** Of gathering entries, each with something new. */
+/** Pauses for one write, while entries keep coming. */
 const MOST_PAUSES = 5;
 
-/** All but what every change has. */
+/** The optional parts of a change. */
 type Content = Omit<Change, 'write' | 'summary'>;
 
 /** The right to write, held by a lock in the store itself: every write is based on the one before, so that a holder that lost its lock can write nothing. */
@@ -47,7 +47,7 @@ export class Lease implements StateLease {
   #failure: { readonly error: unknown } | undefined;
   /** The serial of the document in `state`, once it is known. */
   #known: { readonly state: Uint8Array | undefined; readonly serial: number | undefined } | undefined;
-  /** Handed in and not stored. */
+  /** Entries that were not stored. */
   readonly #unsaved: JournalEntry[] = [];
   #released: Promise<void> | undefined;
   readonly #heartbeat: NodeJS.Timeout;

@@ -70,7 +70,7 @@ export async function takeLock(locking: Locking, request: LockRequest): Promise<
   }
 }
 
-/** @returns who holds it, where somebody does; `again` where that has just changed. */
+/** @returns the holder, if there is one; `again` if the holder has just changed. */
 async function tryLock(
   { store, user, retries }: Locking,
   { operation, notice, commit, isStep = false }: LockRequest,
@@ -115,7 +115,7 @@ async function tryLock(
   }
 }
 
-/** Ends what is left of a lock besides the stored content. */
+/** Ends the lock of the server, or the lock file, if it is left. */
 export function leave({ store: { gate, local }, retries }: Locking, id: string): Promise<void> {
   return retries.write(async (signal) => gate?.leave(id, signal) ?? local?.release(id));
 }
@@ -140,7 +140,7 @@ export async function breakLock({ store, user, retries }: Locking, id: string): 
   }
 }
 
-/** Who holds only the server's own lock, found out by asking for it. */
+/** The holder of only the server's own lock, found by requesting it. */
 async function gateHolder({ store, user, retries }: Locking): Promise<LockInfo | undefined> {
   const { gate } = store;
   if (gate === undefined) return undefined;
@@ -151,17 +151,17 @@ async function gateHolder({ store, user, retries }: Locking): Promise<LockInfo |
   return undefined;
 }
 
-/** The stored content, of which only the lock needs to be there. */
+/** The stored content, with at least its lock. */
 export function lookAtLock({ store, retries }: Locking): Promise<StoredContent> {
   return retries.read((signal) => store.readLock?.(signal) ?? store.read(signal));
 }
 
-/** Who holds the lock, however long silent. */
+/** The holder of the lock, however long silent. */
 function holderIn({ lock, silentSeconds }: StoredContent): LockHolder | undefined {
   return lock && { ...infoOf(lock), silentSeconds };
 }
 
-/** Who holds the lock; undefined if other runs may take it over. */
+/** The holder of the lock; undefined if other runs may take it over. */
 export function livingHolder(held: StoredContent, store: ObjectStore): LockHolder | undefined {
   return isAbandoned(held, store) ? undefined : holderIn(held);
 }
@@ -184,7 +184,7 @@ function timedId(now: Date): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-${b?.slice(0, 4)}-${c?.slice(0, 4)}-${d?.slice(0, 12)}`;
 }
 
-/** False for an id that tells no time. */
+/** False for an id without a time. */
 function isFromBefore(id: string, moment: number): boolean {
   const time = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-8/.exec(id);
   return time !== null && Number.parseInt(`${time[1]}${time[2]}`, 16) < moment;

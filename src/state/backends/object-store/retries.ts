@@ -167,7 +167,7 @@ class Deadline implements Disposable {
     this.#controller.abort(why);
   }
 
-  /** The work, which may not heed the signal, as long as the time lasts. */
+  /** Waits for the work until the deadline, also if it ignores the signal. */
   async race<T>(work: Promise<T>): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();
     using _ = whenAborted(this.signal, () => reject(this.signal.reason));

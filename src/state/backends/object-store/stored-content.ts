@@ -107,7 +107,7 @@ export function textOfMark(mark: MovedMark): Uint8Array {
   return Buffer.from(`${JSON.stringify(mark, null, 2)}\n`);
 }
 
-/** The state as another one of the workspace; undefined if it is of another workspace, was moved away, or is empty and no run uses it. */
+/** Another state of the workspace; undefined if it is of another workspace, was moved away, or is empty and unused. */
 export function otherStateIn(other: OtherContent, workspaceId: string): StateElsewhere | undefined {
   const { location, from, isLocked = false } = other;
   try {
@@ -120,7 +120,7 @@ export function otherStateIn(other: OtherContent, workspaceId: string): StateEls
   }
 }
 
-/** What a document tells; nothing where it cannot be read. */
+/** The content of a document; nothing if it cannot be read. */
 export function backupOf({ source, bytes }: EarlierDocument, isInForce: boolean): StateBackup[] {
   try {
     const document = parseState(bytes, source, EARLIER);

@@ -6,20 +6,20 @@ import { UserError } from '../../../problems/user-error.ts';
 import { Secret } from '../../../values/value.ts';
 import { revealed } from '../settings.ts';
 
-/** Where a database is, taken from `state.url`. */
+/** The parsed `state.url`. */
 export interface DatabaseAddress {
   /** For messages: no user, no password, no options. */
   readonly location: string;
-  /** The address without the options that are about TLS. */
+  /** The address without its TLS options. */
   readonly connectionString: string;
-  /** Undefined where the address names none. */
+  /** Undefined if the address has none. */
   readonly user: string | undefined;
   readonly tls: Tls;
 }
 
 interface Tls {
   readonly mode: (typeof MODES)[number];
-  /** Files in PEM; `system` as the root stands for the authorities that Node trusts. */
+  /** Files in PEM; the root `system` means the authorities that Node trusts. */
   readonly root: string | undefined;
   readonly certificate: string | undefined;
   readonly key: string | undefined;
@@ -30,8 +30,8 @@ const TLS_OPTIONS = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'usel
 const EXAMPLE = 'postgres://USER:PASSWORD@HOST:5432/DATABASE';
 
 /**
- * @param setting that it is from, for messages.
- * @throws UserError where it is not set, or is no address of a database. It never shows the text.
+ * @param setting its name, for messages.
+ * @throws UserError if it is not set, or is no address of a database. It never shows the text.
  */
 export function addressOf(url: Secret | string, setting = 'state.url'): DatabaseAddress {
   const text = revealed('url', url);
@@ -63,7 +63,7 @@ export function hasPassword(text: string): boolean {
   return parsed !== undefined && (parsed.password !== '' || parsed.searchParams.has('password'));
 }
 
-/** Undefined for what is no address, and for one that a password with special characters has cut in the wrong place. */
+/** Undefined if it is no address, or if special characters of a password divide it in the wrong place. */
 export function parse(text: string): URL | undefined {
   const parsed = URL.parse(text);
   if (parsed === null || !/^postgres(ql)?:$/.test(parsed.protocol)) return undefined;
@@ -76,7 +76,7 @@ function isDecodable({ username, password, hostname, pathname }: URL): boolean {
   return attempt(() => decodeURIComponent(text)) !== undefined;
 }
 
-/** What libpq makes of the options: without any, TLS where the server has it, and no look at its certificate. */
+/** The options as libpq reads them: by default, TLS if the server has it, without a check of its certificate. */
 function tlsOf(options: URLSearchParams, host: string, setting: string): Tls {
   const root = options.get('sslrootcert') ?? undefined;
   const isSocket = host.startsWith('/') || host.toLowerCase().startsWith('%2f');
@@ -96,7 +96,7 @@ function tlsOf(options: URLSearchParams, host: string, setting: string): Tls {
   return { mode, root, certificate, key };
 }
 
-/** @throws UserError where a file cannot be read. */
+/** @throws UserError if a file cannot be read. */
 export function tlsOptions({ mode, root, certificate, key }: Tls): ConnectionOptions | false {
   if (mode === 'disable') return false;
   const ca = root === undefined || root === 'system' ? undefined : fileOf('sslrootcert', root);

@@ -1,32 +1,32 @@
 import type { Pool, PoolClient } from 'pg';
 import { type DatabaseAddress, tlsOptions } from './address.ts';
 
-/** Of one process at one address. A run uses one or two, many workspaces in one process share them. */
+/** Connections of one process to one address. A run uses one or two; workspaces in one process share them. */
 const MOST_CONNECTIONS = 8;
 const CONNECT_MILLISECONDS = 10_000;
 const ANSWER_MILLISECONDS = 30_000;
-/** For which a process may do nothing inside a transaction: the server ends those of one that is frozen, with all that they lock. */
+/** How long a transaction may be idle: the server ends those of a frozen process, with their locks. */
 const IDLE_MILLISECONDS = 10_000;
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MILLISECONDS}; SET LOCAL statement_timeout = ${ANSWER_MILLISECONDS}`;
-/** All that `pg` tells of a server that has no TLS. */
+/** The message of `pg` for a server without TLS. */
 const NO_TLS = 'The server does not support SSL connections';
 
 export type DatabaseRow = Readonly<Record<string, unknown>>;
 
-/** What takes statements. */
+/** A database or a transaction. */
 export interface Statements {
   /**
-   * One statement, or several without values, which then are one transaction; the rows of all. Ended by the signal, and by a server that
-   * does not answer in time.
+   * Runs one statement, or several without values in one transaction, and returns their rows. The signal ends it, as does a server that does
+   * not answer in time.
    */
   query(text: string, values: readonly unknown[], signal: AbortSignal): Promise<readonly DatabaseRow[]>;
 }
 
-/** A database, reached through connections that all its users in this process share. Holds no state of a session, so that a pooler may be in between. */
+/** A database with connections that all users in this process share. It relies on no session state, so that a pooler may be in between. */
 export interface Database extends Statements {
-  /** True once it was reached. */
+  /** True after the first answer. */
   readonly wasReached: boolean;
-  /** Does all statements of the work, or none of them where it throws. */
+  /** Runs all statements of the work, or none if it throws. */
   transaction<T>(work: (statements: Statements) => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
@@ -39,7 +39,7 @@ export function databaseAt(address: DatabaseAddress): Database {
   return known;
 }
 
-/** From now on `databaseAt` gives this database for the address, such as one that runs in this process. */
+/** Makes `databaseAt` return this database for the address, such as one in this process. */
 export function provideDatabase(address: DatabaseAddress, database: Database): Disposable {
   const key = keyOf(address);
   const before = databases.get(key);
@@ -56,7 +56,7 @@ function keyOf({ connectionString, tls }: DatabaseAddress): string {
   return JSON.stringify([connectionString, tls]);
 }
 
-/** What a driver gives: a result, or one for each of several statements. */
+/** A driver's result, or one for each of several statements. */
 interface StatementResult {
   readonly rows: readonly DatabaseRow[];
 }
@@ -116,12 +116,12 @@ class PooledDatabase implements Database {
     });
   }
 
-  /** A connection on which anything failed is closed, which takes back what was not committed. */
+  /** A connection with a failure is closed, which rolls back its transaction. */
   async #connected<T>(signal: AbortSignal, work: (client: PoolClient) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     const client = await this.#connect();
     this.wasReached = true;
-    // A connection that is lost rejects its query too.
+    // A lost connection rejects its query too.
     const ignore = (): void => undefined;
     client.on('error', ignore);
     let isBroken = true;
@@ -144,7 +144,7 @@ class PooledDatabase implements Database {
       const { mode } = this.#address.tls;
       const mayDoWithout = mode === 'prefer' || mode === 'allow';
       const hasNoTls = error instanceof Error && error.message === NO_TLS;
-      // What could not be opened, such as a file that is missing, may be there the next time.
+      // A missing file may exist the next time.
       if (this.#pool === pool && (hasNoTls || !this.wasReached)) this.#pool = undefined;
       if (!mayDoWithout || !hasNoTls) throw error;
       this.#hasTls = false;
@@ -154,7 +154,7 @@ class PooledDatabase implements Database {
 
   async #open(): Promise<Pool> {
     const { default: pg } = await import('pg');
-    /** Ends its connection where the login fails on this side, which `pg` leaves open. */
+    /** Ends its connection if the login fails on this side, which `pg` leaves open. */
     class Client extends pg.Client {
       override connect(): Promise<this>;
       override connect(callback: (error: Error) => void): void;
@@ -177,7 +177,7 @@ class PooledDatabase implements Database {
       max: MOST_CONNECTIONS,
       allowExitOnIdle: true,
     });
-    // Of an idle connection, which the pool drops.
+    // An error of an idle connection, which the pool drops.
     pool.on('error', () => undefined);
     return pool;
   }

@@ -68,7 +68,7 @@ export const postgres: StateBackend<z.infer<ReturnType<typeof settings>>, Postgr
   },
 };
 
-/** Without a word of its secrets; the name of the secret where that is not set or no address. */
+/** The server without secrets; the name of the secret if that is not set, or is no address. */
 function serverOf(url: Secret | string): string {
   const known = attempt(() => addressOf(url).location);
   return known ?? (url instanceof Secret ? `postgres ${url.name}` : 'postgres');

@@ -56,7 +56,7 @@ export class PostgresObjectStore implements ObjectStore {
   /** What the last read found instead of our tables. */
   #absent: Absent | undefined;
   #wasWritten = false;
-  /** What the last look at other states found: a first document is only stored while that holds. */
+  /** The other states at the last search: a first document is only stored while these are the same. */
   #others: SeenOthers | undefined;
 
   constructor(place: PostgresPlace, location: string, timing: LockTiming = TIMING) {
@@ -133,7 +133,7 @@ export class PostgresObjectStore implements ObjectStore {
     }));
   }
 
-  /** Why a first document was not stored, if that is because of another state. */
+  /** The error for a first document that was not stored because of another state. */
   async #secondState(seen: SeenOthers, signal: AbortSignal): Promise<SecondState | undefined> {
     const { workspaceId } = seen;
     const found = await this.others(workspaceId, signal);
@@ -203,7 +203,7 @@ export class PostgresObjectStore implements ObjectStore {
     try {
       await database.query(setUpStatements(this.#place.schema, hasSchema), [], signal);
     } catch (error) {
-      // Somebody else was first, and what they made is looked at by the write.
+      // Another run was first; the write checks its tables.
       if (!isAlready(error)) throw error;
     }
     this.#absent = undefined;
@@ -211,13 +211,13 @@ export class PostgresObjectStore implements ObjectStore {
 }
 
 interface ReadRow {
-  /** Null where the state was never written. */
+  /** Null if the state was never written. */
   readonly revision: string | null;
   readonly write: string;
   readonly generation: string;
   readonly lock: StoredLock | null;
   readonly silent: number;
-  /** True where what was known is still in force, so that only what came after it is here. */
+  /** True if the last read is still current, so that only later lines are here. */
   readonly fresh: boolean;
   readonly state: string | null;
   readonly journal: string | null;

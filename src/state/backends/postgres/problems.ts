@@ -2,24 +2,24 @@ import { errorCode, errorMessage } from '../../../problems/error-code.ts';
 import { type Advice, advice, UserError } from '../../../problems/user-error.ts';
 
 interface Situation {
-  /** What could not be used, for messages. */
+  /** The subject of messages. */
   readonly subject: string;
   /** The setting with the address. */
   readonly setting: string;
-  /** The command that prints what an administrator runs. */
+  /** The command that prints the SQL for an administrator. */
   readonly setUp: Advice;
   /** Of the database alone. */
   readonly server: string;
-  /** True once the database was reached: what fails then may pass. */
+  /** True after the database was reached: later failures are temporary. */
   readonly wasReached: boolean;
-  /** True once something was written: a server that takes no writes now may be about to hand over to another. */
+  /** True after a write: a server that is read-only now may be in a failover. */
   readonly wasWritten: boolean;
 }
 
-/** What nothing is there yet looks like, or somebody else's tables do. */
+/** Codes for missing tables, or tables of another program. */
 const MISSING = new Set(['42P01', '42703', '3F000', '42809']);
 
-/** What a second one meets who sets the schema up at the same time. */
+/** Codes for a schema that another run created at the same time. */
 const ALREADY = new Set(['42P06', '42P07', '23505', '42710']);
 
 export function isMissing(error: unknown): boolean {
@@ -30,13 +30,13 @@ export function isAlready(error: unknown): boolean {
   return ALREADY.has(codeOf(error));
 }
 
-/** True for a failure such as that of a server which is not there yet. */
+/** True for a temporary failure, such as a server that is starting. */
 export function mayPass(error: unknown): boolean {
   const about = { setting: '', setUp: '', wasReached: true, wasWritten: true };
   return error !== undefined && refusalOf(error, about) === undefined;
 }
 
-/** A `UserError` for what will not pass by itself; for anything else an error with the way out in its message. */
+/** A `UserError` for lasting problems; for temporary ones, an error with a hint in its message. */
 export function problemOf(error: unknown, about: Situation): Error {
   if (error instanceof UserError) return error;
   const refusal = refusalOf(error, about);
@@ -89,7 +89,7 @@ function refusalOf(
       hint: `Name the file of its certificate authority in ${setting}: sslrootcert=FILE.`,
     };
   }
-  // The server understood, and will answer the same again.
+  // The server will answer the same again.
   const isFinal = /^(0A|22|23|42|54)/.test(code) && code.length === 5;
   return isFinal ? { message: `${message} (${code})`, hint: 'Report this as a bug of voxform.' } : undefined;
 }
@@ -119,7 +119,7 @@ function codeOf(error: unknown): string {
   return errorCode(error) ?? (error instanceof AggregateError ? codeOf(error.errors[0]) : '');
 }
 
-/** A name with several addresses fails with an error for each, and no words of its own. */
+/** A name with several addresses fails with one error for each, and no message of its own. */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return messageOf(error.errors[0]);
   return errorMessage(error);

@@ -1,20 +1,20 @@
-/* The tables. A change to them is one more step; it must leave what is stored as it is. */
+/* The tables. A change to them is another step, which must not change stored rows. */
 
 /** Of the part `state` of the schema. */
 export const SCHEMA_VERSION = 1;
 
-/** The oldest that was tried: all tests of this backend pass on it. */
+/** The oldest tested version: all tests of this backend pass on it. */
 export const OLDEST_SERVER = { version: 130_000, name: '13' };
 
-/** All that lies in the schema, `schema_version` first. */
+/** All tables of the schema, `schema_version` first. */
 export const TABLES = ['schema_version', 'states', 'journal', 'history', 'earlier'] as const;
 
-/** The id of the workspace, which a document has in its last lines, of a row of `states` or of a text in its place. */
+/** The id of the workspace, from the last lines of a document, of a row of `states` or of a text. */
 export function workspaceIn(document: string): string {
   return `substring(right(${document}, 400) from '"workspace_id": "([^"]*)"')`;
 }
 
-/** Of a schema: finds the other states of a workspace. */
+/** Index for the other states of a workspace. */
 export function workspaceIndex(schema: string): string {
   return `CREATE INDEX IF NOT EXISTS states_workspace ON ${schema}.states ((${workspaceIn('state')}));`;
 }
@@ -23,13 +23,13 @@ export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** What a first run does, in one transaction; `exists` says whether the schema itself is there. */
+/** The statements of a first run, in one transaction. @param exists whether the schema exists. */
 export function setUpStatements(schema: string, exists: boolean): string {
   return `SELECT pg_advisory_xact_lock(hashtext('voxform'), hashtext('${schema.replaceAll("'", "''")}'));
 ${exists ? '' : `CREATE SCHEMA ${quoted(schema)};\n`}${tables(quoted(schema))}`;
 }
 
-/** What somebody does who has more rights than `role`. */
+/** The statements for an administrator, which let `role` use the tables. */
 export function setUpScript(schema: string, role: string): string {
   const name = quoted(schema);
   return `BEGIN;

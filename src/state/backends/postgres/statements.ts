@@ -11,7 +11,7 @@ const MOST_EARLIER = 5;
 /** Bytes of the history of one state. */
 const MOST_HISTORY = 4_000_000;
 
-/** What was read last: as long as its generation lasts, only what came after it is fetched. */
+/** The last read: while its generation is current, only later lines are fetched. */
 export interface LastRead {
   readonly generation: string;
   readonly revision: string;
@@ -40,14 +40,14 @@ WHERE v.part = 'state'`,
   };
 }
 
-/** The other states of a workspace, as they were when a run that begins a state of it looked for them. */
+/** The other states of a workspace at the time of a search. */
 export interface SeenOthers {
   readonly workspaceId: string;
   /** Name and last write of each; null if there is none. */
   readonly writes: string | null;
 }
 
-/** Waits for other runs that begin a state of the workspace, until the transaction ends. */
+/** Locks out other runs that begin a state of the workspace, until the transaction ends. */
 export function beginningLock(workspaceId: string): SqlStatement {
   return { text: `SELECT pg_advisory_xact_lock(hashtext('voxform'), hashtext($1))`, values: [workspaceId] };
 }
@@ -67,7 +67,7 @@ function isOther(line: string): string {
   return `s.name <> $1 AND ${workspaceIn('s.state')} = ${workspaceIn(`${line}::text`)}`;
 }
 
-/** As a document has it. */
+/** The workspace id as in a document. */
 function idLine(workspaceId: string): string {
   return `"workspace_id": ${JSON.stringify(workspaceId)}`;
 }
@@ -80,7 +80,7 @@ interface RemoteWrite {
 }
 
 /**
- * One statement for all of a change. Every part of it stands on the row that \`written\` gives, and that one only exists where nobody wrote since.
+ * One statement for all of a change. Every part of it depends on the row of \`written\`, which exists only if no other run wrote since.
  * @param schema quoted.
  */
 export function writeStatement(
@@ -115,7 +115,7 @@ export function writeStatement(
   SELECT $1, w.revision, l.nth, l.line FROM written w, unnest(${given(lines)}::text[]) WITH ORDINALITY AS l (line, nth))`);
   }
   if (history !== undefined) parts.push(...notedHistory(schema, given(history)));
-  // A commit that a crash of the server could take back is none.
+  // A crash of the server must not undo a commit.
   return {
     text: `WITH ${parts.join(',\n')}
 SELECT epoch || '.' || revision AS revision,
@@ -139,7 +139,7 @@ function updated(
   WHERE name = $1 AND ${where} RETURNING epoch, revision)`;
 }
 
-/** The write besides the revision, because a database that was restored counts its revisions anew. */
+/** Compares the write in addition to the revision, because a restored database repeats revisions. */
 function conditions({ revision = '', write }: StoredContent, given: (value: unknown) => string): string {
   const { epoch, revision: last } = revisionOf(revision);
   return `epoch = ${given(epoch)} AND revision = ${given(last)} AND write = ${given(write)}`;
@@ -154,7 +154,7 @@ function sameOthers(
   WHERE ${isOther(given(idLine(workspaceId)))}) IS NOT DISTINCT FROM ${given(writes)}`;
 }
 
-/** These see what was there before the statement. */
+/** These see the rows from before the statement. */
 function keptEarlier(schema: string): string[] {
   return [
     `kept AS (INSERT INTO ${schema}.earlier (name, revision, state)

@@ -4,12 +4,12 @@ import { isMissing } from './problems.ts';
 import { OLDEST_SERVER, quoted, SCHEMA_VERSION, TABLES } from './schema-sql.ts';
 import type { SqlStatement } from './statements.ts';
 
-/** Our tables are not there, and nothing of somebody else's is. */
+/** Neither our tables exist nor those of another program. */
 export interface Absent {
   readonly hasSchema: boolean;
 }
 
-/** The tables of one schema: whether they are there, and ours. Only a statement that fails costs a look at them. */
+/** The tables of one schema. They are checked only after a statement failed. */
 export class Tables {
   readonly #schema: string;
   readonly #location: string;
@@ -20,8 +20,8 @@ export class Tables {
   }
 
   /**
-   * What a statement over the tables gives.
-   * @throws UserError where what is there is not ours, or that of a newer voxform.
+   * The rows of a statement on the tables.
+   * @throws UserError if the tables are not ours, or of a newer voxform.
    */
   async query(
     database: Statements,
@@ -35,13 +35,13 @@ export class Tables {
         if (!isMissing(error)) throw error;
         const absent = await this.#lookAround(database, signal);
         if (absent !== undefined) return absent;
-        // Another run made them in between, unless that helped nothing.
+        // Another run created them in between.
         if (attempt > 1) throw this.#notOurs(TABLES);
       }
     }
   }
 
-  /** @throws UserError where the server or the schema is not for this voxform. */
+  /** @throws UserError if the server or the schema is unsuitable for this voxform. */
   check(row: DatabaseRow | undefined): void {
     if (row === undefined) throw this.#notOurs(['schema_version']);
     const { version, server, server_name, encoding } = row;
@@ -66,7 +66,7 @@ export class Tables {
     );
   }
 
-  /** Finds out why they were not there; undefined where they are by now. */
+  /** Why the tables are missing; undefined if they exist by now. */
   async #lookAround(database: Statements, signal: AbortSignal): Promise<Absent | undefined> {
     const [found] = await database.query(
       `SELECT current_setting('server_version_num')::integer AS server, current_setting('server_version') AS server_name,
