@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, inject } from 'vitest';
+import { Interrupts } from '../../src/cli/interrupts.ts';
 import { CACHES, type Folder } from '../cli/voxform-process.ts';
 import { type CommandOptions, command } from '../trust/in-process.ts';
 
@@ -103,6 +104,22 @@ export class Page {
     expect(line, 'the next command of the page').toSatisfy((text: string) => text.startsWith(beginning));
   }
 
+  /** Starts the next command, which must begin so and runs until it is disposed of. */
+  start(beginning: string): AsyncDisposable {
+    const { line = '' } = this.#left.shift() ?? {};
+    expect(line, 'the next command of the page').toSatisfy((text: string) => text.startsWith(beginning));
+    const [, ...args] = wordsOf(this.#replaced(line));
+    const interrupts = new Interrupts(() => undefined);
+    const ended = command(args, { cwd: this.#cwd, env: this.#env, interrupts });
+    return {
+      async [Symbol.asyncDispose]() {
+        interrupts.raise('SIGTERM');
+        const ran = await ended;
+        expect(ran, `${line}\n${ran.stdout}${ran.stderr}`).toMatchObject({ code: 0 });
+      },
+    };
+  }
+
   /** From now on, this text of the page is replaced, such as an id that a command has printed. */
   stand(text: string, own: string): void {
     this.#stands.set(text, own);
@@ -164,8 +181,11 @@ export class Page {
   #comparable(text: string): string[] {
     const own = [...this.#stands].reduce((all, [from, to]) => all.replaceAll(to, from), text);
     return own
+      .replaceAll(/\bProcess \d+ on \S+ \(\S+\)/g, 'Process')
+      .replaceAll(/\bvoxform_\w+_\w{20,}/g, '(token)')
       .replaceAll(/\b01[0-9A-Z]{24}\b/g, '01…')
       .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?/g, '(time)')
+      .replaceAll(/\b\d\d:\d\d:\d\d\b/g, '(time)')
       .replaceAll(/\b\d+(\.\d+)? ?(ms|s|min|h|d)\b/g, '(duration)')
       .replaceAll(/\b(?=[0-9a-f]*\d)[0-9a-f]{8,64}\b/g, '(digest)')
       .split('\n')

@@ -136,3 +136,22 @@ it('docs/ci.md: the state', async () => {
   page.end();
   expect((await voices.run('plan')).stdout).toContain('No changes.');
 });
+
+it('docs/watching.md', async () => {
+  await using voices = await Voices.open();
+  const { root } = voices.folder;
+  const page = voices.page('docs/watching.md');
+  page.stand('127.0.0.1:9464', '127.0.0.1:0');
+  await page.next('voxform watch', { until: /in sync/ });
+  await voices.edit('manifests/agents.yaml', 'temperature: 0.3', 'temperature: 0.4');
+  await page.next('voxform watch --mode apply', { until: /updated Agent/ });
+  expect(voices.emulator.world.agents.get(voices.agent)).toMatchObject({ llm_config: { temperature: 0.4 } });
+  newRepository(root, path.join(root, 'origin.git'));
+  git(root, 'add', 'voxform.yaml', 'manifests', 'prompts');
+  git(root, 'commit', '--quiet', '--message', 'Voices');
+  git(root, 'push', '--quiet', 'origin', 'main');
+  page.stand('https://git.example.com/team/voice.git', path.join(root, 'origin.git'));
+  page.stand('--path voice', '--path .');
+  await page.next('voxform watch --git', { until: /in sync/ });
+  page.end();
+});
