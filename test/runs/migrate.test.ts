@@ -87,12 +87,12 @@ describe('batches', () => {
     const batches = (size?: number) =>
       batchesOf(document, size).map((batch) => batch.map(({ address }) => address));
     expect(batches(2)).toEqual([
-      ['Agent/c', 'Agent/z'],
-      ['PhoneNumber/there', 'Agent/a'],
+      ['Agent/z', 'Agent/a'],
+      ['Agent/c', 'PhoneNumber/there'],
       ['PhoneNumber/first', 'PhoneNumber/n'],
     ]);
     expect(batches(), 'numbers are live once they are created').toEqual([
-      ['Agent/c', 'Agent/z', 'PhoneNumber/there', 'Agent/a'],
+      ['Agent/z', 'Agent/a', 'Agent/c', 'PhoneNumber/there'],
       ['PhoneNumber/first', 'PhoneNumber/n'],
     ]);
     expect(batchesOf({ resources: [] }, 1)).toEqual([]);

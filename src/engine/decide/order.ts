@@ -11,12 +11,12 @@ export function dependenciesOf(resource: Resource, declared: ReadonlySet<Address
 }
 
 /** Sorts resources by dependency, then by address. Manifests contain no cycles. */
-export function inDependencyOrder(
-  resources: readonly Resource[],
+export function inDependencyOrder<T extends { readonly address: Address }>(
+  resources: readonly T[],
   dependencies: ReadonlyMap<Address, readonly Address[]>,
-): Resource[] {
+): T[] {
   const byAddress = new Map(resources.map((resource) => [resource.address, resource]));
-  const ordered: Resource[] = [];
+  const ordered: T[] = [];
   const placed = new Set<Address>();
   for (const start of [...byAddress.keys()].sort()) {
     const stack = [start];

@@ -1,6 +1,7 @@
 import { ruleOf } from '../../engine/decide/field-rules.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import type { LookupNames } from '../../manifests/lookup-names.ts';
+import { uniqueIds } from '../../engine/decide/references.ts';
+import type { Kind, LookupRecord } from '../../kinds/kind.ts';
+import { type LookupNames, namesInManifests } from '../../manifests/lookup-names.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import type { Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
@@ -16,7 +17,6 @@ import {
 } from './manifest-names.ts';
 import type { ManifestDraft } from './manifest-text.ts';
 import { type RecordDraft, recordDraft } from './record-draft.ts';
-import { References } from './references.ts';
 import { type OwnSecrets, SecretNames, type UsedName } from './secret-names.ts';
 import type { Omission } from './shown-spec.ts';
 
@@ -133,19 +133,36 @@ export class Drafter {
       }
     }
     manifests.sort((a, b) => compareText(`${a.kind}/${a.name}`, `${b.kind}/${b.name}`));
-    const references = new References(named, lookups, lookupNames);
-    return { manifests, leftOut, whole: () => this.#whole(manifests, references) };
+    for (const [kind, records] of lookups) named.set(kind, lookedUpNames(kind, records, lookupNames));
+    return { manifests, leftOut, whole: () => this.#whole(manifests, named) };
   }
 
-  *#whole(manifests: Iterable<DraftedManifest>, references: References): Generator<ExportedManifest> {
+  *#whole(manifests: Iterable<DraftedManifest>, names: Names): Generator<ExportedManifest> {
     for (const manifest of manifests) {
       const kind = this.#kinds.get(manifest.kind);
-      if (kind !== undefined) yield completed(manifest, kind, references);
+      if (kind !== undefined) yield completed(manifest, kind, names);
     }
   }
 }
 
-function completed(manifest: DraftedManifest, kind: Kind, references: References): ExportedManifest {
+/** Names that a reference can have, by kind and id. */
+type Names = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+function lookedUpNames(
+  kind: string,
+  records: readonly LookupRecord[],
+  lookupNames: LookupNames | undefined,
+): Map<string, string> {
+  const unique = [...uniqueIds(records)].filter(([name]) => name !== '' && name.isWellFormed());
+  return new Map(
+    unique.flatMap(([name, id]) => {
+      const [inManifests] = namesInManifests(lookupNames, kind, name);
+      return inManifests === undefined ? [] : [[id, inManifests] as const];
+    }),
+  );
+}
+
+function completed(manifest: DraftedManifest, kind: Kind, names: Names): ExportedManifest {
   const leaves = new Map<LeafPath, Json>();
   const notes = new Map<LeafPath, string>();
   const texts = new Map<LeafPath, string>();
@@ -156,11 +173,16 @@ function completed(manifest: DraftedManifest, kind: Kind, references: References
       if (typeof value === 'string' && isLong(value)) texts.set(path, value);
       continue;
     }
-    const referring = references.in(refersTo, value);
-    leaves.set(path, referring.value);
-    const { dangling } = referring;
-    if (dangling.length > 0)
-      notes.set(path, `no ${refersTo} with a unique name found for ${dangling.join(', ')}`);
+    const dangling = new Set<string>();
+    const referring = (item: Json): Json => {
+      if (typeof item !== 'string') return item;
+      const name = names.get(refersTo)?.get(item);
+      if (name === undefined) dangling.add(item);
+      return name === undefined ? item : { $ref: `${refersTo}/${name}` };
+    };
+    leaves.set(path, Array.isArray(value) ? value.map((item: Json) => referring(item)) : referring(value));
+    if (dangling.size > 0)
+      notes.set(path, `no ${refersTo} with a unique name found for ${[...dangling].join(', ')}`);
   }
   for (const { path, name } of manifest.chosen) leaves.set(path, { $secret: name });
   for (const [path, note] of manifest.draft.notes) notes.set(path, note);

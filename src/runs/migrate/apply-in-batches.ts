@@ -1,5 +1,6 @@
 import type { ApplyReport, ResourceResult } from '../../engine/apply/apply-report.ts';
 import { LostCreates } from '../../engine/apply/writing.ts';
+import { inDependencyOrder } from '../../engine/decide/order.ts';
 import type { PlanResult } from '../../engine/engine.ts';
 import { writes } from '../../engine/plan/plan-actions.ts';
 import { type PlanDocument, type PlannedResource, summaryOf } from '../../engine/plan/plan-document.ts';
@@ -74,52 +75,31 @@ function narrowed(planned: PlanResult, resources: readonly PlannedResource[]): P
 }
 
 /**
- * The writes of a plan in batches of at most `size`. Each resource is in the batch of its dependencies or a later one, then ordered by
- * address. Records that are live once they are created, and their dependents, have their own batches at the end.
+ * The writes of a plan in batches of at most `size`. Each resource is in the batch of its dependencies or a later one. Records that are
+ * live once they are created, and their dependents, have their own batches at the end.
  */
 export function batchesOf(
   { resources }: Pick<PlanDocument, 'resources'>,
   size: number = Number.POSITIVE_INFINITY,
 ): PlannedResource[][] {
-  const written = new Map(
-    resources.flatMap((resource) => (writes.has(resource.action) ? [[resource.address, resource]] : [])),
+  const written = resources.filter(({ action }) => writes.has(action));
+  const dependencies = new Map(written.map(({ address, depends_on }) => [address, depends_on]));
+  const ordered = inDependencyOrder(written, dependencies);
+  const live = new Set<Address>();
+  for (const each of ordered)
+    if (goesLive(each) || each.depends_on.some((address) => live.has(address))) live.add(each.address);
+  return [false, true].flatMap((isLive) =>
+    inBatches(
+      ordered.filter(({ address }) => live.has(address) === isLive),
+      size,
+    ),
   );
-  const depths = depthsOf(written);
-  const depth = ({ address }: PlannedResource): number => depths.get(address) ?? 0;
-  const ordered = [...written.values()].sort(
-    (a, b) => depth(a) - depth(b) || (a.address < b.address ? -1 : 1),
-  );
-  const isLate = (resource: PlannedResource): boolean => depth(resource) >= written.size;
-  const batches: PlannedResource[][] = [];
-  for (const resource of ordered) {
-    const last = batches.at(-1);
-    const before = last?.at(-1);
-    const isFull = last !== undefined && last.length >= size;
-    if (last === undefined || before === undefined || isFull || isLate(before) !== isLate(resource))
-      batches.push([resource]);
-    else last.push(resource);
-  }
-  return batches;
 }
 
-/** The length of the longest chain of dependencies of each resource; for live records at least the number of all. A plan has no cycle. */
-function depthsOf(written: ReadonlyMap<Address, PlannedResource>): ReadonlyMap<Address, number> {
-  const depths = new Map<Address, number>();
-  for (const start of written.keys()) {
-    const stack = [start];
-    for (let address = stack.at(-1); address !== undefined; address = stack.at(-1)) {
-      const before = (written.get(address)?.depends_on ?? []).filter((each) => written.has(each));
-      const open = before.filter((each) => !depths.has(each));
-      if (open.length > 0) stack.push(...open);
-      else {
-        const resource = written.get(address);
-        const least = resource !== undefined && goesLive(resource) ? written.size : 0;
-        depths.set(address, Math.max(least, ...before.map((each) => (depths.get(each) ?? 0) + 1)));
-        stack.pop();
-      }
-    }
-  }
-  return depths;
+function inBatches<T>(items: readonly T[], size: number): T[][] {
+  const batches: T[][] = [];
+  for (let at = 0; at < items.length; at += size) batches.push(items.slice(at, at + size));
+  return batches;
 }
 
 /** True if the created record is live, such as a number that takes calls. */
