@@ -1,9 +1,9 @@
 import { isUnsafe, UNSAFE, unicodeEscape } from '../values/unsafe-text.ts';
 import type { FleetMode } from './member.ts';
 
-/** How the workspaces are treated whose address matches. */
+/** The rule for workspaces with a matching address. */
 export interface FleetRule {
-  /** An address, in which `*` stands for any text. */
+  /** An address pattern; `*` matches any text. */
   readonly pattern: string;
   readonly mode: FleetMode;
   /** Milliseconds. */
@@ -11,7 +11,7 @@ export interface FleetRule {
   readonly onDrift: 'pull-request' | undefined;
 }
 
-/** `SOURCE/PROJECT:WORKSPACE`; a project at the root of its source goes without `/PROJECT`. */
+/** `SOURCE/PROJECT:WORKSPACE`, without `/PROJECT` for a project at the root of its source. */
 export function fleetAddress(source: string, project: string, workspace: string): string {
   return `${projectAddress(source, project)}:${workspace}`;
 }
@@ -20,10 +20,10 @@ export function projectAddress(source: string, project: string): string {
   return project === '.' ? source : `${source}/${project}`;
 }
 
-/** Characters: longer ones do not fit into an index of the database. */
+/** Characters. Longer addresses do not fit into an index of the database. */
 const LONGEST_PROJECT = 500;
 
-/** Why a folder cannot be a project, whatever it has in it; undefined where it can. */
+/** Why a folder cannot be a project, whatever its contents; undefined if it can. */
 export function nameProblem(project: string): string | undefined {
   if (project.length > LONGEST_PROJECT)
     return `its path has ${project.length} characters, more than ${LONGEST_PROJECT}; shorten it`;
@@ -32,13 +32,13 @@ export function nameProblem(project: string): string | undefined {
   return undefined;
 }
 
-/** For a list of projects, in which no name may forge another line. */
+/** For a list of projects, in which a name must not fake another line. */
 export function shownProject(project: string): string {
   const shown = project.replace(UNSAFE, unicodeEscape);
   return shown.length > LONGEST_PROJECT ? `${shown.slice(0, LONGEST_PROJECT)}…` : shown;
 }
 
-/** The first rule that matches; undefined where none does. */
+/** The first matching rule, if any. */
 export function ruleFor<Rule extends Pick<FleetRule, 'pattern'>>(
   rules: readonly Rule[],
   address: string,
@@ -56,12 +56,12 @@ export function unusedRules<Rule extends Pick<FleetRule, 'pattern'>>(
   return rules.filter((rule) => !used.has(rule));
 }
 
-/** Whether all that a pattern matches is matched by one before it: a `*` in it is matched by a `*` alone. */
+/** True if an earlier pattern matches everything that this one matches. Only `*` covers `*`. */
 export function isCovered(pattern: string, earlier: string): boolean {
   return matchesAddress(earlier, pattern);
 }
 
-/** The source that a pattern names; undefined where that is not fixed. */
+/** The source that a pattern names; undefined if it contains a `*`. */
 export function sourceIn(pattern: string): string | undefined {
   const [name = ''] = pattern.split(/[/:]/, 1);
   return name.includes('*') ? undefined : name;

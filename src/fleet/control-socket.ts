@@ -10,7 +10,7 @@ import type { Database, DatabaseRow } from '../state/backends/postgres/database.
 import type { FleetControl } from './control.ts';
 import type { FleetStatements } from './database/fleet-database.ts';
 
-/* One request a connection: a line of JSON there, a line of JSON back. Who may open the socket may do everything. */
+/* One request per connection: a line of JSON each way. Everyone who can open the socket has full access. */
 
 const methods = [
   'status',
@@ -29,7 +29,7 @@ const methods = [
   'removeToken',
 ] as const satisfies readonly (keyof FleetControl)[];
 
-/** Statements over the states, which only the process that has the database open can do. */
+/** Statements on the states. Only the process that has the database open can execute them. */
 const QUERY = 'query';
 
 const request = z.object({ method: z.enum([...methods, QUERY]), args: z.array(z.json()) });
@@ -42,7 +42,7 @@ const answer = z.union([
 
 type ControlMethod = (...args: unknown[]) => Promise<unknown>;
 
-/** Lets other processes of this user control the fleet through a socket of the file system, and use its states. */
+/** Lets other processes of this user control the fleet and use its states through a Unix socket. */
 export async function listenForControl(
   { ask }: FleetStatements,
   control: FleetControl,
@@ -53,7 +53,7 @@ export async function listenForControl(
     socket.on('error', () => undefined);
     void respond({ ...control, [QUERY]: query } as Readonly<Record<string, unknown>>, socket);
   });
-  // Its lock says that nobody else serves this fleet: what lies there is of a process that died.
+  // The lock shows that no other process serves this fleet, so the existing socket belongs to a dead process.
   await rm(file, { force: true });
   server.listen(shortest(file));
   await once(server, 'listening');
@@ -61,7 +61,7 @@ export async function listenForControl(
   return server;
 }
 
-/** The control of the process that listens there; undefined where none does. */
+/** The control of the process that listens there, if any. */
 export async function controlThrough(file: string): Promise<FleetControl | undefined> {
   const first = await connected(file);
   if (first === undefined) return undefined;
@@ -70,12 +70,12 @@ export async function controlThrough(file: string): Promise<FleetControl | undef
   return Object.fromEntries(entries) as unknown as FleetControl;
 }
 
-/** The database of the process that listens there, as far as states need it. */
+/** The part of the listening process's database that states need. */
 export function statesThrough(file: string): Database {
   const ask = calling(file, QUERY);
   const query: Database['query'] = async (text, values) =>
     (await ask(text, values)) as readonly DatabaseRow[];
-  // The process has one connection, so no other statement runs during one of these. Nothing takes back those before one that fails.
+  // The process has one connection, so statements never overlap. Earlier ones are not rolled back if one fails.
   return { wasReached: true, query, transaction: (work) => work({ query }) };
 }
 
@@ -126,10 +126,10 @@ function connected(file: string): Promise<Socket | undefined> {
   });
 }
 
-/** Bytes that the path of a socket may have on every system. */
+/** The maximum length, in bytes, of a socket path on every system. */
 const LONGEST = 103;
 
-/** @throws UserError where the system cannot open it from here. */
+/** @throws UserError if the system cannot open it from here. */
 function shortest(file: string): string {
   const relative = path.relative('.', file);
   const found = relative.length < file.length ? relative : file;

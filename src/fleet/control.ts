@@ -27,61 +27,61 @@ interface PersonsDecision {
   readonly because?: string | undefined;
 }
 
-/** Addresses, and patterns in which `*` stands for any text, as in the fleet file. */
+/** Addresses, and patterns with `*` as in the fleet file. */
 type WorkspaceNames = readonly string[];
 
 interface Decided {
   readonly changed: readonly string[];
-  /** Those that were named but already were so, or are left out. */
+  /** Named workspaces that already are in this state or are excluded. */
   readonly unchanged: readonly string[];
 }
 
 interface ProjectOfWorkspace extends ProjectWanted {
   readonly workspace: string;
-  /** What the name of its source means to the processes that serve it; null where none has yet. */
+  /** The identity of its source for the processes that serve it; null if there is none yet. */
   readonly identity: string | null;
-  /** The last version whose manifests were valid. */
+  /** The last version with valid manifests. */
   readonly good: ProjectVersion | undefined;
 }
 
-/** For which a command that was killed keeps its claim. */
+/** Milliseconds for which a killed command keeps its claim. */
 export const CLAIM_MILLISECONDS = 30_000;
 
-/** What a person may do with a fleet. All that goes wrong is a `UserError`. */
+/** The actions of a person on a fleet. All errors are `UserError`s. */
 export interface FleetControl {
-  /** Figures of the whole fleet, and the workspaces that the filter lets through. */
+  /** Figures of the whole fleet, and the workspaces that match the filter. */
   status(filter: WorkspaceFilter): Promise<FleetStatus>;
-  /** The patterns of rules that no workspace has. */
+  /** Patterns of rules that match no workspace. */
   unusedPatterns(patterns: readonly string[]): Promise<readonly string[]>;
-  /** Has workspaces run before their turn. Paused ones that only a pattern names are left out. */
+  /** Requests runs. Paused workspaces that only a pattern matches are skipped. */
   run(names: WorkspaceNames, by: string): Promise<Decided>;
-  /** Gives workspaces no turn; a run in progress goes on. */
+  /** Starts no further runs; a run in progress continues. */
   pause(names: WorkspaceNames, decision: PersonsDecision): Promise<Decided>;
   resume(names: WorkspaceNames, by: string): Promise<Decided>;
-  /** Has exactly that plan applied. Returns its id. @param plan its id, the beginning of it, or the digest that begins with it. */
+  /** Approves exactly this plan. Returns its id. @param plan its id or a prefix of it, or the digest that begins with it. */
   approve(address: string, plan: string, by: string): Promise<string>;
-  /** Has that plan not applied, unless somebody approves it after all. Returns its id. */
+  /** Rejects this plan unless it is approved later. Returns its id. */
   reject(address: string, plan: string, decision: PersonsDecision): Promise<string>;
-  /** The plan that waits, is approved, or was rejected and nothing took its place, as `plan --out` writes it; undefined where there is none. */
+  /** The waiting, approved or last rejected plan in the form of `plan --out`, if any. */
   plan(address: string): Promise<Json | undefined>;
-  /** Of which project the workspace is, at the version that is to run. */
+  /** The project of the workspace, at the version to run. */
   project(address: string): Promise<ProjectOfWorkspace>;
   /** Claims a workspace of the platform for a command, or renews the claim. */
   claim(claim: WorkspaceClaim): Promise<void>;
-  /** Ends the claim of that holder. */
+  /** Ends the claim of this holder. */
   release(holder: string): Promise<void>;
-  /** Lets somebody sign in to the page. The token, which cannot be shown again. */
+  /** Creates a token for the page, which cannot be shown again. */
   addToken(token: NewToken): Promise<string>;
   tokens(): Promise<readonly ListedToken[]>;
-  /** Ends its sessions too. */
+  /** Also ends its sessions. */
   removeToken(name: string): Promise<void>;
 }
 
-/** Characters that stand for a whole plan. */
+/** The length of a plan's short id. */
 const SHORTEST = 4;
 
 const S = FLEET_SCHEMA;
-/** The open plan, else the rejected one that nothing took the place of. */
+/** The open plan, else the last rejected one. */
 const CURRENT = `(address, id) = (SELECT p.address, p.id FROM ${S}.plans p JOIN ${S}.workspaces w ON w.address = p.address
 WHERE p.address = $1 AND (p.state IN ('waiting', 'approved') OR p.state = 'rejected' AND p.id = w.last->>'rejected')
 ORDER BY p.state = 'rejected' LIMIT 1)`;
@@ -251,7 +251,7 @@ function decided(addresses: readonly string[], changed: readonly string[]): Deci
   return { changed, unchanged: addresses.filter((address) => !changed.includes(address)) };
 }
 
-/** Ids of all plans of a workspace that begin so, also of those that are over. */
+/** Ids of all plans of a workspace with this prefix, including finished ones. */
 async function plansNamed({ ask }: FleetStatements, address: string, plan: string): Promise<string[]> {
   const rows = await ask(
     `SELECT id FROM ${S}.plans WHERE address = $1 AND starts_with(digest, $2) ORDER BY id LIMIT 5`,
@@ -264,7 +264,7 @@ async function plansNamed({ ask }: FleetStatements, address: string, plan: strin
 const ASKED = `asked_at = clock_timestamp(), asked_why = $2, asked_by = $3, due_at = least(due_at, now())
 WHERE address IN (${LOCKED})`;
 
-/** What each does to a workspace. */
+/** The statement for each action. */
 const DECISIONS = {
   requested: ASKED,
   approved: ASKED,
@@ -282,7 +282,7 @@ interface EnteredDecision extends PersonsDecision {
   readonly plan?: string;
 }
 
-/** Does it, and writes into the list of runs who decided it, in one statement. The workspaces that it changed. */
+/** Executes the action and adds its author to the list of runs, in one statement. Returns the changed workspaces. */
 async function enter(
   { ask }: FleetStatements,
   decision: keyof typeof DECISIONS,

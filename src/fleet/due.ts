@@ -3,14 +3,14 @@ import { FLEET_SCHEMA } from './database/fleet-tables.ts';
 import type { Queue } from './queue.ts';
 import { groupsOf } from './slots.ts';
 
-/** Workspaces that one look puts into the queue. */
+/** The maximum number of workspaces per query. */
 const MOST_AT_ONCE = 500;
-/** Share of an interval by which a turn may come sooner or later, so that workspaces drift apart. */
+/** The part of an interval by which a run may be earlier or later, so that runs spread out. */
 const SPREAD = 0.1;
 
 /**
- * Puts the workspaces of these sources that are due into the queue, and says when they are due next, in one transaction: whatever becomes of the job, a
- * workspace comes to its turn again. How many there were.
+ * Queues the due workspaces of these sources and sets their next times, in one transaction, so that a workspace runs again whatever
+ * happens to the job. Returns their number.
  */
 export function scheduleDue(
   database: FleetDatabase,

@@ -23,9 +23,9 @@ export const FLEET_FILE = 'fleet.yaml';
 
 interface AnySource {
   readonly name: string;
-  /** Globs of project folders, `.` for the root; those with `!` exclude. */
+  /** Globs of project folders, `.` for the root; `!` excludes. */
   readonly projects: readonly string[];
-  /** Milliseconds between two looks for a newer version. */
+  /** Milliseconds between two fetches. */
   readonly interval: number;
   /** Absolute path, with `{source}` and `{project}`. */
   readonly secrets: string | undefined;
@@ -43,9 +43,9 @@ interface FolderSourceSettings extends AnySource {
 
 export type SourceSettings = GitSourceSettings | FolderSourceSettings;
 
-/** A `fleet.yaml`, checked. All durations are milliseconds. */
+/** A checked `fleet.yaml`. All durations are milliseconds. */
 export interface FleetFile {
-  /** Absolute path of the folder of the file, below which `.voxform/fleet` lies. */
+  /** Absolute path of the file's folder, which contains `.voxform/fleet`. */
   readonly folder: string;
   readonly database: Secret | string | undefined;
   readonly sources: readonly SourceSettings[];
@@ -57,17 +57,17 @@ export interface FleetFile {
   readonly retention: number;
 }
 
-/** Of a workspace that no rule matches. */
+/** For a workspace that no rule matches. */
 const DEFAULT_RULE = { mode: 'report', interval: 300_000, onDrift: undefined } as const;
 
-/** How a workspace is treated. */
+/** The rule of a workspace. */
 export function ruleOf(rules: readonly FleetRule[], address: string): Omit<FleetRule, 'pattern'> {
   return ruleFor(rules, address) ?? DEFAULT_RULE;
 }
 
 /**
- * The fleet file at an absolute path.
- * @throws InvalidProject with everything that is wrong in it.
+ * Loads the fleet file at an absolute path.
+ * @throws InvalidProject with all its problems.
  */
 export function loadFleetFile(at: string, env: Environment): FleetFile {
   const [folder, file] = [path.dirname(at), path.basename(at)];
@@ -145,7 +145,7 @@ function milliseconds(duration: string | undefined, usual: number): number {
   return duration === undefined ? usual : durationSeconds(duration) * 1000;
 }
 
-/** The document with a secret in place of each form that may hide one. */
+/** The document with secrets in place of forms. */
 function withSecrets(raw: Json, env: Environment, problems: Problem[]): unknown {
   if (!isObject(raw)) return raw;
   const inputs = new Inputs({
@@ -220,7 +220,7 @@ function ruleProblems(patterns: readonly string[], sources: readonly string[]): 
   });
 }
 
-/** Two sources that are one have every workspace twice. */
+/** Two equal sources would have every workspace twice. */
 function twiceNamed(sources: readonly SourceSettings[]): Problem[] {
   return sources.flatMap((source, index): Problem[] => {
     const same = sources.slice(0, index).find((each) => keyOf(each) === keyOf(source));
@@ -234,7 +234,7 @@ function keyOf(source: SourceSettings): string {
   return JSON.stringify([placeOf(source), source.projects]);
 }
 
-/** The same for two sources of one folder, or of one branch. To be shown nowhere. */
+/** Equal for two sources of one folder or branch. May contain a secret, so it is never shown. */
 export function placeOf(source: SourceSettings): string {
   return JSON.stringify('git' in source ? [textOf(source.git), source.ref] : [source.path]);
 }

@@ -8,8 +8,8 @@ import { type RunReport, runResults } from '../operator/run-report.ts';
 import type { FleetFigures } from './rows/status-rows.ts';
 
 /**
- * The figures of a fleet, for Prometheus. None has a label for a workspace.
- * @param figures of the whole fleet, asked for with each look.
+ * The Prometheus metrics of a fleet. None has a workspace as a label.
+ * @param figures of the whole fleet, queried for each scrape.
  */
 export function createFleetMetrics(version: string, figures: () => Promise<FleetFigures>) {
   const { registry, gauge, counter, histogram } = instruments();
@@ -77,7 +77,7 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
       }
       return registry.metrics();
     },
-    /** @param late in seconds. */
+    /** @param late seconds. */
     run(report: RunReport | undefined, late: number) {
       runs.inc({ result: report?.result ?? 'failed' });
       lateness.observe(Math.max(0, late));

@@ -164,7 +164,7 @@ export function fleetJsonSchema(): JsonObject {
   };
 }
 
-/** `clients/*` of `./clients/*` and `clients/*\/`. */
+/** Normalizes `./clients/*` and `clients/*\/` to `clients/*`. */
 export function plainPattern(pattern: string): string {
   return pattern.replace(/^(\.\/+)+/, '').replace(/\/+$/, '') || '.';
 }

@@ -6,10 +6,10 @@ import { fleetAddress } from './addresses.ts';
 import { FLEET_SCHEMA } from './database/fleet-tables.ts';
 import type { FleetFile } from './fleet-file.ts';
 
-/** Stands for the database that runs in this process. */
+/** The name of the embedded database in this process. */
 const EMBEDDED = 'postgres://voxform@embedded/fleet';
 
-/** Where the state of a workspace lies whose project says nothing of it: in the fleet's database, under its address. */
+/** The default location of a workspace's state: the fleet's database, under its address. */
 export function fleetStatePlace(
   fleet: Pick<FleetFile, 'database'>,
   {
@@ -25,7 +25,7 @@ export function fleetStateAt({ database = EMBEDDED }: Pick<FleetFile, 'database'
   return { backend: 'postgres', url: database, schema: FLEET_SCHEMA, name };
 }
 
-/** Why a project may not name this place: it would reach the states of other projects. */
+/** Why a project may not use this location: it would reach the states of other projects. */
 export function foreignStateProblem(place: StatePlace, own: StatePlace): string | undefined {
   if (place.backend !== 'postgres' || own.backend !== 'postgres' || isSameState(place, own)) return undefined;
   const isOfFleet = place.schema === FLEET_SCHEMA && place.name !== own.name;
@@ -34,7 +34,7 @@ export function foreignStateProblem(place: StatePlace, own: StatePlace): string 
   return "a project may not name the fleet's own database: remove state, to keep it there under its address";
 }
 
-/** Has states of the embedded database kept in this one, until it is disposed of. */
+/** Provides this embedded database to state backends until it is disposed of. */
 export function keepStatesIn(database: Database): Disposable {
   return provideDatabase(addressOf(EMBEDDED), database);
 }

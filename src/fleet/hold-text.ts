@@ -9,7 +9,7 @@ const holdWords = {
   approval: 'the plan was rejected',
 } as const satisfies Partial<Record<Hold['why'], string>>;
 
-/** `the plan was rejected by ann`: why a run left changes; undefined where it tells of none. */
+/** Why a run left changes, such as `the plan was rejected by ann`; undefined if it left none. */
 export function holdText(hold: unknown, rejected: ShownWorkspace['rejected']): string | undefined {
   if (rejected !== null) return `${holdWords.approval} by ${rejected.by}`;
   return Object.hasOwn(holdWords, String(hold)) ? holdWords[hold as keyof typeof holdWords] : undefined;

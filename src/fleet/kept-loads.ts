@@ -1,18 +1,18 @@
 import { LastLoad } from '../operator/last-load.ts';
 
-/** Bytes of files that are kept as what they were loaded as, which takes several times that much memory. */
+/** Bytes of files whose loads are kept. The loads need several times that memory. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
-/** Where there is no room for all, one of so many new loads takes the place of the oldest ones. */
+/** If there is no room for all, one of this many new loads replaces the oldest ones. */
 const ONE_OF = 32;
 
 /**
- * The last loads of the workspaces of a process. Workspaces run in turn: if each new load took the place of the oldest, none would be
- * there any more when its workspace runs again.
+ * The latest loads of the workspaces of a process. Workspaces run in turn: if every new load replaced the oldest one, each would be gone
+ * before its workspace runs again.
  */
 export class KeptLoads {
   readonly #loads = new Map<string, LastLoad>();
-  /** Of all loads: they are small, and finding them out again takes requests. */
+  /** Kept for all loads: they are small, and determining them again needs requests. */
   readonly #comparedDrafts = new Map<string, LastLoad['comparedDrafts']>();
   readonly #mostBytes: number;
   #bytes = 0;
@@ -22,15 +22,15 @@ export class KeptLoads {
     this.#mostBytes = mostBytes;
   }
 
-  /** The last load of a workspace, for one run. */
+  /** The latest load of a workspace, for one run. */
   of(address: string): LastLoad {
     return this.#taken(address) ?? new LastLoad({ comparedDrafts: this.#comparedDrafts.get(address) });
   }
 
-  /** Keeps the load of a run that ended. */
+  /** Keeps the load of a finished run. */
   keep(address: string, load: LastLoad): void {
     if (load.comparedDrafts.size > 0) this.#comparedDrafts.set(address, load.comparedDrafts);
-    // Of another run of the workspace at the same time.
+    // Left by another run of the workspace at the same time.
     this.#taken(address);
     if (load.bytes > this.#mostBytes) return;
     if (this.#bytes + load.bytes > this.#mostBytes && ++this.#refused % ONE_OF !== 0) return;

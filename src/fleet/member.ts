@@ -1,28 +1,28 @@
 import type { LocalPaths } from '../project/local-paths.ts';
 import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
 
-/** `report` tells, `apply` applies, `approve` applies what a person approved. */
+/** `report` only reports changes, `apply` applies them, `approve` applies approved plans. */
 export const fleetModes = ['report', 'apply', 'approve'] as const;
 
 export type FleetMode = (typeof fleetModes)[number];
 
-/** A project as it was at one time. */
+/** A project at a point in time. */
 export interface ProjectVersion {
-  /** Equal as long as no file of the project differs: the id of its tree in Git, a digest of its files in a folder. */
+  /** Equal as long as no file of the project changes: the id of its Git tree, or a digest of its files in a folder. */
   readonly version: string;
-  /** Commit that the version was found in; undefined in a folder. */
+  /** The commit of the version; undefined in a folder. */
   readonly commit: string | undefined;
 }
 
 export interface FleetMember extends ProjectVersion {
   /** `SOURCE/PROJECT:WORKSPACE`, and `SOURCE:WORKSPACE` for the project at the root of a source. */
   readonly address: string;
-  /** Name in the fleet file. */
+  /** The name in the fleet file. */
   readonly source: string;
-  /** Folder in the source, with slashes; `.` for its root. */
+  /** The folder in the source, with slashes; `.` for its root. */
   readonly project: string;
   readonly workspace: string;
-  /** As far as the environment of this process sets them. */
+  /** Only if the environment of this process sets it. */
   readonly workspaceId: string | undefined;
   readonly baseUrl: string | undefined;
   readonly mode: FleetMode;
@@ -32,38 +32,38 @@ export interface FleetMember extends ProjectVersion {
   readonly refused?: string | undefined;
 }
 
-/** A project that was found in a source. */
+/** A project in a source. */
 export interface DiscoveredProject extends ProjectVersion {
   readonly project: string;
   /**
-   * Why its workspaces are not known. Those that were known before stay, and get the version too: their runs tell what is wrong, and
-   * use the last good manifests.
+   * Why its workspaces are unknown. Known ones remain and get the version too: their runs report the problem and use the last valid
+   * manifests.
    */
   readonly problem: string | undefined;
-  /** True for a folder that could not be searched: projects in it stay as they were. */
+  /** True for a folder that could not be searched: its known projects remain. */
   readonly isUnknown?: boolean | undefined;
-  /** Empty where there is a problem. */
+  /** Empty if there is a problem. */
   readonly members: readonly FleetMember[];
 }
 
-/** All of a source at its newest version: what is not here has vanished from it. */
+/** The contents of a source at its newest version. Everything else is removed from it. */
 export interface SourceContents {
   readonly source: string;
   /** Undefined for a folder. */
   readonly commit: string | undefined;
   readonly projects: readonly DiscoveredProject[];
-  /** Such as a pattern that matches nothing. */
+  /** Such as a pattern without a match. */
   readonly warnings: readonly string[];
 }
 
-/** A project whose workspaces are not known, and why. */
+/** A project with unknown workspaces, and the reason. */
 export interface BrokenProject {
   /** `SOURCE/PROJECT`. */
   readonly project: string;
   readonly problem: string;
 }
 
-/** The files of a version, which nobody writes to again. */
+/** The files of a version. Nobody changes them. */
 export interface ProjectCheckout extends ProjectVersion {
   /** Absolute path of the project folder. */
   readonly folder: string;
@@ -74,33 +74,32 @@ export interface ProjectWanted extends ProjectVersion {
   readonly project: string;
 }
 
-/** The sources of a fleet as one process holds them: each repository once, whatever it has of workspaces. */
+/** The sources of a fleet in one process. Each repository exists once, however many workspaces it has. */
 export interface Sources {
   /** In the order of the fleet file. */
   readonly all: readonly {
     readonly name: string;
-    /** Without a secret: `main of https://…`, or a folder. */
+    /** Without secrets: `main of https://…`, or a folder. */
     readonly shown: string;
-    /** All that decides what projects it has, for people to read: two fleets may give one name to different sources. */
+    /** Everything that determines its projects, as text: two fleets may use one name for different sources. */
     readonly identity: string;
-    /** Milliseconds between two looks for a newer version. */
+    /** Milliseconds between two fetches. */
     readonly interval: number;
   }[];
   /**
-   * Looks for the newest version.
-   * @throws UserError where it cannot be reached, which changes nothing of what is known of it.
+   * Fetches the newest version.
+   * @throws UserError if it cannot be reached; then nothing changes.
    */
   discover(source: string, signal: AbortSignal): Promise<SourceContents>;
   /**
-   * The files of a version. The source is asked only for what this process lacks; where the version cannot be had any more, the
-   * newest that can.
-   * @throws UserError where there is none.
+   * The files of a version. Fetches only what this process lacks. If the version is gone, the newest available one.
+   * @throws UserError if there is none.
    */
   checkout(wanted: ProjectWanted, signal: AbortSignal): Promise<ProjectCheckout>;
-  /** Where the state, secrets and rescue files of a project may lie. */
+  /** The folders for state, secrets and rescue files of a project. */
   local(source: string, project: string): LocalPaths;
-  /** Where a project lies in its repository. */
+  /** The path of a project in its repository. */
   origin(source: string, project: string): ProjectOrigin;
-  /** Removes the files of all versions but these, which are those that rows of the source name. */
+  /** Removes the files of all other versions. Must be called with those that rows of the source name. */
   keep(source: string, versions: ReadonlySet<string>): Promise<void>;
 }

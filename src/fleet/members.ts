@@ -15,11 +15,11 @@ export interface MembersOptions {
   readonly local: LocalPaths;
   /** The text of the project file. */
   text(): Promise<string>;
-  /** Gives the folder with its files. */
+  /** Returns the folder with its files. */
   checkout(): Promise<string>;
 }
 
-/** The workspaces of a project, as its project file tells them. */
+/** The workspaces of a project, from its project file. */
 export async function membersOf(found: FoundProject, options: MembersOptions): Promise<DiscoveredProject> {
   const { source, rules } = options;
   const { project, version, commit, isUnknown } = found;
@@ -49,7 +49,7 @@ export function brokenProjects({ source, projects }: SourceContents): BrokenProj
   );
 }
 
-/** What its project file says, or what is wrong with it. Its files are looked at only where that cannot be known without them. */
+/** The project file or its problem. Other files are read only if needed. */
 async function projectOf(
   { file }: FoundProject,
   { env, local, text, checkout }: MembersOptions,

@@ -20,23 +20,23 @@ interface Finished {
   redact(text: string): string;
 }
 
-/** Of one run: what its workspace will have been told, and when that is stored. */
+/** The notifications of one run: the remembered events, and when they are stored. */
 interface Telling {
   readonly told: Promise<RememberedEvents | undefined>;
   readonly stored: Promise<void>;
 }
 
 const TABLE = `${FLEET_SCHEMA}.notified`;
-/** Of what a workspace was told; the column was made for more than one. */
+/** The column was made for several keys. */
 const KEY = 'told';
 
 /**
- * Tells the webhooks of projects what runs found, and nothing that another process told before. What was told is stored once it was
- * delivered or given up, so that a process that dies before has others tell it again.
+ * Notifies the webhooks of projects, but not of events that another process reported. Events are stored once they were delivered or given
+ * up, so that after a crash others report them again.
  */
 export class FleetNotifications {
   readonly #options: NotificationsOptions;
-  /** The last of each workspace. */
+  /** The latest ones of each workspace. */
   readonly #tellings = new Map<string, Telling>();
 
   constructor(options: NotificationsOptions) {
@@ -61,7 +61,7 @@ export class FleetNotifications {
     });
   }
 
-  /** Waits for deliveries, but no longer than that many milliseconds. */
+  /** Waits for deliveries, at most for this many milliseconds. */
   async end(milliseconds: number): Promise<void> {
     const tellings = [...this.#tellings.values()];
     await Promise.allSettled(tellings.map(({ told }) => told));
@@ -69,7 +69,7 @@ export class FleetNotifications {
     await Promise.all(tellings.map(({ stored }) => stored));
   }
 
-  /** @param results gets, for each delivery, whether it was made or given up before the process ended. */
+  /** @param results receives, for each delivery, whether it ended before the process did. */
   #tell(
     { report, log, redact }: Finished,
     {
@@ -131,7 +131,7 @@ ON CONFLICT (address, key) DO UPDATE SET digest = excluded.digest`,
   }
 }
 
-/** Earlier versions kept the events of three kinds of receivers. */
+/** Earlier versions kept three sets of events. */
 function rememberedIn(text: string): RememberedEvents {
   const remembered = JSON.parse(text) as RememberedEvents | { readonly both: RememberedEvents };
   return 'both' in remembered ? remembered.both : remembered;

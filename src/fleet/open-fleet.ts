@@ -12,18 +12,18 @@ import type { FleetFile } from './fleet-file.ts';
 import { keepStatesIn } from './fleet-state.ts';
 import { removeProcesses } from './rows/process-rows.ts';
 
-/** Below the folder where a fleet is served: the embedded database, and how other processes reach it. */
+/** In the folder where a fleet is served: the embedded database, and how other processes reach it. */
 const HOME = path.join('.voxform', 'fleet');
 
 export function controlSocket(home: string): string {
   return path.join(home, HOME, 'control.sock');
 }
 
-/** Milliseconds for which another process may have the embedded database that will not have it for long. */
+/** Milliseconds to wait for another process that has the embedded database open only briefly. */
 const PATIENCE = 15_000;
 const LOOK_AGAIN = 100;
 
-/** The database of a fleet. @throws DatabaseInUse where the embedded one belongs to another process. */
+/** Opens the database of a fleet. @throws DatabaseInUse if another process has the embedded one open. */
 export async function openFleetDatabase(
   { database }: Pick<FleetFile, 'database'>,
   home: string,
@@ -34,7 +34,7 @@ export async function openFleetDatabase(
   return patiently(open, (inUse) => inUse.use === 'command');
 }
 
-/** The embedded database that a fleet had before it was given another, for its states; undefined where it had none. */
+/** The former embedded database of a fleet, for its states, if there was one. */
 export async function formerDatabase(
   { database }: FleetFile,
   home: string,
@@ -54,7 +54,7 @@ async function patiently<T>(work: () => Promise<T>, isShort: (inUse: DatabaseInU
   }
 }
 
-/** Does what a person asked of a fleet: in its database, or where another process has that, through that one. States can be used meanwhile. */
+/** Executes an action in the database of a fleet, or through the process that has it open. States can be used meanwhile. */
 export async function withControl<T>(
   fleet: FleetFile,
   home: string,
@@ -68,7 +68,7 @@ export async function withControl<T>(
     }
     return openFleetDatabase(fleet, home, 'command');
   };
-  // A process that has just begun to serve will listen soon.
+  // A process that has just started to serve will listen soon.
   const reached = await patiently(reach, () => true);
   if (!('close' in reached)) {
     using _ = keepStatesIn(statesThrough(controlSocket(home)));
@@ -83,7 +83,7 @@ export async function withControl<T>(
   }
 }
 
-/** A typing mistake in the folder must not begin a database. */
+/** Do not create a database in a mistyped folder. */
 async function refuseNothing(home: string): Promise<void> {
   const folder = path.join(home, HOME);
   try {

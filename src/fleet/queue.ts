@@ -7,17 +7,17 @@ import { QUEUE_SCHEMA } from './database/fleet-tables.ts';
 import { QUEUE, queuedGroups, queueVersion } from './database/queue-tables.ts';
 import type { RunGroups } from './slots.ts';
 
-/** A run that somebody is to do. */
+/** A run to be done. */
 interface RunJob {
   readonly address: string;
   /** When it was due, in ISO 8601 by the clock of the database. */
   readonly due: string;
 }
 
-/** A job that this process has. Only for as long as it gives signs of life. */
+/** A job that this process holds as long as it sends heartbeats. */
 export interface ClaimedJob extends RunJob {
   readonly id: string;
-  /** Of the claims of the job: whoever claims it later has a higher one. */
+  /** The number of the claim. A later claim has a higher one. */
   readonly retryCount: number;
 }
 
@@ -27,19 +27,19 @@ interface QueuedRun extends RunJob {
 }
 
 interface QueueTiming {
-  /** Seconds without a sign of life after which another process takes a job. */
+  /** Seconds without a heartbeat after which another process takes a job. */
   readonly heartbeat: number;
-  /** Seconds between two looks for such jobs. */
+  /** Seconds between two checks for such jobs. */
   readonly monitor: number;
-  /** Seconds after which a job is taken from a process that still lives. */
+  /** Seconds after which a job is taken from a live process. */
   readonly expiry: number;
 }
 
 const URGENT = 10;
-/** Processes that may die over one job before its workspace waits for its next turn. */
+/** Processes that may crash during one job before its workspace waits for its next run. */
 const MOST_DEATHS = 10;
 
-/** Which process runs which workspace: pg-boss, with at most one job for a workspace. */
+/** Distributes runs to processes with pg-boss, with at most one job per workspace. */
 export class Queue {
   readonly #boss: PgBoss;
   readonly #database: FleetDatabase;
@@ -49,7 +49,7 @@ export class Queue {
     this.#database = database;
   }
 
-  /** @throws UserError where its tables cannot be made or are those of a newer pg-boss. */
+  /** @throws UserError if the tables cannot be created or belong to a newer pg-boss. */
   static async open(
     database: FleetDatabase,
     timing: QueueTiming,
@@ -60,7 +60,7 @@ export class Queue {
       schema: QUEUE_SCHEMA,
       backend: database.isEmbedded ? 'pglite' : 'postgres',
       schedule: false,
-      // Both need the tables' owner, and a table whose rows live for seconds needs neither.
+      // Both need the owner of the tables, and a table with short-lived rows needs neither.
       reindex: false,
       monitorVacuum: false,
       superviseIntervalSeconds: timing.monitor,
@@ -82,7 +82,7 @@ export class Queue {
 
   async #begin({ heartbeat, expiry }: QueueTiming): Promise<void> {
     const boss = this.#boss;
-    // Another process may make the same tables at this moment.
+    // Another process may be creating the same tables.
     await boss.start().catch((error: unknown) => {
       if (!(error instanceof Error) || !isAlready(error.cause)) throw error;
       return boss.start();
@@ -98,11 +98,11 @@ export class Queue {
         deleteAfterSeconds: 60,
       });
     }
-    // Known from here on: a look at the queue inside a transaction would wait for it on a database with one connection.
+    // Cached from here on: a query inside a transaction would block a database with one connection.
     await boss.findJobs(QUEUE, { key: '' });
   }
 
-  /** Puts them in, in this order, but for workspaces that have a job already; urgent ones come before others. */
+  /** Queues runs in this order, except for workspaces that have a job. Urgent ones precede others. */
   async put(runs: readonly QueuedRun[], statements: FleetStatements): Promise<void> {
     if (runs.length === 0) return;
     const db = dbOver(statements);
@@ -112,7 +112,7 @@ export class Queue {
       singletonKey: address,
       group: { id: Object.values(groups).join(' ') },
       priority: isUrgent ? URGENT : 0,
-      // Jobs that were put in together come in this order.
+      // Jobs that were queued together are taken in this order.
       startAfter: due,
     }));
     const made = new Set(await this.#boss.insert(QUEUE, jobs, { db, returnId: true }));
@@ -122,32 +122,32 @@ export class Queue {
     }
   }
 
-  /** At most that many jobs, none of which is in one of these groups. */
+  /** At most this many jobs, none of them in these groups. */
   async take(most: number, without: readonly string[]): Promise<readonly ClaimedJob[]> {
-    // A job of pg-boss has one group, which names all of ours.
+    // A job of pg-boss has one group, which contains all of ours.
     const ignoreGroups = without.length === 0 ? [] : await queuedGroups(this.#database, without);
     const jobs = await this.#boss.fetch<RunJob>(QUEUE, { batchSize: most, ignoreGroups });
     return jobs.map(({ id, retryCount, data }) => ({ id, retryCount, ...data }));
   }
 
-  /** Gives a sign of life. Those that are still ours. */
+  /** Sends a heartbeat. Returns the jobs that this process still holds. */
   async beat(jobs: readonly ClaimedJob[]): Promise<ReadonlySet<string>> {
     if (jobs.length === 0) return new Set();
     return settledOf(await this.#boss.touch(QUEUE, jobs.map(attemptOf)), jobs);
   }
 
-  /** Removes jobs that are done. Those that were still ours; the others are somebody else's by now. */
+  /** Removes finished jobs. Returns those that this process still held; others belong to other processes. */
   async finish(jobs: readonly ClaimedJob[], statements: FleetStatements): Promise<ReadonlySet<string>> {
     const answer = await this.#boss.deleteJob(QUEUE, jobs.map(attemptOf), { db: dbOver(statements) });
     return settledOf(answer, jobs);
   }
 
-  /** Gives back the jobs of processes that went silent, as it does by itself from time to time. */
+  /** Returns the jobs of silent processes to the queue, as happens from time to time anyway. */
   async look(): Promise<void> {
     await this.#boss.supervise(QUEUE);
   }
 
-  /** Ends what it does in the background; jobs that were claimed stay claimed. */
+  /** Ends background work. Claimed jobs stay claimed. */
   async close(): Promise<void> {
     await this.#boss.stop({ graceful: false, close: false });
   }
@@ -164,7 +164,7 @@ function attemptOf({ id, retryCount }: ClaimedJob): { readonly id: string; reado
   return { id, retryCount };
 }
 
-/** Types of pg-boss keep quiet about what its answers have, which is why its minor version is pinned. */
+/** The types of pg-boss omit parts of its results, so its minor version is pinned. */
 function settledOf(answer: object, jobs: readonly ClaimedJob[]): ReadonlySet<string> {
   const { settled } = answer as { readonly settled?: readonly string[] };
   if (settled === undefined) throw new Error('pg-boss does not say which jobs it settled');

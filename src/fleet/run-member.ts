@@ -18,13 +18,13 @@ import type { ProjectCheckout, ProjectVersion, Sources } from './member.ts';
 import { sameWorkspace } from './rows/claim-rows.ts';
 import type { AskedWhy, RunRow } from './rows/run-rows.ts';
 
-/** What all runs of a process have in common. */
+/** The common parts of all runs of a process. */
 export interface MemberRuns {
   readonly sources: Sources;
-  /** Without what belongs to one workspace; its environment has no secret of the fleet itself. */
+  /** Without the parts of a workspace. Its environment contains no secret of the fleet itself. */
   readonly context: Omit<RunContext, 'interrupts' | 'workspace' | 'projectFolder' | 'redactor'>;
   readonly clock: Clock;
-  /** Requests at once of all runs of this process. */
+  /** The limit of concurrent requests for all runs of this process. */
   readonly shared: JointLimit;
   readonly rules: readonly FleetRule[];
 }
@@ -36,11 +36,11 @@ interface RunUse {
 
 export interface MemberRun {
   readonly report: RunReport;
-  /** What the manifests in force are of. */
+  /** The version of the manifests in force. */
   readonly version: ProjectVersion;
-  /** Where the state lies, as messages call it, if not in the database of the fleet. */
+  /** The location of the state for messages, if it is not in the database of the fleet. */
   readonly outside?: string | undefined;
-  /** Strikes out the secrets of the workspace. */
+  /** Redacts the secrets of the workspace. */
   redact(text: string): string;
 }
 
@@ -51,8 +51,8 @@ const TRIGGERS: Readonly<Record<AskedWhy, Trigger>> = {
 };
 
 /**
- * Reconciles a workspace once, as its row says. What goes wrong is in the report.
- * @throws UserError where there are no files to read.
+ * Reconciles a workspace once. Errors are part of the report.
+ * @throws UserError if there are no files to read.
  */
 export async function runMember(
   { sources, context, clock, shared, rules, loads, begin }: MemberRuns & RunUse,
@@ -127,7 +127,7 @@ export async function runMember(
     missing: row.missing,
     origin: ({ version }) => source.originOf(version),
     request: row.request ?? NO_REQUEST,
-    // A version is whole.
+    // Versions are complete.
     removalDelay: 0,
     longestBusy: Number.POSITIVE_INFINITY,
     hasNews: () => false,

@@ -19,9 +19,9 @@ import type { FinishedRun } from './rows/finished-runs.ts';
 import type { RunRow, RunStatus } from './rows/run-rows.ts';
 import type { MemberRun } from './run-member.ts';
 
-/** Milliseconds until a run that found the state locked is tried again. */
+/** Milliseconds until a run that found the state locked is retried. */
 const BUSY_PAUSE = 5_000;
-/** Drifted resources that a summary names. */
+/** The maximum number of drifted resources in a summary. */
 const MOST_NAMED = 50;
 
 interface Ended {
@@ -30,13 +30,13 @@ interface Ended {
   readonly process: string;
   readonly now: Date;
   readonly pauses: Pick<Pauses, 'firstRetry' | 'longestRetry'>;
-  /** From 0 to 1. */
+  /** Between 0 and 1. */
   readonly random: number;
-  /** Why it was ended before its end, where that is a failure. */
+  /** Why it was stopped early, if that is a failure. */
   readonly timeout: Error | undefined;
 }
 
-/** What a run leaves: how the workspace stands, and when it is its turn again. */
+/** The outcome of a run: the status of the workspace, and the time of its next run. */
 export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended: Ended): FinishedRun {
   const report = recorded(run.report);
   const { job, row, now, process, timeout } = ended;
@@ -56,7 +56,7 @@ export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended
   const isRejected = waits !== undefined && row.rejected.includes(planId(waits));
   const isNewPlan = waits !== undefined && row.openPlan !== planId(waits) && !isRejected;
   const after = planAfter(report);
-  // The history of a state in the database of the fleet has them.
+  // A state in the database of the fleet has them in its history.
   const told = outside === undefined ? [] : appliedRows(report, redact);
   return {
     job,
@@ -87,7 +87,7 @@ export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended
   };
 }
 
-/** Without texts of the platform's answers, which may repeat values. */
+/** Without the platform's texts, which may repeat values. */
 function recorded(report: RunReport): RunReport {
   const applied = report.applied.map((each) => {
     const { result } = each;
@@ -98,7 +98,7 @@ function recorded(report: RunReport): RunReport {
   return { ...report, applied };
 }
 
-/** True where a run has nothing new to tell of the request for drift. */
+/** True if a run has no news about the drift request. */
 function isSame(now: unknown, before: unknown): boolean {
   return now === undefined || JSON.stringify(now) === JSON.stringify(before);
 }
@@ -107,7 +107,7 @@ function isHealthy(result: RunReport['result']): boolean {
   return result === 'ok' || result === 'refused' || result === 'invalid';
 }
 
-/** Its turn comes as usual where this is undefined. */
+/** Undefined for the usual interval. */
 function nextTurn({ result, hold }: RunReport, now: Date): FinishedRun['again'] {
   if (result === 'interrupted') return { milliseconds: 0, backsOff: false };
   if (result === 'busy') return { milliseconds: BUSY_PAUSE, backsOff: false };
@@ -134,7 +134,7 @@ function statusOf(
   return isOpen ? 'pending' : 'in-sync';
 }
 
-/** For a person who approves it, short; of as many digits that no two plans of a workspace share them. */
+/** A short id for approval, long enough to be unique among the plans of a workspace. */
 function planId(digest: string): string {
   return digest.slice(0, 12);
 }
@@ -153,8 +153,8 @@ function documentOf(plan: PlanDocument): Json {
 }
 
 /**
- * A resource in sync is kept only if it is part of a reference, for the graph, and without its details, as a fleet has many workspaces.
- * The same digest for as long as the same is left.
+ * Resources in sync are kept only for references in the graph, and without details, because a fleet has many workspaces. The digest is
+ * equal as long as the remaining actions are.
  */
 function leftIn(after: PlanDocument): NonNullable<FinishedRun['left']> | undefined {
   const { state } = after;
@@ -177,7 +177,7 @@ function withoutDetails(resource: PlannedResource): PlannedResource {
   return { address, kind, action, id, source: null, reason: 'in sync', changes: [], depends_on, ...renamed };
 }
 
-/** Written when an id or an orphan changes, and not with each run. */
+/** Stored if an id or an orphan changes, not with each run. */
 function outsideOf(
   { resources }: PlanDocument,
   orphans: RunReport['orphans'],
@@ -196,7 +196,7 @@ interface Summing {
   readonly after: PlanDocument | undefined;
   readonly timeout: Error | undefined;
   readonly now: Date;
-  /** Id of the plan that would wait if it was not rejected. */
+  /** The id of the plan that would wait if it were not rejected. */
   readonly rejected: string | undefined;
   redact(text: string): string;
 }
@@ -238,7 +238,7 @@ function summaryOf(report: RunReport, { after, redact, timeout, now, rejected }:
   };
 }
 
-/** Of a run that had nothing to read; without an error, of one that was ended before it had. */
+/** For a run without files; without an error, it was stopped before it had any. */
 export function failedOutcome(
   error: unknown,
   { since, ...ended }: Ended & { readonly since: Date },

@@ -28,24 +28,24 @@ export interface ServeOptions
 
 /** Milliseconds. */
 interface FleetTiming {
-  /** Between two looks for what is due, to be taken or to be fetched. */
+  /** Milliseconds between two queries for due runs, jobs and fetches. */
   readonly tick: number;
-  /** Between two signs of life. */
+  /** Milliseconds between two heartbeats. */
   readonly beat: number;
-  /** Without a sign of life after which others take the jobs of a process, which by then has ended its runs. */
+  /** Milliseconds without a heartbeat after which others take the jobs of a process, which has stopped its runs by then. */
   readonly heartbeat: number;
-  /** For which a process waits at its start for all sources before it runs the workspaces of those that it has. */
+  /** Milliseconds that a starting process waits for all sources before it runs the workspaces of those that it has. */
   readonly patience: number;
 }
 
 const TIMING: FleetTiming = { tick: 1_000, beat: 8_000, heartbeat: 30_000, patience: 30_000 };
-/** Beats without a look for work after which a process counts as hung. */
+/** Heartbeats without a query for work after which a process counts as hung. */
 const HUNG_AFTER = 10;
 const CLEAN_UP = 3_600_000;
-/** Between two looks for checkouts that no workspace needs. */
+/** Milliseconds between two searches for unused checkouts. */
 const KEEP = 60_000;
 
-/** What a process does all the time, and is not ready without. */
+/** The loops of a process. It is not ready without them. */
 type Duty = 'work' | 'beat';
 
 export class FleetServer {
@@ -63,8 +63,8 @@ export class FleetServer {
   #tickedAt: number;
 
   /**
-   * Makes the tables where they are not there, and begins.
-   * @throws UserError where the database cannot be used.
+   * Creates missing tables, and starts.
+   * @throws UserError if the database cannot be used.
    */
   static async begin(options: ServeOptions): Promise<FleetServer> {
     const { database, log, timeout, grace } = options;
@@ -119,7 +119,7 @@ export class FleetServer {
     const { database, clock, retention } = this.#options;
     const { tick, beat, patience } = this.#timing;
     if (database.isEmbedded) await removeProcesses(database);
-    // Others must know its sources before it takes them.
+    // Other processes must know its sources before it claims them.
     await enterProcess(database, this.#process, { isEnding: false, runs: [] });
     const looks = await this.#looks.first();
     await this.#beat();
@@ -135,18 +135,18 @@ export class FleetServer {
     return this.#process.id;
   }
 
-  /** True while it looks for work. */
+  /** True while it queries for work. */
   get isAlive(): boolean {
     return this.#options.clock.now() - this.#tickedAt < HUNG_AFTER * this.#timing.beat;
   }
 
-  /** True while its statements succeed and it begins runs. */
+  /** True while its statements succeed and it starts runs. */
   get isReady(): boolean {
     const silence = this.#options.clock.now() - Math.min(...Object.values(this.#workedAt));
     return !this.#stop.signal.aborted && silence < this.#timing.heartbeat;
   }
 
-  /** Begins no more runs, ends those under way, hands back what is not done, and says goodbye. */
+  /** Starts no more runs, stops current ones, returns unfinished jobs, and unregisters. */
   async stop(reason: string): Promise<void> {
     const { database } = this.#options;
     this.#stop.abort(reason);
@@ -168,7 +168,7 @@ export class FleetServer {
     this.#tickedAt = this.#options.clock.now();
     for (const look of await this.#looks.due()) this.#begin(this.#find(look));
     await this.#schedule();
-    // What could not be written, and jobs that others put in.
+    // Results that could not be stored, and jobs that others queued.
     await Promise.all([this.#worker.flush(), this.#worker.take()]);
     this.#worked('work');
   }
@@ -197,7 +197,7 @@ export class FleetServer {
       await this.#divide();
       this.#worked('beat');
     } catch (error) {
-      // By now another process may begin what runs here.
+      // Another process may start the runs of this one from here on.
       if (clock.now() - this.#workedAt.beat > this.#timing.heartbeat - this.#timing.beat) {
         this.#worker.abort('the database cannot be reached');
       }
@@ -225,7 +225,7 @@ export class FleetServer {
     this.#work.add(done);
   }
 
-  /** Does something again and again, each time that long after it was done. */
+  /** Repeats an action, with this pause after each. */
   #every(milliseconds: number, act: () => Promise<void>, duty?: Duty): void {
     const again = (): void => {
       const cancel = this.#options.clock.after(milliseconds, () => {

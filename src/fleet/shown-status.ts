@@ -1,6 +1,6 @@
 import type { RunStatus } from './rows/run-rows.ts';
 
-/** How a workspace stands at this moment. */
+/** The current status of a workspace. */
 export const shownStatuses = [
   'failed',
   'invalid',

@@ -1,16 +1,16 @@
 import { originOf } from '../platform/base-url.ts';
 import { projectAddress } from './addresses.ts';
 
-/** What runs may have in common that is slow: then other runs must not wait for it. */
+/** A resource that several runs share and that may be slow. Runs without it must not wait for it. */
 type Sharing = 'origin' | 'source' | 'project';
 
-/** Names of what a run has in common with others. A name has no space, and no two kinds have the same name. */
+/** Names of shared resources. A name contains no space, and names of different kinds differ. */
 export type RunGroups = Readonly<Record<Sharing, string>>;
 
 interface GroupedRun {
   readonly source: string;
   readonly project: string;
-  /** Normalized; undefined where the process that looked at the source has no such variable. */
+  /** Normalized; undefined if the process that fetched the source lacks the variable. */
   readonly baseUrl: string | undefined;
 }
 
@@ -25,14 +25,14 @@ export function groupsOf({ source, project, baseUrl }: GroupedRun): RunGroups {
 /** A run of this process. */
 export interface RunningInGroups {
   readonly groups: RunGroups;
-  /** Milliseconds for which the run is under way. */
+  /** Milliseconds since the start of the run. */
   readonly age: number;
 }
 
 interface SlotLimits {
-  /** Runs at once. */
+  /** The maximum number of concurrent runs. */
   readonly slots: number;
-  /** Kinds of groups of which the fleet has more than one. */
+  /** Kinds of which the fleet has more than one group. */
   readonly several: readonly Sharing[];
   /** Groups whose last run was not slow. */
   readonly quick: ReadonlySet<string>;
@@ -42,8 +42,8 @@ interface SlotLimits {
 export const SLOW = 10_000;
 
 /**
- * How many jobs may be taken, and of which groups none. Of several groups, none ever has the last slot, and one that is slow, or not
- * known to be quick, has half at most. All that are taken may be of one group.
+ * How many jobs may be taken, and groups without a free slot. With several groups, none gets the last slot, and a group that is slow or
+ * not known to be quick gets at most half. All taken jobs may belong to one group.
  */
 export function freeSlots(
   running: readonly RunningInGroups[],

@@ -23,29 +23,29 @@ interface SourceLooksOptions {
   readonly sources: Sources;
   readonly rules: readonly FleetRule[];
   readonly log: WatchLog;
-  /** Ends looks that are under way. */
+  /** Cancels fetches in progress. */
   readonly signal: AbortSignal;
 }
 
-/** True where it found something new. Rejects where the database fails. */
+/** True if it found something new. Rejects if the database fails. */
 export type SourceLook = () => Promise<boolean>;
 
-/** A process finds out what the sources of its fleet file hold, each time one of all processes does. */
+/** Keeps a process up to date about the sources of its fleet file. Of all processes, one at a time fetches. */
 export class SourceLooks {
-  /** Whose workspaces may run: those that were looked at since the process began, once none is awaited any more. */
+  /** Sources whose workspaces may run: those fetched since the start of the process, once none is awaited. */
   readonly ready = new Set<string>();
   readonly #options: SourceLooksOptions;
   readonly #names: readonly string[];
-  /** Not looked at yet: they may hold the same workspaces as others. */
+  /** Not fetched yet. They may have the same workspaces as others. */
   readonly #awaited: Set<string>;
-  /** Fetched, or could not be: what is stored of them is by the fleet file of this process. */
+  /** Fetched, or not reachable: the stored contents correspond to the fleet file of this process. */
   readonly #settled = new Set<string>();
   readonly #claims = new Set<ClaimedSource>();
-  /** Those that another process took over. */
+  /** Sources that another process has taken over. */
   #overtaken: readonly ClaimedSource[] = [];
-  /** What the log has of sources and their projects. */
+  /** Logs changes of sources and their projects. */
   readonly #said = new RepeatFilter();
-  /** What the log has of rules. */
+  /** Logs problems of rules. */
   #unused: readonly string[] | undefined;
 
   constructor(options: SourceLooksOptions) {
@@ -54,7 +54,7 @@ export class SourceLooks {
     this.#awaited = new Set(this.#names);
   }
 
-  /** Enters what the fleet file says, and claims all sources. */
+  /** Registers the sources of the fleet file, and claims all of them. */
   async first(): Promise<readonly SourceLook[]> {
     const { database, sources, rules } = this.#options;
     const claims = await enterSources(database, sources.all);
@@ -64,12 +64,12 @@ export class SourceLooks {
     return this.#looksAt(claims);
   }
 
-  /** Stops waiting for sources: one that hangs must not hold up the workspaces of all others. */
+  /** Stops waiting for sources: a hanging one must not delay the workspaces of all others. */
   waitNoLonger(): void {
     this.#stopAwaiting(this.#names);
   }
 
-  /** Claims those that it is time for. */
+  /** Claims the sources that are due. */
   async due(): Promise<readonly SourceLook[]> {
     const { database, sources } = this.#options;
     const claims = await claimSources(database, sources.all);
@@ -77,7 +77,7 @@ export class SourceLooks {
     return this.#looksAt(claims);
   }
 
-  /** Gives a sign of life for the looks under way, and has the workspaces of sources vanish that no process names. */
+  /** Renews the claims of current fetches, and removes the workspaces of sources that no process names. */
   async beat(): Promise<void> {
     const { database } = this.#options;
     if (this.#claims.size > 0) await renewClaims(database, this.#claims);
@@ -85,7 +85,7 @@ export class SourceLooks {
     await this.#leaveConflicts();
   }
 
-  /** Runs nothing of sources whose names mean others to processes that were first. */
+  /** Runs nothing of sources whose names mean other sources to earlier processes. */
   async #leaveConflicts(): Promise<void> {
     const { database, sources, log } = this.#options;
     const conflicts = await conflictingSources(database, sources.all);

@@ -9,8 +9,8 @@ const PAUSE = 1000;
 const LONGEST = 15_000;
 
 /**
- * Does work again for as long as the database cannot be reached, and says so. Undefined where the signal ends that.
- * @throws what will not pass by itself.
+ * Repeats work, with a message, as long as the database cannot be reached. Undefined if the signal ends it.
+ * @throws permanent errors.
  */
 export async function whenReachable<T>(
   work: () => Promise<T>,

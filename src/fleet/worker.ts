@@ -20,22 +20,22 @@ export interface WorkerOptions extends MemberRuns {
   readonly processId: string;
   /** Sources whose workspaces this process may run. */
   readonly ready: ReadonlySet<string>;
-  /** Runs at once. */
+  /** The maximum number of concurrent runs. */
   readonly slots: number;
   readonly pauses: Pick<Pauses, 'firstRetry' | 'longestRetry'>;
-  /** Milliseconds that a run may take. */
+  /** The maximum duration of a run in milliseconds. */
   readonly timeout: number;
-  /** Milliseconds without a sign of life after which others take the jobs of this process. */
+  /** Milliseconds without a heartbeat after which others take the jobs of this process. */
   readonly patience: number;
-  /** Milliseconds that requests in flight have when a run is to end. */
+  /** Milliseconds for requests in flight when a run must end. */
   readonly grace: number;
   random(): number;
-  /** Told of what every run found, and by how many seconds it was late. */
+  /** Called with the results of every run and its delay in seconds. */
   onRun(row: RunRow, run: ToldRun): void;
   onTrouble(error: unknown): void;
 }
 
-/** The report of a run, or the error that prevented one. A stopped run is not reported. */
+/** The report of a run, or the error that prevented it. A stopped run is not reported. */
 type ToldRun = Pick<MemberRun, 'redact'> & {
   /** Seconds. */
   readonly lateness: number;
@@ -53,13 +53,13 @@ interface Running {
   ended: Promise<void>;
 }
 
-/** Milliseconds for which ends of runs, and slots that became free, are gathered. */
+/** Milliseconds in which results of runs and free slots are collected. */
 const GATHER = 50;
 
-/** Why a run is ended that may write nothing any more. */
+/** Why a run that may no longer write is cancelled. */
 const TAKEN = 'another run has this job';
 
-/** Does runs as slots become free, and writes what they found. */
+/** Executes runs as slots become free, and stores their results. */
 export class Worker {
   readonly #options: WorkerOptions;
   readonly #running = new Set<Running>();
@@ -84,13 +84,13 @@ export class Worker {
     }));
   }
 
-  /** Divides slots, and requests between origins, by what the workspaces of the fleet differ in. */
+  /** Distributes slots and requests over the differing parts of the fleet's workspaces. */
   divide(several: readonly (keyof RunGroups)[]): void {
     this.#several = several;
     this.#options.shared.isMixed = several.includes('origin');
   }
 
-  /** Takes as many jobs as there are free slots. Rejects where the database fails. */
+  /** Takes as many jobs as there are free slots. Rejects if the database fails. */
   take(): Promise<void> {
     this.#taking ??= this.#take().finally(() => {
       this.#taking = undefined;
@@ -98,21 +98,21 @@ export class Worker {
     return this.#taking;
   }
 
-  /** Gives a sign of life for all jobs; a run whose job is somebody else's by now ends. */
+  /** Sends a heartbeat for all jobs. A run whose job another process holds by now is cancelled. */
   async beat(): Promise<void> {
-    // Others begin meanwhile.
+    // Other runs start meanwhile.
     const running = [...this.#running];
     const ours = await this.#options.queue.beat([...running, ...this.#finished].map(({ job }) => job));
     for (const { job, stop } of running) if (!ours.has(job.id)) stop.abort(TAKEN);
     await renewWorkspaces(this.#options.database, [...ours], this.#options.patience);
   }
 
-  /** Ends all runs; each finishes its requests in flight. */
+  /** Stops all runs. Each finishes its requests in flight. */
   abort(reason: string): void {
     for (const { stop } of this.#running) stop.abort(reason);
   }
 
-  /** Begins no more runs and ends those under way. What is not done is handed back. */
+  /** Starts no more runs and stops current ones. Unfinished jobs are returned. */
   async stop(reason: string): Promise<void> {
     this.#isStopped = true;
     this.#soon?.();
@@ -151,18 +151,18 @@ export class Worker {
     const { clock, context, rules } = this.#options;
     const running = {
       job,
-      // The row may be by the rules of a process with an older fleet file.
+      // The row may follow the rules of a process with an older fleet file.
       row: { ...row, mode: ruleOf(rules, row.address).mode },
       began: clock.now(),
       since: context.now(),
       stop: new AbortController(),
       ended: Promise.resolve(),
     };
-    // This process was silent for too long, and has its own job again.
+    // This process was silent for too long and received its own job again.
     for (const other of this.#running) if (other.job.id === job.id) other.stop.abort(TAKEN);
     this.#finished = this.#finished.filter((other) => other.job.id !== job.id);
     this.#running.add(running);
-    // Two that were begun while the process was on its way out end at once.
+    // A run that started during the shutdown is stopped at once.
     if (this.#isStopped) running.stop.abort('stopping');
     running.ended = this.#run(running).then((finished) => {
       this.#running.delete(running);
@@ -220,7 +220,7 @@ export class Worker {
     });
   }
 
-  /** Writes what runs found. What cannot be written now is kept. Rejects where the database fails. */
+  /** Stores the results of runs, and keeps those that cannot be stored now. Rejects if the database fails. */
   flush(): Promise<void> {
     this.#flushing ??= this.#flush().finally(() => {
       this.#flushing = undefined;
@@ -230,7 +230,7 @@ export class Worker {
 
   async #flush(): Promise<void> {
     while (this.#finished.length > 0) {
-      // Others end meanwhile.
+      // Other runs end meanwhile.
       const finished = [...this.#finished];
       await enterFinished(this.#options.database, this.#options.queue, finished);
       this.#finished = this.#finished.filter((each) => !finished.includes(each));

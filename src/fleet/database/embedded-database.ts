@@ -10,7 +10,7 @@ import {
 } from '../../state/backends/postgres/database.ts';
 import { type DatabaseUse, lockForProcess, type ProcessLock } from './process-lock.ts';
 
-/** PostgreSQL compiled to WebAssembly, in this process. It has one connection, so statements wait for each other. */
+/** PostgreSQL compiled to WebAssembly, in this process. It has one connection, so statements are serialized. */
 export class EmbeddedDatabase implements Database {
   readonly wasReached = true;
   readonly #pglite: PGlite;
@@ -21,7 +21,7 @@ export class EmbeddedDatabase implements Database {
     this.#lock = lock;
   }
 
-  /** @throws DatabaseInUse where another process has it open. */
+  /** @throws DatabaseInUse if another process has it open. */
   static async open(folder: string, use: DatabaseUse): Promise<EmbeddedDatabase> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const lock = await lockForProcess(path.join(folder, 'process.json'), use);
@@ -58,7 +58,7 @@ export class EmbeddedDatabase implements Database {
       if (values.length > 0) return rowsOf(await on.query<DatabaseRow>(text, [...values]));
       return rowsOf(await on.exec(text));
     } catch (error) {
-      // A transaction that the text itself began would stay, aborted, on the only connection.
+      // A transaction in the text itself would stay aborted on the only connection.
       if (on === this.#pglite && text.includes('BEGIN')) await this.#pglite.exec('ROLLBACK');
       throw error;
     }

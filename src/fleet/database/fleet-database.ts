@@ -13,28 +13,28 @@ import { EmbeddedDatabase } from './embedded-database.ts';
 import type { DatabaseUse } from './process-lock.ts';
 
 export interface FleetStatements {
-  /** The rows of one statement, or of several without values, which then are one transaction. */
+  /** The rows of one statement, or of several statements without values in one transaction. */
   ask(text: string, ...values: unknown[]): Promise<readonly DatabaseRow[]>;
 }
 
-/** The one database of a fleet. What fails is a `UserError`, also where it may pass by itself. */
+/** The database of a fleet. All errors, including temporary ones, are `UserError`s. */
 export interface FleetDatabase extends FleetStatements {
-  /** For messages: no user, no password. */
+  /** For messages: without user and password. */
   readonly location: string;
-  /** Of this process alone. */
+  /** True if only this process can open it. */
   readonly isEmbedded: boolean;
-  /** Who the statements of an administrator give rights to; undefined where the address names nobody. */
+  /** The role that an administrator grants access to; undefined if the address has no user. */
   readonly user: string | undefined;
-  /** Does all statements of the work, or none of them where it throws. */
+  /** Executes all statements of the work, or none if it throws. */
   atomically<T>(work: (statements: FleetStatements) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
-/** Setting of the fleet file, for messages. */
+/** The setting in the fleet file, for messages. */
 const SETTING = 'database';
 const SET_UP_COMMAND = 'voxform fleet init --sql';
 
-/** Must not reach it yet. @throws UserError where it is not set, or no address. */
+/** Opens no connection yet. @throws UserError if it is not set or is invalid. */
 export function fleetDatabaseAt(url: Secret | string): FleetDatabase {
   if (url instanceof Secret && !url.isSet) {
     throw new UserError(`${SETTING} needs ${url.name}, which is not set`, {
@@ -72,10 +72,10 @@ export async function embeddedFleetDatabase(
   });
 }
 
-/** The tables of a fleet are not set up yet. */
+/** The tables of the fleet do not exist yet. */
 export class FleetStarting extends UserError {}
 
-/** The same database, for readers who may come before its tables are set up. */
+/** The same database, for readers that may come before the tables exist. */
 export function whileStarting(database: FleetDatabase, isSetUp: () => boolean): FleetDatabase {
   const told = async <T>(work: Promise<T>): Promise<T> => {
     try {
@@ -98,7 +98,7 @@ export function whileStarting(database: FleetDatabase, isSetUp: () => boolean): 
 type DatabaseFacts = Omit<FleetDatabase, keyof FleetStatements | 'atomically'>;
 
 function fleetDatabase(database: Database, facts: DatabaseFacts): FleetDatabase {
-  // Every statement has a deadline of its own.
+  // Every statement has its own timeout.
   const { signal } = new AbortController();
   const told = async <T>(work: () => Promise<T>): Promise<T> => {
     try {

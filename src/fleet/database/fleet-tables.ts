@@ -1,19 +1,19 @@
 import { setUpStatements as stateTables, workspaceIndex } from '../../state/backends/postgres/schema-sql.ts';
 
-/** Holds the fleet's tables and the states of its workspaces. */
+/** The schema for the fleet's tables and the states of its workspaces. */
 export const FLEET_SCHEMA = 'voxform_fleet';
 
-/** Holds the tables of pg-boss. */
+/** The schema of pg-boss. */
 export const QUEUE_SCHEMA = 'voxform_queue';
 
-/** A change of the tables. It must leave what is stored as it is. */
+/** A migration of the tables. It must keep stored data valid. */
 export interface SchemaStep {
   readonly statements: string;
-  /** The oldest version of the schema whose processes can work with the tables after this step. */
+  /** The oldest schema version whose processes can use the tables after this step. */
   readonly compatibleFrom: number;
 }
 
-/** The tables, of which `schema_version` is the first. */
+/** The tables. `schema_version` is the first. */
 export const FLEET_TABLES = [
   'sources',
   'workspaces',
@@ -28,8 +28,8 @@ export const FLEET_TABLES = [
 ] as const;
 
 /**
- * From nothing to the newest version, each step once. What every run writes to a row of `workspaces` is in no index, so that the row
- * stays on its page.
+ * All migrations in order. Columns of `workspaces` that every run writes are in no index, so that PostgreSQL can update the row in its
+ * page.
  */
 export const schemaSteps: readonly SchemaStep[] = [
   {
@@ -188,7 +188,7 @@ ALTER TABLE processes ADD COLUMN sources json`,
   },
 ];
 
-/** @param schema that needs no quotes. */
+/** @param schema an identifier that needs no quotes. */
 export function grants(schema: string, role: string): string {
   const quoted = `"${role.replaceAll('"', '""')}"`;
   return `GRANT USAGE ON SCHEMA ${schema} TO ${quoted};

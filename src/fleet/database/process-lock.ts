@@ -10,10 +10,10 @@ export interface ProcessLock {
   release(): Promise<void>;
 }
 
-/** What a process has the embedded database for: to serve, or for one command, which is short. */
+/** Why a process has the embedded database open: to serve, or for one short command. */
 export type DatabaseUse = 'serve' | 'command';
 
-/** Another process has the embedded database. */
+/** Another process has the embedded database open. */
 export class DatabaseInUse extends UserError {
   readonly use: DatabaseUse;
 
@@ -30,11 +30,11 @@ export class DatabaseInUse extends UserError {
 
 const OPERATIONS = { serve: 'fleet serve', command: 'fleet' } as const satisfies Record<DatabaseUse, string>;
 
-/** How often another process may be first. */
+/** The maximum number of attempts against other processes. */
 const TRIES = 10;
 
 /**
- * Takes the lock file for this process; that of a dead process passes on.
+ * Takes the lock file for this process, also from a dead process.
  * @throws DatabaseInUse
  */
 export async function lockForProcess(path: string, use: DatabaseUse): Promise<ProcessLock> {

@@ -5,10 +5,10 @@ import { FLEET_SCHEMA, grants, QUEUE_SCHEMA } from './fleet-tables.ts';
 
 /** The name of the queue in pg-boss. */
 export const QUEUE = 'runs';
-/** Condition of a job that no process runs. */
+/** The condition for a job that no process runs. */
 const WAITS = `name = '${QUEUE}' AND state < 'active'`;
 
-/** What somebody does who has more rights than `role`. @param version of the tables that are there; 0 without any. */
+/** The script for a user with more rights than `role`. @param version the existing version of the tables; 0 for none. */
 export function queueScript(role: string, version: number): string {
   const isOld = version > 0 && version < ownVersion();
   const plans = isOld
@@ -19,12 +19,12 @@ export function queueScript(role: string, version: number): string {
   return `${plans}\n${grants(QUEUE_SCHEMA, role)}`;
 }
 
-/** Of the tables that this pg-boss makes. */
+/** The version of this pg-boss's tables. */
 function ownVersion(): number {
   return Number(/version\(version\) VALUES \('(\d+)'\)/.exec(getConstructionPlans(QUEUE_SCHEMA))?.[1]);
 }
 
-/** The version of the tables; 0 where there are none. @throws UserError where they are not of this pg-boss or one before it. */
+/** The version of the tables; 0 for none. @throws UserError if they belong to a later pg-boss or to something else. */
 export async function queueVersion({ ask, location }: FleetDatabase): Promise<number> {
   const [found] = await ask(
     `SELECT to_regclass('${QUEUE_SCHEMA}.version') IS NOT NULL AS has_version, to_regclass('${QUEUE_SCHEMA}.job') IS NOT NULL AS has_job`,
@@ -43,7 +43,7 @@ export async function queueVersion({ ask, location }: FleetDatabase): Promise<nu
   );
 }
 
-/** Seconds for which the oldest job in the queue has waited since its run was due; 0 where none waits. */
+/** Seconds since the oldest waiting job was due; 0 without one. */
 export async function queuedLateness({ ask }: FleetStatements): Promise<number> {
   const [found] = await ask(`SELECT to_regclass('${QUEUE_SCHEMA}.job') IS NOT NULL AS has_job`);
   // No process has served the fleet yet.
@@ -55,7 +55,7 @@ WHERE ${WAITS} AND w.paused_at IS NULL AND w.vanished_at IS NULL`);
   return Math.max(0, Number(row?.lateness ?? 0));
 }
 
-/** The groups of jobs in the queue that name one of these. */
+/** The groups of queued jobs that contain one of these. */
 export async function queuedGroups({ ask }: FleetStatements, named: readonly string[]): Promise<string[]> {
   const rows = await ask(
     `SELECT DISTINCT group_id FROM ${QUEUE_SCHEMA}.job WHERE ${WAITS} AND string_to_array(group_id, ' ') && $1::text[]`,

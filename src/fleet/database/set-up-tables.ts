@@ -6,8 +6,9 @@ import { FLEET_SCHEMA, FLEET_TABLES, grants, type SchemaStep, schemaSteps } from
 const OURS = [...STATE_TABLES, ...FLEET_TABLES];
 
 /**
- * Makes the tables, or brings them to the newest version. Processes of the version before keep running.
- * @throws UserError where what is there, the queue too, is not ours or that of a newer voxform, or the server is too old.
+ * Creates the tables or migrates them to the newest version. Processes of the previous version keep running.
+ * @throws UserError if existing tables, including those of the queue, belong to a newer voxform or to something else, or if the server is
+ * too old.
  */
 export async function setUpTables(database: FleetDatabase, steps = schemaSteps): Promise<void> {
   const found = await versionIn(database, database, steps);
@@ -23,12 +24,12 @@ export async function setUpTables(database: FleetDatabase, steps = schemaSteps):
   });
 }
 
-/** What somebody does who has more rights than `role`. @param version of the tables that are there. */
+/** The script for a user with more rights than `role`. @param version the existing version of the tables. */
 export function tablesScript(role: string, version: number): string {
   return `CREATE SCHEMA IF NOT EXISTS ${FLEET_SCHEMA};\n${stepsAfter(version, schemaSteps)}\n${grants(FLEET_SCHEMA, role)}`;
 }
 
-/** The version of the tables; 0 where there are none. */
+/** The version of the tables; 0 for none. */
 export async function tablesVersion(database: FleetDatabase): Promise<number> {
   return (await versionIn(database, database, schemaSteps)).version;
 }
@@ -45,7 +46,7 @@ ON CONFLICT (part) DO UPDATE SET version = excluded.version;`;
 }
 
 interface SchemaFound {
-  /** 0 where there are no tables. */
+  /** 0 without tables. */
   readonly version: number;
   readonly hasSchema: boolean;
 }
@@ -102,7 +103,7 @@ async function versionIn(
       { hint: 'Upgrade voxform.' },
     );
   }
-  // Later steps have tables that are not there yet.
+  // Tables of later steps do not exist yet.
   const missing = OURS.filter((table) => !taken.includes(table));
   if (missing.length > 0 && version >= schemaSteps.length) {
     throw new UserError(`the schema ${FLEET_SCHEMA} of ${location} lacks ${missing.join(', ')}`, {

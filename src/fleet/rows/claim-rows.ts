@@ -7,7 +7,7 @@ const S = FLEET_SCHEMA;
 /** A workspace of the platform that a run or a command is about to use. */
 export interface WorkspaceClaim {
   readonly address: string;
-  /** Id of the job, or of the command. */
+  /** The id of the job or of the command. */
   readonly holder: string;
   readonly workspaceId: string;
   /** Normalized. */
@@ -15,19 +15,16 @@ export interface WorkspaceClaim {
 }
 
 interface ClaimTerms {
-  /** Milliseconds after which a claim ends that is not renewed. */
+  /** Milliseconds after which a claim expires. */
   readonly patience: number;
-  /**
-   * True where the row of the workspace gets the id and address of this claim, which a process with another environment, or with newer
-   * manifests, may have read otherwise.
-   */
+  /** True if the row of the workspace gets the id and base URL of this claim. Another environment or newer manifests may differ. */
   readonly corrects: boolean;
 }
 
 /**
- * Claims the workspace, or renews the claim, in one statement: of several processes that try it under different addresses at the same
- * moment, one succeeds. Under one address, the lock of the state keeps them apart.
- * @throws UserError where another address has the same workspace.
+ * Claims the workspace or renews the claim in one statement, so that of several simultaneous claims under different addresses one
+ * succeeds. Under one address, the lock of the state is sufficient.
+ * @throws UserError if another address has the same workspace.
  */
 export async function claimWorkspace(
   { ask }: FleetStatements,
@@ -35,7 +32,7 @@ export async function claimWorkspace(
   { patience, corrects }: ClaimTerms,
 ): Promise<void> {
   const identity = [address, workspaceId, baseUrl];
-  // A claim that another process commits after this statement began still conflicts with this one.
+  // A claim that is committed after the start of this statement still conflicts with it.
   const [claimed] = await ask(
     `WITH corrected AS (UPDATE ${S}.workspaces SET workspace_id = $2, base_url = $3
   WHERE $6 AND address = $1 AND (workspace_id, base_url) IS DISTINCT FROM ($2, $3))
@@ -75,7 +72,7 @@ function inUse(address: string, twin: string): UserError {
   );
 }
 
-/** Extends the claims of runs that are under way. */
+/** Renews the claims of runs in progress. */
 export async function renewWorkspaces(
   { ask }: FleetStatements,
   holders: readonly string[],
@@ -89,7 +86,7 @@ export async function renewWorkspaces(
   );
 }
 
-/** Ends the claims of these holders. A claim that has others stays. */
+/** Ends the claims of these holders. A claim with other holders stays. */
 export async function releaseWorkspaces({ ask }: FleetStatements, holders: readonly string[]): Promise<void> {
   await ask(
     `WITH ended AS (DELETE FROM ${S}.claims WHERE holders <@ $1::text[])

@@ -4,11 +4,11 @@ import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 
 const S = FLEET_SCHEMA;
 
-/** Comparisons of calls that all processes read at once, and that are kept of a workspace. */
+/** The number of comparisons that all processes read at once, and that are kept per workspace. */
 const MOST_AT_ONCE = 4;
 const MOST_KEPT = 5;
 
-/** The calls of the versions of a resource, as somebody asked for them. */
+/** A requested comparison of a resource's versions by their calls. */
 export interface Comparison {
   readonly resource: string;
   readonly askedAt: Date;
@@ -29,9 +29,9 @@ interface ComparisonClaim {
 }
 
 /**
- * Enters that calls are being read: those of one platform only once at a time, whichever process does it.
- * @returns what `enterCompared` needs.
- * @throws UserError where that is not possible now.
+ * Registers a comparison. All processes together read the calls of one platform once at a time.
+ * @returns the input of `enterCompared`.
+ * @throws UserError if it is not possible now.
  */
 export function claimComparison(
   { atomically }: FleetDatabase,
@@ -67,7 +67,7 @@ ON CONFLICT (address, resource) DO UPDATE SET base_url = excluded.base_url, aske
   });
 }
 
-/** Unless it was asked for again meanwhile. */
+/** Unless it was requested again meanwhile. */
 export async function enterCompared(
   { ask }: FleetStatements,
   {

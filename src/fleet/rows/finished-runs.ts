@@ -16,34 +16,34 @@ import {
   type RunStatus,
 } from './run-rows.ts';
 
-/** What a run leaves in the database. It holds no secret. */
+/** The results of a run for the database, without secrets. */
 export interface FinishedRun {
   readonly job: ClaimedJob;
   readonly row: RunRow;
-  /** Undefined where it found nothing out. */
+  /** Undefined if it found out nothing. */
   readonly status: RunStatus | undefined;
-  /** True where it saw the platform. */
+  /** True if it read the platform. */
   readonly isChecked: boolean;
   readonly failures: number;
-  /** A turn of its own, in milliseconds from now; one that backs off comes even if its usual turn was sooner. */
+  /** Milliseconds until an extra run. A run that backs off keeps this time even if its interval ends sooner. */
   readonly again: { readonly milliseconds: number; readonly backsOff: boolean } | undefined;
-  /** False where it did not do what was asked for. */
+  /** False if it did not do what was requested. */
   readonly isAnswer: boolean;
   readonly isGood: boolean;
   readonly summary: JsonObject;
-  /** What became of plans: one waits, the approved one was carried out, or none is needed. */
+  /** The changes of plans: one waits, the approved one was applied, or none is needed. */
   readonly plan:
     | { readonly is: 'waiting'; readonly id: string; readonly digest: string; readonly document: Json }
     | { readonly is: 'applied'; readonly id: string }
     | { readonly is: 'needless' }
     | undefined;
-  /** The plan of what is left to do. `undefined` where nothing is, or where nobody knows. */
+  /** The plan of the remaining actions; `undefined` if there are none or if they are unknown. */
   readonly left: { readonly digest: string; readonly document: Json } | undefined;
-  /** Summary of a state outside the fleet's database. */
+  /** The summary of a state outside the fleet's database. */
   readonly outside: { readonly digest: string; readonly state: OutsideState } | undefined;
-  /** What is to be noted of the request for drift; undefined where that is as before. */
+  /** The stored data about the drift request; undefined if unchanged. */
   readonly request: RequestMemory | undefined;
-  /** For the list of runs; undefined for one that nobody will look for. */
+  /** The entry in the list of runs; undefined for an uneventful run. */
   readonly record:
     | {
         readonly startedAt: Date;
@@ -51,19 +51,19 @@ export interface FinishedRun {
         readonly result: string;
         readonly why: string;
         readonly process: string;
-        /** What it wrote, where no history in the database of the fleet says so. */
+        /** Its writes, unless a history in the database of the fleet has them. */
         readonly applied: readonly AppliedRow[];
       }
     | undefined;
 }
 
 const S = FLEET_SCHEMA;
-/** Changes of a run that are kept. */
+/** The maximum number of changes kept of a run. */
 const MOST_TOLD = 200;
 
 /**
- * Writes what runs found and removes their jobs, in one transaction. A run whose job is somebody else's by now writes nothing. Doing it
- * twice is doing it once.
+ * Stores the results of runs and removes their jobs, in one transaction. A run whose job another process holds by now stores nothing.
+ * Idempotent.
  */
 export async function enterFinished(
   database: FleetDatabase,
@@ -71,7 +71,7 @@ export async function enterFinished(
   runs: readonly FinishedRun[],
 ): Promise<void> {
   await database.atomically(async (statements) => {
-    // Before the jobs, as whoever puts jobs in has the rows first.
+    // Before the jobs, in the order in which jobs are queued.
     await lockRows(
       statements,
       runs.map(({ row }) => row.address),
@@ -103,10 +103,10 @@ export async function enterFinished(
   });
 }
 
-/** Milliseconds after which workspaces come to their turn again that a process cannot run. */
+/** Milliseconds until workspaces run again that a process cannot run. */
 const PUT_OFF = 2000;
 
-/** Frees jobs of workspaces that this process does not run. One that another may run keeps its turn. */
+/** Releases jobs of workspaces that this process does not run. A workspace that another process may run keeps its time. */
 export function dropJobs(database: FleetDatabase, queue: Queue, jobs: readonly ClaimedJob[]): Promise<void> {
   return database.atomically(async (statements) => {
     const addresses = jobs.map(({ address }) => address);
@@ -159,7 +159,7 @@ function changesOf(run: FinishedRun): Json {
 
 const OPEN = `state IN ('waiting', 'approved')`;
 
-/** A plan that was decided on is decided again only after it was stale. */
+/** A decided plan is decided again only after it was stale. */
 async function enterPlan({ ask }: FleetStatements, { row: { address }, plan }: FinishedRun): Promise<void> {
   if (plan === undefined) return;
   if (plan.is === 'applied') {
@@ -186,12 +186,12 @@ WHERE p.state IN ('stale', 'applied')`,
 interface Keeping {
   readonly address: string;
   readonly id: typeof LEFT | typeof OUTSIDE;
-  /** Its digest until now. */
+  /** Its previous digest. */
   readonly before: string | undefined;
   readonly kept: { readonly digest: string; readonly document: unknown } | undefined;
 }
 
-/** Writes nothing while it is the same as before. */
+/** Stores nothing if it is unchanged. */
 async function keep({ ask }: FleetStatements, { address, id, before, kept }: Keeping): Promise<void> {
   if (kept?.digest === before) return;
   if (kept === undefined) {

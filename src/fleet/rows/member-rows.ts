@@ -10,22 +10,22 @@ import { brokenProjects } from '../members.ts';
 import type { RunGroups } from '../slots.ts';
 import { lockRows } from './run-rows.ts';
 
-/** A source that this process is to fetch. */
+/** A source that this process fetches. */
 export interface ClaimedSource {
   readonly name: string;
-  /** Whoever claims it later has a higher one. */
+  /** A later claim has a higher number. */
   readonly seq: string;
-  /** When it was claimed, by the clock of the database. */
+  /** The time of the claim, by the clock of the database. */
   readonly at: string;
 }
 
-/** Milliseconds without a sign of life after which another process fetches. */
+/** Milliseconds without a heartbeat after which another process fetches. */
 const FETCH_PATIENCE = 30_000;
-/** Seconds for which nobody has fetched a source that no process names any more. */
+/** Seconds after which a source that no process names is given up. */
 const REMOVED_AFTER = 60;
-/** Of a source: no process names it any more. */
+/** The condition for a source that no process names. */
 export const REMOVED = "next_fetch = 'infinity'";
-/** Milliseconds by which workspaces that are new together begin after each other. */
+/** Milliseconds between the first runs of workspaces that are new together. */
 const NEWCOMER_PACE = 25;
 
 const S = FLEET_SCHEMA;
@@ -41,13 +41,13 @@ function given(all: Sources['all']): string {
   return storableJson(all.map(({ name, shown, identity }) => ({ name, shown, identity })));
 }
 
-/** Processes that live and mean by the name of a source what is in force. */
+/** Live processes that use this name for the source in force. */
 const holdersOf = (source: string): string => `${S}.processes p
 WHERE p.heard_at > now() - interval '${FETCH_PATIENCE} milliseconds' AND p.sources->>${source}.name = ${source}.identity`;
 
 /**
- * Enters the sources of the fleet file, and claims them all: a process begins with what its own file makes of them. It gets none of a
- * name that means another source to a process that lives.
+ * Registers the sources of the fleet file and claims all of them: a process starts with the sources of its own file. It gets none whose
+ * name means another source to a live process.
  */
 export async function enterSources(
   { ask }: FleetStatements,
@@ -66,10 +66,10 @@ RETURNING ${CLAIM}`,
   return rows.map(claimOf);
 }
 
-/** A source of the fleet file whose name means another one to processes that live. */
+/** A source of the fleet file whose name means another source to live processes. */
 interface SourceConflict {
   readonly name: string;
-  /** What it means to them. */
+  /** Their source of this name. */
   readonly theirs: string;
   readonly host: string;
   readonly pid: number;
@@ -88,7 +88,9 @@ WHERE s.identity <> m.identity ORDER BY s.name`,
   return rows as readonly unknown[] as readonly SourceConflict[];
 }
 
-/** Has the workspaces of sources vanished that no process has in its fleet file; a process that still has one fetches it in time. */
+/**
+ * Marks the workspaces of sources that are in no process's fleet file as removed. A process that still has a source fetches it in time.
+ */
 export async function removeSources(database: FleetDatabase, named: readonly string[]): Promise<void> {
   await database.atomically(async (statements) => {
     const rows = await statements.ask(
@@ -102,7 +104,7 @@ WHERE next_fetch < now() - ${REMOVED_AFTER} * interval '1 second' AND NOT (name 
   });
 }
 
-/** Applies rules to the workspaces that are known of sources, also where these cannot be fetched. */
+/** Applies rules to the known workspaces of sources, even if these cannot be fetched. */
 export async function enterRules(
   database: FleetDatabase,
   sources: readonly string[],
@@ -132,10 +134,7 @@ FROM json_to_recordset($1::json) AS excluded (address text, mode text, interval_
   });
 }
 
-/**
- * Those of the sources that are to be fetched now; nobody else gets them meanwhile. A name that meant another source is taken over once
- * no process that lives means that one.
- */
+/** Claims the sources that are due. A name that meant another source is taken over once no live process uses that one. */
 export async function claimSources(
   { ask }: FleetStatements,
   all: Sources['all'],
@@ -154,7 +153,7 @@ RETURNING s.${CLAIM}`,
   return rows.map(claimOf);
 }
 
-/** Those of the claims that others took over, and whose sources have been fetched since. */
+/** Sources that other processes have claimed and fetched since. */
 export async function fetchedSince(
   { ask }: FleetStatements,
   claims: readonly ClaimedSource[],
@@ -167,7 +166,7 @@ export async function fetchedSince(
   return rows.map(({ name }) => String(name));
 }
 
-/** Says that sources are still being fetched; with no patience, that somebody else may. */
+/** Renews the claims of sources; without time left, gives them to others. */
 export async function renewClaims(
   { ask }: FleetStatements,
   claims: Iterable<ClaimedSource>,
@@ -184,11 +183,11 @@ FROM json_to_recordset($1::json) AS c (name text, seq bigint) WHERE s.name = c.n
 interface Found {
   readonly claimed: ClaimedSource;
   readonly contents: SourceContents;
-  /** Milliseconds until it is fetched again. */
+  /** Milliseconds until the next fetch. */
   readonly interval: number;
 }
 
-/** Writes what a fetch found, unless another process has claimed the source since. */
+/** Stores the result of a fetch, unless another process has claimed the source since. */
 export function enterContents(
   database: FleetDatabase,
   { claimed: { name, seq }, contents, interval }: Found,
@@ -217,7 +216,7 @@ export function enterContents(
   });
 }
 
-/** Writes why a source could not be fetched. */
+/** Stores why a source could not be fetched. */
 export async function enterFetchProblem(
   { ask }: FleetStatements,
   { claimed: { name, seq }, problem, interval }: Omit<Found, 'contents'> & { readonly problem: string },
@@ -240,7 +239,7 @@ export async function versionsInUse({ ask }: FleetStatements, source: string): P
   return new Set(rows.flatMap(({ version }) => (version === null ? [] : [String(version)])));
 }
 
-/** The patterns of rules that are the first match of no workspace; none as long as a source was never fetched. */
+/** Patterns of rules that are the first match of no workspace; empty as long as a source was never fetched. */
 export async function unusedPatterns(
   { ask }: FleetStatements,
   patterns: readonly string[],
@@ -254,9 +253,9 @@ export async function unusedPatterns(
   return unusedRules(rules, addresses).map(({ pattern }) => pattern);
 }
 
-/** In what the workspaces that run differ; in everything as long as none is known. */
+/** The parts in which running workspaces differ; all while none is known. */
 export async function severalOf({ ask }: FleetStatements): Promise<readonly (keyof RunGroups)[]> {
-  // To compare the first with the last takes less than to count.
+  // Comparing the first with the last is cheaper than counting.
   const several = (column: string): string => `coalesce(min(${column}) <> max(${column}), true)`;
   const [row] = await ask(
     `SELECT ${several('source')} AS source, ${several("source || '/' || project")} AS project,
@@ -281,7 +280,7 @@ async function enterMembers({ ask }: FleetStatements, { source, projects }: Sour
   const broken = projects.filter(({ problem }) => problem !== undefined);
   const unknown = broken.flatMap(({ project, isUnknown }) => (isUnknown === true ? [project] : []));
   const found = storableJson(members);
-  // A lock on a row that stays as it is would keep runs from writing theirs.
+  // A lock on an unchanged row would block the results of runs.
   await ask(
     `SELECT FROM ${S}.workspaces w LEFT JOIN ${FOUND} ON m.address = w.address
 WHERE w.source = $2 AND (m.address IS NULL OR ${DIFFERS}) ORDER BY w.address FOR UPDATE OF w`,
@@ -303,7 +302,7 @@ ON CONFLICT (address) DO UPDATE SET
     source,
     members.length * NEWCOMER_PACE,
   );
-  // Their runs tell what is wrong, over the last good manifests.
+  // Their runs report the problem and use the last valid manifests.
   await ask(
     `UPDATE ${S}.workspaces w SET version = p.version, commit = p.commit, problem = p.problem, ${CHANGED}
 FROM json_to_recordset($1::json) AS p (project text, version text, commit text, problem text)
@@ -315,7 +314,7 @@ WHERE w.source = $2 AND w.project = p.project AND w.vanished_at IS NULL
   const gone = `source = $1 AND NOT (address = ANY ($2::text[])) AND NOT (project = ANY ($3::text[]))
   AND NOT EXISTS (SELECT FROM unnest($4::text[]) AS folder WHERE starts_with(project, folder || '/'))`;
   const here = [source, members.map(({ address }) => address), broken.map(({ project }) => project), unknown];
-  // What was never applied has nothing that could be forgotten.
+  // A workspace that was never applied has nothing to remember.
   await ask(
     `DELETE FROM ${S}.workspaces w WHERE ${gone} AND coalesce((last->>'records')::integer, 0) = 0
   AND NOT EXISTS (SELECT FROM ${S}.states s WHERE s.name = w.address AND s.state IS NOT NULL)`,

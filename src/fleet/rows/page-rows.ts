@@ -17,7 +17,7 @@ import {
 
 const S = FLEET_SCHEMA;
 
-/** Ends each order, so that no workspace is on two pages. */
+/** The last part of each order, so that no workspace is on two pages. */
 const orders = {
   standing: `array_position($4::text[], shown), since DESC`,
   address: 'address',
@@ -29,16 +29,16 @@ interface PageOfWorkspaces {
   readonly status: ShownStatus | undefined;
   readonly needs: ShownNeed | undefined;
   readonly source: string | undefined;
-  /** Of one of its resources. */
+  /** A label of one of its resources. */
   readonly label: string | undefined;
-  /** Part of the address. */
+  /** A part of the address. */
   readonly contains: string | undefined;
   readonly order: keyof typeof orders;
   readonly offset: number;
   readonly limit: number;
 }
 
-/** Those of one page in their order, and how many there are on all. */
+/** The rows of one page in order, and the total number. */
 export async function pageOfWorkspaces(
   statements: FleetStatements,
   { status, needs, source, label, contains, order, offset, limit }: PageOfWorkspaces,
@@ -71,15 +71,15 @@ SELECT (SELECT count(*)::integer FROM ${S}.workspaces) AS total, (SELECT count(*
 
 const HAS_REASON = `CASE reason WHEN 'records' THEN records WHEN 'refused' THEN refused WHEN 'steps' THEN steps ELSE shown = reason END`;
 
-/** Workspaces of one status, or of one need. */
+/** Workspaces with one status or one need. */
 interface NeedyWorkspaces {
   readonly found: number;
   readonly rows: readonly ShownWorkspace[];
 }
 
 /**
- * Those of each reason, in one pass over all: the newest first, and of stale ones those that were not checked for the longest.
- * @param most rows of each reason.
+ * The workspaces for each reason, in one query: newest first; stale ones by the age of their last check.
+ * @param most rows per reason.
  */
 export async function needyWorkspaces(
   statements: FleetStatements,
@@ -108,7 +108,7 @@ export async function sourceNames({ ask }: FleetStatements): Promise<readonly st
   return (await ask(`SELECT name FROM ${S}.sources ORDER BY name`)).map(({ name }) => String(name));
 }
 
-/** A run that somebody may look for. */
+/** An entry of the list of runs. */
 export interface KeptRun {
   readonly id: string;
   readonly startedAt: Date;
@@ -120,11 +120,11 @@ export interface KeptRun {
   readonly commit: string | null;
   readonly plan: string | null;
   readonly process: string;
-  /** As `outcomeOf` makes it. */
+  /** In the form of `outcomeOf`. */
   readonly summary: Json;
 }
 
-/** The newest first. @param id of the only one that is wanted. */
+/** Newest first. @param id to select one run. */
 export async function keptRuns(
   { ask }: FleetStatements,
   address: string,
@@ -153,7 +153,7 @@ WHERE address = $1 AND ($2::bigint IS NULL OR id = $2) ORDER BY runs.id DESC LIM
   }));
 }
 
-/** Whether a process has a run of it under way. */
+/** True while a process runs it. */
 export async function isRunning({ ask }: FleetStatements, address: string): Promise<boolean> {
   const [row] = await ask(
     `SELECT EXISTS (SELECT FROM ${S}.processes, json_array_elements(runs) r WHERE NOT (${IS_DEAD}) AND r->>'address' = $1) AS running`,
@@ -162,7 +162,7 @@ export async function isRunning({ ask }: FleetStatements, address: string): Prom
   return row?.running === true;
 }
 
-/** The saved plan that waits, is approved, or was rejected and nothing took its place; and the plan of what the last run left to do. */
+/** The waiting, approved or last rejected saved plan, and the plan of the remaining actions of the last run. */
 export async function shownPlans(
   { ask }: FleetStatements,
   address: string,
@@ -183,7 +183,7 @@ ORDER BY p.state = 'rejected'`,
   };
 }
 
-/** A plan that a run made, and what became of it; undefined where it is no longer kept. */
+/** A plan of a run, with its outcome; undefined if it is no longer kept. */
 export async function keptPlan(
   { ask }: FleetStatements,
   address: string,
@@ -193,7 +193,7 @@ export async function keptPlan(
   return row && { plan: row.plan as Json, state: String(row.state) };
 }
 
-/** The state of a workspace: the latest document and its history from the fleet's database, or the summary of a state outside it. */
+/** The state of a workspace: the latest document and its history in the fleet's database, or the summary of a state outside of it. */
 export async function storedState(
   { ask }: FleetStatements,
   address: string,
@@ -217,7 +217,7 @@ export async function storedState(
   };
 }
 
-/** Corrects how many the last run found open. */
+/** Corrects the number of open orphans of the last run. */
 export async function enterOrphans({ ask }: FleetStatements, address: string, open: number): Promise<void> {
   await ask(
     `UPDATE ${S}.workspaces SET last = last || jsonb_build_object('orphans', $2::integer) WHERE address = $1`,
@@ -226,7 +226,7 @@ export async function enterOrphans({ ask }: FleetStatements, address: string, op
   );
 }
 
-/** Another text whenever a list of workspaces would look different; that workspaces were checked again shows each ten seconds. */
+/** A text that changes with every list of workspaces. New checks alone change it every ten seconds. */
 export async function fleetVersion({ ask }: FleetStatements): Promise<string> {
   const [row] = await ask(
     `SELECT md5(json_build_array(max(since), max(paused), max(gone), max(asked), json_object_agg(shown, number ORDER BY shown),
@@ -237,7 +237,7 @@ export async function fleetVersion({ ask }: FleetStatements): Promise<string> {
   return String(row?.version);
 }
 
-/** The same for one workspace; empty where there is none. */
+/** The same for one workspace; empty if it does not exist. */
 export async function workspaceVersion({ ask }: FleetStatements, address: string): Promise<string> {
   const [row] = await ask(
     `SELECT md5(json_build_array(${SHOWN}, ${IS_OLD}, status_since, checked_at, paused_at, asked_at, failures, version, problem,

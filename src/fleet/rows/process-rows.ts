@@ -6,11 +6,11 @@ export interface ServingProcess {
   readonly id: string;
   readonly host: string;
   readonly pid: number;
-  /** Of voxform. */
+  /** The version of voxform. */
   readonly version: string;
-  /** Runs at once. */
+  /** The maximum number of concurrent runs. */
   readonly slots: number;
-  /** By name, what its fleet file means by it. */
+  /** The identity of each source, by name. */
   readonly sources: Readonly<Record<string, string>>;
 }
 
@@ -21,7 +21,7 @@ interface ProcessBeat {
 
 const S = FLEET_SCHEMA;
 
-/** Says that a process lives and what it does. One that was silent for a day is removed. */
+/** Sends a heartbeat with the current runs. A process that was silent for a day is removed. */
 export async function enterProcess(
   { ask }: FleetStatements,
   { id, host, pid, version, slots, sources }: ServingProcess,
@@ -42,17 +42,17 @@ ON CONFLICT (id) DO UPDATE SET heard_at = now(), ending = excluded.ending, runs 
   );
 }
 
-/** Of all processes that came before the only one that can be. */
+/** Removes earlier processes, of which there can be only one. */
 export async function removeProcesses({ ask }: FleetStatements): Promise<void> {
   await ask(`DELETE FROM ${S}.processes`);
 }
 
-/** Of a process that ended in order. */
+/** Removes a process that ended properly. */
 export async function removeProcess({ ask }: FleetStatements, id: string): Promise<void> {
   await ask(`DELETE FROM ${S}.processes WHERE id = $1`, id);
 }
 
-/** Removes what is older, in milliseconds, from the list of runs, and plans that were decided on or overtaken before. */
+/** Removes runs that are older, and plans that were decided or replaced before. Milliseconds. */
 export async function removeOldRuns({ ask }: FleetStatements, retention: number): Promise<void> {
   await ask(`DELETE FROM ${S}.runs WHERE started_at < now() - $1 * interval '1 millisecond'`, retention);
   await ask(

@@ -7,12 +7,12 @@ import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import type { FleetMode } from '../member.ts';
 import type { ClaimedJob } from '../queue.ts';
 
-/** How a workspace stood after its last run. What depends on the time, or on a person, is not in here. */
+/** The status of a workspace after its last run, without parts that depend on the time or on decisions. */
 export type RunStatus = 'in-sync' | 'drifted' | 'waiting' | 'pending' | 'failed' | 'invalid';
 
 export type AskedWhy = 'changed' | 'requested' | 'approved';
 
-/** A workspace as its run needs it. */
+/** A workspace in the form that its run needs. */
 export interface RunRow {
   readonly address: string;
   readonly source: string;
@@ -23,54 +23,54 @@ export interface RunRow {
   readonly interval: number;
   readonly version: string;
   readonly commit: string | undefined;
-  /** The last version whose manifests were valid. */
+  /** The last version with valid manifests. */
   readonly good: { readonly version: string; readonly commit: string | undefined } | undefined;
   readonly failures: number;
   readonly asked: { readonly why: AskedWhy; readonly by: string | undefined } | undefined;
   readonly approved: { readonly id: string; readonly digest: string; readonly by: string } | undefined;
   /** Why it must not run. */
   readonly refused: string | undefined;
-  /** Addresses of others with the same workspace of the platform: none of them may run. */
+  /** Other addresses of the same workspace of the platform: none of them may run. */
   readonly twins: string | undefined;
-  /** Id of the plan that waits or is approved. */
+  /** The id of the waiting or approved plan. */
   readonly openPlan: string | undefined;
-  /** Ids of plans that a person does not want. */
+  /** Ids of rejected plans. */
   readonly rejected: readonly string[];
-  /** Digest of the plan that is kept of what the last run left to do. */
+  /** The digest of the stored plan of remaining actions. */
   readonly left: string | undefined;
-  /** Digest of the summary of a state outside the fleet's database. */
+  /** The digest of the summary of a state outside the fleet's database. */
   readonly outside: string | undefined;
-  /** What the first state begins with, so that the open plan stays the same. */
+  /** The initial contents of the first state, so that the open plan stays valid. */
   readonly fresh: FreshState | undefined;
-  /** Records that the last run missed, and since when. */
+  /** Missing records of the last run, and since when. */
   readonly missing: readonly {
     readonly address: string;
     readonly id: string | null;
     readonly since: string;
   }[];
-  /** What earlier runs left of the request for its drift. */
+  /** Stored data about the drift request. */
   readonly request: RequestMemory | undefined;
-  /** When the row was read, by the clock of the database, as it writes it. */
+  /** When the row was read, by the clock of the database, in its own format. */
   readonly readAt: string;
   /** Seconds since the run was due. */
   readonly lateness: number;
 }
 
 const S = FLEET_SCHEMA;
-/** Key of what is noted of the request for drift. */
+/** The key of the stored data about the drift request. */
 export const REQUEST = 'request';
-/** Id and state of the plan of what the last run left to do. */
+/** Id and state of the plan of remaining actions. */
 export const LEFT = 'left';
-/** Id and state, among the plans, of what the last run told of a state that is not in the database of the fleet. */
+/** Id and state, among the plans, of the summary of a state outside the fleet's database. */
 export const OUTSIDE = 'outside';
 
 export interface OutsideState extends Pick<StateDocument, 'orphans'> {
-  /** As messages call it. */
+  /** The name in messages. */
   readonly location: string;
   readonly resources: Readonly<Record<string, Pick<ResourceEntry, 'id'>>>;
 }
 
-/** The workspaces of jobs; those that are paused or have vanished are not to be run. */
+/** The workspaces of jobs, without paused and removed ones. */
 export async function rowsToRun(
   { ask }: FleetStatements,
   jobs: readonly ClaimedJob[],
@@ -116,7 +116,7 @@ function rowOf(row: DatabaseRow): RunRow {
       row.plan_state !== 'approved'
         ? undefined
         : { id: String(row.plan_id), digest: String(row.digest), by: String(row.decided_by) },
-    // A process that has both sources can see a conflict that one with an older fleet file cannot.
+    // A process with both sources sees a conflict that one with an older fleet file cannot see.
     refused: text('refused') ?? text('refused_twin'),
     twins: text('twins'),
     openPlan: text('plan_id'),
@@ -131,13 +131,13 @@ function rowOf(row: DatabaseRow): RunRow {
   };
 }
 
-/** That of a plan that was made before there was a state. */
+/** The lineage of a plan that was made before there was a state. */
 function freshIn(planned: unknown): FreshState | undefined {
   const state = planned as (FreshState & { readonly serial: number }) | null;
   return state?.serial === 0 ? { lineage: state.lineage, salt: state.salt } : undefined;
 }
 
-/** Keeps others from changing these workspaces until the transaction ends. In one order for all, so that no two wait for each other. */
+/** Locks these workspaces until the transaction ends, in a fixed order to avoid deadlocks. */
 export async function lockRows({ ask }: FleetStatements, addresses: readonly string[]): Promise<void> {
   await ask(
     `SELECT FROM ${S}.workspaces WHERE address = ANY ($1::text[]) ORDER BY address FOR UPDATE`,

@@ -4,7 +4,7 @@ import type { ListedToken } from './token-rows.ts';
 
 const S = FLEET_SCHEMA;
 
-/** Begins a session; those that are over, and the oldest of somebody who has many, end. @param milliseconds that it lasts. */
+/** Starts a session; ends expired ones and the oldest of a user with many. @param milliseconds its duration. */
 export async function addSession(
   { ask }: FleetStatements,
   {
@@ -26,7 +26,7 @@ INSERT INTO ${S}.sessions (digest, name, until) VALUES ($1, $2, now() + $3 * int
   );
 }
 
-/** With the role that the token has now. */
+/** With the current role of the token. */
 export async function personOfSession(
   { ask }: FleetStatements,
   digest: string,
@@ -42,7 +42,7 @@ export async function removeSession({ ask }: FleetStatements, digest: string): P
   await ask(`DELETE FROM ${S}.sessions WHERE digest = $1`, digest);
 }
 
-/** A secret of the database, so that all its processes take the same forms. */
+/** A secret of the database, so that all processes accept the same forms. */
 export async function formKey({ ask }: FleetStatements): Promise<string> {
   const [row] = await ask(`SELECT form_key FROM ${S}.schema_version WHERE part = 'fleet'`);
   return String(row?.form_key);

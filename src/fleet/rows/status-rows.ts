@@ -8,28 +8,28 @@ import { type ShownStatus, shownStatuses } from '../shown-status.ts';
 import { REMOVED } from './member-rows.ts';
 import { REQUEST } from './run-rows.ts';
 
-/** Of a process: it gave no sign of life for too long. */
+/** The condition for a process without heartbeats. */
 export const IS_DEAD = "heard_at < now() - interval '60 seconds'";
-/** Milliseconds after which what a run found is too old to be believed: not before another process has taken over from a dead one. */
+/** Milliseconds after which the results of a run are stale: not before another process can have taken over from a dead one. */
 const STALE_AFTER = "greatest(3 * interval_ms, 60000) * interval '1 millisecond'";
 
 export const IS_OLD = `coalesce(checked_at < now() - ${STALE_AFTER}, false)`;
 
 const S = FLEET_SCHEMA;
 
-/** What is older than that is stale, whatever it was. */
+/** The condition for a stale workspace, whatever its status. */
 export const SHOWN = `CASE WHEN vanished_at IS NOT NULL THEN 'vanished' WHEN paused_at IS NOT NULL THEN 'paused'
   WHEN status IN ('failed', 'invalid') THEN status
   WHEN checked_at IS NULL THEN 'never-run'
   WHEN ${IS_OLD} THEN 'stale' ELSE status END`;
 
-/** Since when it stands so. */
+/** The time since which it has this status. */
 export const SHOWN_SINCE = `CASE ${SHOWN} WHEN 'vanished' THEN vanished_at WHEN 'paused' THEN paused_at
   WHEN 'stale' THEN checked_at + ${STALE_AFTER} ELSE status_since END`;
 
 const FOR_PERSON = `((last->'person')::integer > 0 OR (last->'orphans')::integer > 0)`;
 
-/** What a person must see to: records that may exist twice or be lost, refused plans, and orphans and steps where nothing else is wrong. */
+/** What needs attention: possibly duplicate or lost records, denied plans, and, if nothing else is wrong, orphans and manual steps. */
 export type ShownNeed = 'records' | 'refused' | 'steps';
 
 export const NEEDS: Readonly<Record<ShownNeed, string>> = {
@@ -45,17 +45,17 @@ const STAYS = 'FILTER (WHERE vanished_at IS NULL)';
 export interface FleetFigures {
   readonly at: string;
   readonly counts: Readonly<Record<ShownStatus, number>>;
-  /** Of the workspace that waits longest for its run to begin, in the queue or before it; 0 where none does. */
+  /** The longest time that a workspace has been waiting for its run, in the queue or before; 0 without one. */
   readonly lateness: number;
-  /** Of the oldest check of a workspace that is not paused and has not vanished, where one was never checked since it is known; null without any. */
+  /** The age of the oldest check of an active workspace; its age as a workspace if it was never checked; null without any. */
   readonly oldestCheckAge: number | null;
-  /** Workspaces that are neither paused nor vanished, and that no run has checked yet. */
+  /** Active workspaces without a check. */
   readonly neverChecked: number;
-  /** Open ones, as the last runs found them. */
+  /** Open orphans of the last runs. */
   readonly orphans: number;
-  /** Of policies, in the plans of the last runs. */
+  /** Policy violations in the plans of the last runs. */
   readonly violations: { readonly deny: number; readonly warn: number };
-  /** Workspaces by the status of their pull request for drift, of those that keep one. */
+  /** Workspaces by the status of their drift request, for those with one. */
   readonly requests: Readonly<Record<string, number>>;
   readonly sources: readonly {
     readonly name: string;
@@ -63,10 +63,10 @@ export interface FleetFigures {
     readonly commit: string | null;
     readonly fetchedAge: number | null;
     readonly problem: string | null;
-    /** True where no process has it in its fleet file any more. */
+    /** True if no process has it in its fleet file. */
     readonly removed: boolean;
     readonly warnings: readonly string[];
-    /** Also those whose workspaces are known from before. */
+    /** Includes sources whose workspaces are only known from before. */
     readonly broken: readonly BrokenProject[];
   }[];
   readonly processes: readonly {
@@ -118,7 +118,7 @@ export async function fleetFigures(statements: FleetStatements): Promise<FleetFi
   };
 }
 
-/** A workspace as a person sees it. */
+/** A workspace as people see it. */
 export interface ShownWorkspace {
   readonly address: string;
   readonly status: ShownStatus;
@@ -127,10 +127,10 @@ export interface ShownWorkspace {
   readonly intervalSeconds: number;
   readonly workspaceId: string | null;
   readonly baseUrl: string | null;
-  /** When a run last saw the platform, and how many seconds ago. */
+  /** When a run last read the platform, and how many seconds ago. */
   readonly checkedAt: string | null;
   readonly checkedAge: number | null;
-  /** True where that is too long ago, whatever the status. */
+  /** True if that is too long ago, whatever the status. */
   readonly isOld: boolean;
   readonly dueAt: string;
   readonly asked: { readonly why: string; readonly by: string | null } | null;
@@ -138,7 +138,7 @@ export interface ShownWorkspace {
   readonly paused: { readonly at: string; readonly by: string; readonly because: string | null } | null;
   readonly vanishedAt: string | null;
   readonly commit: string | null;
-  /** Of its project, such as a voxform.yaml that cannot be read. */
+  /** A problem of its project, such as an unreadable voxform.yaml. */
   readonly problem: string | null;
   /** Waiting or approved. */
   readonly plan: {
@@ -147,7 +147,7 @@ export interface ShownWorkspace {
     readonly madeAt: string;
     readonly by: string | null;
   } | null;
-  /** The plan that would wait if it was not rejected. */
+  /** The plan that would wait if it were not rejected. */
   readonly rejected: {
     readonly id: string;
     readonly madeAt: string;
@@ -155,7 +155,7 @@ export interface ShownWorkspace {
     readonly by: string;
     readonly because: string | null;
   } | null;
-  /** What the last run found, as `outcomeOf` makes it. */
+  /** The results of the last run in the form of `outcomeOf`. */
   readonly last: Json;
 }
 

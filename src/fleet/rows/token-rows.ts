@@ -7,7 +7,7 @@ const tokenRoles = ['viewer', 'approver', 'admin'] as const;
 
 type TokenRole = (typeof tokenRoles)[number];
 
-/** Whose token it is; never the token. */
+/** The owner of a token, without the token. */
 export interface ListedToken {
   readonly name: string;
   readonly role: TokenRole;
@@ -17,19 +17,19 @@ export interface ListedToken {
 }
 
 export interface NewToken extends Pick<ListedToken, 'name' | 'role'> {
-  /** Who makes it. */
+  /** The author. */
   readonly by: string;
 }
 
 const S = FLEET_SCHEMA;
 
-/** Without the character that divides the parts of a token. */
+/** Without the separator of a token's parts. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9.@+-]{0,62}$/;
 const TOKEN = /^voxform_([A-Za-z0-9.@+-]{1,63})_([\w-]{43})$/;
-/** A guess costs as much time as this does, and 32 MiB. */
+/** The cost of one guess: this time and 32 MiB. */
 const COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 2 ** 26 };
 
-/** Makes a token, which is known to nobody afterwards but to whoever gets it. @throws UserError where the name is no name, or taken. */
+/** Creates a token. Only its recipient knows it afterwards. @throws UserError if the name is invalid or taken. */
 export async function addToken({ ask }: FleetStatements, { name, role, by }: NewToken): Promise<string> {
   if (!NAME.test(name)) {
     throw new UserError(`${JSON.stringify(name)} is not a name for a token`, {
@@ -63,14 +63,14 @@ export async function listTokens({ ask }: FleetStatements): Promise<readonly Lis
   }));
 }
 
-/** Ends its sessions too. @throws UserError where there is none. */
+/** Also ends its sessions. @throws UserError if it does not exist. */
 export async function removeToken({ ask }: FleetStatements, name: string): Promise<void> {
   const rows = await ask(`DELETE FROM ${S}.tokens WHERE name = $1 RETURNING name`, name);
   if (rows.length > 0) return;
   throw new UserError(`there is no token of ${name}`, { hint: 'See: voxform fleet token list' });
 }
 
-/** Whose token it is; undefined for one that is wrong, which takes as long. */
+/** The owner of a token; undefined for a wrong one, in the same time. */
 export async function personOfToken(
   { ask }: FleetStatements,
   token: string,
@@ -85,7 +85,7 @@ export async function personOfToken(
 
 let last: Promise<unknown> = Promise.resolve();
 
-/** One after the other: many attempts at once must not take all memory. */
+/** One at a time: many attempts at once must not exhaust the memory. */
 function slowHash(secret: string, salt: string): Promise<Buffer> {
   const hash = last.then(
     () =>

@@ -3,10 +3,10 @@ import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { errorCode } from '../../problems/error-code.ts';
 
-/** Milliseconds for which a checkout stays after it was used last: as long as a run may look into it. */
+/** Milliseconds that an unused checkout stays, as long as a run may still read it. */
 const LONGEST_USE = 3_600_000;
 
-/** Folders with the files of a version each, shared by the processes of one machine. */
+/** Folders with the files of one version each, shared by the processes of a machine. */
 export class Checkouts {
   readonly #home: string;
 
@@ -15,7 +15,7 @@ export class Checkouts {
     this.#home = home;
   }
 
-  /** The folder of a version, where there is one. */
+  /** The folder of a version, if it exists. */
   async find(version: string): Promise<string | undefined> {
     const folder = path.join(this.#home, version);
     const now = new Date();
@@ -26,7 +26,7 @@ export class Checkouts {
   }
 
   /**
-   * Makes the folder of the version that `fill` returns: whole under its name, or not at all.
+   * Creates the folder of the version that `fill` returns, completely or not at all.
    * @param fill puts the files into the first folder. The second one is for its temporary files, and is removed afterwards.
    */
   async make<T extends { readonly version: string }>(
@@ -48,7 +48,7 @@ export class Checkouts {
     }
   }
 
-  /** Removes all others that nobody has used for long, and what killed processes left. */
+  /** Removes all others that were unused for long, and files of killed processes. */
   async keep(versions: ReadonlySet<string>, now = Date.now()): Promise<void> {
     for (const entry of await readdir(this.#home).catch(() => [])) {
       if (versions.has(entry)) continue;

@@ -3,13 +3,13 @@ import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILES } from '../../project/find-project.ts';
 import { projectPatterns } from './project-patterns.ts';
 
-/** Folders that are searched in a unit: one that a glob leads to, as `clients/acme` for `clients/**`. */
+/** The maximum number of folders per unit. A unit is the outermost folder of a glob, such as `clients/acme` for `clients/**`. */
 const MOST_IN_UNIT = 20_000;
-/** Folders that are searched in one source. */
+/** The maximum number of folders per source. */
 const MOST_IN_SOURCE = 200_000;
-/** Why such a unit cannot be used. */
+/** Why a unit cannot be used. */
 export const TOO_LARGE = `it has more than ${MOST_IN_UNIT} folders, too many to be searched for projects`;
-/** Folders that are read at the same time. */
+/** The number of folders read at once. */
 const AT_ONCE = 8;
 
 export interface ListedEntry {
@@ -20,9 +20,9 @@ export interface ListedEntry {
 interface Search<E extends ListedEntry> {
   readonly patterns: readonly string[];
   readonly root: E;
-  /** Of the source, for messages. */
+  /** The name of the source, for messages. */
   readonly shown: string;
-  /** What lies in a folder; undefined if that is too large to be read. */
+  /** The entries of a folder; undefined if it is too large to be read. */
   list(folder: string, entry: E): Promise<readonly E[] | undefined>;
 }
 
@@ -36,13 +36,13 @@ interface FoundFolder<E> {
 
 interface FoundFolders<E> {
   readonly found: readonly FoundFolder<E>[];
-  /** Folders that are too large to be searched: projects in them are not known. */
+  /** Folders that are too large to be searched. Their projects are unknown. */
   readonly unknown: readonly { readonly folder: string; readonly entry: E }[];
 }
 
 /**
- * The project folders of a source. A folder that is made to be endless hides its own projects, and those of no other folder.
- * @throws UserError where the source as a whole is too large.
+ * Finds the project folders of a source. An endless folder hides only its own projects.
+ * @throws UserError if the source as a whole is too large.
  */
 export async function findProjects<E extends ListedEntry>(search: Search<E>): Promise<FoundFolders<E>> {
   const { isProject, isSearched, unitOf } = projectPatterns(search.patterns);
@@ -57,7 +57,7 @@ export async function findProjects<E extends ListedEntry>(search: Search<E>): Pr
     new UserError(`${search.shown} has too many folders to be searched for projects`, {
       hint: 'Narrow projects of the source in fleet.yaml.',
     });
-  /** The unit that a folder belongs to, which begins with its outermost folder. */
+  /** The unit of a folder, with its outermost folder first. */
   const enter = (folder: string, entry: E) => {
     size++;
     if (size > MOST_IN_SOURCE) throw tooLarge();
@@ -84,7 +84,7 @@ export async function findProjects<E extends ListedEntry>(search: Search<E>): Pr
     if (file !== undefined && isProject(folder))
       found.push({ project: folder, entry, files: [file, ...others] });
     for (const each of entries) {
-      // Only a forged tree of Git has a slash in a name.
+      // Only a forged Git tree has a slash in a name.
       if (each.kind !== 'folder' || each.name.includes('/')) continue;
       const inner = folder === '.' ? each.name : `${folder}/${each.name}`;
       if (!isSearched(inner)) continue;
@@ -104,7 +104,7 @@ export async function findProjects<E extends ListedEntry>(search: Search<E>): Pr
   };
 }
 
-/** What is wrong with the project file of a folder, if anything. */
+/** The problem with the project file of a folder, if any. */
 export function fileProblem([file, other]: readonly [ListedEntry, ...ListedEntry[]]): string | undefined {
   if (other !== undefined)
     return `it has two project files, ${PROJECT_FILES.join(' and ')}; delete one of them`;

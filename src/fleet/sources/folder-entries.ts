@@ -2,28 +2,28 @@ import { type BigIntStats, type Dirent, lstatSync, opendirSync } from 'node:fs';
 
 interface Folder {
   readonly stats: BigIntStats;
-  /** By name; undefined where there are too many to be read. */
+  /** By name; undefined if there are too many. */
   readonly entries: readonly Dirent[] | undefined;
 }
 
-/** Milliseconds: a folder that was changed less long ago may change once more without another time of change. */
+/** Milliseconds. A folder that changed more recently may change again without a new modification time. */
 const COARSE = 1000;
 
-/** Entries of one folder. */
+/** The maximum number of entries of one folder. */
 const MOST = 100_000;
 
-/** What lies in folders, read again only where that changed. */
+/** The entries of folders, read again only after a change. */
 export class FolderEntries {
   #before = new Map<string, Folder>();
   #now = new Map<string, Folder>();
 
-  /** Begins another look at all folders: those that the last one did not ask for are forgotten. */
+  /** Starts another search. Folders that the last one did not request are forgotten. */
   begin(): void {
     this.#before = this.#now;
     this.#now = new Map();
   }
 
-  /** @param at an absolute path of a folder, which is not a link. */
+  /** @param at an absolute path of a folder, not a link. */
   of(at: string): Folder {
     const stats = lstatSync(at, { bigint: true });
     const known = this.#now.get(at) ?? this.#before.get(at);

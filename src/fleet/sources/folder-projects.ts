@@ -15,30 +15,30 @@ import { FolderEntries } from './folder-entries.ts';
 import type { CheckedOut, FoundProject, FoundProjects, SourceReader } from './source-reader.ts';
 
 interface FolderProjectsOptions {
-  /** Absolute path, which may be a symbolic link that moves on. */
+  /** Absolute path, possibly a symbolic link that changes. */
   readonly folder: string;
   readonly projects: readonly string[];
   /** Absolute path of the folder for copies of the versions. */
   readonly home: string;
 }
 
-/** Milliseconds for which nobody must have written to a project before it is read, as watch waits for a file to be whole. */
+/** Milliseconds without a change before a project is read, so that files are complete. */
 const SETTLED = 1000;
-/** Milliseconds after which one that is written to all the time is read as it is. */
+/** Milliseconds after which a project that changes continuously is read anyway. */
 const LONGEST_WAIT = 4000;
 
-/** Projects that are looked at before runs, and signs of life, have their turn. */
+/** The number of projects to process before the event loop continues with runs and heartbeats. */
 const AT_ONCE = 100;
 
-/** Not of a project: what tools keep beside it, and what holds secrets for a shell. */
+/** Files of other tools, and secrets for a shell. */
 const PASSED_OVER = new Set(['.git', '.voxform', 'node_modules', '.env']);
 
 interface FileOfProject {
   /** Relative to the project, with slashes. */
   readonly name: string;
-  /** Of a symbolic link. */
+  /** The target of a symbolic link. */
   readonly target: string | undefined;
-  /** Differs whenever the file was written. */
+  /** Changes with every write of the file. */
   readonly stamp: string;
   /** Bytes. */
   readonly size: number;
@@ -47,19 +47,19 @@ interface FileOfProject {
 interface Scan {
   readonly files: readonly FileOfProject[];
   readonly signature: string;
-  /** The bound that is exceeded; not all files are known then. */
+  /** The exceeded bound. Then not all files are known. */
   readonly problem: string | undefined;
-  /** When a file or a folder was changed last. */
+  /** The latest modification of any file or folder. */
   readonly changed: number;
 }
 
-/** The projects in a folder that someone else keeps up to date. A version is a copy, so that nothing is read half written. */
+/** The projects in a folder that another program updates. Versions are copies, so that no file is read half-written. */
 export class FolderProjects implements SourceReader {
   readonly shown: string;
   readonly #options: FolderProjectsOptions;
   readonly #checkouts: Checkouts;
   readonly #entries = new FolderEntries();
-  /** What the last look found, by project. */
+  /** The results of the last search, by project. */
   #known = new Map<string, FoundProject & { readonly signature: string }>();
 
   constructor(options: FolderProjectsOptions) {
@@ -150,7 +150,7 @@ export class FolderProjects implements SourceReader {
     }
   }
 
-  /** The version once nobody writes to it; undefined for a project that is gone meanwhile. */
+  /** The version, once the project no longer changes; undefined if it was removed meanwhile. */
   async #read(
     folder: string,
     {
@@ -170,7 +170,7 @@ export class FolderProjects implements SourceReader {
           return { version: versionOf(folder, scan), problem, signature };
         }
       } catch {
-        // Files went away between two looks.
+        // Files were removed between two searches.
         if (Date.now() >= until) return undefined;
       }
       await pause(SETTLED / 4, undefined, { signal });
@@ -178,7 +178,7 @@ export class FolderProjects implements SourceReader {
   }
 }
 
-/** What lies in a project, without reading it, and no more than a project may have. */
+/** The files of a project, without their contents, and no more than a project may have. */
 function scanOf(folder: string, folders: FolderEntries): Scan {
   const files: FileOfProject[] = [];
   const size = new ProjectSize();
@@ -216,7 +216,7 @@ function scanOf(folder: string, folders: FolderEntries): Scan {
   return { files, signature, problem, changed };
 }
 
-/** The same for the same files on every machine. Files of a project that is too large are not read. */
+/** Equal for equal files on every machine. Files of a project that is too large are not read. */
 function versionOf(folder: string, { files, problem }: Scan): string {
   const digest = createHash('sha256');
   for (const { name, target, size } of files) {

@@ -31,14 +31,14 @@ const KEPT = 'refs/voxform/kept/';
 /** Milliseconds. */
 const TIMEOUT = 120_000;
 
-/** Projects that are measured at the same time. */
+/** The number of projects measured at once. */
 const AT_ONCE = 8;
 
 interface FoundInGit extends FoundProject {
   readonly fileId: string;
 }
 
-/** The projects of a branch: one repository for all of them, and a checkout of each that is used. */
+/** The projects of a branch: one repository for all, and a checkout of each project in use. */
 export class GitProjects implements SourceReader {
   readonly shown: string;
   readonly #options: GitProjectsOptions;
@@ -46,9 +46,9 @@ export class GitProjects implements SourceReader {
   #newest: { readonly commit: string; readonly projects: readonly FoundInGit[] } | undefined;
   #isPrepared = false;
   readonly #preparing = new JoinedWork((signal) => this.#begin(signal));
-  /** One fetch for all who want it at the same time. */
+  /** One fetch for all callers at the same time. */
   readonly #fetching = new JoinedWork((signal) => this.#fetch(`+${this.#options.ref}:${FETCHED}`, signal));
-  /** What is wrong with the sizes of the newest projects, by their trees. */
+  /** Problems with the sizes of the newest projects, by tree. */
   #sizes: ReadonlyMap<string, string | undefined> = new Map();
 
   constructor(options: GitProjectsOptions) {
@@ -115,7 +115,7 @@ export class GitProjects implements SourceReader {
     await this.#git(['gc', '--auto', '--quiet'], { signal }).catch(() => undefined);
   }
 
-  /** The version in the repository, where need be after asking the server for it; else the newest of the project. */
+  /** The version in the repository, fetched if necessary; otherwise the newest version of the project. */
   async #obtain(project: string, wanted: ProjectVersion, signal: AbortSignal): Promise<ProjectVersion> {
     const { version, commit } = wanted;
     await this.#prepare(signal);
@@ -149,7 +149,7 @@ export class GitProjects implements SourceReader {
     if (!this.#isPrepared) await this.#preparing.join(signal);
   }
 
-  /** Begins a repository, or finds the one that is there as it is. */
+  /** Creates a repository, or uses the existing one. */
   async #begin(signal: AbortSignal): Promise<void> {
     await mkdir(this.#options.home, { recursive: true, mode: 0o700 });
     const { address, env, redact } = this.#options;

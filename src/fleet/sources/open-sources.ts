@@ -22,30 +22,30 @@ import type { FoundProject, FoundProjects, SourceReader } from './source-reader.
 
 interface SourcesOptions {
   readonly fleet: FleetFile;
-  /** Absolute path: `.voxform` below it holds repositories and checkouts. */
+  /** Absolute path. `.voxform` below it contains repositories and checkouts. */
   readonly home: string;
-  /** What projects may know of the environment. */
+  /** The environment for projects. */
   readonly env: Environment;
-  /** Learns the passwords of repositories. */
+  /** Receives the passwords of repositories. */
   readonly redactor: Redactor;
 }
 
 interface OpenSource {
   readonly settings: SourceSettings;
   readonly reader: SourceReader;
-  /** What was made of a project last: it stays as it is while its version does. */
+  /** The last result for a project, valid as long as its version. */
   readonly known: Map<string, KnownProject>;
 }
 
 interface KnownProject {
   readonly found: FoundProject;
   readonly made: DiscoveredProject;
-  /** Projects of its source in its folder, and those of all sources whose files its manifests take in. */
+  /** Projects of its source inside its folder, and those of all sources whose files match its manifests. */
   readonly inside: readonly string[];
   readonly taken: Awaited<ReturnType<typeof projectsTaken>>;
 }
 
-/** The sources of a fleet file. Touches nothing yet. */
+/** The sources of a fleet file. Accesses nothing yet. */
 export function openSources(options: SourcesOptions): Sources {
   const { fleet, env } = options;
   const open = new Map(
@@ -180,13 +180,13 @@ function addressText({ git, name }: GitSourceSettings): string {
   });
 }
 
-/** With the password, if it has one. Paths begin at the folder of the fleet file. */
+/** With its password, if any. Paths are relative to the folder of the fleet file. */
 function sourceAddress(settings: GitSourceSettings, folder: string): string {
   const text = addressText(settings);
   return text.includes('://') ? text : parseGitAddress(text, { cwd: folder, option: 'git' }).url;
 }
 
-/** What a project may have beside its files: one never sees the secrets of another. */
+/** The folders that a project may use beside its files. It never sees the secrets of another project. */
 function localPaths(
   settings: SourceSettings,
   project: string,

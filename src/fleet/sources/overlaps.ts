@@ -10,7 +10,7 @@ import { placeOf, type SourceSettings } from '../fleet-file.ts';
 import type { MembersOptions } from '../members.ts';
 import { projectPatterns } from './project-patterns.ts';
 
-/** By each project, those in folders inside of its own. */
+/** By project: the projects in folders inside its own. */
 export function projectsInside(projects: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const inside = new Map(projects.map((project): [string, string[]] => [project, []]));
   for (const project of projects) {
@@ -21,13 +21,13 @@ export function projectsInside(projects: readonly string[]): ReadonlyMap<string,
   return inside;
 }
 
-/** A project as a source has it. */
+/** A project in a source. */
 interface NamedProject {
   readonly source: string;
   readonly project: string;
 }
 
-/** Whether projects of another source may lie in the folder of a project. */
+/** True if projects of another source may be in the folder of a project. */
 export function mayHoldOthers(
   settings: SourceSettings,
   project: string,
@@ -41,7 +41,7 @@ export function mayHoldOthers(
   });
 }
 
-/** The projects inside of one, of all sources, whose files its manifests take in. */
+/** The projects of all sources inside a project whose files match its manifests. */
 export async function projectsTaken(
   settings: SourceSettings,
   outer: string,
@@ -53,7 +53,7 @@ export async function projectsTaken(
   }: Pick<MembersOptions, 'env' | 'local' | 'checkout'> & { readonly all: readonly SourceSettings[] },
 ): Promise<NamedProject[]> {
   const project = await loadProject({ cwd: await checkout(), env, local }).catch((error: unknown) => {
-    // Whoever runs it is told.
+    // Reported when it runs.
     if (error instanceof UserError) return undefined;
     throw error;
   });
@@ -77,7 +77,7 @@ function foldersAround(file: string): string[] {
   return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
 }
 
-/** The same project under the name that another source has for it; undefined where there is none. */
+/** The same project in another source, if any. */
 export function sameProject(
   settings: SourceSettings,
   project: string,
@@ -98,7 +98,7 @@ function folderIn(settings: SourceSettings, project: string, other: SourceSettin
   return projectAt(root, folder);
 }
 
-/** What a source calls a folder inside its own; both are real paths. */
+/** The path of a folder relative to a source. Both are real paths. */
 export function projectAt(root: string, folder: string): string | undefined {
   if (!isInside(folder, root)) return undefined;
   return path.relative(root, folder).replaceAll(path.sep, '/') || '.';

@@ -1,18 +1,18 @@
 import picomatch from 'picomatch';
 
-/** Folders in each other that a search with `**` goes down to. */
+/** The maximum depth of a search with `**`. */
 const DEEPEST = 32;
 
-/** Which folders of a source the globs of its projects name. Folders are written with slashes, and `.` for the root. */
+/** Matches folders of a source with the globs of its projects. Folders have slashes, and `.` is the root. */
 interface ProjectPatterns {
   isProject(folder: string): boolean;
-  /** Whether it is a project, or projects may lie in it. */
+  /** True if the folder is a project, or may contain projects. */
   isSearched(folder: string): boolean;
-  /** The outermost folder around it that a glob leads to, as `clients/acme` for `clients/**`; undefined for those above. */
+  /** The outermost folder around it that a glob matches, such as `clients/acme` for `clients/**`; undefined for folders above. */
   unitOf(folder: string): string | undefined;
 }
 
-/** One with `!` before it takes folders away again. */
+/** A glob with `!` excludes folders. */
 export function projectPatterns(patterns: readonly string[]): ProjectPatterns {
   const named = patterns.filter((pattern) => !pattern.startsWith('!'));
   const matchers = named.map(matcher);
@@ -35,20 +35,20 @@ export function projectPatterns(patterns: readonly string[]): ProjectPatterns {
   };
 }
 
-/** The globs that name no folder. */
+/** The globs that match no folder. */
 export function unmatchedPatterns(patterns: readonly string[], folders: readonly string[]): string[] {
   return patterns.filter((pattern) => !pattern.startsWith('!') && !folders.some(matcher(pattern)));
 }
 
 function matcher(pattern: string): (folder: string) => boolean {
   if (pattern === '.') return (folder) => folder === '.';
-  // A name may have a newline.
+  // A name may contain a newline.
   const matches = picomatch(pattern, { flags: 's' });
   return (folder) => (folder === '.' ? pattern === '**' : matches(folder));
 }
 
 interface GlobReach {
-  /** Parts of the folder that the pattern begins with. */
+  /** The folders at the start of the pattern. */
   readonly base: readonly string[];
   readonly depth: number;
 }
@@ -60,7 +60,7 @@ function reachOf(pattern: string): GlobReach {
   return { base: parts, depth };
 }
 
-/** Tools keep things in folders with a dot that are no projects, unless a pattern names them. */
+/** Folders that begin with a dot belong to tools, unless a pattern names them. */
 function mayReach({ base, depth }: GlobReach, folder: readonly string[]): boolean {
   const inside = folder.slice(base.length);
   return (

@@ -9,10 +9,10 @@ import { projectAt } from './overlaps.ts';
 import { projectPatterns } from './project-patterns.ts';
 
 const PROJECT = '{project}';
-/** In place of `{project}` for the root of a source, whose own path would contain the folders of all other projects. */
+/** Replaces `{project}` for the root of a source, whose own path would contain the folders of all projects. */
 const OF_ROOT = '.root';
 
-/** The folder that the fleet file gives a project for its secrets; undefined where its source names none. */
+/** The folder of the fleet file for the secrets of a project; undefined if its source names none. */
 export function secretsFolder(settings: SourceSettings, project: string): string | undefined {
   return templateOf(settings)?.replaceAll(PROJECT, () => (project === '.' ? OF_ROOT : project));
 }
@@ -24,8 +24,8 @@ interface Owner {
 }
 
 /**
- * Why a project may not read its secrets from a folder that is inside its own: another project may have its own there, or reads it
- * with its files. The patterns of the fleet file decide what may be there, so that no project depends on the content of another.
+ * Why a project may not read secrets from a folder inside its own: another project may have its secrets there, or would read it as part
+ * of its files. Only the patterns of the fleet file matter, so that no project depends on the contents of another.
  */
 export function foreignSecrets(folder: string, owner: Owner): string | undefined {
   const { settings, project, all } = owner;
@@ -66,12 +66,12 @@ export function foreignSecrets(folder: string, owner: Owner): string | undefined
   return undefined;
 }
 
-/** With `{project}` alone left to be replaced. */
+/** Only `{project}` remains to be replaced. */
 function templateOf({ name, secrets }: SourceSettings): string | undefined {
   return secrets?.replaceAll('{source}', () => name);
 }
 
-/** The project that would have its secrets in a folder; undefined where none would, or all of the source. */
+/** The project whose secrets would be in a folder; undefined for none, or for the whole source. */
 function projectOfSecrets(settings: SourceSettings, folder: string): string | undefined {
   const [before = '', ...after] = templateOf(settings)?.split(PROJECT) ?? [];
   const fixed = before.length + after.join('').length;
@@ -80,7 +80,7 @@ function projectOfSecrets(settings: SourceSettings, folder: string): string | un
   return name !== '' && secretsFolder(settings, project) === folder ? project : undefined;
 }
 
-/** A folder, and those inside it on the way to another. */
+/** A folder, and those between it and another. */
 function foldersBetween(top: string, bottom: string): string[] {
   const above =
     bottom === top || bottom === path.dirname(bottom) ? [] : foldersBetween(top, path.dirname(bottom));
