@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { advice, command, UserError } from '../problems/user-error.ts';
-import { readRescue, rescuesOf, takeIn } from '../state/rescue.ts';
+import { readRescue, rescuesOf, recordOutcomes } from '../state/rescue.ts';
 import { inSession, type SessionOptions } from '../state/session.ts';
 import type { StateStore } from '../state/store.ts';
 import type { RunLog } from './run-context.ts';
@@ -27,7 +27,7 @@ export async function recordRescues(
   if (waiting.length === 0) return;
   await inSession(store, forRescue(options), async (session) => {
     for (const rescue of waiting) {
-      const records = await takeIn(session, rescue);
+      const records = await recordOutcomes(session, rescue);
       await rm(rescue.file, { force: true });
       if (records.length > 0) log.info(`recorded from ${rescue.shown}: ${records.join(', ')}`);
       if (rescue.damaged > 0)
@@ -61,7 +61,7 @@ export async function recordRescueFile(
         hint: `The state ${store.location} has the lineage ${session.state.lineage}. Select the workspace of the failed run with -w.`,
       });
     }
-    const records = await takeIn(session, rescue);
+    const records = await recordOutcomes(session, rescue);
     if (!session.changed) throw new UserError(`nothing to record: the state has everything of ${file}`);
     return records;
   });

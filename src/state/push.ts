@@ -15,7 +15,7 @@ interface Pushed {
   /** Unknown creates of a damaged state that the document lacked, and has now. */
   readonly unknown: readonly string[];
   /** Where a damaged state is kept. */
-  readonly aside: string | undefined;
+  readonly quarantined: string | undefined;
 }
 
 /**
@@ -77,7 +77,12 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
     const later = current === undefined ? (await lease.read()).newer?.serial : undefined;
     if (later !== undefined) await lease.commit({ ...next, serial: later + 1, write: randomUUID() }, serial);
     const unknown = Object.keys(lost?.pending ?? {});
-    return { serial: later === undefined ? serial : later + 1, kept, unknown, aside: lost?.aside };
+    return {
+      serial: later === undefined ? serial : later + 1,
+      kept,
+      unknown,
+      quarantined: lost?.quarantined,
+    };
   });
 }
 
@@ -143,7 +148,7 @@ function dropped(other: StateContent, { document, naturalKey }: PushOptions): Re
 }
 
 interface QuarantinedState {
-  readonly aside: string | undefined;
+  readonly quarantined: string | undefined;
   /** Records of its backups that the document lacks. */
   readonly ids: readonly HeldId[];
   readonly pending: StateDocument['pending'];
@@ -166,17 +171,17 @@ async function quarantineDamaged(
   } catch (error) {
     if (!(error instanceof LostState)) throw error;
     if (!force) {
-      const replace = `To replace it and keep the damaged one aside: ${forced}`;
+      const replace = `To replace it and keep the damaged one: ${forced}`;
       throw new LostState(error.message, { hint: advice`${replace}. ${error.advice ?? ''}`, cause: error });
     }
     const backups = (await store.backups()).filter(
       ({ workspaceId = session.workspaceId }) => workspaceId === session.workspaceId,
     );
-    const aside = await lease.quarantine();
+    const quarantined = await lease.quarantine();
     const [newest] = backups;
     const ids = backups.flatMap((each) => dropped(fromBackup(each), options).ids);
     return {
-      aside,
+      quarantined,
       ids: [...new Map(ids.map((held) => [idKey(held.kind, held.id), held])).values()],
       pending: newest === undefined ? {} : onlyIn(newest.pending, document),
     };

@@ -127,7 +127,7 @@ function unreadable(file: string, cause: unknown): UserError {
  * Records the outcomes that the state does not have yet.
  * @returns `ADDRESS = ID` of each new record.
  */
-export async function takeIn(session: StateSession, { entries }: Rescue): Promise<readonly string[]> {
+export async function recordOutcomes(session: StateSession, { entries }: Rescue): Promise<readonly string[]> {
   const records: string[] = [];
   for (const { lineage, at, event } of entries) {
     const { state } = session;

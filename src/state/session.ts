@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { UserError } from '../problems/user-error.ts';
-import { admitOlder, checkWorkspace, olderIn } from './admit-state.ts';
 import { emptyDocument, type FoldedState, fold } from './fold.ts';
 import type { JournalEvent } from './journal-lines.ts';
 import type { LockHolder, LockInfo } from './lock-info.ts';
@@ -8,7 +7,8 @@ import { changeOf, deadRunOf, endingAfter } from './run-ending.ts';
 import type { RunEnding, RunResources } from './run-history.ts';
 import type { FreshState, State } from './state.ts';
 import type { StateDocument } from './state-document.ts';
-import type { LockRequest, StateLease, StateStore } from './store.ts';
+import { olderState } from './state-errors.ts';
+import type { LockRequest, StateLease, StateStore, StoredState } from './store.ts';
 
 export interface SessionOptions {
   readonly lock: LockRequest;
@@ -296,4 +296,34 @@ export async function withLease<T>(
   } finally {
     await lease.release({ outcome });
   }
+}
+
+/** The error for a state that is older than the last known one; undefined if it is not. */
+function olderIn({ document, newer }: StoredState, location: string): UserError | undefined {
+  return document && newer && olderState(location, document, newer);
+}
+
+/** @throws UserError if the state is older than the last known one, unless that is allowed. */
+export function admitOlder(
+  stored: StoredState,
+  location: string,
+  allow: ((warning: string) => void) | undefined,
+): void {
+  const older = olderIn(stored, location);
+  if (older === undefined) return;
+  if (allow === undefined) throw older;
+  allow(older.message);
+}
+
+/** @throws UserError if the state belongs to another workspace. */
+export function checkWorkspace(
+  { document }: StoredState,
+  workspaceId: string,
+  { location, setting }: Pick<StateStore, 'location' | 'setting'>,
+): void {
+  if (document === undefined || document.workspace_id === workspaceId) return;
+  throw new UserError(
+    `the state ${location} belongs to workspace ${document.workspace_id}, but ${workspaceId} is configured`,
+    { hint: `Correct workspace_id, or give this workspace its own \`${setting}\` in voxform.yaml.` },
+  );
 }

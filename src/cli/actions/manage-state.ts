@@ -12,12 +12,12 @@ import { commandFor } from '../../problems/workspace-command.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import { recordRescueFile } from '../../runs/rescues.ts';
 import { unknownInState } from '../../runs/versioned-record.ts';
-import { admitOlder } from '../../state/admit-state.ts';
 import { stateBytes } from '../../state/document-bytes.ts';
 import { parseEdited } from '../../state/document-text.ts';
 import { fold } from '../../state/fold.ts';
 import { describedHolder } from '../../state/lock-info.ts';
 import { pushState } from '../../state/push.ts';
+import { admitOlder } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
 import { orphanOf } from '../../state/state-document.ts';
 import type { Context } from '../context.ts';
@@ -159,9 +159,9 @@ export async function pushStateFile(context: Context, { file, ...flags }: PushFl
     pushed === undefined
       ? ['The state is already identical.']
       : [
-          pushed.aside === undefined
+          pushed.quarantined === undefined
             ? `Pushed as serial ${pushed.serial}. The old state is kept as a backup.`
-            : `Pushed as serial ${pushed.serial}. The damaged state is kept in ${pushed.aside}.`,
+            : `Pushed as serial ${pushed.serial}. The damaged state is kept in ${pushed.quarantined}.`,
           ...pushed.kept.map(
             ({ address, id }) => `${address} (${id}) is not in ${file}: its record is on the orphan list.`,
           ),

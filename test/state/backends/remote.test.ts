@@ -8,7 +8,7 @@ import type { StoreUser } from '../../../src/state/backends/backend.ts';
 import { changed } from '../../../src/state/backends/object-store/change.ts';
 import { NO_CONTENT, type StoredContent } from '../../../src/state/backends/object-store/object-store.ts';
 import { createStateStore } from '../../../src/state/backends/object-store/state-store.ts';
-import { rescuesOf, takeIn } from '../../../src/state/rescue.ts';
+import { recordOutcomes, rescuesOf } from '../../../src/state/rescue.ts';
 import { openSession, readState } from '../../../src/state/session.ts';
 import { LostLock } from '../../../src/state/state-errors.ts';
 import type { StateStore } from '../../../src/state/store.ts';
@@ -150,7 +150,7 @@ describe('a remote store', () => {
 
     const session = await openSession(store(), recorded());
     expect([...session.state.pending.keys()]).toEqual(['Agent/a', 'Agent/b']);
-    for (const rescue of await rescuesOf(root, session.state.lineage)) await takeIn(session, rescue);
+    for (const rescue of await rescuesOf(root, session.state.lineage)) await recordOutcomes(session, rescue);
     await session.close();
     const state = await readState(store(), recorded());
     expect(state.pending.size).toBe(0);
@@ -263,7 +263,7 @@ describe('a remote store', () => {
       address: 'Agent/a',
       pending: { since: '2031-01-01T00:00:00Z', recorded: {} },
     });
-    for (const rescue of await rescuesOf(root, second.state.lineage)) await takeIn(second, rescue);
+    for (const rescue of await rescuesOf(root, second.state.lineage)) await recordOutcomes(second, rescue);
     await second.close();
     const state = await readState(store(), recorded());
     expect([...state.pending.keys()]).toEqual(['Agent/a']);

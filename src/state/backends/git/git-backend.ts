@@ -5,8 +5,8 @@ import { lazyStrictObject } from '../../../values/described.ts';
 import type { StateBackend } from '../backend.ts';
 import { createStateStore } from '../object-store/state-store.ts';
 import { secretTextSetting, withWorkspace } from '../settings.ts';
-import { createGitPlace } from './git-place.ts';
 import { type GitPlace, hasPassword, remoteKey, remotePath, shownRemote } from './git-settings.ts';
+import { createGitStore } from './git-store.ts';
 
 const REF = 'refs/voxform/{workspace}';
 /** Branches or tags with other contents. */
@@ -66,6 +66,6 @@ export const git: StateBackend<z.infer<ReturnType<typeof settings>>, GitPlace> =
         hint: 'Write a ref of its own for this workspace, such as refs/voxform/production.',
       });
     }
-    return createStateStore(createGitPlace(place, user, git.locationOf(place, user.root)), user);
+    return createStateStore(createGitStore(place, user, git.locationOf(place, user.root)), user);
   },
 };

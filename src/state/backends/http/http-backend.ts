@@ -3,7 +3,7 @@ import { about, lazyStrictObject } from '../../../values/described.ts';
 import type { StateBackend } from '../backend.ts';
 import { createStateStore } from '../object-store/state-store.ts';
 import { secretSetting, secretTextSetting, withWorkspace } from '../settings.ts';
-import { httpPlace } from './http-place.ts';
+import { httpStore } from './http-store.ts';
 import type { HttpPlace } from './server-lock.ts';
 
 const WHERE = 'with {workspace} for the name of the workspace';
@@ -77,7 +77,7 @@ export const http: StateBackend<z.infer<ReturnType<typeof settings>>, HttpPlace>
   fileOf: () => undefined,
   open: (place, user) => {
     const location = http.locationOf(place, user.root);
-    return createStateStore(httpPlace({ place, location, user }), user);
+    return createStateStore(httpStore({ place, location, user }), user);
   },
 };
 

@@ -88,10 +88,10 @@ export async function quarantine(files: Files, path: string, id: string): Promis
     const content = await readContent(files, path);
     const { document } = storedIn({ ...content, journal: new Uint8Array() }, path);
     if (document !== undefined) {
-      const aside = `${journal}.aside-${id}`;
-      await files.rename(journal, aside);
+      const moved = `${journal}.aside-${id}`;
+      await files.rename(journal, moved);
       await syncFolderOf(files, path);
-      return aside;
+      return moved;
     }
   } catch (error) {
     if (!(error instanceof LostState)) throw error;

@@ -4,7 +4,6 @@ import { errorMessage } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { stateBytes } from '../../document-bytes.ts';
 import { type JournalEntry, journalLine } from '../../journal-lines.ts';
-import { LockAge } from '../../lock-age.ts';
 import type { LockInfo } from '../../lock-info.ts';
 import { writeQuarantine, writeRescue } from '../../rescue.ts';
 import { type DeadRun, endingLine } from '../../run-history.ts';
@@ -107,15 +106,15 @@ export class Lease implements StateLease {
     const { local } = this.#store;
     if (local !== undefined) {
       await this.renew();
-      const aside = await local.quarantine(this.info.id);
+      const moved = await local.quarantine(this.info.id);
       this.#held = await this.#store.read(new AbortController().signal);
-      return aside;
+      return moved;
     }
     const { state, journal } = this.#held;
     if (state === undefined && journal.length === 0) return undefined;
-    const aside = await writeQuarantine(this.#user.root, { state, journal, run: this.info.id });
+    const moved = await writeQuarantine(this.#user.root, { state, journal, run: this.info.id });
     await this.#write('quarantine', () => ({ state: null, journal: null }));
-    return aside;
+    return moved;
   }
 
   async leaveMark(mark: MovedMark): Promise<void> {
@@ -270,4 +269,46 @@ export function changedMeanwhile(location: string): UserError {
   return new UserError(`the state ${location} changed during this run`, {
     hint: 'Nothing was overwritten. Find out who wrote the state, then plan again.',
   });
+}
+
+/** A moment by both clocks of this machine, in milliseconds. */
+interface Moment {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+/**
+ * How long ago a run renewed its lock, by the clock that shows more: the monotonic clock may stop while the machine sleeps, and the wall
+ * clock may be set back.
+ */
+class LockAge {
+  readonly #now: () => Date;
+  readonly #longest: number;
+  #renewed: Moment | undefined;
+
+  /** @param takeover milliseconds of silence after which others take the lock over. */
+  constructor(now: () => Date, takeover: number) {
+    this.#now = now;
+    this.#longest = takeover / 2;
+  }
+
+  /** To be taken before a renewal begins: others may count the silence from any moment after it. */
+  moment(): Moment {
+    return { monotonic: performance.now(), wall: this.#now().getTime() };
+  }
+
+  renewedAt(moment: Moment): void {
+    this.#renewed = moment;
+  }
+
+  get milliseconds(): number {
+    if (this.#renewed === undefined) return Number.POSITIVE_INFINITY;
+    const { monotonic, wall } = this.moment();
+    return Math.max(monotonic - this.#renewed.monotonic, wall - this.#renewed.wall);
+  }
+
+  /** True while the last renewal is at most half of the takeover time ago. */
+  get isRecent(): boolean {
+    return this.milliseconds <= this.#longest;
+  }
 }

@@ -49,7 +49,7 @@ export async function takeLock(locking: Locking, request: LockRequest): Promise<
       refuseWhenAborted(request.signal),
     );
   };
-  let isTold = false;
+  let isReported = false;
   for (let conflicts = 0; ; ) {
     refuseWhenAborted(request.signal);
     const taken = await tryLock(locking, request);
@@ -62,9 +62,9 @@ export async function takeLock(locking: Locking, request: LockRequest): Promise<
     }
     if ('lock' in taken) return taken;
     if (left <= 0) throw heldBy(taken, store.location, untilTakenOver(taken, store));
-    if (!isTold)
+    if (!isReported)
       request.notice(`waiting for the lock of ${store.location}, held by ${describedHolder(taken)}`);
-    isTold = true;
+    isReported = true;
     await pause(Math.min(left, wait));
     wait = Math.min(wait * 1.5, poll);
   }

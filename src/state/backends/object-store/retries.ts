@@ -12,7 +12,7 @@ const TRIED = 58_000;
 /** The same for a write after the run was interrupted. */
 const TRIED_AT_THE_END = 9_000;
 /** Of silence before the user is told. */
-const TOLD_AFTER = 5_000;
+const REPORTED_AFTER = 5_000;
 /** A run that gave up does not try the store again right after; a watch may, in its next run. */
 const SAME_RUN = 1_000;
 
@@ -61,7 +61,7 @@ export class RemoteRetries implements Retries {
   /** When the first attempt began that had no answer yet. */
   #silentSince: number | undefined;
   #stoppedAt: number | undefined;
-  #isTold = false;
+  #isReported = false;
   #lastError: unknown;
   #gaveUpAt = Number.NEGATIVE_INFINITY;
 
@@ -92,7 +92,7 @@ export class RemoteRetries implements Retries {
     using deadline = new Deadline();
     deadline.endAt(this.#silentSince + TRIED);
     using _ = whenStopped(deadline);
-    const notice = setTimeout(() => this.#tell(), this.#silentSince + TOLD_AFTER - began);
+    const notice = setTimeout(() => this.#report(), this.#silentSince + REPORTED_AFTER - began);
     try {
       for (let attempt = 1; ; attempt++) {
         let pause = backoff(attempt, Math.random, BACKOFF);
@@ -122,7 +122,7 @@ export class RemoteRetries implements Retries {
 
   #answered(): void {
     this.#silentSince = undefined;
-    this.#isTold = false;
+    this.#isReported = false;
   }
 
   #givenUp(): unknown {
@@ -131,14 +131,14 @@ export class RemoteRetries implements Retries {
     return this.#lastError;
   }
 
-  #tell(): void {
-    if (this.#isTold) return;
-    this.#isTold = true;
+  #report(): void {
+    if (this.#isReported) return;
+    this.#isReported = true;
     const { location, warn } = this.#reached;
     const why = this.#lastError === undefined ? '' : ` (${errorMessage(this.#lastError)})`;
-    const left = Math.round((TRIED - TOLD_AFTER) / 1000);
+    const left = Math.round((TRIED - REPORTED_AFTER) / 1000);
     warn?.(
-      `no answer from the state ${location} for ${TOLD_AFTER / 1000} s${why}; trying for ${left} s more`,
+      `no answer from the state ${location} for ${REPORTED_AFTER / 1000} s${why}; trying for ${left} s more`,
     );
   }
 }

@@ -7,7 +7,7 @@ import type { StateBackend } from '../backend.ts';
 import { createStateStore } from '../object-store/state-store.ts';
 import { secretTextSetting, withWorkspace } from '../settings.ts';
 import { addressOf, hasPassword, parse } from './address.ts';
-import { PostgresObjectStore, type PostgresPlace } from './postgres-place.ts';
+import { type PostgresPlace, PostgresStore } from './postgres-store.ts';
 import { setUpScript } from './schema-sql.ts';
 
 const settings = lazyStrictObject(() => ({
@@ -56,7 +56,7 @@ export const postgres: StateBackend<z.infer<ReturnType<typeof settings>>, Postgr
   locationOf: ({ url, name }) => `${serverOf(url)} ${name}`,
   fileOf: () => undefined,
   open: (place, user) =>
-    createStateStore(new PostgresObjectStore(place, postgres.locationOf(place, user.root)), user),
+    createStateStore(new PostgresStore(place, postgres.locationOf(place, user.root)), user),
   setUp({ url, schema }) {
     const { user } = addressOf(url);
     if (user === undefined) {

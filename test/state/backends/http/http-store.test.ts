@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { proxyFor } from '../../../../src/platform/proxy.ts';
 import type { StoreUser } from '../../../../src/state/backends/backend.ts';
 import { http } from '../../../../src/state/backends/http/http-backend.ts';
-import { httpPlace } from '../../../../src/state/backends/http/http-place.ts';
+import { httpStore } from '../../../../src/state/backends/http/http-store.ts';
 import { openSession, readState } from '../../../../src/state/session.ts';
 import { LostLock } from '../../../../src/state/state-errors.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
@@ -332,7 +332,7 @@ describe('a state server', () => {
   it('that does not answer in time is given up, and one that nobody runs is named at once', async () => {
     const { server, store } = await scene({ answer: () => undefined });
     const place = http.place(server.settings() as never, { workspace: 'staging', root: '/' });
-    const slow = httpPlace({
+    const slow = httpStore({
       place: { ...place, address: `${server.url}${PATH}` },
       location: 'the-state',
       user: { root: '/', host: '', user: '', pid: 1, version: '0.0.0', now: () => new Date() },

@@ -19,7 +19,7 @@ const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, g
 /** Milliseconds for which a version that was read under the lock counts as current: such a server checks only locks. */
 const FRESH = 30_000;
 
-interface HttpPlaceOptions {
+interface HttpStoreOptions {
   readonly place: HttpPlace;
   readonly location: string;
   readonly user: StoreUser;
@@ -32,7 +32,7 @@ interface HttpPlaceOptions {
  * Other servers accept any write with the id of the lock: the version is read again before it is replaced, unless it was read under the
  * same lock a moment ago.
  */
-export function httpPlace(options: HttpPlaceOptions): ObjectStore {
+export function httpStore(options: HttpStoreOptions): ObjectStore {
   const { place, location, user } = options;
   const server = new StateServer({ ...place, ...options });
   const lock = new ServerLock(server, place, location);

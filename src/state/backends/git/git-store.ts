@@ -49,7 +49,7 @@ function onlyOurs(error: unknown): undefined {
   if (!(error instanceof UserError)) throw error;
 }
 
-export function createGitPlace(place: GitPlace, user: StoreUser, location: string): ObjectStore {
+export function createGitStore(place: GitPlace, user: StoreUser, location: string): ObjectStore {
   const access = new RefAccess(place, user);
   const { ref } = place;
   let last = NO_CONTENT;

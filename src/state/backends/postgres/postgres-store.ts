@@ -44,7 +44,7 @@ const TIMING: LockTiming = {
 };
 
 /** A state in rows of a database: one statement reads it, and each write is one statement. */
-export class PostgresObjectStore implements ObjectStore {
+export class PostgresStore implements ObjectStore {
   readonly location: string;
   readonly setting = 'state.name';
   readonly timing: LockTiming;
