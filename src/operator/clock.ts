@@ -1,12 +1,12 @@
-/** Time as the loop sees it. */
+/** The clock of a loop. */
 export interface Clock {
-  /** Milliseconds that are never set back. */
+  /** Milliseconds of a monotonic clock. */
   now(): number;
-  /** Calls `act` once, that many milliseconds from now, unless what it returns is called before. */
+  /** Calls `act` once after this many milliseconds, unless cancelled with the returned function. */
   after(milliseconds: number, act: () => void): () => void;
 }
 
-/** A timer of Node waits no longer than this; with more it would fire at once. */
+/** The maximum timeout of Node. A longer timer would fire at once. */
 const LONGEST = 2 ** 31 - 1;
 
 /** The clock of this machine. A wait of more than 24 days ends early. */

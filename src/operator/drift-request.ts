@@ -9,27 +9,27 @@ import { messageOf } from './messages.ts';
 import { driftIn } from './plan-run.ts';
 import type { RequestMemory, RunReport } from './run-report.ts';
 
-/** Milliseconds for which a host may hold a run up: to be waited for, and in all. */
+/** Milliseconds that a host may delay a run: per answer, and in total. */
 const LONGEST_PAUSE = 20_000;
 const LONGEST = 60_000;
 const PAUSES = { firstRetry: 30_000, longestRetry: 3_600_000 };
 
-/** Key of a workspace without drift that a manifest can take over. */
+/** The key of a workspace without drift that a manifest can take over. */
 const NOTHING = 'nothing';
 
-/** Of a workspace that has no request yet, so that none is looked for while it has no drift. */
+/** A workspace without a request, so that none is searched for while there is no drift. */
 export const NO_REQUEST: RequestMemory = { key: NOTHING, kept: { is: 'none' }, failures: 0 };
 
 interface Keeping extends DriftFacts {
   readonly origin: ProjectOrigin;
-  /** Ends it, and leaves all as it was remembered. */
+  /** Cancels it without a change of the remembered data. */
   readonly signal: AbortSignal;
 }
 
-/** The request of a workspace, kept in line with its drift from run to run. */
+/** Keeps the request of a workspace up to date with its drift from run to run. */
 export class DriftRequest {
   #memory: RequestMemory;
-  /** What the request was made of last. */
+  /** The drift that the request was last created from. */
   #proposed: (Pick<DriftFacts, 'resources'> & { readonly drift: string }) | undefined;
 
   constructor(memory: RequestMemory = { failures: 0 }) {
@@ -41,7 +41,7 @@ export class DriftRequest {
     { triggers, ...facts }: Keeping & Pick<RunReport, 'triggers'>,
   ): Promise<RequestMemory> {
     const { resources } = facts;
-    // A person, or what a person changed, asked for the run: a host that was to be left alone is tried again.
+    // A person, or a change by a person, caused the run: a host in backoff is tried again.
     const isAsked = triggers.some((trigger) => trigger !== 'interval' && trigger !== 'retry');
     const drift = JSON.stringify(driftIn(facts.drift));
     const isSame = this.#proposed?.resources === resources && this.#proposed.drift === drift;
@@ -53,7 +53,7 @@ export class DriftRequest {
   }
 }
 
-/** A host that fails or limits requests is left alone for a while, and never makes the run fail. */
+/** A host that fails or limits requests is not asked for a while. It never makes the run fail. */
 async function nextMemory(
   context: RunContext,
   {
@@ -82,7 +82,7 @@ async function nextMemory(
       longestPause: LONGEST_PAUSE,
       signal: within,
     });
-    // What a person may change is looked at again.
+    // Things that a person may change are checked again.
     const isSettled = made.is !== 'foreign' && made.is !== 'behind';
     return { ...(isSettled && { key }), kept: made, failures: 0 };
   } catch (error) {

@@ -7,24 +7,24 @@ import type { InputFiles } from './last-load.ts';
 import type { FileWatch } from './workspace-watch.ts';
 
 interface FileWatchOptions {
-  /** The folder as it was named, through whatever links. */
+  /** The folder as it was named, possibly through links. */
   readonly folder: string;
   changed(): void;
-  /** Told when the system does not let all files be watched. */
+  /** Called if the system cannot watch all files. */
   onError(error: unknown): void;
 }
 
-/** What is to be looked after. */
+/** What to watch. */
 interface Targets {
-  /** With everything below them. */
+  /** Including everything below. */
   readonly trees: readonly string[];
-  /** Folders whose own entries count, each with the names that matter; all of them where that is undefined. */
+  /** Folders whose entries matter, each with the relevant names; undefined for all. */
   readonly folders: ReadonlyMap<string, ReadonlySet<string> | undefined>;
 }
 
 /**
- * Notices changes of files with chokidar. What chokidar follows is the folder that was there when it began; so whenever a folder or
- * a link comes or goes (a volume that swaps its data, a checkout), it begins anew.
+ * Watches files with chokidar. It follows the folder that existed at its start, so it is restarted whenever a folder or a link is added
+ * or removed, such as a volume that swaps its data, or a checkout.
  */
 export class WatchedFiles implements FileWatch {
   readonly #options: FileWatchOptions;
@@ -46,10 +46,10 @@ export class WatchedFiles implements FileWatch {
     if (key === this.#key && !this.#isStale) return false;
     this.#key = key;
     this.#isStale = false;
-    // First: chokidar shares what it has of a path, also where another folder has that path by now.
+    // First, because chokidar shares data by path, also with another folder that has the path by now.
     await this.close();
     this.#folders = [...targets.folders].flatMap(([folder, names]) => this.#watchFolder(folder, names));
-    // With nothing to watch it would never say that it is ready.
+    // Without anything to watch, it would never become ready.
     if (targets.trees.length > 0) {
       const tree = this.#watchTrees(targets.trees);
       this.#tree = tree;
@@ -77,8 +77,8 @@ export class WatchedFiles implements FileWatch {
       },
     });
     watcher.on('all', (event) => this.#noticed(event === 'addDir' || event === 'unlinkDir'));
-    // What the system says itself. chokidar compares with what it has seen before, and so passes over a folder that is replaced by
-    // another of its name, and over one of two changes that come at once.
+    // Events of the system. chokidar compares with its own data, and misses a folder that is replaced by one of the same name, or one of
+    // two simultaneous changes.
     watcher.on('raw', (event, name, details) => {
       const { watchedPath: folder } = details as { readonly watchedPath?: string };
       if (folder === undefined || typeof name !== 'string') return;
@@ -120,7 +120,7 @@ function targetsOf(folder: string, { folders: trees, files, secretsDir }: InputF
     added.add(file);
     if (!folders.has(parent)) folders.set(parent, new Set());
     folders.get(parent)?.add(path.basename(file));
-    // Each link on the way may be made to lead elsewhere, and what is not there yet may come.
+    // Each link on the way may change its target, and missing parts may be created.
     for (let at = file; path.dirname(at) !== at; at = path.dirname(at)) {
       if (isLink(at)) add(path.join(targetOf(at), path.relative(at, file)));
       if (isLink(at) || !exists(at)) add(at);
@@ -135,7 +135,7 @@ function targetsOf(folder: string, { folders: trees, files, secretsDir }: InputF
   return { trees: trees.filter(exists).toSorted(), folders: new Map(present) };
 }
 
-/** Where manifests are not looked for; a name with two dots before it holds the data of a volume. */
+/** Not searched for manifests. A name with two leading dots contains the data of a volume. */
 function isPassedOver(name: string): boolean {
   return name === 'node_modules' || /^\.(?!\.)/.test(name);
 }

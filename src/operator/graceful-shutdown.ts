@@ -1,9 +1,7 @@
 import type { RunSignals } from '../runs/run-context.ts';
 import type { Clock } from './clock.ts';
 
-/**
- * How a watch ends. What only reads is given up at once; what writes finishes what is under way, as long as the grace period lasts.
- */
+/** Ends a watch. Reads are cancelled at once; writes finish, within the grace period. */
 export class GracefulShutdown implements RunSignals {
   readonly stop: AbortSignal;
   readonly #requests = new AbortController();
@@ -28,12 +26,12 @@ export class GracefulShutdown implements RunSignals {
     return this.#requests.signal;
   }
 
-  /** True once the grace period is over. */
+  /** True after the grace period. */
   get overdue(): boolean {
     return this.#overdue;
   }
 
-  /** Does work whose requests must come to their end. */
+  /** Runs work whose requests must finish. */
   async writing<T>(work: () => Promise<T>): Promise<T> {
     this.#writing = true;
     try {
@@ -43,7 +41,7 @@ export class GracefulShutdown implements RunSignals {
     }
   }
 
-  /** Lets go of the timer. */
+  /** Releases the timer. */
   done(): void {
     this.#cancel?.();
   }

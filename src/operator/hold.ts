@@ -10,7 +10,7 @@ import type { WindowState } from './windows.ts';
 /** Which plans may be applied. */
 export interface ApplyPolicy extends GuardOptions {
   readonly mode: WatchMode;
-  /** Of the mode `approve`: the one plan that may be applied, by its `approvalDigest`. */
+  /** In mode `approve`: the `approvalDigest` of the only plan that may be applied. */
   readonly approved?: { readonly digest: string; readonly by: string } | undefined;
 }
 
@@ -18,15 +18,15 @@ interface HoldFacts {
   readonly policy: ApplyPolicy;
   /** Of the workspace. */
   readonly address: string;
-  /** Resources that may stand in a file that is being written. */
+  /** Resources that may be in a half-written file. */
   readonly leaving: readonly string[];
   readonly isStopping: boolean;
   window(): WindowState;
-  /** True where files have changed that no run has read yet. */
+  /** True if files have changed that no run has read yet. */
   hasNews(): boolean;
 }
 
-/** Why nothing of a plan may be written now; undefined where it may be applied. */
+/** Why nothing of a plan may be written now; undefined if it may be applied. */
 export function holdOf(
   document: PlanDocument,
   { policy, address, leaving, window, isStopping, hasNews }: HoldFacts,

@@ -6,9 +6,9 @@ import type { Invalid } from './run-report.ts';
 import type { Fetched, ManifestSource, Version } from './source.ts';
 
 interface Refreshed {
-  /** The newest manifests, or where they cannot be used the last good ones. */
+  /** The newest manifests, or the last valid ones. */
   readonly loaded: LoadedVersion | undefined;
-  /** What is wrong with the newest. */
+  /** The problem with the newest ones. */
   readonly invalid: Invalid | undefined;
   readonly fetchProblem: unknown;
 }
@@ -16,18 +16,15 @@ interface Refreshed {
 interface LastGoodOptions {
   readonly context: RunContext;
   readonly source: ManifestSource;
-  /** Where state and secrets may lie; anywhere, and relative to the project folder, where absent. */
+  /** Limits the folders of state and secrets. Without it, they may be anywhere, and are relative to the project folder. */
   readonly local: LocalPaths | undefined;
-  /** Of an earlier run of the workspace. */
+  /** From an earlier run of the workspace. */
   readonly last?: LastLoad | undefined;
-  /**
-   * Told which files a load depended on. True where it began to look after some that nobody had looked after: they may have changed
-   * in between.
-   */
+  /** Called with the files that a load used. True if it started to watch new ones, which may have changed in between. */
   watchFiles(inputs: InputFiles): Promise<boolean>;
 }
 
-/** A change of what is to be watched leads to a further load; a link that goes back and forth must not make that endless. */
+/** New files to watch require another load. A link that changes repeatedly must not make that endless. */
 const MOST_LOADS = 3;
 
 export class LastGoodManifests {
@@ -40,12 +37,12 @@ export class LastGoodManifests {
     this.#last = options.last ?? new LastLoad();
   }
 
-  /** Those in force. */
+  /** The manifests in force. */
   get loaded(): LoadedVersion | undefined {
     return this.#loaded;
   }
 
-  /** Fetches and loads the newest manifests. Throws where they cannot be fetched and there are none from before. */
+  /** Fetches and loads the newest manifests. Throws if they cannot be fetched and there are no earlier ones. */
   async refresh(signal: AbortSignal): Promise<Refreshed> {
     const { source } = this.#options;
     const fetched = await source.fetch(signal);
@@ -66,7 +63,7 @@ export class LastGoodManifests {
     }
   }
 
-  /** After a restart nothing is in memory, but the source may still have what was good before it. */
+  /** After a restart the memory is empty, but the source may still have the last valid version. */
   async #fallBack(newest: Fetched): Promise<void> {
     const good = await this.#options.source.lastGood();
     if (good !== undefined && good.folder !== newest.folder) await this.#load(good);

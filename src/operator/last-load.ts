@@ -8,15 +8,15 @@ import { parserWithMemory } from '../state/document-text.ts';
 
 /** The files that a load depends on, as absolute paths. */
 export interface InputFiles {
-  /** In which manifests are looked for, with all folders below them. */
+  /** Folders that are searched for manifests, with all subfolders. */
   readonly folders: readonly string[];
-  /** Files of their own, whether they exist or not. */
+  /** Single files, whether they exist or not. */
   readonly files: readonly string[];
-  /** A folder with a file for each secret. */
+  /** A folder with one file per secret. */
   readonly secretsDir: string | undefined;
 }
 
-/** What files say, all secrets read. */
+/** A load with all secrets read. */
 export interface LoadedFiles {
   readonly project: ProjectConfig;
   readonly workspace: WorkspaceConfig;
@@ -25,9 +25,9 @@ export interface LoadedFiles {
   readonly ruleSet: RuleSet;
 }
 
-/** What a workspace was loaded as, for as long as every file would be found as it was. */
+/** The last load of a workspace, valid until any of its files changes. */
 export class LastLoad {
-  /** Parses the state; one that did not change is known. */
+  /** Parses the state, or returns the last result for an equal text. */
   readonly parseState = parserWithMemory();
   readonly comparedDrafts: ComparedDrafts;
   readonly answers = new AnswerMemory();
@@ -50,12 +50,12 @@ export class LastLoad {
     this.#now = now;
   }
 
-  /** About how many bytes the files had. */
+  /** The approximate size of the files in bytes. */
   get bytes(): number {
     return this.#last?.seen.bytes ?? 0;
   }
 
-  /** @param key equal for loads that differ in nothing but what files hold. */
+  /** @param key equal for loads that differ only in the contents of files. */
   async load(key: string, read: (documents: DocumentCache) => Promise<LoadedFiles>): Promise<LoadedFiles> {
     if (this.#last?.key === key && this.#last.seen.isUnchanged()) return this.#last.load;
     this.#last = undefined;

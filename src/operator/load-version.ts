@@ -22,7 +22,7 @@ import type { InputFiles, LastLoad, LoadedFiles } from './last-load.ts';
 import type { Invalid } from './run-report.ts';
 import type { Version } from './source.ts';
 
-/** Manifests that can be applied. */
+/** Valid manifests. */
 export interface LoadedVersion {
   readonly version: Version;
   readonly opened: OpenWorkspace;
@@ -37,13 +37,13 @@ type LoadResult = { readonly inputs: InputFiles } & (
 
 interface LoadingOptions {
   readonly version: Version;
-  /** Where state and secrets may lie; anywhere, and relative to the project folder, where absent. */
+  /** Limits the folders of state and secrets. Without it, they may be anywhere, and are relative to the project folder. */
   readonly local: LocalPaths | undefined;
-  /** Of a load with the same environment. */
+  /** From a load in the same environment. */
   readonly last: LastLoad;
 }
 
-/** The manifests of a version, all secrets read; or what is wrong with them. Throws only over mistakes of ours. */
+/** The manifests of a version with all secrets read, or their problems. Throws only for bugs. */
 export async function loadVersion(
   context: RunContext,
   { version, local, last }: LoadingOptions,
@@ -111,7 +111,7 @@ function policyPaths(policies: RunContext['policies']): readonly string[] {
   return (policies?.files ?? []).map(({ path }) => path);
 }
 
-/** A folder of a repository may be a symbolic link, but to another folder of it. */
+/** The folder may be a symbolic link, but only to another folder of the repository. */
 function refuseOutside({ folder, checkout, commit }: Version): void {
   if (checkout === undefined) return;
   if (!existsSync(folder)) {

@@ -1,19 +1,19 @@
 import type { Clock } from './clock.ts';
 
-/** What makes a run begin. */
+/** Why a run starts. */
 export type Trigger = 'start' | 'interval' | 'retry' | 'files' | 'hangup' | 'request' | 'window' | 'settled';
 
 export interface NextRun {
-  /** False: the next run comes after a pause that grows with every failed one. */
+  /** False: the next run comes after a pause that grows with each failure. */
   readonly healthy: boolean;
-  /** A run that is due at a time of its own, unless another comes first. */
+  /** The time of an extra run, unless another one comes first. */
   readonly again?: { readonly trigger: Trigger; readonly milliseconds: number } | undefined;
 }
 
-/** How runs are spaced, in milliseconds. */
+/** The timing of runs, in milliseconds. */
 export interface Pauses {
   readonly interval: number;
-  /** After the first failed run; it doubles with each further one. */
+  /** After the first failure; doubled after each further one. */
   readonly firstRetry: number;
   readonly longestRetry: number;
 }
@@ -21,17 +21,17 @@ export interface Pauses {
 export interface LoopOptions {
   readonly clock: Clock;
   readonly pauses: Pauses;
-  /** Files that change are left alone until nothing has changed for `quiet` milliseconds, but no longer than `longest`. */
+  /** Changed files are read after `quiet` milliseconds without a change, at most after `longest`. */
   readonly settling: { readonly quiet: number; readonly longest: number };
-  /** From 0 to 1: how pauses are spread. */
+  /** Between 0 and 1: the spread of pauses. */
   random(): number;
   /** Must not reject. */
   run(triggers: readonly Trigger[]): Promise<NextRun>;
 }
 
 /**
- * When runs happen: one at a time, and one more where anything was asked for meanwhile. It knows nothing of what a run does, and
- * reads no clock but the one it is given.
+ * Schedules runs: one at a time, and one more if anything was requested meanwhile. It does not know what a run does, and reads only the
+ * given clock.
  */
 export class Loop {
   readonly #options: LoopOptions;
@@ -49,36 +49,36 @@ export class Loop {
     this.#options = options;
   }
 
-  /** Runs that failed in a row. */
+  /** Consecutive failed runs. */
   get failures(): number {
     return this.#failures;
   }
 
-  /** Milliseconds until the next run that is planned; undefined during a run, while paused and after the end. */
+  /** Milliseconds until the next scheduled run; undefined during a run, while paused and at the end. */
   get untilNext(): number | undefined {
     if (this.#nextAt === undefined || this.#paused) return undefined;
     return Math.max(0, this.#nextAt - this.#options.clock.now());
   }
 
-  /** Begins no run until it is resumed; what was asked for meanwhile is run then. */
+  /** Starts no run until resumed. Requests made meanwhile are executed then. */
   pause(): void {
     this.#paused = true;
   }
 
-  /** Begins a run at once. */
+  /** Starts a run at once. */
   resume(): void {
     this.#paused = false;
     this.trigger('request');
   }
 
-  /** Asks for a run: at once, or after the one that is under way, or when files that are changing have settled. */
+  /** Requests a run: at once, after the current one, or when changing files are quiet. */
   trigger(trigger: Trigger): void {
     if (this.#stopped) return;
     this.#asked.add(trigger);
     this.#beginIfFree();
   }
 
-  /** Tells of a file that changed. Many changes make one run. */
+  /** Reports a changed file. Many changes cause one run. */
   filesChanged(): void {
     if (this.#stopped) return;
     const { clock, settling } = this.#options;
@@ -91,12 +91,12 @@ export class Loop {
     });
   }
 
-  /** True while files are changing or have changed in a way that no run has taken up yet. */
+  /** True while files are changing, or if no run has read a change yet. */
   get hasNews(): boolean {
     return this.#asked.has('files');
   }
 
-  /** Begins no further run. Resolves when the one under way has come to its end. */
+  /** Starts no further run. Resolves when the current one has ended. */
   stop(): Promise<void> {
     this.#stopped = true;
     for (const cancel of this.#timers.values()) cancel();
@@ -148,18 +148,18 @@ export class Loop {
   }
 }
 
-/** Share by which an interval may be longer or shorter, so that many loops started at once drift apart. */
+/** The part of an interval by which it may be longer or shorter, so that loops that start together spread out. */
 const SPREAD = 0.1;
 
-/** @param random from 0 to 1. */
+/** @param random between 0 and 1. */
 function intervalPause({ interval }: Pauses, random: number): number {
   return interval * (1 + SPREAD * (2 * random - 1));
 }
 
 /**
- * The pause after that many failed runs in a row: between half and the whole of a time that doubles up to its cap.
- * @param failures from 1.
- * @param random from 0 to 1.
+ * The pause after consecutive failures: between half and all of a time that doubles up to a cap.
+ * @param failures starts at 1.
+ * @param random between 0 and 1.
  */
 export function retryPause(
   { firstRetry, longestRetry }: Pick<Pauses, 'firstRetry' | 'longestRetry'>,

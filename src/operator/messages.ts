@@ -22,15 +22,15 @@ import type {
 } from './run-report.ts';
 import { StateLocked } from './state-locked.ts';
 
-/** An error in one line, with what helps. */
+/** An error in one line, with its hint. */
 export function messageOf(error: unknown, reach?: Reach, message = errorMessage(error)): string {
   const help = error instanceof UserError ? helpText(error, reach) : undefined;
   return escapeControls(message) + (help === undefined ? '' : escapeControls(` (${help})`));
 }
 
 /**
- * What an error has in common with others of the same trouble. While the platform cannot be used each run fails at
- * whichever request comes first, so the path of that request is left out; a refused request is told apart by its path.
+ * A key for errors with the same cause. During an outage each run fails at another request, so the path is left out; a refused request
+ * keeps it.
  */
 export function troubleOf(error: unknown): string {
   if (error instanceof StateLocked) return error.lock;
@@ -43,7 +43,7 @@ function concernsAll({ reason, status = 0 }: PlatformError): boolean {
   return reason === 'network' || reason === 'timeout' || reason === 'gateway';
 }
 
-/** False for what can only be a mistake of ours. */
+/** False for bugs. */
 export function isExpected(error: unknown): boolean {
   return error instanceof UserError || error instanceof PlatformError || error instanceof StateLocked;
 }
@@ -53,7 +53,7 @@ export function driftMessage({ address, fields }: Pick<DriftedResource, 'address
   return fields.length === 0 ? `${address} has another record now` : `${address}: ${fields.join(', ')}`;
 }
 
-/** The same from the first run that misses the record to the last. */
+/** Equal from the first run that misses the record to the last. */
 export function missingMessage({ address, id }: MissingResource): string {
   return `${address} is blocked: its record ${id} is missing from the platform`;
 }
@@ -73,10 +73,10 @@ export function planWords({ plan }: Pick<RunReport, 'plan'>): string {
   return counts(plan.summary, appliedActions) || `${inSync}${kept === 0 ? '' : `, ${kept} not applied`}`;
 }
 
-/** How many of the resources that would change are named before the rest is counted. */
+/** The number of changing resources that are named. */
 const NAMED = 3;
 
-/** `1 to update (Agent/x, answers +12025550120)`: what an apply would do, and to what. */
+/** `1 to update (Agent/x, answers +12025550120)`: the actions of an apply and their resources. */
 export function pendingWords(report: Pick<RunReport, 'plan'>): string {
   const words = planWords(report);
   const pending = (report.plan?.resources ?? []).filter(({ action }) => writes.has(action));
@@ -87,7 +87,7 @@ export function pendingWords(report: Pick<RunReport, 'plan'>): string {
   return `${words} (${names.join('; ')}${rest > 0 ? `; and ${rest} more` : ''})`;
 }
 
-/** `updated Agent/x` for what was done, with the fields, what leads to it and what is left to a person. */
+/** `updated Agent/x` for an executed action, with fields, routes and manual steps. */
 export function appliedMessage(resource: PlannedResource, reach: Reach): string {
   const { address, action, changes } = resource;
   const fields = action === 'update' ? changes.map(({ path }) => path).join(', ') : '';
@@ -96,7 +96,7 @@ export function appliedMessage(resource: PlannedResource, reach: Reach): string 
   return saidWithSteps(said, resource, reach);
 }
 
-/** With what an apply of it leaves to a person. */
+/** Adds the manual steps of an apply. */
 export function saidWithSteps(said: string, resource: PlannedResource, reach: Reach): string {
   return resource.steps === undefined ? said : escapeControls(withSteps(`${said}.`, resource, reach));
 }
@@ -105,7 +105,7 @@ function remarksOn(resource: PlannedResource): string[] {
   return routeRemarks(resource, { verbose: false }).map(escapeControls);
 }
 
-/** `Agent/x failed: …` for what was to be done and was not. */
+/** `Agent/x failed: …` for a failed action. */
 export function failureMessage({ address, result }: AppliedChange, reach: Reach): string {
   if (result.status === 'skipped') return `${address} skipped: ${result.because}`;
   if (result.status === 'done') return '';
@@ -113,7 +113,7 @@ export function failureMessage({ address, result }: AppliedChange, reach: Reach)
   return `${address} failed: ${escapeControls(result.error + (help === undefined ? '' : ` (${help})`))}`;
 }
 
-/** Why the changes of a plan are not carried out. */
+/** Why a plan is not applied. */
 export function holdMessage(hold: Hold, words: string, reach: Reach): string {
   switch (hold.why) {
     case 'report':

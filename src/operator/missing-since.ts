@@ -8,18 +8,18 @@ export function missingIn({ resources }: PlanDocument): MissingResource[] {
     .map(({ address, id, missing_since }) => ({ address, id, since: missing_since }));
 }
 
-/** Since when records are missing, for a watch that stores nothing: as long as its process lives. */
+/** Remembers since when records are missing, in a process that stores nothing. */
 export class MissingSince {
   #since: ReadonlyMap<string, string>;
 
-  /** @param missing as an earlier run found it. */
+  /** @param missing the result of an earlier run. */
   constructor(missing: readonly MissingResource[] = []) {
     this.#since = new Map(
       missing.flatMap(({ address, id, since }) => (since === undefined ? [] : [[keyOf(address, id), since]])),
     );
   }
 
-  /** Takes down what a run found. */
+  /** Remembers the result of a run. */
   note(missing: readonly MissingResource[], at: Date): void {
     this.#since = new Map(
       missing.map(({ address, id, since }) => {
@@ -29,10 +29,10 @@ export class MissingSince {
     );
   }
 
-  /** The state with what was taken down. */
+  /** The state with the remembered times. */
   in(state: State): State {
     if (this.#since.size === 0) return state;
-    // Not spread: what a state is may be a class, whose fields are getters.
+    // Not spread: a state may be an object of a class with getters.
     const { lineage, serial, salt, workspaceId, pending, orphans } = state;
     const resources = new Map(
       [...state.resources].map(([address, entry]) => {

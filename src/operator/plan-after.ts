@@ -2,7 +2,7 @@ import { withDashboardLinks } from '../engine/plan/dashboard-links.ts';
 import { type PlanDocument, type PlannedResource, summaryOf } from '../engine/plan/plan-document.ts';
 import type { RunReport } from './run-report.ts';
 
-/** The plan as if it were made after the run: of what was done, only the steps of a person are left. */
+/** The plan as if it were made after the run: only manual steps remain of executed actions. */
 export function planAfter({ plan, applied }: Pick<RunReport, 'plan' | 'applied'>): PlanDocument | undefined {
   if (plan === undefined || applied.length === 0) return plan;
   const results = new Map(applied.map(({ address, result }) => [address, result]));
@@ -18,27 +18,27 @@ export function planAfter({ plan, applied }: Pick<RunReport, 'plan' | 'applied'>
   return withDashboardLinks({ ...plan, resources, summary: summaryOf(resources) });
 }
 
-/** What it stands for may exist twice on the platform, or its id may be lost. */
+/** The record may exist twice on the platform, or its id may be lost. */
 export function isDoubtful({ action, steps = [] }: PlannedResource): boolean {
   return action === 'unknown' || steps.some((step) => step.action === 'import');
 }
 
-/** Left to a person: a step that no run does by itself. */
+/** Has a manual step, which no run executes. */
 export function isForPerson({ steps = [], notices = [] }: PlannedResource): boolean {
   return steps.length > 0 || notices.length > 0;
 }
 
-/** A change that a run carried out, or failed to. */
+/** A change that a run made, or failed to make. */
 export interface AppliedRow {
   readonly address: string;
   readonly action: string;
   readonly result: string;
   readonly id: string | null;
-  /** Changed paths, or why it failed. */
+  /** Changed paths, or the error. */
   readonly detail: string;
 }
 
-/** @param redact strikes out secrets. */
+/** @param redact removes secrets. */
 export function appliedRows(
   { plan, applied }: Pick<RunReport, 'plan' | 'applied'>,
   redact: (text: string) => string,

@@ -10,7 +10,7 @@ import type { State } from '../state/state.ts';
 import type { LoadedVersion } from './load-version.ts';
 import type { DriftedResource } from './run-report.ts';
 
-/** What is to be applied, and what drifted. */
+/** The plan to apply, and the drift. */
 export interface PlannedRun extends PlanResult {
   readonly drift: PlanDocument;
 }
@@ -24,7 +24,7 @@ interface PlanningRun {
   now(): Date;
 }
 
-/** The plan of a run. What drifted is in it only where the manifest changed too, if drift is kept. */
+/** The plan of a run. If drift is kept, it contains drifted fields only if the manifest changed too. */
 export async function planRun(
   { opened, resources }: LoadedVersion,
   { state, client, options, keepsDrift, now }: PlanningRun,
@@ -53,7 +53,7 @@ export async function planRun(
   return { ...(await plan(desired)), drift: kept };
 }
 
-/** Without what the manifest changed too: that is applied. */
+/** Without fields that the manifest changed too: those are applied. */
 function withoutConflicts(drift: PlanDocument): PlanDocument {
   const resources = drift.resources.map((resource): PlannedResource => {
     const changes = resource.changes.filter(({ cause }) => cause !== 'both');
@@ -63,7 +63,7 @@ function withoutConflicts(drift: PlanDocument): PlanDocument {
   return { ...drift, resources };
 }
 
-/** Without what is missing. */
+/** Without missing records. */
 export function driftIn({ resources }: PlanDocument): DriftedResource[] {
   return resources
     .filter(({ action, missing }) => action !== 'noop' && missing !== true)

@@ -29,10 +29,10 @@ import {
 import { StateLocked } from './state-locked.ts';
 import { windowState } from './windows.ts';
 
-/** What a watch may do, and how. */
+/** The permissions of a watch. */
 export interface WatchPolicy extends ApplyPolicy, PlatformOptions, LockOptions {
   readonly allowReplace?: readonly string[];
-  /** Drift is left to a request that accepts it; a run that applies corrects it where absent. */
+  /** Keeps drift for a request that accepts it. If absent, a run that applies corrects drift. */
   readonly onDrift?: 'pull-request' | undefined;
 }
 
@@ -41,24 +41,24 @@ interface ReconcilerOptions {
   readonly shutdown: GracefulShutdown;
   readonly clock: Clock;
   readonly policy: WatchPolicy;
-  /** What the lock and the history call it. */
+  /** The operation in the lock and the history. */
   readonly operation: 'watch' | 'fleet';
-  /** What reports call the workspace; its name where absent. */
+  /** The name of the workspace in reports; by default its own. */
   readonly address?: string | undefined;
-  /** What a first state begins with, such as that of a plan that waits for approval; something new where absent. */
+  /** The initial contents of a first state, such as that of a plan that waits for approval; generated if absent. */
   readonly fresh?: FreshState | undefined;
   readonly manifests: LastGoodManifests;
-  /** Milliseconds for which a resource must have been missing before it is released; 0 where nothing can be half written. */
+  /** Milliseconds for which a resource must be missing from the manifests before it is released; 0 if no file can be half-written. */
   readonly removalDelay: number;
-  /** Milliseconds for which another run may hold the state before that is a failure. */
+  /** Milliseconds for which another run may hold the lock before that is a failure. */
   readonly longestBusy: number;
-  /** Where the manifests in force come from. */
+  /** The source of the manifests in force. */
   readonly origin: (loaded: LoadedVersion) => ProjectOrigin;
-  /** What an earlier run left of the request for drift. */
+  /** Data of an earlier run about the drift request. */
   readonly request?: RequestMemory | undefined;
-  /** Records that an earlier run missed, and since when: for a mode that stores nothing. */
+  /** Missing records of an earlier run, and since when; for a mode that stores nothing. */
   readonly missing?: readonly MissingResource[] | undefined;
-  /** True where files have changed that no run has read yet. */
+  /** True if files have changed that no run has read yet. */
   hasNews(): boolean;
 }
 
@@ -82,15 +82,15 @@ export const NOTHING: RunOutcome = {
   error: undefined,
 };
 
-/** One run after another: the manifests against the platform, and where that is allowed the difference carried out. */
+/** Compares the manifests with the platform run by run, and applies the difference if allowed. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #removals: RemovalDebounce;
   readonly #missing: MissingSince;
   #busySince: number | undefined;
-  /** Of the run under way, once it has the lock. */
+  /** The id of the current run, once it has the lock. */
   #id: string | undefined;
-  /** The same in all runs until there is a state: what is equal has equal fingerprints. */
+  /** Equal in all runs until there is a state, so that equal secrets have equal fingerprints. */
   #fresh: FreshState | undefined;
   readonly #request: DriftRequest;
 
@@ -101,7 +101,7 @@ export class Reconciler {
     this.#request = new DriftRequest(options.request);
   }
 
-  /** Never rejects: what goes wrong is in the report. */
+  /** Never rejects: errors are part of the report. */
   async run(request: RunRequest): Promise<RunReport> {
     const { context, clock, policy, shutdown } = this.#options;
     const startedAt = context.now();
@@ -127,7 +127,7 @@ export class Reconciler {
     return { seconds: milliseconds / 1000, isLong: milliseconds > longestBusy };
   }
 
-  /** What is known of the run, bit by bit: a failure keeps what was found out before it. */
+  /** The results of the run step by step: a failure keeps the earlier ones. */
   async *#steps({ askedBy, triggers }: RunRequest): AsyncGenerator<Partial<RunOutcome>> {
     const { manifests, shutdown, context, policy, address } = this.#options;
     const { loaded, invalid, fetchProblem } = await manifests.refresh(shutdown.requests);
@@ -176,7 +176,7 @@ export class Reconciler {
     }
   }
 
-  /** Takes the lock and carries out; plans once more where the state has moved on meanwhile. */
+  /** Takes the lock and applies. Plans again if the state has changed meanwhile. */
   async #apply({ loaded, state, planned, plan, askedBy }: Applying): Promise<Partial<RunOutcome>> {
     const { context, policy, shutdown, operation } = this.#options;
     const { opened } = loaded;
@@ -247,7 +247,7 @@ function withHold(hold: Hold | undefined): Partial<RunOutcome> {
   return { result: isRefused ? 'refused' : 'ok', hold };
 }
 
-/** Whether the state has something to learn of resources that need no write. */
+/** True if the state must record something about resources that need no write. */
 function hasNotes({ plan }: PlanResult, state: State): boolean {
   return plan.document.resources.some((resource) => {
     if (writes.has(resource.action)) return false;

@@ -1,4 +1,4 @@
-/** Resources that manifests no longer declare, and since when: one that is missing for a moment only may stand in a file that is being written. */
+/** Resources that left the manifests, and since when: one that is missing only for a moment may be in a half-written file. */
 export class RemovalDebounce {
   readonly #settledAfter: number;
   readonly #since = new Map<string, number>();
@@ -8,7 +8,7 @@ export class RemovalDebounce {
     this.#settledAfter = settledAfter;
   }
 
-  /** Those of the missing addresses that have not been missing for long enough. Who came back starts anew. */
+  /** The missing addresses that have not been missing for long enough. Reappearing resets the timer. */
   unsettled(missing: readonly string[], now: number): readonly string[] {
     for (const address of this.#since.keys()) if (!missing.includes(address)) this.#since.delete(address);
     return missing.filter((address) => {

@@ -20,10 +20,10 @@ import {
 import { correctedIn, type DriftedResource, type RunObserver, type RunReport } from './run-report.ts';
 import { type LogFields, RepeatFilter, type WatchLevel, type WatchLog } from './watch-log.ts';
 
-/** Logs what is new about a run, and nothing where nothing changed. */
+/** Logs the news of a run, and nothing if nothing changed. */
 export class RunLogger implements RunObserver {
   readonly #own: WatchLog | undefined;
-  /** Of the run that is told now. */
+  /** The run being logged. */
   #log: WatchLog | undefined;
   readonly #said = new RepeatFilter();
   #failures = 0;
@@ -31,7 +31,7 @@ export class RunLogger implements RunObserver {
   #commit: string | undefined;
   #run = 0;
 
-  /** @param log of runs that end without one of their own. */
+  /** @param log for runs without a log of their own. */
   constructor(log?: WatchLog) {
     this.#own = log;
   }
@@ -50,7 +50,7 @@ export class RunLogger implements RunObserver {
       this.#request(report);
     }
     this.#close(report);
-    // It holds all of the run.
+    // Contains the whole run.
     this.#log = undefined;
   }
 
@@ -59,7 +59,7 @@ export class RunLogger implements RunObserver {
   }
 
   #fetching({ fetchProblem, commit, invalid, workspace, reach }: RunReport): void {
-    // A run that ended before it had fetched anything says nothing of the source.
+    // A run that ended before its fetch says nothing about the source.
     if (fetchProblem === undefined && invalid === undefined && workspace === undefined) return;
     const problem = fetchProblem === undefined ? [] : [messageOf(fetchProblem, reach)];
     const { added, gone } = this.#said.news('fetch', problem);
@@ -169,12 +169,12 @@ export class RunLogger implements RunObserver {
     }
   }
 
-  /** What only a person can settle, and what the platform said that one should know. */
+  /** Manual steps, and warnings of the platform. */
   #byHand({ plan, missing, reach }: RunReport): void {
     const open = (plan?.resources ?? []).filter(({ action }) =>
       pendingActions.some((each) => each === action),
     );
-    // Without since when: what is said in one run must not be news in the next one.
+    // Without the time: one run's message must not be news in the next run.
     const lost = new Map(missing.map((each) => [each.address, missingMessage(each)]));
     const texts = new Map(
       open.map((each) => [

@@ -10,8 +10,8 @@ import type { Trigger } from './loop.ts';
 import type { Receivers } from './notifications/receiver.ts';
 
 /**
- * What came of a run. `invalid`: there are no manifests that could be used. `refused`: a guard or a policy stands in the way. `busy`: another run
- * holds the state.
+ * The result of a run. `invalid`: there are no valid manifests. `refused`: a guard or a policy stops the plan. `busy`: another run holds
+ * the lock.
  */
 export const runResults = ['ok', 'failed', 'invalid', 'refused', 'busy', 'interrupted'] as const;
 
@@ -19,32 +19,32 @@ type RunResult = (typeof runResults)[number];
 
 export type WatchMode = 'report' | 'apply' | 'approve';
 
-/** Why changes that a plan has are not carried out by this run. */
+/** Why a run does not apply its changes. */
 export type Hold =
   | { readonly why: 'changing' | 'stopping' }
   | { readonly why: 'report'; readonly denied: readonly Violation[] }
   | { readonly why: 'window'; readonly opensAt: Date | undefined }
   | { readonly why: 'guard'; readonly guards: PlanDocument['guards'] }
   | { readonly why: 'policy'; readonly violations: readonly Violation[] }
-  /** A person must approve the plan with that digest, of that workspace. */
+  /** A person must approve the plan with this digest of this workspace. */
   | { readonly why: 'approval'; readonly digest: string; readonly address: string }
-  /** They left the manifests just now: a file may be half written. */
+  /** They left the manifests just now: a file may be half-written. */
   | { readonly why: 'leaving'; readonly addresses: readonly string[] };
 
-/** What of one record changed on the platform since the last apply. */
+/** The changes of a record on the platform since the last apply. */
 export interface DriftedResource {
   readonly address: string;
-  /** Empty where another record was found by its natural key. */
+  /** Empty if another record was found by its natural key. */
   readonly fields: readonly string[];
-  /** A digest of what the platform shows in them: equal while the drift stays the same. */
+  /** A digest of their shown values: equal as long as the drift is. */
   readonly digest: string;
 }
 
-/** A record that the platform does not show. No watch makes it again. */
+/** A record that the platform does not show. No watch creates it again. */
 export interface MissingResource {
   readonly address: string;
   readonly id: string | null;
-  /** ISO 8601; undefined where this run is the first to miss it. */
+  /** ISO 8601; undefined if this run is the first to miss it. */
   readonly since: string | undefined;
 }
 
@@ -54,75 +54,75 @@ export interface AppliedChange {
   readonly result: ResourceResult;
 }
 
-/** Manifests that cannot be used. */
+/** Invalid manifests. */
 export interface Invalid {
   readonly diagnostics: readonly Diagnostic[];
-  /** Where there are no diagnostics. */
+  /** Set without diagnostics. */
   readonly error: unknown;
 }
 
-/** What a run leaves of the request of its workspace for the next one, as plain data. */
+/** Data about the drift request for the next run. */
 export interface RequestMemory {
-  /** Of the proposal that is on the host. */
+  /** The digest of the proposal on the host. */
   readonly key?: string | undefined;
   readonly kept?: KeptRequest | undefined;
-  /** In a row. */
+  /** Consecutive failures. */
   readonly failures: number;
-  /** Why the last one failed. */
+  /** Why the last attempt failed. */
   readonly problem?: string | undefined;
-  /** ISO 8601: not before then. */
+  /** ISO 8601. No attempt before then. */
   readonly retryAt?: string | undefined;
 }
 
 export interface RunReport {
-  /** From 1. */
+  /** Starts at 1. */
   readonly number: number;
-  /** In the history; undefined where it took no lock. */
+  /** The id in the history; undefined if it took no lock. */
   readonly id?: string | undefined;
   readonly triggers: readonly Trigger[];
-  /** People who asked for it. */
+  /** People who requested it. */
   readonly askedBy: readonly string[];
   readonly mode: WatchMode;
   readonly startedAt: Date;
   readonly seconds: number;
   readonly result: RunResult;
-  /** Since another run was first found to hold the state, until the lock is seen free; long after two intervals. */
+  /** How long another run has held the lock; long after two intervals. */
   readonly busy?: { readonly seconds: number; readonly isLong: boolean } | undefined;
   readonly workspace: { readonly name: string; readonly id: string } | undefined;
-  /** What a command needs to mean that workspace. */
+  /** How a command names the workspace. */
   readonly reach?: Reach;
-  /** Of the resources, as `team=sales`; undefined where no manifests could be read. */
+  /** Labels of the resources, as `team=sales`; undefined if no manifests could be read. */
   readonly labels?: readonly string[] | undefined;
-  /** That the manifests in force are of. */
+  /** The commit of the manifests in force. */
   readonly commit: string | undefined;
   /** Why the newest manifests could not be fetched. */
   readonly fetchProblem: unknown;
-  /** What is wrong with the newest manifests; the last good ones are in force then, where there are any. */
+  /** The problems of the newest manifests. The last valid ones are in force, if any. */
   readonly invalid: Invalid | undefined;
   readonly warnings: readonly Diagnostic[];
   readonly plan: PlanDocument | undefined;
   readonly drift: readonly DriftedResource[];
   readonly missing: readonly MissingResource[];
-  /** Open ones, as the run left them. */
+  /** Open orphans after the run. */
   readonly orphans: readonly Orphan[];
   readonly hold: Hold | undefined;
   readonly applied: readonly AppliedChange[];
-  /** Whom the manifests in force want told. */
+  /** The receivers of notifications in the manifests in force. */
   readonly notify: Receivers | undefined;
-  /** How the request stands that accepts the drift; undefined where none is kept, or the run did not come to it. */
+  /** The status of the drift request; undefined if there is none, or if the run did not get to it. */
   readonly request?: RequestMemory | undefined;
-  /** What made it fail. */
+  /** The error of a failed run. */
   readonly error: unknown;
 }
 
 export interface RunObserver {
   began?(): void;
   finished(report: RunReport): void;
-  /** Told when a person pauses the runs, or resumes them. */
+  /** Called when a person pauses or resumes the runs. */
   paused?(isPaused: boolean): void;
 }
 
-/** Addresses whose drift the run has corrected: none where it is left to a request. */
+/** Addresses with corrected drift; none if drift is left to a request. */
 export function correctedIn(report: Pick<RunReport, 'applied' | 'request'>): ReadonlySet<string> {
   return report.request === undefined ? doneAddresses(report) : new Set();
 }
@@ -136,10 +136,10 @@ export function doneIn({ applied }: Pick<RunReport, 'applied'>): number {
 }
 
 const MOST_LABELS = 500;
-/** Longer ones are left out, and those that no database takes. */
+/** Longer labels are left out, and those that databases refuse. */
 const LABEL = /^[^\0\p{Cs}]{1,255}$/u;
 
-/** As a report has them. */
+/** In the form of a report. */
 export function labelsOf(resources: readonly Pick<Resource, 'labels'>[]): readonly string[] {
   const all = resources.flatMap(({ labels }) => Object.entries(labels));
   const named = new Set(all.map(([key, value]) => `${key}=${value}`).filter((each) => LABEL.test(each)));

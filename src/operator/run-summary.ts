@@ -4,7 +4,7 @@ import { countsOf } from './health/metrics.ts';
 import { holdMessage, invalidLines, messageOf, planWords } from './messages.ts';
 import type { RequestMemory, RunReport } from './run-report.ts';
 
-/** How the request stands that accepts drift. */
+/** The status of the drift request. */
 export function requestSummary({ kept, problem }: RequestMemory): RequestSummary {
   const known =
     kept === undefined ? { status: null, change: null, url: null, message: null } : requestJson(kept);
@@ -18,7 +18,7 @@ interface RequestSummary extends JsonObject {
   readonly problem: string | null;
 }
 
-/** A run as plain data. It names no secret where the report names none. */
+/** A run as plain data, without secrets if the report has none. */
 export function runSummary(report: RunReport): JsonObject {
   const { startedAt, error, invalid, fetchProblem, hold, request, reach } = report;
   return {

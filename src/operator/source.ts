@@ -1,34 +1,34 @@
 import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
 
 export interface ManifestSource {
-  /** What a person calls it; names no secret. */
+  /** The name for people, without secrets. */
   readonly name: string;
-  /** True where a newer version comes as a whole: what is missing in it was left out on purpose. */
+  /** True if versions are complete: missing parts were removed on purpose. */
   readonly isAtomic: boolean;
-  /** Brings the newest manifests here. Throws where that fails and there are none from before. */
+  /** Fetches the newest manifests. Throws if that fails and there are no earlier ones. */
   fetch(signal: AbortSignal): Promise<Fetched>;
-  /** The last version that was told good, where it is kept, in case that the newest is not. */
+  /** The last valid version, if it is kept, for the case that the newest is invalid. */
   lastGood(): Promise<Version | undefined>;
-  /** Tells which version is good, so that it is kept and older ones can go. */
+  /** Marks a version as valid, so that it is kept and older ones can be removed. */
   keep(version: Version): Promise<void>;
-  /** Where a version lies in its repository. */
+  /** The path of a version in its repository. */
   originOf(version: Version): ProjectOrigin;
 }
 
 export interface Version {
   /** Absolute path of the project folder. */
   readonly folder: string;
-  /** Absolute path of the checkout that the folder must not lead out of. */
+  /** Absolute path of the checkout that must contain the folder. */
   readonly checkout?: string | undefined;
   readonly commit: string | undefined;
 }
 
 export interface Fetched extends Version {
-  /** Why there may be a newer version than this. */
+  /** Why there may be a newer version. */
   readonly problem: unknown;
 }
 
-/** A folder that someone else keeps up to date. */
+/** A folder that another program updates. */
 export function folderSource(folder: string): ManifestSource {
   return {
     name: folder,

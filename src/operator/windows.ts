@@ -1,15 +1,12 @@
 import { Cron } from 'croner';
 import type { ApplyWindow } from '../project/watch-schema.ts';
 
-/** Whether changes may be applied now, and else when they may next. */
+/** Whether changes may be applied now, or when they may next. */
 export type WindowState =
   | { readonly open: true }
   | { readonly open: false; readonly opensAt: Date | undefined };
 
-/**
- * How the windows stand at a time. Without any, it is always open. A window lasts as long as it says, whatever the clocks do
- * meanwhile.
- */
+/** The state of the windows at a time. Without windows, always open. A window lasts its full duration, also when clocks change. */
 export function windowState(windows: readonly ApplyWindow[], now: Date): WindowState {
   if (windows.length === 0 || windows.some((window) => isOpen(window, now))) return { open: true };
   const openings = windows.flatMap((window) => opening(window, now) ?? []);
@@ -17,9 +14,9 @@ export function windowState(windows: readonly ApplyWindow[], now: Date): WindowS
   return { open: false, opensAt: Number.isFinite(first) ? new Date(first) : undefined };
 }
 
-/** True where an opening lies no further back than the window lasts. */
+/** True if an opening is at most the duration ago. */
 function isOpen(window: ApplyWindow, now: Date): boolean {
-  // The expression counts in whole seconds and looks for what comes after a time, not at it.
+  // The expression counts whole seconds and searches after a time, not at it.
   const since = new Date(now.getTime() - window.seconds * 1000);
   const opened = opening(window, since);
   return opened !== undefined && opened.getTime() <= now.getTime();

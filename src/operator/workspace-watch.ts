@@ -14,7 +14,7 @@ import type { ManifestSource } from './source.ts';
 import type { WatchLog } from './watch-log.ts';
 
 export interface FileWatch {
-  /** True where it began to look after some that it had not looked after. */
+  /** True if it started to watch new files. */
   watch(inputs: InputFiles): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -24,18 +24,18 @@ export interface WatchOptions {
   readonly context: RunContext;
   readonly log: WatchLog;
   readonly source: ManifestSource;
-  /** Where state and secrets may lie; anywhere, and relative to the project folder, where absent. */
+  /** Limits the folders of state and secrets. Without it, they may be anywhere, and are relative to the project folder. */
   readonly local: LocalPaths | undefined;
   readonly policy: WatchPolicy;
   readonly clock: Clock;
   readonly timing: Pick<LoopOptions, 'pauses' | 'settling' | 'random'> & {
-    /** Milliseconds for which a resource must have been missing from the manifests before it is released. */
+    /** Milliseconds for which a resource must be missing from the manifests before it is released. */
     readonly removalDelay: number;
-    /** Milliseconds that what is under way has at the end. */
+    /** Milliseconds for requests in flight at the end. */
     readonly grace: number;
   };
   readonly observers: readonly RunObserver[];
-  /** Makes what looks after files; it calls `changed` for each that changed. */
+  /** Creates the file watcher, which calls `changed` for each changed file. */
   watchFiles(changed: () => void): FileWatch;
 }
 
@@ -43,12 +43,12 @@ export interface WatchStatus {
   readonly running: boolean;
   readonly ending: boolean;
   readonly runs: number;
-  /** Failed runs in a row. */
+  /** Consecutive failed runs. */
   readonly failures: number;
   readonly secondsUntilNext: number | undefined;
   readonly last: RunReport | undefined;
   readonly lastOk: RunReport | undefined;
-  /** Since when no run begins, and who wants it so. */
+  /** Since when runs are paused, and by whom. */
   readonly paused: Pause | undefined;
 }
 
@@ -102,7 +102,7 @@ export class Watch {
     });
   }
 
-  /** Runs until it is stopped. False where the grace period was not long enough for what was under way. */
+  /** Runs until stopped. False if the grace period was too short. */
   async untilStopped(): Promise<boolean> {
     const { stop } = this.#shutdown;
     this.#loop.trigger('start');
@@ -113,13 +113,13 @@ export class Watch {
     return !this.#shutdown.overdue;
   }
 
-  /** Asks for a run. @param by who does. */
+  /** Requests a run. @param by the person. */
   trigger(trigger: Trigger, by?: string): void {
     if (by !== undefined) this.#askedBy.add(by);
     this.#loop.trigger(trigger);
   }
 
-  /** Begins no run until it is resumed. */
+  /** Starts no run until resumed. */
   pause(by: string, because: string | null): void {
     this.#paused ??= { at: this.#options.context.now(), by, because };
     this.#loop.pause();
@@ -134,7 +134,7 @@ export class Watch {
     this.#loop.resume();
   }
 
-  /** With the manifests in force; undefined where there are none yet. */
+  /** With the manifests in force; undefined if there are none yet. */
   get opened(): OpenWorkspace | undefined {
     return this.#manifests.loaded?.opened;
   }

@@ -8,17 +8,17 @@ import type { ShownImpact } from './page-data.ts';
 interface ComparisonOptions {
   now(): Date;
   textOf(error: unknown): string;
-  /** Strikes out secrets. */
+  /** Removes secrets. */
   redact(text: string): string;
-  /** Told whenever there is something else to show. */
+  /** Called when there is a new result. */
   changed(): void;
 }
 
-/** Calls before are not read. */
+/** Earlier calls are not read. */
 const MILLISECONDS = 30 * 24 * 60 * 60 * 1000;
 const MOST_KEPT = 5;
 
-/** What the versions did to the calls of the last 30 days, as markup. */
+/** The effect of the versions on the calls of the last 30 days, as markup. */
 export async function callsHtml(
   opened: OpenWorkspace,
   { address, id, versions }: VersionedRecord,
@@ -32,7 +32,7 @@ export async function callsHtml(
   return impactSections(impact).text;
 }
 
-/** The calls of versions, read in the background for people who ask: one at a time, because all calls must be read. */
+/** Reads the calls of versions in the background: one comparison at a time, because all calls must be read. */
 export class CallComparisons {
   readonly #options: ComparisonOptions;
   readonly #shown = new Map<string, ShownImpact>();
@@ -47,8 +47,8 @@ export class CallComparisons {
   }
 
   /**
-   * Begins to read the calls of a resource.
-   * @throws UserError where that is not possible now.
+   * Starts to read the calls of a resource.
+   * @throws UserError if it is not possible now.
    */
   async begin(opened: OpenWorkspace, address: string, askedBy: string): Promise<void> {
     const { now, redact, textOf } = this.#options;

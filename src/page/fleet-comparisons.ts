@@ -14,22 +14,22 @@ import { lasting } from './views/parts.ts';
 interface ComparisonOptions extends Pick<MemberRuns, 'sources' | 'context' | 'shared'> {
   readonly database: FleetDatabase;
   readonly control: Pick<FleetControl, 'project'>;
-  /** Milliseconds that reading calls may take. */
+  /** The maximum duration in milliseconds. */
   readonly longest: number;
-  /** Told of what the database did not take. */
+  /** Called with errors of the database. */
   onTrouble(error: unknown): void;
 }
 
 interface AskedComparison {
   readonly address: string;
-  /** Address of the resource. */
+  /** The address of the resource. */
   readonly resource: string;
   readonly by: string;
 }
 
 /**
- * The calls of versions of agents, read in the background for people who ask: within what all runs of this process may send at once,
- * and for one workspace of a platform after the other. Results are in the database, where every process finds them.
+ * Reads the calls of versions in the background: within the request limit of this process, and one workspace of a platform at a time.
+ * Results are in the database, for all processes.
  */
 export class FleetComparisons {
   readonly #options: ComparisonOptions;
@@ -41,8 +41,8 @@ export class FleetComparisons {
   }
 
   /**
-   * Begins to read the calls of a resource.
-   * @throws UserError where that is not possible now.
+   * Starts to read the calls of a resource.
+   * @throws UserError if it is not possible now.
    */
   async begin(asked: AskedComparison): Promise<void> {
     const { database, context, longest, onTrouble } = this.#options;
@@ -73,13 +73,13 @@ export class FleetComparisons {
     }
   }
 
-  /** Ends what is under way. */
+  /** Cancels current comparisons. */
   async close(): Promise<void> {
     this.#stop.abort('stopping');
     await Promise.all(this.#running);
   }
 
-  /** With what belongs to this workspace alone: no other sees its secrets. */
+  /** With the data of this workspace only: no other sees its secrets. */
   async #open(address: string, redactor: Redactor, signal: AbortSignal): Promise<OpenWorkspace> {
     const { control, sources, context, shared } = this.#options;
     const wanted = await control.project(address);
@@ -95,7 +95,7 @@ export class FleetComparisons {
       interrupts: { stop: signal, requests: signal },
     };
     const opened = await openWorkspace(ofWorkspace, { requireKey: true });
-    // So that its secrets are known, and struck out of what the platform says.
+    // So that its secrets are redacted from texts of the platform.
     await opened.declared('offline');
     return opened;
   }

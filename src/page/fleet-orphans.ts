@@ -8,18 +8,18 @@ import type { Orphan } from '../state/state-document.ts';
 import { createStore } from '../state/state-place.ts';
 import { VERSION } from '../version.ts';
 
-/** Seconds that a person waits for the lock. */
+/** Seconds to wait for the lock. */
 const PATIENCE = 20;
 
 interface Closing {
   readonly address: string;
   readonly workspaceId: string;
-  /** As it will be. */
+  /** The state after the change. */
   readonly orphan: Orphan;
   readonly by: string;
 }
 
-/** Closes an orphan in a state that the database of the fleet keeps; false where it is none any more. */
+/** Closes an orphan in a state in the fleet's database; false if it is no longer an orphan. */
 export type CloseOrphan = (closing: Closing) => Promise<boolean>;
 
 export function closingOrphans({
@@ -29,7 +29,7 @@ export function closingOrphans({
   log,
 }: {
   readonly fleet: Pick<FleetFile, 'database'>;
-  /** Of the operating system. */
+  /** The user of the operating system. */
   readonly user: string;
   now(): Date;
   log(message: string): void;

@@ -6,10 +6,10 @@ import { factsOf } from './fleet-facts.ts';
 import { rowOf } from './fleet-rows.ts';
 import type { Attention, Overview } from './page-data.ts';
 
-/** Rows of each list. */
+/** Rows per list. */
 const MOST_SHOWN = 10;
 
-/** Why a workspace needs a person, the most urgent first. A record that may exist twice costs money for as long as nobody looks. */
+/** Why a workspace needs attention, most urgent first. A possible duplicate costs money until somebody resolves it. */
 const reasons: readonly (Attention['by'] & { readonly most: number })[] = [
   { needs: 'records', most: 50 },
   { status: 'failed', most: MOST_SHOWN },
@@ -44,7 +44,7 @@ function keyOf({ status, needs }: Attention['by']): string {
   return needs ?? status;
 }
 
-/** Under its most urgent reason; without lists that are empty. */
+/** Each workspace under its most urgent reason; without empty lists. */
 function eachOnce(lists: readonly Attention[]): Attention[] {
   const seen = new Set<string>();
   return lists

@@ -13,7 +13,7 @@ import type { ResourceRow, RunDetail, WorkspaceRow } from './page-data.ts';
 import { requestFacts } from './report-standing.ts';
 import { detailOfPastRun, MOST_LISTED, pauseText, plannedIn, resultWord } from './run-details.ts';
 
-/** What a run left in the database; of another version of voxform it may lack something. */
+/** The results of a run in the database. Those of another version of voxform may lack parts. */
 const lastSummary = z.object({
   result: z.string().nullable().catch(null),
   error: z.string().nullable().catch(null),
@@ -99,7 +99,7 @@ function wordsOf(
   ].join(', ');
 }
 
-/** Those of the plan, which may leave out what is in sync, and the others that the state has, as far as the last run tells how they stand. */
+/** The resources of the plan, which may leave out those in sync, and all others of the state with their status in the last run. */
 export function resourcesOfState(
   document: Pick<StateDocument, 'resources'> | OutsideState | undefined,
   plan: PlanDocument | undefined,
@@ -128,16 +128,16 @@ export function resourcesOfState(
 }
 
 interface RunParts {
-  /** The same run as the history of the state tells it. */
+  /** The same run in the history of the state. */
   readonly written?: PastRun | undefined;
-  /** Its plan, where that is still kept. */
+  /** Its plan, if it is still kept. */
   readonly plan?: { readonly plan: PlanDocument; readonly state: string } | undefined;
 }
 
 export function detailOfKeptRun(run: KeptRun, { written, plan: kept }: RunParts = {}): RunDetail {
   const { id, startedAt, seconds, result, mode, why, askedBy, commit, plan, process, summary } = run;
   const known = lastSummary.parse(summary);
-  // What a person decided did nothing.
+  // A decision of a person is not a run.
   const planned = process === '' ? [] : plannedIn(kept?.plan);
   const told =
     written === undefined ? (known.resources.length > 0 ? known : undefined) : detailOfPastRun(written);

@@ -54,7 +54,7 @@ interface FleetSourceOptions {
   log(message: string): void;
 }
 
-/** Runs of a workspace that are listed. */
+/** The number of runs listed for a workspace. */
 const MOST_RUNS = 50;
 const REJECTED =
   'The same changes do not ask again; a different plan does. Until then this one can still be approved.';
@@ -235,9 +235,9 @@ export class FleetSource implements PageSource {
 interface KnownState {
   /** In the database of the fleet. */
   readonly document: StateDocument | undefined;
-  /** Anywhere else. */
+  /** Elsewhere. */
   readonly outside: OutsideState | undefined;
-  /** Elsewhere, and no run has told yet what is there. */
+  /** Elsewhere, and no run has reported its contents yet. */
   readonly isMoved: boolean;
   readonly runs: readonly PastRun[];
 }
@@ -247,12 +247,12 @@ function impactOf({ askedAt, askedBy, isRunning, html, problem }: Comparison): S
   return { askedAt, askedBy, html, problem: isLost ? 'The process that read the calls is gone.' : problem };
 }
 
-/** The run that wrote is in the history of the state, too. */
+/** A run that wrote is also in the history of the state. */
 function isWriteOf({ command, began }: PastRun, { startedAt, seconds, process, result }: KeptRun): boolean {
   const at = Date.parse(began);
   return (
     command === 'fleet' &&
-    // What a person decided is none, nor what was only planned.
+    // Decisions, and runs that only planned, are left out.
     process !== '' &&
     result !== 'planned' &&
     at >= startedAt.getTime() - 1000 &&

@@ -22,7 +22,7 @@ function textIn(parameters: URLSearchParams) {
   return (key: string) => parameters.get(key)?.replaceAll('\0', '').trim().slice(0, 255) || undefined;
 }
 
-/** What it asks for that there is not, each a sentence. */
+/** Sentences about unknown parameters. */
 export function unknownIn(parameters: URLSearchParams, sources: readonly string[]): string[] {
   const { source } = listQuery(parameters);
   const known = { status: standings, needs, sort: listOrders } as const;
@@ -45,7 +45,7 @@ export function unknownIn(parameters: URLSearchParams, sources: readonly string[
   return [...unknown, ...malformed];
 }
 
-/** From 1. */
+/** Starts at 1. */
 function pageNumber(text: string | null | undefined): number {
   return /^[1-9]\d{0,5}$/.test(text ?? '') ? Number(text) : 1;
 }

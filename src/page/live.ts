@@ -4,31 +4,31 @@ import { streamSSE } from 'hono/streaming';
 
 interface LiveOptions {
   version(address: string | undefined): Promise<string>;
-  /** Milliseconds between two looks. */
+  /** Milliseconds between two queries. */
   readonly every: number;
 }
 
-/** More open pages than this are asked to come back later, of all and of one visitor. */
+/** The maximum number of open pages in total and per visitor. Others are asked to come back later. */
 const MOST_STREAMS = 200;
 const MOST_EACH = 50;
-/** Milliseconds: so often a page hears something, and knows that the connection is there. */
+/** Milliseconds between two pings, which show that the connection works. */
 const PING = 15_000;
-/** A stream ends after so long, and the page begins another. */
+/** Milliseconds after which a stream ends and the page opens another. */
 const LONGEST = 30 * 60_000;
 
-/** Tells open pages when what they show has changed. A stream that begins says where it is, so that nothing is missed. */
+/** Notifies open pages of changes. A new stream starts at its version, so that nothing is missed. */
 export class LiveUpdates {
   readonly #options: LiveOptions;
   readonly #closing = new AbortController();
   readonly #looks = new Map<string, { readonly until: number; readonly version: Promise<string> }>();
-  /** Whose each open stream is. */
+  /** The visitor of each open stream. */
   readonly #streams: string[] = [];
 
   constructor(options: LiveOptions) {
     this.#options = options;
   }
 
-  /** @param whose a person, or an address. */
+  /** @param whose a person or an address. */
   isFull(whose: string): boolean {
     return (
       this.#streams.length >= MOST_STREAMS ||
@@ -54,7 +54,7 @@ export class LiveUpdates {
           write: (event) => stream.writeSSE(event),
         });
       } catch {
-        // Such as a database that cannot be reached: the page says that the connection is gone, and its next request why.
+        // Such as an unreachable database: the page shows the lost connection, and its next request the reason.
       } finally {
         this.#streams.splice(this.#streams.indexOf(whose), 1);
         this.#closing.signal.removeEventListener('abort', end);
@@ -70,7 +70,7 @@ export class LiveUpdates {
     while (!signal.aborted && performance.now() - began < LONGEST) {
       const version = await this.version(address);
       const isPingDue = performance.now() - heardAt >= PING;
-      // Nobody reads what was written that long ago.
+      // Nobody has read data for this long.
       if (isPingDue && !(isWritten && (await isAllowed()))) return;
       if (isWritten && (version !== said || isPingDue)) {
         const event = version === said ? { event: 'ping', data: '' } : { event: 'version', data: version };
@@ -85,14 +85,14 @@ export class LiveUpdates {
     }
   }
 
-  /** One look for all who ask within the time between two. */
+  /** One query for all requests within the interval. */
   version(address: string | undefined): Promise<string> {
     const now = performance.now();
     for (const [key, { until }] of this.#looks) if (until <= now) this.#looks.delete(key);
     const known = this.#looks.get(address ?? '');
     if (known !== undefined) return known.version;
     const version = this.#options.version(address);
-    // The next request must not be told of a failure that is over.
+    // The next request must not get an earlier failure.
     version.catch(() => this.#looks.delete(address ?? ''));
     this.#looks.set(address ?? '', { until: now + this.#options.every * 0.9, version });
     return version;
@@ -101,7 +101,7 @@ export class LiveUpdates {
 
 interface Following {
   readonly whose: string;
-  /** Asked with each ping whether the visitor may still read. */
+  /** Checked with each ping: whether the visitor may still read. */
   isAllowed(): Promise<boolean>;
 }
 

@@ -2,10 +2,10 @@ import type { PastRun } from '../runs/past-runs.ts';
 import type { RunDetail } from './page-data.ts';
 import { detailOfPastRun } from './run-details.ts';
 
-/** Runs of a process that are remembered, and runs that are listed. */
+/** The number of remembered runs of a process, and of listed runs. */
 const MOST = 50;
 
-/** The latest runs of this process, and what people decided. */
+/** The latest runs of this process, with decisions of people. */
 export class OwnRuns {
   readonly #runs: RunDetail[] = [];
 
@@ -18,7 +18,7 @@ export class OwnRuns {
     return this.#runs.find((run) => run.id === id);
   }
 
-  /** These, and from the state those of others: one that took the lock is in both. */
+  /** These runs, and those of others from the state. A run that took the lock is in both. */
   with(past: readonly PastRun[]): RunDetail[] {
     const isKept = (own: RunDetail) => !past.some((run) => isSameRun(run, own));
     return [...this.#runs.filter(isKept), ...past.map(detailOfPastRun)]

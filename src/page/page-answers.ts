@@ -13,14 +13,14 @@ import { noteView, pageActionWords, signInView } from './views/small-views.ts';
 
 export interface SiteOptions extends AccessOptions {
   readonly source: PageSource;
-  /** Whether `POST /reconcile` is answered beside it. */
+  /** True if `POST /reconcile` is available. */
   readonly reconciles: boolean;
   now(): Date;
-  /** Strikes out secrets. */
+  /** Removes secrets. */
   redact(text: string): string;
-  /** Told of mistakes of ours. */
+  /** Called with bugs. */
   onError(error: unknown): void;
-  /** Milliseconds between two looks for changes. */
+  /** Milliseconds between two queries for changes. */
   readonly every: number;
 }
 
@@ -31,7 +31,7 @@ export interface PageEnv {
 
 export type PageContext = Context<PageEnv>;
 
-/** A workspace, or all with `undefined`, and its version before it was read: a change that comes between is not missed. */
+/** A workspace, or `undefined` for all, with its version before it was read, so that no change is missed. */
 export interface Follows {
   readonly address: string | undefined;
   readonly version: Promise<string>;
@@ -40,12 +40,12 @@ export interface Follows {
 interface Shown {
   readonly title: string;
   readonly section?: 'overview' | 'workspaces';
-  /** What it follows changes of; of nothing where absent. */
+  /** What it follows changes of, if anything. */
   readonly follows?: Follows;
   readonly status?: undefined | 200 | 400 | 401 | 403 | 404 | 409 | 429 | 500 | 503;
 }
 
-/** The answers that all routes give: a view in the layout of the site, and why there is none. */
+/** The common answers of all routes: a view in the layout of the site, and errors. */
 export class PageAnswers {
   readonly #options: SiteOptions;
   readonly #live: LiveUpdates;
@@ -118,7 +118,7 @@ export class PageAnswers {
 interface Note {
   readonly heading: string;
   readonly text: string;
-  /** Where its link leads. */
+  /** The target of its link. */
   readonly back?: string;
 }
 

@@ -15,11 +15,11 @@ import { overviewView, pagesOf, workspacesView } from './views/workspaces-view.t
 import { workspacePath } from './workspace-path.ts';
 import { addWorkspaceRoutes } from './workspace-routes.ts';
 
-/** What of a form is read: a token, an id, a reason. */
+/** The maximum size of a form: a token, an id, a reason. */
 const MOST_FORM_BYTES = 16_384;
 const FORM_TYPE = /^application\/x-www-form-urlencoded *(;|$)/i;
 
-/** For those who may not even read the address of a database. */
+/** For visitors who may not even see the address of a database. */
 const UNCHECKED = new UserError('voxform cannot check who you are at the moment', {
   hint: 'Try again in a minute.',
 });
@@ -31,7 +31,7 @@ export interface Page {
   close(): void;
 }
 
-/** The page as an answer to requests: who may see it, what it shows, and what is done on it. */
+/** The page as HTTP answers: access, contents and actions. */
 export function createPage(options: SiteOptions): Page {
   const { source } = options;
   const access = new Access(options);
@@ -59,7 +59,7 @@ export function createPage(options: SiteOptions): Page {
       return c.text('send the form as application/x-www-form-urlencoded\n', 415);
     const visitor = await access.visitor(c.env.incoming);
     c.set('visitor', visitor);
-    // Nothing is called so, and no database can look for it.
+    // No name contains it, and no database accepts it.
     if (c.req.url.includes('%00') && c.req.path !== '/workspaces') return answers.notFound(c);
     if (visitor.newSession !== undefined) setSession(c, visitor.newSession, SESSION_MILLISECONDS / 1000);
     return next();
@@ -135,7 +135,7 @@ export function createPage(options: SiteOptions): Page {
   addWorkspaceRoutes(app, { source, access, answers });
   app.notFound((c) => answers.notFound(c));
   app.onError((error, c) => {
-    // A form that its sender broke off is no mistake of ours.
+    // A form that its sender aborted is not a bug.
     if (!c.env.incoming.readableAborted) options.onError(error);
     if (error instanceof UserError) return answers.failed(c, 503, c.var.visitor.mayRead ? error : UNCHECKED);
     return c.text('internal error; see the log\n', 500);
@@ -156,7 +156,7 @@ export function createPage(options: SiteOptions): Page {
   };
 }
 
-/** What a page takes, as `Allow` says it; undefined where there is no page. */
+/** The methods of a page for `Allow`; undefined if there is no page. */
 function methodsOf(c: PageContext): string | undefined {
   const { pathname } = new URL(c.req.url);
   if (pathname === '/sign-out') return 'POST';
@@ -165,7 +165,7 @@ function methodsOf(c: PageContext): string | undefined {
   return isPage ? 'GET, HEAD' : undefined;
 }
 
-/** The path of a page of our own that somebody is to be led back to. */
+/** The path of one of our pages to return to. */
 function ownPath(text: string | undefined): string {
   const base = 'http://page';
   if (text === undefined || !URL.canParse(text, base)) return '/';

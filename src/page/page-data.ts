@@ -5,7 +5,7 @@ import { commandFor, type Reach } from '../problems/workspace-command.ts';
 import type { SyncStatus } from '../runs/sync-status.ts';
 import type { Orphan } from '../state/state-document.ts';
 
-/** How a workspace stands. Only the first needs nobody. */
+/** The status of a workspace. All but the first need attention. */
 export const standings = [
   'in-sync',
   'waiting',
@@ -21,26 +21,26 @@ export const standings = [
 
 export type Standing = (typeof standings)[number];
 
-/** Without one of these nothing is shown as current that is older. */
+/** Without one of these, nothing older is shown as current. */
 export const STALE_AFTER_INTERVALS = 3;
 
 export interface WorkspaceRow {
-  /** Unique, the last part of its path on the page. */
+  /** Unique; the last part of its path on the page. */
   readonly address: string;
   readonly standing: Standing;
-  /** Since when it stands so. */
+  /** Since when it has this status. */
   readonly since: Date | undefined;
-  /** When the platform was read last. */
+  /** When the platform was last read. */
   readonly checkedAt: Date | undefined;
-  /** True where that is too long ago to be believed, however the workspace stands. */
+  /** True if that is too long ago, whatever the status. */
   readonly isOld: boolean;
-  /** A clause: what needs somebody; empty where nothing does. */
+  /** A clause about what needs attention; empty if nothing does. */
   readonly summary: string;
   readonly source: string;
   readonly mode: string;
 }
 
-/** What a person must see to: records that may exist twice or be lost, refused plans, and orphans and steps where nothing else is wrong. */
+/** What needs attention: possibly duplicate or lost records, denied plans, and, if nothing else is wrong, orphans and manual steps. */
 export const needs = ['records', 'refused', 'steps'] as const;
 
 export type Need = (typeof needs)[number];
@@ -51,21 +51,21 @@ export interface ListQuery {
   readonly status: Standing | undefined;
   readonly needs: Need | undefined;
   readonly source: string | undefined;
-  /** Of one of its resources, as `team=sales`. */
+  /** A label of one of its resources, as `team=sales`. */
   readonly label: string | undefined;
-  /** Part of the address. */
+  /** A part of the address. */
   readonly q: string | undefined;
   readonly sort: (typeof listOrders)[number];
-  /** From 1. */
+  /** Starts at 1. */
   readonly page: number;
 }
 
-/** Which resources of a workspace are listed. */
+/** Selects the listed resources of a workspace. */
 export interface ResourceQuery {
-  /** Words, all of which the address, the id or the detail contains. */
+  /** Words that the address, the id or the detail contains. */
   readonly q: string | undefined;
   readonly status: string | undefined;
-  /** From 1. */
+  /** Starts at 1. */
   readonly page: number;
 }
 
@@ -81,48 +81,48 @@ export function closingOutside(location: string, id: string, reach: Reach): stri
 }
 
 export interface WorkspaceList {
-  /** Those of the page asked for, at most `ROWS_PER_PAGE`. */
+  /** The requested page, at most `ROWS_PER_PAGE`. */
   readonly rows: readonly WorkspaceRow[];
-  /** That the query fits, on all pages. */
+  /** The number of matches on all pages. */
   readonly found: number;
   readonly total: number;
   readonly sources: readonly string[];
 }
 
-/** A fact with its name; a moment is shown with its age, an address as a link. */
+/** A named fact. A time is shown with its age, an address as a link. */
 export type Fact = readonly [name: string, value: string | Date | URL];
 
-/** Workspaces that need a person for one reason. */
+/** Workspaces that need attention for one reason. */
 export interface Attention {
-  /** What the list is filtered by to find them all. */
+  /** The filter that finds all of them. */
   readonly by:
     | { readonly status: Standing; readonly needs?: undefined }
     | { readonly needs: Need; readonly status?: undefined };
-  /** Without those of a more urgent reason, cut. */
+  /** Without those of a more urgent reason; shortened. */
   readonly rows: readonly WorkspaceRow[];
   readonly found: number;
   readonly isCut: boolean;
 }
 
 export interface Overview {
-  /** Of all workspaces; those that are absent are none. */
+  /** Numbers of all workspaces; absent ones are zero. */
   readonly counts: ReadonlyMap<Standing, number>;
-  /** The most urgent reason first. */
+  /** Most urgent reason first. */
   readonly attention: readonly Attention[];
-  /** The longest unchecked first, cut. */
+  /** Longest unchecked first; shortened. */
   readonly stale: readonly Attention[];
-  /** Projects whose workspaces are not known, and why. */
+  /** Projects with unknown workspaces, and the reasons. */
   readonly broken: readonly { readonly project: string; readonly problem: string }[];
   readonly facts: readonly Fact[];
 }
 
-/** A resource as the last run left it. */
+/** A resource after the last run. */
 export interface ResourceRow {
   readonly address: string;
   readonly id: string | null;
-  /** `recorded`: managed, and the plan that told more is not kept. */
+  /** `recorded`: managed, but the plan with more details is not kept. */
   readonly status: SyncStatus | 'failed' | 'skipped' | 'recorded';
-  /** A clause; empty where all is well. */
+  /** A clause; empty if nothing needs attention. */
   readonly detail: string;
 }
 
@@ -130,7 +130,7 @@ export interface ListedRun {
   /** Unique in its workspace. */
   readonly id: string;
   readonly began: Date;
-  /** Undefined while it runs, and where it never said that it ended. */
+  /** Undefined while it runs, and if its end was never reported. */
   readonly seconds: number | undefined;
   readonly result: string;
   readonly command: string;
@@ -142,16 +142,16 @@ export interface ListedRun {
 }
 
 export interface RunDetail extends ListedRun {
-  /** What became of `plan`; `gone` where it is no longer kept. */
+  /** The outcome of `plan`; `gone` if it is no longer kept. */
   readonly planState?: string | undefined;
   readonly facts: readonly Fact[];
   readonly problems: readonly string[];
   readonly resources: readonly AppliedRow[];
-  /** That are not listed. */
+  /** The number of those not listed. */
   readonly more: number;
 }
 
-/** What is wrong, with its lines. */
+/** Errors with their lines. */
 export interface ShownProblem {
   readonly heading: string;
   readonly lines: readonly string[];
@@ -165,27 +165,27 @@ export interface WorkspaceDetail extends WorkspaceRow {
   /** Why changes are not applied. */
   readonly held: string | undefined;
   readonly resources: readonly ResourceRow[];
-  /** What the last run found left to do, as of `checkedAt`; undefined where the platform was not read yet. */
+  /** The remaining actions of the last run, as of `checkedAt`; undefined if the platform was not read yet. */
   readonly left: PlanDocument | undefined;
-  /** The saved plan: it waits, is approved, or was rejected and no other took its place. It shows what was true when it was made. */
+  /** The waiting, approved or last rejected saved plan. It shows the time when it was made. */
   readonly saved: SavedPlan | undefined;
-  /** What commands add to select this workspace, e.g. ` -w staging`. */
+  /** The flags of commands that select this workspace, such as ` -w staging`. */
   readonly reach: Reach;
-  /** Open ones. */
+  /** Open orphans. */
   readonly orphans: readonly Orphan[];
-  /** Addresses of records in the dashboard, by kind. */
+  /** Dashboard addresses of records by kind. */
   readonly dashboard: PlanDocument['dashboard'];
-  /** Where the state lies, as messages call it, if that cannot be read or changed from the page: the rest is what the last run told. */
+  /** The location of a state that the page cannot read or change: everything else is from the last run. */
   readonly outside?: string | undefined;
-  /** True where no run has told yet which resources there are. */
+  /** True if no run has reported its resources yet. */
   readonly isUnread?: boolean;
-  /** The newest first, cut. */
+  /** Newest first; shortened. */
   readonly runs: readonly ListedRun[];
-  /** Why the history and the orphans are not there. */
+  /** Why history and orphans are missing. */
   readonly stateProblem: string | undefined;
-  /** By resource: the calls of its versions, where somebody asked for them. */
+  /** By resource: requested comparisons of calls. */
   readonly impacts?: ReadonlyMap<string, ShownImpact>;
-  /** What can be done with it now. */
+  /** The available actions. */
   readonly actions: readonly ActionName[];
 }
 
@@ -218,26 +218,26 @@ export type ActionName = (typeof actionNames)[number];
 export interface ActionRequest {
   readonly action: ActionName;
   readonly address: string;
-  /** The plan, the id of the orphan, or the address of the resource that the person was shown. */
+  /** The plan, the id of the orphan, or the address of the resource on the page. */
   readonly of: string | undefined;
-  /** Why: of a closed orphan one of the state's reasons, of a pause a person's own words. */
+  /** For a closed orphan, one of the state's reasons; for a pause, the person's text. */
   readonly because: string | undefined;
   /** The person. */
   readonly by: string;
 }
 
-/** What the page shows, and what can be done on it. */
+/** The contents and actions of the page. */
 export interface PageSource {
-  /** Its name, at the top of every page. */
+  /** The title of every page. */
   readonly title: string;
-  /** The one workspace, where there is only one and its name is known. */
+  /** The only workspace, if there is one and its name is known. */
   only(): string | undefined;
   overview(): Promise<Overview>;
   workspaces(query: ListQuery): Promise<WorkspaceList>;
   workspace(address: string): Promise<WorkspaceDetail | undefined>;
   run(address: string, id: string): Promise<RunDetail | undefined>;
-  /** Changes whenever a page of this workspace, or without an address any page, would show something else. Cheap. */
+  /** Changes with the contents of any page of this workspace, or without an address, of any page. Cheap. */
   version(address: string | undefined): Promise<string>;
-  /** @throws UserError where it cannot be done, or no longer. */
+  /** @throws UserError if it is not possible, or no longer. */
   act(request: ActionRequest): Promise<void>;
 }

@@ -7,7 +7,7 @@ import type { Reach } from '../problems/workspace-command.ts';
 import { statusOf } from '../runs/resource-status.ts';
 import type { Fact, ResourceRow, ShownProblem, Standing } from './page-data.ts';
 
-/** How a run leaves its workspace; undefined if it tells nothing, as it found the lock held or was ended. */
+/** The status of a workspace after a run; undefined if the run found the lock held or was stopped. */
 export function standingAfter(report: RunReport): Standing | undefined {
   const { result, drift, invalid, plan, request } = report;
   if (result === 'failed') return 'failed';
@@ -21,7 +21,7 @@ export function standingAfter(report: RunReport): Standing | undefined {
   return left.length > 0 ? 'pending' : 'in-sync';
 }
 
-/** In a clause what needs somebody; empty where nothing does. */
+/** A clause about what needs attention. */
 export function summaryOf(report: RunReport | undefined): string {
   if (report === undefined) return '';
   const { error, invalid, missing, drift, result, hold, reach } = report;
@@ -45,7 +45,7 @@ export function leftIn(plan: PlanDocument | undefined): readonly PlannedResource
   return plan?.resources.filter(({ action }) => action !== 'noop') ?? [];
 }
 
-/** Each resource as the run left it: those that need somebody first. */
+/** The resources after the run, those that need attention first. */
 export function resourcesOf(report: RunReport | undefined): readonly ResourceRow[] {
   const results = new Map(report?.applied.map(({ address, result }) => [address, result]));
   const after = report && planAfter(report);
@@ -64,7 +64,7 @@ export function resourcesOf(report: RunReport | undefined): readonly ResourceRow
   return rows.sort((a, b) => isFine(a) - isFine(b));
 }
 
-/** @param checkedAt undefined where no manifests were ever in force. */
+/** @param checkedAt undefined if no manifests were ever in force. */
 export function invalidHeading(checkedAt: Date | string | undefined): string {
   return `The newest manifests are invalid${checkedAt === undefined ? '' : '; the last valid ones stay in force'}`;
 }
@@ -77,7 +77,7 @@ interface RequestShown {
   readonly message: string | null;
 }
 
-/** The request that accepts the drift, or why there is none. */
+/** The drift request, or why there is none. */
 export function requestFacts(request: RequestShown | undefined): Fact[] {
   if (request === undefined || request.status === 'none' || request.status === null) return [];
   const { url, status, message } = request;

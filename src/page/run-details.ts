@@ -11,10 +11,10 @@ import { nameCounts } from '../values/name-counts.ts';
 import type { Fact, RunDetail } from './page-data.ts';
 import { leftIn, requestFacts, resourcesOf } from './report-standing.ts';
 
-/** Resources of a run that are listed. */
+/** The maximum number of resources listed for a run. */
 export const MOST_LISTED = 200;
 
-/** A run of this process as long as it is remembered: its plan is not. */
+/** A remembered run of this process, without its plan. */
 export function detailOfReport(report: RunReport, redact: (text: string) => string): RunDetail {
   const { startedAt, number, result, triggers, seconds, applied, drift, missing, hold, askedBy } = report;
   const { error, invalid, fetchProblem, reach, commit, plan } = report;
@@ -67,13 +67,13 @@ export function detailOfReport(report: RunReport, redact: (text: string) => stri
   };
 }
 
-/** The result of a run in the word that the history of a state has for it. */
+/** The result of a run in the words of a state's history. */
 export function resultWord(result: string, isHeld: boolean): string {
   if (result !== 'ok') return result;
   return isHeld ? 'planned' : 'done';
 }
 
-/** What a plan would do, and what it leaves to a person. */
+/** The actions and manual steps of a plan. */
 export function plannedIn(plan: PlanDocument | undefined): RunDetail['resources'] {
   return leftIn(plan).map(({ address, action, id, changes }) => ({
     address,
@@ -84,7 +84,7 @@ export function plannedIn(plan: PlanDocument | undefined): RunDetail['resources'
   }));
 }
 
-/** A run as the state's history tells it. */
+/** A run from the history of a state. */
 export function detailOfPastRun(run: PastRun): RunDetail {
   const { resources = [], more = 0, error, ended, job, plan, lifted = [], waived = [] } = run;
   const known: readonly (readonly [string, string | undefined])[] = [
@@ -129,7 +129,7 @@ export function pauseText({ by, because }: { readonly by: string; readonly becau
   return because === null ? by : `${by}: ${because}`;
 }
 
-/** What a person decided, as a run that did nothing. */
+/** A decision of a person, as a run without writes. */
 export function decision(
   result: 'paused' | 'resumed',
   { at, by, because = '' }: { readonly at: Date; readonly by: string; readonly because?: string | undefined },

@@ -7,10 +7,10 @@ interface StateParts {
   readonly runs: readonly PastRun[];
 }
 
-/** Milliseconds after which what others write is seen. */
+/** Milliseconds after which changes by others are visible. */
 const KEPT = 60_000;
 
-/** What a page shows of a state: read when somebody looks, and kept for a while. */
+/** The shown parts of a state: read on request, and kept for a while. */
 export class KeptStateParts {
   readonly #opened: () => OpenWorkspace | undefined;
   #parts: Promise<StateParts> | undefined;
@@ -24,7 +24,7 @@ export class KeptStateParts {
     this.#parts = undefined;
   }
 
-  /** @throws UserError where the state cannot be read. */
+  /** @throws UserError if the state cannot be read. */
   read(): Promise<StateParts> {
     const now = performance.now();
     if (now - this.#readAt > KEPT) this.#parts = undefined;

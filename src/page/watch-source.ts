@@ -31,19 +31,19 @@ import { lasting } from './views/parts.ts';
 
 interface WatchSourceOptions {
   readonly watch: () => Watch;
-  /** Of the manifests. */
+  /** The commit of the manifests. */
   readonly source: string;
   readonly mode: string;
   readonly intervalSeconds: number;
   /** Seconds that closing an orphan waits for the lock. */
   readonly lockTimeout: number;
   now(): Date;
-  /** Strikes out secrets. */
+  /** Removes secrets. */
   redact(text: string): string;
   log(message: string): void;
 }
 
-/** The page of a watch, from memory. History and orphans are read when somebody looks after a run. */
+/** The page of a watch, from memory. History and orphans are read on the first request after a run. */
 export class WatchSource implements PageSource, RunObserver {
   readonly title = 'watch';
   readonly #options: WatchSourceOptions;
@@ -51,7 +51,7 @@ export class WatchSource implements PageSource, RunObserver {
   readonly #state: KeptStateParts;
   #lastRead: RunReport | undefined;
   #labels: readonly string[] = [];
-  /** By the last run that told it. */
+  /** From the last run with the information. */
   #standing: { readonly word: Standing; readonly since: Date; readonly told: RunReport } | undefined;
   readonly #comparisons: CallComparisons;
   #version = 0;
@@ -211,7 +211,7 @@ export class WatchSource implements PageSource, RunObserver {
     return left.some(need === 'records' ? isDoubtful : isForPerson);
   }
 
-  /** Until the manifests are read for the first time nobody knows what the workspace is called. */
+  /** The name of the workspace is unknown until the manifests are read for the first time. */
   #isMeant(address: string): boolean {
     return address === (this.only() ?? address);
   }

@@ -6,7 +6,7 @@ export type WorkspacePath =
   | { readonly view: 'resource'; readonly address: string; readonly resource: string }
   | { readonly view: 'action'; readonly address: string; readonly action: ActionName };
 
-/** An address may have slashes, but its last part has a colon where there are any, so that none of these words is meant by it. */
+/** An address may contain slashes, but then its last part contains a colon, so it is never one of these words. */
 export function workspacePath(path: string): WorkspacePath | undefined {
   const parts = decoded(path.replace(/^\/workspaces\//, ''));
   if (parts === undefined || parts.some((part) => part === '')) return undefined;

@@ -29,7 +29,7 @@ interface WorkspaceRoutes {
   readonly answers: PageAnswers;
 }
 
-/** A workspace, its resources and runs, and what is done with it. */
+/** The pages and actions of a workspace, its resources and runs. */
 export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers }: WorkspaceRoutes): void {
   app.get('/workspaces/*', async (c) => {
     const { pathname, search } = new URL(c.req.url);
@@ -136,7 +136,7 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
   }
 }
 
-/** What a form lacks that its page would have required. */
+/** Required fields that a form lacks. */
 function lackOf({ action, of, because }: Pick<ActionRequest, 'action' | 'of' | 'because'>) {
   if (action === 'run' || action === 'resume') return undefined;
   if (action === 'pause') return because === undefined ? 'Give a reason.' : undefined;

@@ -16,13 +16,13 @@ import type { Fetched, ManifestSource, Version } from '../source.ts';
 interface GitSourceOptions extends Pick<FetchOptions, 'env' | 'redact'> {
   readonly url: string;
   readonly ref: string;
-  /** Folder of the project in the repository. */
+  /** The folder of the project in the repository. */
   readonly subfolder: string;
-  /** Absolute path: relative addresses begin here, and `.voxform/git` below it holds the checkouts. */
+  /** Absolute path. Relative addresses start here, and `.voxform/git` below it contains the checkouts. */
   readonly cwd: string;
-  /** Tells watches of one folder apart. */
+  /** Distinguishes watches of one folder. */
   readonly workspace: string | undefined;
-  /** Learns the password of the address. */
+  /** Receives the password of the address. */
   keepSecret(secret: string): void;
 }
 
@@ -33,8 +33,8 @@ const GOOD = 'refs/voxform/good';
 const TIMEOUT = 120_000;
 
 /**
- * The newest commit of a branch, each in a checkout of its own beside the last one.
- * @throws UserError for an address, a ref or a folder that cannot be meant.
+ * The newest commit of a branch, with a checkout of its own beside the last one.
+ * @throws UserError for an invalid address, ref or folder.
  */
 export function gitSource(options: GitSourceOptions): ManifestSource {
   const address = parseGitAddress(options.url, { cwd: options.cwd, option: '--git' });
@@ -44,21 +44,21 @@ export function gitSource(options: GitSourceOptions): ManifestSource {
   return new GitSource({ ...options, subfolder }, address);
 }
 
-/** What of an address must be shown nowhere. */
+/** The secret part of an address. */
 export function secretsOf({ credentials }: GitAddress): string[] {
   if (credentials === undefined) return [];
   const { user, password } = credentials;
-  // A token alone may stand where a user name is.
+  // A token alone may be in place of a user name.
   return password === '' ? [user] : [password, Buffer.from(`${user}:${password}`).toString('base64')];
 }
 
-/** Throws `UserError` unless git can take it for nothing but the name of a branch, a tag or a commit. */
+/** @throws UserError unless git must read it as the name of a branch, a tag or a commit. */
 function checkRef(ref: string): void {
   if (isRefName(ref)) return;
   throw misuse(`--ref: ${JSON.stringify(ref)} is not a valid branch or tag name`);
 }
 
-/** The folder of the project inside a checkout, as a relative path. Throws `UserError` for one that leads out of it. */
+/** The folder of the project inside a checkout, as a relative path. Throws `UserError` if it is outside. */
 function checkSubfolder(folder: string): string {
   const normal = path.posix.normalize(folder.replaceAll('\\', '/'));
   const leadsOut = path.posix.isAbsolute(normal) || normal === '..' || normal.startsWith('../');
@@ -160,7 +160,7 @@ class GitSource implements ManifestSource {
     const isThere = (await readdir(this.#home)).includes(commit);
     if (!isThere) {
       const { tree, folder } = await this.#projectAt(commit, signal);
-      // Whole under its name or not at all: a run that is killed leaves only what the next one clears away.
+      // Complete under its name or not at all: the next run removes what a killed one leaves.
       const partial = `${checkout}.partial`;
       await rm(partial, { recursive: true, force: true });
       const work = path.join(partial, folder);
@@ -174,7 +174,7 @@ class GitSource implements ManifestSource {
   }
 
   /**
-   * What is checked out: the folder of the project alone, or all of the repository if a link leads to the folder or nothing is there.
+   * The paths to check out: the folder of the project, or the whole repository if a link leads to the folder or it does not exist.
    * @throws UserError if it exceeds the bounds of a project.
    */
   async #projectAt(commit: string, signal: AbortSignal): Promise<{ tree: string; folder: string }> {
@@ -194,7 +194,7 @@ class GitSource implements ManifestSource {
     }
   }
 
-  /** Two commits are kept: the good one in force, and the newest. */
+  /** Two commits are kept: the valid one in force, and the newest. */
   async #removeOthers(signal: AbortSignal): Promise<void> {
     const kept = new Set(['repository', 'index', this.#good, this.#newest]);
     for (const entry of await readdir(this.#home)) {

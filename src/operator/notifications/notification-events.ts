@@ -26,11 +26,11 @@ import { withoutMentions } from './without-mentions.ts';
 interface NotificationEvent {
   readonly event: NotifyEvent;
   readonly values: Readonly<Record<Placeholder, Json>>;
-  /** Present for drift: all of it that was notified by then. */
+  /** Present for drift: all drift that was reported so far. */
   readonly told?: NotifiedDrift;
 }
 
-/** By address, the digest of the drift that was notified. */
+/** By address: the digest of the reported drift. */
 export type NotifiedDrift = Readonly<Record<string, string>>;
 
 interface NotificationEventsOptions {
@@ -51,7 +51,7 @@ interface Line {
   readonly address: string;
 }
 
-/** The events of a run. Who receives both changes and drift gets each difference once. */
+/** The events of a run. A receiver of changes and drift gets each difference once. */
 interface FoundEvents {
   readonly failures: readonly string[];
   readonly failed: readonly string[];
@@ -156,7 +156,7 @@ export class NotificationEvents {
   }
 }
 
-/** The other reasons to hold a plan end without a person, or are failures. */
+/** Other reasons for holding a plan end by themselves, or are failures. */
 function isWaiting({ hold }: RunReport): boolean {
   return hold?.why === 'report' || hold?.why === 'window' || hold?.why === 'approval';
 }
@@ -208,19 +208,19 @@ function changesIn(
   return { lines: [line], addresses: addressesOf(open) };
 }
 
-/** Prefix of the digest of a missing record. */
+/** The prefix of a missing record's digest. */
 const MISSING = 'missing ';
 
 function keyOf({ address, action, changes }: PlannedResource): string {
   return JSON.stringify([address, action, changes]);
 }
 
-/** True where somebody moved all that is to be written. */
+/** True if somebody changed everything that will be written. */
 function hasDrifted({ changes }: PlannedResource): boolean {
   return changes.length > 0 && changes.every(({ cause }) => cause !== 'manifest');
 }
 
-/** True where all that is written of a record restores what somebody moved. */
+/** True if everything that is written of a record restores a change by somebody. */
 function isCorrection({ address, changes }: PlannedResource, { drift }: RunReport): boolean {
   return (
     changes.length > 0 &&
@@ -235,7 +235,7 @@ interface Told {
   readonly addresses: readonly string[];
 }
 
-/** Lines of a text; a chat shows no more at a glance. */
+/** The maximum number of lines of a text; a chat shows no more at once. */
 const MOST_LINES = 20;
 
 function valuesOf(report: RunReport, { event, lines, addresses }: Told): NotificationEvent['values'] {
@@ -265,9 +265,9 @@ function valuesOf(report: RunReport, { event, lines, addresses }: Told): Notific
 }
 
 /**
- * What is sent: the template with its placeholders filled in, or everything there is to say. The sentences in it mention nobody; the other
- * values are for programs, and sent as they are where no template shows them to people.
- * @param redact strikes out secrets, before anything else changes the text.
+ * The body of a notification: the template with its placeholders filled in, or all values. Texts for people mention nobody; other values
+ * are for programs and unchanged, unless a template shows them.
+ * @param redact removes secrets before the text is changed in any other way.
  */
 export function bodyOf(
   { values }: NotificationEvent,
@@ -280,7 +280,7 @@ export function bodyOf(
   return filled(template, shown as NotificationEvent['values']);
 }
 
-/** A text that is one placeholder and nothing else becomes its value; inside other text a value is written as text. */
+/** A template that is a single placeholder becomes its value. Inside other text, a value is written as text. */
 function filled(template: Json, values: NotificationEvent['values']): Json {
   if (typeof template === 'string') {
     const [, only] = /^\{\{\s*([a-z_]+)\s*\}\}$/.exec(template) ?? [];

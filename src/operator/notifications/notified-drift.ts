@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { attempt } from '../../problems/attempt.ts';
 import type { NotifiedDrift } from './notification-events.ts';
 
-/** Survives a restart of watch, so that no drift is notified twice. Losing it only repeats a message. */
+/** Survives a restart of watch, so that no drift is reported twice. Its loss only repeats a message. */
 export interface NotifiedDriftStore {
   read(workspaceId: string): NotifiedDrift;
   write(workspaceId: string, told: NotifiedDrift): void;
@@ -12,7 +12,7 @@ export interface NotifiedDriftStore {
 
 const written = z.record(z.string(), z.string());
 
-/** Keeps it in a file a workspace. One that cannot be read or written costs a repeated message and nothing else. */
+/** Keeps one file per workspace. A file that cannot be read or written only causes a repeated message. */
 export function notifiedDriftIn(folder: string): NotifiedDriftStore {
   const fileOf = (workspaceId: string) =>
     path.join(folder, `notified-${encodeURIComponent(workspaceId)}.json`);
@@ -21,7 +21,7 @@ export function notifiedDriftIn(folder: string): NotifiedDriftStore {
       return attempt(() => written.parse(JSON.parse(readFileSync(fileOf(workspaceId), 'utf8')))) ?? {};
     },
     write(workspaceId, told) {
-      // Where it cannot be written, the next watch repeats what stands.
+      // If it cannot be written, the next watch repeats current drift.
       attempt(() => {
         mkdirSync(folder, { recursive: true });
         writeFileSync(fileOf(workspaceId), JSON.stringify(told));

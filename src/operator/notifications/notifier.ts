@@ -11,9 +11,9 @@ interface NotifierOptions {
   /** Removes secrets. */
   redact(text: string): string;
   onResult(result: DeliveryResult): void;
-  /** What outlasts the watch; nothing does where absent. */
+  /** Survives the watch; nothing does if absent. */
   readonly memory?: NotifiedDriftStore | undefined;
-  /** What notifiers of the same workspace before it told. */
+  /** Events of earlier notifiers of the same workspace. */
   readonly remembered?: RememberedEvents | undefined;
 }
 

@@ -6,11 +6,11 @@ import type { RunContext } from '../../runs/run-context.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { Secret } from '../../values/value.ts';
 
-/** A webhook whose address is known. */
+/** A webhook with a known address. */
 interface Receiver {
-  /** May be secret as a whole: to be shown nowhere. */
+  /** Possibly secret as a whole: never shown. */
   readonly url: Secret;
-  /** For messages: the server alone. */
+  /** The server only, for messages. */
   readonly shown: string;
   readonly header: { readonly name: string; readonly value: Secret } | undefined;
   readonly on: readonly NotifyEvent[];
@@ -20,11 +20,11 @@ interface Receiver {
 
 export interface Receivers {
   readonly receivers: readonly Receiver[];
-  /** Why others cannot be reached. */
+  /** Why other webhooks cannot be reached. */
   readonly problems: readonly string[];
 }
 
-/** The webhooks of a project, their secrets read as for manifests. */
+/** The webhooks of a project, with secrets as in manifests. */
 export async function receiversOf(
   opened: OpenWorkspace,
   { env, redactor }: Pick<RunContext, 'env' | 'redactor'>,

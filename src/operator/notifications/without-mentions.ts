@@ -1,16 +1,16 @@
-/** Takes no place where it is shown. */
+/** A character of no width. */
 const NOTHING = '\u200b';
 
-/** `<!channel>`, `<@U1>`, `<#C1>`, `<@&1>`, `<https://a|b>`, `<at>Ann</at>`: but no mathematics. */
+/** `<!channel>`, `<@U1>`, `<#C1>`, `<@&1>`, `<https://a|b>`, `<at>Ann</at>`, but not mathematics. */
 const BRACKET = /<(?=[!@#:/&\p{L}])/gu;
-/** Discord takes these two for mentions wherever they stand; what else follows an @ calls somebody at the start of a word. */
+/** Discord recognizes these two anywhere; other mentions start a word. */
 const MENTION = /@(?=everyone|here)|(?<![\p{L}\p{N}_.+-])@(?=[\p{L}\p{N}_])/giu;
-/** `[text](address)`, which shows another address than it leads to. */
+/** `[text](address)`, which can show another address than its target. */
 const LINK = /\](?=\()/gu;
 
 /**
- * A text that calls nobody and links nowhere under a false name in Slack, Mattermost, Discord, Teams and the like, and reads the same.
- * It may quote the platform, which anyone with access to it can write to.
+ * A text without mentions and disguised links in Slack, Mattermost, Discord, Teams and similar services, which reads the same. Its parts
+ * may come from anyone with access to the platform.
  */
 export function withoutMentions(text: string): string {
   return text.replace(BRACKET, '‹').replace(MENTION, `@${NOTHING}`).replace(LINK, `]${NOTHING}`);

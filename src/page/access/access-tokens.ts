@@ -1,16 +1,16 @@
 import { isSame } from '../../operator/health/admission.ts';
 import type { Person } from './person.ts';
 
-/** Tells who somebody is by a token. */
+/** Identifies people by token. */
 export interface Tokens {
-  /** Why nobody can sign in; undefined where somebody can. */
+  /** Why nobody can sign in; undefined if somebody can. */
   readonly missing: string | undefined;
-  /** A sentence: where one comes from. */
+  /** A sentence about where to get a token. */
   readonly origin: string;
   person(token: string): Promise<Person | undefined>;
 }
 
-/** One token from the environment, whose owner may do everything. */
+/** A single token from the environment, whose owner has full access. */
 export function oneToken(token: string | undefined, variable: string): Tokens {
   return {
     missing: token === undefined ? `To sign in and start runs here, set ${variable}.` : undefined,

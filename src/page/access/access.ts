@@ -10,29 +10,29 @@ export interface AccessOptions extends Listening {
   readonly tokens: Tokens;
   readonly sessions: Sessions;
   readonly wrongTokens: WrongTokens;
-  /** The header in which a trusted proxy names a person, and what that person may do. */
+  /** The header in which a trusted proxy names a person, and that person's role. */
   readonly userHeader: { readonly name: string; readonly role: Role } | undefined;
 }
 
-/** Who asks, as far as that is known. */
+/** The visitor, as far as known. */
 export interface Visitor {
   readonly person: Person | undefined;
   readonly mayRead: boolean;
-  /** What a form must carry; undefined where there is nobody who may send one. */
+  /** The form token; undefined for visitors who may not send forms. */
   readonly formToken: string | undefined;
-  /** To be set as the cookie that form tokens are made from, where there is none. */
+  /** A new cookie to derive form tokens from, if there is none. */
   readonly newSession: string | undefined;
-  /** True where the proxy says who it is: there is nothing to sign in or out of. */
+  /** True if the proxy identifies the visitor: there is no sign-in. */
   readonly isNamedByProxy: boolean;
-  /** Where the request came from. */
+  /** The address of the sender. */
   readonly address: string | undefined;
   readonly isSecure: boolean;
 }
 
-/** Longer names of people are none. */
+/** The maximum length of a name. */
 const MOST_NAME = 255;
 
-/** Who may see what. */
+/** Determines who has access to what. */
 export class Access {
   readonly #options: AccessOptions;
 
@@ -40,7 +40,7 @@ export class Access {
     this.#options = options;
   }
 
-  /** Why the request is turned away whoever sends it; undefined where it is not. A page of another place can send no form here. */
+  /** Why the request is refused whoever sends it, if so. Pages of other sites cannot send forms. */
   refusal(request: IncomingMessage): string | undefined {
     const { headers, method } = request;
     if (!isKnownHost(headers.host, this.#options)) return 'unknown host name: allow it with --listen-host';
@@ -55,7 +55,7 @@ export class Access {
     return from === headers.host?.toLowerCase() ? undefined : 'a form of another site';
   }
 
-  /** The visitor as the request alone tells, without the session, which may be in a database. */
+  /** The visitor according to the request alone, without the session, which may be in a database. */
   withoutSession(request: IncomingMessage): Visitor {
     const { proxy, userHeader } = this.#options;
     const { headers, socket } = request;
@@ -88,7 +88,7 @@ export class Access {
     return { ...visitor, person, mayRead: true, formToken: formTokenOf(id, 'form') };
   }
 
-  /** Signs in: the person with a new session, or how long to wait, or nothing where the token is wrong. */
+  /** Signs in. Returns the person with a new session, the time to wait, or nothing for a wrong token. */
   async signIn(
     token: string,
     address: string | undefined,
@@ -108,12 +108,12 @@ export class Access {
     if (id !== undefined) await this.#options.sessions.end(id);
   }
 
-  /** True where a form carries the token of the session that it was made for. */
+  /** True if a form has the token of its session. */
   isOwnForm({ formToken }: Visitor, given: string | null): boolean {
     return formToken !== undefined && given !== null && isSame(given, formToken);
   }
 
-  /** Other listeners of this machine share its cookies, so the name has the port. */
+  /** Other listeners of this machine share its cookies, so the name contains the port. */
   cookieName({ socket }: IncomingMessage): string {
     return `voxform_session_${socket.localPort}`;
   }
@@ -126,7 +126,7 @@ export class Access {
     return /^[\w-]{43}$/.test(id) ? id : undefined;
   }
 
-  /** Several of them are one with commas, as proxies join them. */
+  /** Several values are joined by commas, as proxies do. */
   #userHeader({ headersDistinct, socket }: IncomingMessage): string | undefined {
     const { proxy, userHeader } = this.#options;
     if (userHeader === undefined || !proxy.includes(socket.remoteAddress)) return undefined;
@@ -138,7 +138,7 @@ function formTokenOf(secret: string, of: string): string {
   return createHmac('sha256', secret).update(of).digest('base64url');
 }
 
-/** What the proxy nearest to us says. */
+/** The value of the nearest proxy. */
 function lastOf(header: string | string[] | undefined): string | undefined {
   return (Array.isArray(header) ? header.join(',') : header)?.split(',').at(-1)?.trim();
 }

@@ -4,7 +4,7 @@ export const roles = ['viewer', 'approver', 'admin'] as const;
 
 export type Role = (typeof roles)[number];
 
-/** Somebody whose name is known. */
+/** A person with a known name. */
 export interface Person {
   readonly name: string;
   readonly role: Role;

@@ -1,23 +1,23 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Person } from './person.ts';
 
-/** Milliseconds: a session ends so long after its sign-in. */
+/** Milliseconds after which a session ends. */
 export const SESSION_MILLISECONDS = 12 * 3_600_000;
 
 const MOST_SESSIONS = 1000;
 export const MOST_EACH = 20;
 
-/** Where sessions are kept: by a digest of their id, so that whoever reads them can use none. */
+/** Stores sessions by a digest of their id, so that readers of the store cannot use them. */
 export interface Sessions {
   /** @returns the id. */
   begin(person: Person): Promise<string>;
   person(id: string): Promise<Person | undefined>;
   end(id: string): Promise<void>;
-  /** Makes form tokens of people whom a proxy names: a browser can be given any id by others. */
+  /** Makes form tokens for people named by a proxy: others could set any id in their browsers. */
   formKey(): Promise<string>;
 }
 
-/** Sessions that end with the process, and the oldest of which go where there are many. */
+/** Sessions in memory. The oldest ones are removed if there are many. */
 export function sessionsInMemory(now: () => Date): Sessions {
   const sessions = new Map<string, { readonly person: Person; readonly until: number }>();
   const formKey = newSessionId();

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 
-/** Proxies that are believed: who a person is, where a request came from, and that it came over TLS. */
+/** Trusted proxies: they name the person, the sender's address and the use of TLS. */
 export class TrustedProxy {
   readonly #networks = new BlockList();
 
