@@ -17,8 +17,8 @@ import { watching } from './bench/watching.ts';
 const USAGE = `npm run bench -- [${GROUPS.join('|')}]... [--size 10000] [--large] [--rounds N] [--workspaces 10000] [--minutes 15]`;
 
 /*
- * Measures the built command against the least that the same work costs, in the same run, all of it or some groups. `--large` adds
- * 100,000 agents. The fleet takes half an hour, so it is measured only where it is named. It fails on nothing: the figures are for docs/performance.md.
+ * Measures the built command against the least cost of the same work in the same run, all groups or some. `--large` adds 100,000 agents.
+ * The fleet takes half an hour, so it is measured only if it is named. No figure fails the bench: they are for docs/performance.md.
  */
 
 const { values, positionals } = given();
@@ -61,7 +61,7 @@ const root = path.resolve(import.meta.dirname, '..');
 execFileSync(process.execPath, [path.join(root, 'scripts', 'build.ts')], { stdio: 'inherit' });
 const folder = mkdtempSync(path.join(tmpdir(), 'voxform-bench-'));
 process.once('SIGINT', () => process.exit(130));
-// Whoever read the rows has gone.
+// The reader of the rows has gone.
 process.stdout.once('error', () => process.exit(0));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 
-/* Makes dist/: the command and the library as JavaScript, and the library's types. */
+/* Builds dist/: the command and the library as JavaScript, and the types of the library. */
 
 const root = path.resolve(import.meta.dirname, '..');
 const steps = [

@@ -4,10 +4,10 @@ import path from 'node:path';
 import { type ChunkingContext, type Plugin, rolldown } from 'rolldown';
 
 /*
- * Puts the sources together as JavaScript, in chunks: what a command does not use is not even opened when it starts. What
- * package.json lists as a dependency stays outside; every other package that is used is taken in, with its licence.
+ * Bundles the sources as JavaScript in chunks, so that a command opens no file that it does not use. Dependencies in package.json stay
+ * outside. All other packages are bundled, with their licences.
  *   node scripts/bundle.ts FOLDER [PART...]
- * A part is a file under src/ that is to be there by its own name too, for who takes the command apart: `cli/run`.
+ * A part is a file under src/ that is also available by its own name, for tests: `cli/run`.
  */
 
 interface PackageFile {
@@ -20,20 +20,20 @@ interface PackageFile {
 const root = path.resolve(import.meta.dirname, '..');
 const [out = 'dist', ...parts] = process.argv.slice(2);
 const folder = path.resolve(root, out);
-/** The library's types speak of it, so it is a dependency; what runs of it is taken in like the rest. */
+/** A dependency because the library's types refer to it. Its code is bundled. */
 const FOR_TYPES = 'zod';
 const outside = Object.keys(packageIn(root).dependencies ?? {}).filter((name) => name !== FOR_TYPES);
 
 /**
- * Takes from Node's own modules the members that are used, and no others. An import asks a module for every member, and some
- * of them load a dozen more modules: `node:fs` its promises, `node:util` the worker threads.
+ * Reads only the used members of Node's own modules. An import reads all members, and some load a dozen more modules: `node:fs` its
+ * promises, `node:util` the worker threads.
  */
 const onlyUsedMembers: Plugin = {
   name: 'only-used-members',
   resolveId(id, importer, { kind }) {
     if (kind !== 'import-statement' || !isBuiltin(id) || importer?.startsWith('\0')) return undefined;
     const name = id.startsWith('node:') ? id : `node:${id}`;
-    // For commands that are programs of their own, which would load the network: there are none.
+    // commander needs it for commands in separate programs, which voxform has not. It would load the network.
     const isNeeded = name !== 'node:child_process' || !importer?.includes('/node_modules/commander/');
     return { id: `\0${isNeeded ? name : 'nothing'}`, moduleSideEffects: false };
   },
@@ -55,8 +55,8 @@ const onlyUsedMembers: Plugin = {
 };
 
 /**
- * What undici does without here: HTTP/2, which the pool does not allow, and which loads TLS for plain addresses too; forms, which no body
- * is; and what it needs of Node's `http` and `assert`, which load a dozen modules, as long as no assertion fails.
+ * Parts of undici that are not used: HTTP/2, which the pool does not allow and which loads TLS for plain addresses too; forms; and Node's
+ * `http` and `assert`, which load a dozen modules: it needs only a number of the one, and the other if an assertion fails.
  */
 const notForUndici: Readonly<Record<string, string>> = {
   './client-h2.js': '',
@@ -83,7 +83,7 @@ const filesOfPages: Plugin = {
     ),
 };
 
-/** Everything that is loaded with a source, by module id. */
+/** All modules that a source loads, by its module id. */
 const loadedWith = new Map<string, ReadonlySet<string>>();
 
 function isLoadedWith(source: string, id: string, chunking: ChunkingContext): boolean {
@@ -99,8 +99,8 @@ function isLoadedWith(source: string, id: string, chunking: ChunkingContext): bo
 }
 
 /**
- * What is needed together lies in one file, because finding and opening a file takes longer than reading it: a module goes into the
- * first of these that all its sources load.
+ * Modules that are needed together are in one file, because opening a file takes longer than reading it: a module goes into the first
+ * group whose sources all load it.
  */
 const together: readonly { readonly name: string; readonly sources: readonly string[] }[] = [
   { name: 'start', sources: ['cli/start.ts'] },
@@ -115,7 +115,7 @@ const together: readonly { readonly name: string; readonly sources: readonly str
   { name: 'report', sources: ['output/formats/text-format.ts'] },
 ];
 
-/** The thread's own file: what the command shares with it is loaded without it. */
+/** The file of the second thread, without the code that the command shares with it. */
 const THREAD = 'src/manifests/parse-worker.ts';
 
 function chunkOf(id: string, chunking: ChunkingContext): string | null {
@@ -132,7 +132,7 @@ const bundle = await rolldown({
   },
   platform: 'node',
   plugins: [filesOfPages, leanUndici, onlyUsedMembers],
-  // undici's parser as Node has it, without the experimental one beside it.
+  // undici's parser as in Node, without the experimental one.
   transform: { target: 'node22.22', define: { esbuildDetection: 'true' } },
   preserveEntrySignatures: 'allow-extension',
   treeshake: { propertyReadSideEffects: false },

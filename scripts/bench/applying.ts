@@ -17,11 +17,11 @@ const SYNC_FLOOR = path.join(import.meta.dirname, 'sync-floor.ts');
 interface Creating {
   readonly concurrency: number;
   readonly platform: Platform;
-  /** A run that created them all. */
+  /** A run that created all agents. */
   readonly counted: Run;
 }
 
-/** An apply that creates everything, against the same POSTs, its syncs and the parser; and what its output costs. */
+/** An apply that creates everything, against the same POSTs, its syncs and the parser; and the cost of its output. */
 export async function applying(
   { emit, rounds }: Bench,
   { agents, project, voxform }: Applied,

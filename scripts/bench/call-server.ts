@@ -3,8 +3,8 @@ import { text } from 'node:stream/consumers';
 import { agentId, WORKSPACE_ID } from './workload.ts';
 
 /*
- * A platform with one agent, three versions of it and so many calls, in a process of its own. No call is kept: each is made when its page is
- * asked for.
+ * A platform with one agent, three versions and this many calls, in a process of its own. It keeps no call: each page is generated on
+ * request.
  *   node call-server.ts CALLS
  */
 
@@ -54,7 +54,7 @@ function at(milliseconds: number): string {
   return `${new Date(START + milliseconds).toISOString().slice(0, 23)}000Z`;
 }
 
-/** Values that are all different, as far as they can be. */
+/** Values that differ as far as possible. */
 function call(index: number) {
   const start = (index / count) * DAYS * DAY;
   const seconds = (index * 7919) % 7200;

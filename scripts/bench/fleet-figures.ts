@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { FleetDatabase } from '../../src/fleet/database/fleet-database.ts';
 import type { StoredState } from './fleet-states.ts';
 
-/** Ticks a second in which Linux counts processor time. */
+/** Linux counts processor time in this many ticks a second. */
 const TICKS = 100;
 
 interface Lateness {
@@ -13,7 +13,7 @@ interface Lateness {
   readonly most: number;
 }
 
-/** What the database knows of a fleet that runs. */
+/** Figures of a running fleet, from its database. */
 export class FleetFigures {
   readonly #database: FleetDatabase;
   #began = 0;
@@ -23,7 +23,7 @@ export class FleetFigures {
     this.#database = database;
   }
 
-  /** Puts states in, as applies would have left them. */
+  /** Inserts states as after applies. */
   async seed(states: readonly StoredState[]): Promise<void> {
     await this.#database.ask(
       `INSERT INTO voxform_fleet.states (name, write, generation, state)
@@ -32,7 +32,7 @@ SELECT name, write, write, state FROM json_to_recordset($1::json) AS s (name tex
     );
   }
 
-  /** Waits until every workspace was looked at. */
+  /** Waits for the first run of every workspace. */
   async allChecked(workspaces: number, each: () => void): Promise<void> {
     for (;;) {
       each();
@@ -44,7 +44,7 @@ SELECT name, write, write, state FROM json_to_recordset($1::json) AS s (name tex
     }
   }
 
-  /** From here on runs are counted. */
+  /** Starts to count runs. */
   async begin(): Promise<void> {
     await this.#database.ask(
       `CREATE EXTENSION pg_stat_statements;
@@ -74,7 +74,7 @@ SELECT pg_stat_statements_reset()`,
     return { seconds, server, lateness, runs: Number(row.runs), statements: Number(row.statements) };
   }
 
-  /** Seconds from that time, in milliseconds, until the last of the workspaces began the run that saw it. */
+  /** Seconds until the last of the workspaces began the run that saw a change, which was made at `since`, in milliseconds. */
   async untilRun(addresses: readonly string[], since: number): Promise<number> {
     for (;;) {
       const [row] = await this.#database.ask(
@@ -88,7 +88,7 @@ WHERE address = ANY ($1) HAVING bool_and(status = 'pending' AND checked_at > to_
     }
   }
 
-  /** Seconds of processor time of the server; not known but on Linux. */
+  /** Seconds of processor time of the server; known on Linux only. */
   async #serverTime(): Promise<number> {
     if (!existsSync('/proc/self/stat')) return Number.NaN;
     const [row] = await this.#database.ask('SELECT pg_backend_pid() AS pid');
@@ -115,7 +115,7 @@ function statOf(pid: string): {
     const own = ((user ?? 0) + (system ?? 0)) / TICKS;
     return { parent: fields[1] ?? '', own, withChildren: own + ((ofUser ?? 0) + (ofSystem ?? 0)) / TICKS };
   } catch {
-    // It has ended meanwhile, and its parent counts it.
+    // The process has ended, and its parent counts its time.
     return { parent: '', own: 0, withChildren: 0 };
   }
 }

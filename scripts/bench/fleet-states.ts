@@ -21,7 +21,7 @@ export interface StoredState {
   readonly state: string;
 }
 
-/** What applies of all workspaces would have left, some at a time. */
+/** The states after applies of all workspaces, in batches. */
 export function* fleetStates(workspaces: number): Generator<readonly StoredState[]> {
   for (let first = 0; first < workspaces; first += 100) {
     const some = Math.min(100, workspaces - first);

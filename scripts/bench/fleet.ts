@@ -19,7 +19,7 @@ import {
 
 const REPORT_USAGE = path.join(import.meta.dirname, 'report-usage.ts');
 
-/** Runs a second, whatever the number of workspaces: 10,000 of them every 5 minutes. */
+/** Runs a second for any number of workspaces: 10,000 workspaces every 5 minutes. */
 const PACE = 10_000 / 300;
 const REPLICAS = 2;
 /** As deploy/kubernetes/fleet starts them: without limits, V8 lets garbage wait while the machine has memory. */
@@ -138,7 +138,7 @@ interface Changing {
   readonly figures: FleetFigures;
 }
 
-/** Changes a manifest now and then. The longest time in seconds until the run of its last workspace began. */
+/** Changes a manifest at intervals. Returns the longest time in seconds until the run of its last workspace began. */
 async function changing({ projects, workspaces, minutes, figures }: Changing): Promise<number> {
   let longest = 0;
   for (let nth = 0; nth < (minutes * 60) / CHANGES; nth++) {

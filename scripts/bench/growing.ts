@@ -6,7 +6,7 @@ import { writeProject } from './workload.ts';
 
 const FEW = 100;
 
-/** What creating one of many agents costs against one of few. */
+/** The cost of creating one of many agents, against one of few. */
 export async function growing(bench: Bench, agents: number): Promise<void> {
   const startUp = await applyTime(bench, 0);
   const each = async (count: number): Promise<number> =>
@@ -21,7 +21,7 @@ export async function growing(bench: Bench, agents: number): Promise<void> {
   });
 }
 
-/** Seconds of processor time of an apply that creates so many agents. */
+/** Seconds of processor time of an apply that creates this many agents. */
 async function applyTime({ bin, folder, rounds }: Bench, agents: number): Promise<number> {
   const project = path.join(folder, 'growing');
   const platform = await startPlatform(0, 0);

@@ -7,7 +7,7 @@ import { writeProject } from './workload.ts';
 
 const SERVER = path.join(import.meta.dirname, 'call-server.ts');
 
-/** What the command can hold at once: without it, Node lets garbage lie for as long as the machine has room. */
+/** The memory limit of the command. Without one, Node keeps garbage as long as the machine has memory. */
 const HEAP = ['--max-old-space-size=48', '--max-semi-space-size=2'];
 
 /** `impact` over many calls, and over a tenth of them: memory must not grow with them. */

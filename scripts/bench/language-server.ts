@@ -19,10 +19,10 @@ import { manifestText, writeProject } from './workload.ts';
 const MANIFESTS = 1000;
 const LINES = 500;
 const CHANGES = 40;
-/** Until code is compiled that runs often. */
+/** Changes until frequent code is compiled. */
 const WARM_UP = 10;
 
-/** How long an editor waits after a change of a large file. */
+/** The time that an editor waits after a change of a large file. */
 export async function languageServer({ bin, folder, emit }: Bench): Promise<void> {
   const project = path.join(folder, 'edited');
   writeProject(project, MANIFESTS, 'http://127.0.0.1:9');
@@ -80,7 +80,7 @@ export async function languageServer({ bin, folder, emit }: Bench): Promise<void
   emit({ ...row, what: `${what} its diagnostics, median`, value: median(diagnostics.slice(WARM_UP)) });
 }
 
-/** Each change has another mistake, so that each is told. */
+/** Each change has another mistake, so that each is reported. */
 function changed(text: string, change: number): string {
   return text.replace('first_speaker', `first_speaker_${change}`);
 }

@@ -10,7 +10,7 @@ import type { Bench } from './report.ts';
 const WORKSPACES = 10_000;
 const REQUESTS = 20;
 
-/** How long the page of a large fleet takes to begin with each of its lists. */
+/** The time until the page of a large fleet begins to send each of its lists. */
 export async function pageLists({ emit }: Pick<Bench, 'emit'>): Promise<void> {
   await using server = await startPostgres();
   const database = fleetDatabaseAt(server.url('postgres'));

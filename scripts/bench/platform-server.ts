@@ -2,8 +2,8 @@ import { createServer, type Socket } from 'node:net';
 import { type AgentSpec, agentId, agentSpec, fleetAgent, WORKSPACE_ID } from './workload.ts';
 
 /*
- * The least that can stand in for the platform, so that the server is not what is measured: prepared answers over plain
- * sockets. Speaks to its parent process: the port when it listens, and figures when asked for them.
+ * A minimal platform, so that the bench does not measure the server: prepared answers over plain sockets. It sends its port to its
+ * parent process when it listens, and figures on request.
  *   node platform-server.ts AGENTS LATENCY_MILLISECONDS [CAPACITY [refuse|queue [fleet]]]
  * Requests beyond the capacity are answered with 429 at once, or wait until one before them is answered. The agents of a fleet are
  * of many workspaces.
@@ -14,7 +14,7 @@ const timestamp = '2025-01-01T00:00:00+00:00';
 const latency = Number(process.argv[3] ?? 0);
 const capacity = Number(process.argv[4] ?? Number.POSITIVE_INFINITY);
 const refuses = process.argv[5] === 'refuse';
-/** Answers until a client is expected to know what the server is like. */
+/** Answers after which a client should know the limits of the server. */
 const SETTLING = 3000;
 const answers: Buffer[] = [];
 let requests = 0;
@@ -131,7 +131,7 @@ function replyTo(head: string, body: Buffer): Buffer {
   requests++;
   byMethod[method] = (byMethod[method] ?? 0) + 1;
   if (method === 'POST') {
-    // Whatever the order of the creates, ids are the numbers in the names.
+    // Ids are the numbers in the names, for any order of the creates.
     const spec = JSON.parse(body.toString()) as AgentSpec;
     return add(Number(spec.name.slice('Line '.length)), spec, WORKSPACE_ID);
   }

@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /*
- * Loaded before a program that runs on: tells its parent, when asked, its processor time in microseconds, its resident memory, its
- * largest, and what of its heap is left after a collection, all in MiB.
+ * Loaded before a long-running program. Sends to its parent on request: its processor time in microseconds, and in MiB its resident
+ * memory, the largest one, and its heap after a garbage collection.
  */
 
 setFlagsFromString('--expose-gc');

@@ -29,11 +29,11 @@ export type Group = (typeof GROUPS)[number];
 export interface Row {
   readonly what: string;
   readonly floor: string;
-  /** Seconds, or another unit where `unit` says so. */
+  /** In `unit`, by default seconds. */
   readonly floorValue: number | undefined;
   readonly value: number;
   readonly unit?: 's' | 'ms' | 'MiB' | 'requests' | '%' | 'µs each' | 'runs/s' | 'statements';
-  /** Largest ratio to the floor, or largest value where there is no floor. */
+  /** Largest ratio to the floor, or without a floor the largest value. */
   readonly budget: number | undefined;
 }
 
@@ -54,7 +54,7 @@ export function rowText(row: Row): string {
   return `| ${[what, floorText, `${figure(value)} ${unit}`, shown, limit, verdict].join(' | ')} |`;
 }
 
-/** Largest resident memory of a run over so many agents, in MiB. */
+/** Largest resident memory of a run with this many agents, in MiB. */
 export function memoryBudget(agents: number): number {
   return agents <= 10_000 ? 400 : 2048;
 }

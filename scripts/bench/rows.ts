@@ -18,7 +18,7 @@ import { projectText, writeProject } from './workload.ts';
 
 const CONCURRENCY = 16;
 
-/** Everything about a project of one size. */
+/** All rows of a project of one size. */
 export async function atSize(bench: Bench, agents: number): Promise<void> {
   const { bin, emit, wants } = bench;
   const rounds = agents > 10_000 ? 1 : bench.rounds;
@@ -62,7 +62,7 @@ export async function atSize(bench: Bench, agents: number): Promise<void> {
   rmSync(project, { recursive: true, force: true });
 }
 
-/** Cold and with a warm cache, against the parser alone. */
+/** `validate` without and with a cache, against the parser alone. */
 async function validating({ emit, rounds }: Bench, { agents, project, voxform }: Applied): Promise<void> {
   const times = await interleaved(rounds, {
     floor: () => runNode([YAML_FLOOR, project]),

@@ -6,11 +6,11 @@ import { interleaved, type Run, runNode, startPlatform } from './processes.ts';
 import type { Bench } from './report.ts';
 import { projectText, writeProject } from './workload.ts';
 
-/** What a state that machines share costs an apply, against one in files of this machine. */
+/** An apply with a shared state, against one with a local state. */
 export async function sharedStates({ bin, folder, rounds, emit }: Bench, agents: number): Promise<void> {
   const project = path.join(folder, 'shared');
   const platform = await startPlatform(0, 0);
-  // It syncs, as one that is meant does.
+  // With syncs, as in production.
   await using database = await startPostgres('-c fsync=on');
   writeProject(project, agents, platform.baseUrl);
   const apply = (state: string): Promise<Run> => {

@@ -2,7 +2,7 @@ import { mkdtemp, open, rm } from 'node:fs/promises';
 import path from 'node:path';
 
 /*
- * The floor of a journal: so many appends, one after the other, each synced before the next.
+ * The floor of a journal: appends one after the other, each synced before the next.
  *   node sync-floor.ts FOLDER APPENDS BYTES
  */
 

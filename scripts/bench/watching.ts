@@ -11,12 +11,12 @@ const REPORT_USAGE = path.join(import.meta.dirname, 'report-usage.ts');
 const env = { BENCH_API_KEY: 'key-of-the-bench' };
 
 interface Watched {
-  /** Waits for so many runs. */
+  /** Waits for this many runs. */
   runs(count: number): Promise<void>;
   usage(): Promise<{ readonly microseconds: number; readonly resident: number; readonly heap: number }>;
 }
 
-/** What an interval costs where nothing changes, and what 10,000 of them leave in memory. */
+/** The cost of an interval without changes, and the growth of memory over 10,000 of them. */
 export async function watching(bench: Bench): Promise<void> {
   const { emit } = bench;
   await watched(bench, AGENTS, async ({ runs, usage }) => {
@@ -75,7 +75,7 @@ async function loopTime(): Promise<number> {
   }
 }
 
-/** Looks at a process that watches a project of so many agents, with no pause between its runs. */
+/** Measures a process that watches a project of this many agents, without pauses between runs. */
 async function watched(
   { bin, folder }: Bench,
   agents: number,

@@ -70,7 +70,7 @@ ${prompt}
 `;
 }
 
-/** In the length that the platform's have. */
+/** As long as those of the platform. */
 export function agentId(index: number): string {
   return `01JBENCH${String(index).padStart(18, '0')}`;
 }
@@ -93,7 +93,7 @@ export function fleetAgent(number: number): { readonly spec: AgentSpec; readonly
   return { spec: agentSpec(fleetSpecOf(number)), workspaceId: fleetWorkspaceId(workspace) };
 }
 
-/** The number of its spec, which workspaces of one project share. */
+/** The number of its spec. Workspaces of one project share specs. */
 export function fleetSpecOf(number: number): number {
   const project = Math.floor(number / FLEET_AGENTS / FLEET_WORKSPACES.length);
   return project * FLEET_AGENTS + (number % FLEET_AGENTS);
@@ -103,7 +103,7 @@ export function fleetWorkspaceId(workspace: number): string {
   return `01JBENCH0WORKSPACE${String(workspace).padStart(8, '0')}`;
 }
 
-/** Writes the projects of a fleet of so many workspaces into a folder. */
+/** Writes the projects of a fleet with this many workspaces into a folder. */
 export function writeFleetProjects(folder: string, workspaces: number, baseUrl: string): void {
   for (let project = 0; project < workspaces / FLEET_WORKSPACES.length; project++) {
     const own = path.join(folder, fleetProject(project));
@@ -132,7 +132,7 @@ export function fleetManifest(folder: string, project: number, agent: number): s
   return path.join(folder, fleetProject(project), 'manifests', `agent-${agent}.yaml`);
 }
 
-/** Writes a project of so many agents into an empty folder. */
+/** Writes a project with this many agents into an empty folder. */
 export function writeProject(folder: string, agents: number, baseUrl: string): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
