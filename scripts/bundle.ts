@@ -30,11 +30,14 @@ const outside = Object.keys(packageIn(root).dependencies ?? {}).filter((name) =>
  */
 const onlyUsedMembers: Plugin = {
   name: 'only-used-members',
-  resolveId(id, importer, { kind }) {
-    if (kind !== 'import-statement' || !isBuiltin(id) || importer?.startsWith('\0')) return undefined;
+  resolveId(id, importer = '', { kind }) {
+    const isOfCommander = importer.includes('/node_modules/commander/');
+    // Only some commands load the other packages.
+    if (importer.includes('/node_modules/') && !isOfCommander) return undefined;
+    if (kind !== 'import-statement' || !isBuiltin(id) || importer.startsWith('\0')) return undefined;
     const name = id.startsWith('node:') ? id : `node:${id}`;
     // commander needs it for commands in separate programs, which voxform has not. It would load the network.
-    const isNeeded = name !== 'node:child_process' || !importer?.includes('/node_modules/commander/');
+    const isNeeded = name !== 'node:child_process' || !isOfCommander;
     return { id: `\0${isNeeded ? name : 'nothing'}`, moduleSideEffects: false };
   },
   load(id) {

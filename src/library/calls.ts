@@ -36,7 +36,10 @@ interface LibraryCall {
   beginWriting(): void;
 }
 
-/** Runs work in a project. Errors contain no secret, and an abort rejects with the reason of the signal. */
+/**
+ * Runs work in a project. Errors contain no secret, and an abort rejects with the reason of the signal.
+ * @internal
+ */
 export function calling<T>(
   project: Project,
   { signal, concurrency = 'auto' }: CallOptions & Pick<PlatformOptions, 'concurrency'>,

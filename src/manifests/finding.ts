@@ -71,3 +71,10 @@ export function follow(
 export function quoted(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}...` : text);
 }
+
+export interface OffsetProblem {
+  readonly code: string;
+  readonly message: string;
+  readonly offset: number;
+  readonly path?: DocumentPath;
+}

@@ -1,8 +1,8 @@
 import { type Document, LineCounter } from 'yaml';
 import type { Json } from '../values/json.ts';
-import { formatPath, quoted } from './finding.ts';
+import { formatPath, type OffsetProblem, quoted } from './finding.ts';
 import { parseYaml } from './parse-yaml.ts';
-import { type OffsetProblem, plainValue } from './plain-value.ts';
+import { plainValue } from './plain-value.ts';
 import { lineAndColumn } from './read-file.ts';
 import { SyntaxProblems } from './syntax-problem.ts';
 import { tokensOf } from './tokens.ts';

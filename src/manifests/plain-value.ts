@@ -10,18 +10,11 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { isObject, type Json } from '../values/json.ts';
-import { type DocumentPath, quoted } from './finding.ts';
+import { type DocumentPath, type OffsetProblem, quoted } from './finding.ts';
 
 /** The maximum number of values from aliases in a document. */
 const MAX_ALIASED_NODES = 100_000;
 const MAX_DEPTH = 100;
-
-export interface OffsetProblem {
-  readonly code: string;
-  readonly message: string;
-  readonly offset: number;
-  readonly path?: DocumentPath;
-}
 
 interface PlainDocument {
   /** Undefined if the document is unusable. */

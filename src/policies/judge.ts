@@ -1,9 +1,8 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import type { DocumentPath } from '../manifests/finding.ts';
 import { TimeSlices } from '../project/time-slices.ts';
-import type { RuleProblem } from './cel/syntax.ts';
 import type { Patterns } from './cel/values.ts';
-import type { Rule } from './rule.ts';
+import type { Rule, RuleProblem } from './rule.ts';
 import { type JudgeSetting, type Subject, valuesFor } from './rule-variables.ts';
 
 /** A resource that violates a rule. */

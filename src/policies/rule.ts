@@ -1,6 +1,7 @@
+import type { DocumentPath } from '../manifests/finding.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { Policy } from '../project/policy-schema.ts';
-import type { Condition } from './cel/evaluate.ts';
+import type { CelValue, Patterns } from './cel/values.ts';
 
 /** Rules of one file. */
 export interface PolicySource {
@@ -26,6 +27,28 @@ export interface OtherPolicies {
   /** Read again by each run. */
   readonly files: readonly PolicyFile[];
   readonly fleet?: PolicySource | undefined;
+}
+
+/** A problem at a place in the text of a rule. */
+export interface RuleProblem {
+  readonly message: string;
+  /** In the text, from 0. */
+  readonly offset: number;
+}
+
+export interface Evaluation {
+  /** Undefined if it depends on values that are not known yet. */
+  readonly holds: boolean | undefined | RuleProblem;
+  /** The field of the spec that decided, if known. */
+  readonly path: DocumentPath | undefined;
+  /** In steps. */
+  readonly cost: number;
+}
+
+/** A checked condition. */
+export interface Condition {
+  /** Takes at most this many steps, keeps compiled regular expressions in `patterns`, and throws for no rule and no data. */
+  evaluate(variables: Readonly<Record<string, CelValue>>, steps: number, patterns?: Patterns): Evaluation;
 }
 
 /** A checked rule. */

@@ -7,9 +7,13 @@ export class InvalidProject extends UserError {
   override readonly name = 'InvalidProject';
   readonly diagnostics: readonly Diagnostic[];
 
-  /** The valid part of the project, for finding further problems; undefined if nothing is left. Must never be applied. */
+  /**
+   * The valid part of the project, for finding further problems; undefined if nothing is left. Must never be applied.
+   * @internal
+   */
   readonly usable: ProjectConfig | undefined;
 
+  /** @internal */
   constructor(diagnostics: readonly Diagnostic[], usable?: ProjectConfig) {
     super(diagnostics.map(lineOf).join('\n'));
     this.diagnostics = diagnostics;

@@ -25,7 +25,10 @@ export interface RunSignals {
   readonly requests: AbortSignal;
 }
 
-/** The environment of a run: set by the command line, the watch loop, or a program that uses voxform as a library. */
+/**
+ * The environment of a run: set by the command line, the watch loop, or a program that uses voxform as a library.
+ * @internal
+ */
 export interface RunContext {
   /** Absolute path of the working folder. */
   readonly cwd: string;

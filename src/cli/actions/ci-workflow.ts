@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { UserError } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
 import { packagePath } from '../package-files.ts';
@@ -119,7 +119,7 @@ export async function ciFiles(
 }
 
 async function gitlabTemplate({ installation, project }: CiProject): Promise<string> {
-  const text = await readFile(packagePath('ci/gitlab/voxform.gitlab-ci.yml'), 'utf8');
+  const text = readFileSync(packagePath('ci/gitlab/voxform.gitlab-ci.yml'), 'utf8');
   const values: Readonly<Record<string, string>> = {
     ...(installation?.from === 'image' && { VOXFORM_IMAGE: installation.image }),
     ...(installation?.from === 'package' && {

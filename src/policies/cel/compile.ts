@@ -1,4 +1,5 @@
 import { didYouMean, meant } from '../../problems/suggest.ts';
+import type { RuleProblem } from '../rule.ts';
 import { callOf } from './call.ts';
 import { foldOf } from './macros.ts';
 import {
@@ -10,7 +11,7 @@ import {
   type RulePart,
   reading,
 } from './part.ts';
-import type { Expression, RuleProblem, Syntax } from './syntax.ts';
+import type { Expression, Syntax } from './syntax.ts';
 import { ANY, BOOL, DOUBLE, INT, joined, listOf, NOTHING, type Type, wordFor } from './types.ts';
 import { type CelValue, isMap, NoValue } from './values.ts';
 

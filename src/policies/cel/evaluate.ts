@@ -1,25 +1,10 @@
-import type { DocumentPath } from '../../manifests/finding.ts';
+import type { Condition, Evaluation, RuleProblem } from '../rule.ts';
 import { compile } from './compile.ts';
 import { isBool, truth } from './logic.ts';
 import type { RulePart, Run } from './part.ts';
-import { type RuleProblem, readSyntax } from './syntax.ts';
+import { readSyntax } from './syntax.ts';
 import { type Type, wordFor } from './types.ts';
-import { type CelValue, CostExceeded, Meter, NoValue, type Patterns } from './values.ts';
-
-interface Evaluation {
-  /** Undefined if it depends on values that are not known yet. */
-  readonly holds: boolean | undefined | RuleProblem;
-  /** The field of the spec that decided, if known. */
-  readonly path: DocumentPath | undefined;
-  /** In steps. */
-  readonly cost: number;
-}
-
-/** A checked condition. */
-export interface Condition {
-  /** Takes at most this many steps, keeps compiled regular expressions in `patterns`, and throws for no rule and no data. */
-  evaluate(variables: Readonly<Record<string, CelValue>>, steps: number, patterns?: Patterns): Evaluation;
-}
+import { type CelValue, CostExceeded, Meter, NoValue } from './values.ts';
 
 /** A condition, or the problems of its text. */
 export function readCondition(

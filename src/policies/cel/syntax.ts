@@ -1,11 +1,5 @@
 import { parse } from '@bufbuild/cel';
-
-/** A problem at a place in the text of a rule. */
-export interface RuleProblem {
-  readonly message: string;
-  /** In the text, from 0. */
-  readonly offset: number;
-}
+import type { RuleProblem } from '../rule.ts';
 
 export type Expression = ReturnType<typeof parse>['expr'];
 

@@ -5,7 +5,8 @@ import { kindNamed } from '../../kinds/index.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import type { FieldRule } from '../../manifests/kind-schema.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
-import { type NextStep, STEPS_OF_UNCONFIRMED } from '../../problems/next-step.ts';
+import type { NextStep } from '../../problems/next-step.ts';
+import { STEPS_OF_UNCONFIRMED } from '../../problems/unconfirmed-steps.ts';
 import { rootOf, valueAt } from '../../values/path.ts';
 import { isTainted, toForms } from '../../values/value.ts';
 
