@@ -1,10 +1,10 @@
 // @ts-check
 
-/** Characters kept free for closing what a cut leaves open, and for saying so. */
+/** Characters reserved for closing open blocks after a cut, and for a note about it. */
 const RESERVE = 300;
 
 /**
- * The hidden line by which a plan's comment is found again: one for each project folder and workspace.
+ * The hidden line that identifies a plan's comment: one for each project folder and workspace.
  * @param {string} project
  * @param {string} workspace
  */
@@ -14,8 +14,7 @@ export function markerOf(project, workspace) {
 }
 
 /**
- * The text of a comment of at most `limit` characters. A text that is too long is cut at the end of a line, with
- * what is open there closed.
+ * The text of a comment of at most `limit` characters. A longer text is cut at the end of a line, and open blocks are closed.
  * @param {{ marker: string, text: string, footer: string, limit: number }} parts
  */
 export function commentText({ marker, text, footer, limit }) {
@@ -29,7 +28,7 @@ export function commentText({ marker, text, footer, limit }) {
 }
 
 /**
- * The same text with no line that GitLab would take for a command such as /merge. Lines of code are none to GitLab.
+ * The text without lines that GitLab would run as a command such as /merge. GitLab ignores lines of code.
  * @param {string} text
  */
 export function withoutQuickActions(text) {

@@ -5,15 +5,14 @@ export class Refusal extends Error {}
 
 /**
  * @typedef {object} Exchange
- * @property {string} token Sent as a bearer token; fetch drops it where an answer leads to another host.
+ * @property {string} token Sent as a bearer token; fetch drops it on a redirect to another host.
  * @property {'GET' | 'POST' | 'PATCH' | 'PUT'} [method]
  * @property {unknown} [body] Sent as JSON.
- * @property {readonly number[]} [pauses] Milliseconds before each further try.
+ * @property {readonly number[]} [pauses] Milliseconds before each retry.
  */
 
 /**
- * One exchange with the API of a CI host. Tried again after 429, 5xx and network errors, a POST never: it might have
- * happened.
+ * One exchange with the API of a CI host. Retried after 429, 5xx and network errors, except a POST, which may have succeeded.
  * @param {string} url
  * @param {Exchange} exchange
  * @returns {Promise<Response>} an answer of 2xx
@@ -44,7 +43,7 @@ export async function call(url, { token, method = 'GET', body, pauses = [1000, 4
 }
 
 /**
- * The items of a list that comes in pages, page after page.
+ * The items of a paged list.
  * @param {string} url
  * @param {{ token: string, itemsOf?: (page: any) => any[] }} options
  */
@@ -59,7 +58,7 @@ export async function* pages(url, { token, itemsOf = (page) => page }) {
 }
 
 /**
- * The link to the next page. One to another host would carry the token there, and is refused.
+ * The link to the next page. A link to another host is refused, because the token would go there.
  * @param {Response} answer
  * @param {string} url
  */
@@ -81,7 +80,7 @@ async function explained(answer) {
     const { message: one, error } = JSON.parse(text);
     message = one ?? error;
   } catch {
-    // A proxy's page: its status says enough.
+    // The page of a proxy: its status is enough.
   }
   return typeof message === 'string'
     ? `${answer.status} ${message.slice(0, 300)}`
@@ -95,7 +94,7 @@ function reasonOf(error) {
 }
 
 /**
- * A variable that must be there.
+ * A required variable.
  * @param {NodeJS.ProcessEnv} env
  * @param {string} name
  */
@@ -106,7 +105,7 @@ export function needed(env, name) {
 }
 
 /**
- * Runs a script's work and leaves the exit code: 1 with one line if the user can fix it.
+ * Runs a script and sets the exit code: 1 with one line for an error that the user can fix.
  * @param {() => Promise<void>} work
  */
 export async function script(work) {

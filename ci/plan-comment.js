@@ -8,7 +8,7 @@ import { call, needed, pages, Refusal, script } from './http.js';
  * node plan-comment.js [--project DIR] [--workspace NAME] FILE
  *
  * Writes the Markdown of a file as the one comment of voxform on the pull or merge request of this job: creates it, or
- * updates it in place. Does nothing where the job belongs to no request.
+ * updates it in place. Does nothing in a job without a request.
  *
  * GitHub: GITHUB_TOKEN with pull-requests: write. GitLab: VOXFORM_GITLAB_TOKEN, a project access token with the scope api.
  */
@@ -107,7 +107,7 @@ async function gitlab(env) {
 }
 
 /**
- * Which commit was planned, and where the job is: of what the host sets, not of what people type.
+ * The planned commit and the address of the job, from variables of the host, not from text of people.
  * @param {NodeJS.ProcessEnv} env
  */
 function footerOf(env) {

@@ -44,7 +44,7 @@ async function github(env, prefix) {
   let newest;
   for await (const artifact of pages(url, { token, itemsOf: (page) => page.artifacts })) {
     const { id, expired, workflow_run: run } = artifact;
-    // A run of a fork stores its artifacts here too, under any name that it likes.
+    // Runs of forks store artifacts here too, under any name.
     const isOwn =
       Number.isSafeInteger(run?.repository_id) &&
       run.head_repository_id === run.repository_id &&
@@ -124,7 +124,7 @@ async function mergedRequest(env, { project, token }) {
     ({ state, target_branch, source_project_id }) =>
       state === 'merged' &&
       target_branch === env.CI_COMMIT_BRANCH &&
-      // A fork's pipeline is not ours, whatever its jobs are called.
+      // Ignore pipelines of forks, whatever their jobs are called.
       String(source_project_id) === env.CI_PROJECT_ID,
   );
   const [request, another] = merged;

@@ -53,7 +53,7 @@ export function updateAgent(
   return updated;
 }
 
-/** The agent with some fields as an earlier one had them; a field is named by its path, e.g. `llm_config.temperature`. */
+/** The agent with some fields of an earlier one; a field is a path such as `llm_config.temperature`. */
 export function withFieldsOf(
   agent: StoredAgent,
   earlier: StoredAgent,
@@ -113,7 +113,7 @@ function withRequest(
   return next;
 }
 
-/** A replaced `llm_config` that carries no key loses the one it had. */
+/** A replaced `llm_config` without a key loses its key. */
 function keyAfter(
   world: World,
   agent: StoredAgent,

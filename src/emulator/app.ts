@@ -10,7 +10,7 @@ import { numberRoutes } from './routes/numbers.ts';
 import { userRoutes } from './routes/users.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 
-/** The whole platform as one HTTP application. Without `apiKey` any bearer key opens it. */
+/** The platform as one HTTP application. Without `apiKey` it accepts any bearer key. */
 export function emulatorApp(
   emulated: Emulated,
   { apiKey, dashboard }: { apiKey: string | undefined; dashboard: Dashboard },
@@ -39,7 +39,7 @@ function requireKey(header: string | undefined, apiKey: string | undefined): voi
   }
 }
 
-/** An error that is no refusal is a mistake of the emulator itself, so it shows where it happened. */
+/** Any error but a refusal is a bug of the emulator, so it shows its stack. */
 function errorAnswer(error: Error, { behaviour }: Emulated): Response {
   if (error instanceof Refusal) return refusalResponse(error, behaviour.errorStyle);
   return Response.json({ message: 'The emulator failed', stack: error.stack }, { status: 500 });

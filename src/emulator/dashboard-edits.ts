@@ -39,8 +39,8 @@ export const dashboardForms = {
 type FormOf<Name extends keyof typeof dashboardForms> = Immutable<z.infer<(typeof dashboardForms)[Name]>>;
 
 /**
- * What people do in the platform's dashboard, and what happens there without a request: the changes that the API has no
- * endpoint for. Every method throws a `Refusal`: 404 for a record that is not there, 422 for values that do not fit.
+ * Changes that the API has no endpoint for: those that people make in the platform's dashboard, and those that happen by themselves.
+ * Every method throws a `Refusal`: 404 for a missing record, 422 for invalid values.
  */
 export class Dashboard {
   readonly #emulated: Emulated;
@@ -144,7 +144,7 @@ export class Dashboard {
     });
   }
 
-  /** Lays a merge patch (RFC 7396) over a record, as someone does who edits it behind the tool's back. */
+  /** Applies a merge patch (RFC 7396) to a record, as an edit in the dashboard. */
   edit<Name extends CollectionName>(
     collection: Name,
     id: string,
@@ -166,7 +166,7 @@ export class Dashboard {
     });
   }
 
-  /** Removes a record; what pointed at it points at nothing afterwards. */
+  /** Removes a record, and references to it. */
   remove(collection: CollectionName, id: string): void {
     const world = this.#world;
     found(world.records[collection].get(id), collection);
@@ -180,7 +180,7 @@ function withoutUndefined<T extends object>(value: T): Partial<T> {
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as Partial<T>;
 }
 
-/** Stores a record, new or changed. Throws a 422 where a field does not fit. */
+/** Stores a new or changed record. Throws a 422 for an invalid field. */
 function putRecord<Name extends CollectionName>(
   world: World,
   collection: Name,

@@ -9,7 +9,7 @@ import { type CollectionName, eachCollection, storedSchemas } from './stored-rec
 import type { World, WorldData } from './world.ts';
 
 const FORMAT_VERSION = 1;
-/** Pause between two writes of the file, in milliseconds: many changes in a row cost few writes. */
+/** Milliseconds between two writes of the file, so that many changes need few writes. */
 const PAUSE = 100;
 
 const dataFile: z.ZodType<WorldData & { readonly format_version: 1 }> = z.strictObject({
@@ -24,8 +24,8 @@ const dataFile: z.ZodType<WorldData & { readonly format_version: 1 }> = z.strict
 });
 
 /**
- * The world kept in a file; undefined where there is no such file. Changes nothing.
- * @throws UserError for a file that is none of ours.
+ * The world of a file; undefined without the file. Changes nothing.
+ * @throws UserError for an invalid file.
  */
 export async function loadWorldData(path: string): Promise<WorldData | undefined> {
   const text = await readText(path);
@@ -54,8 +54,8 @@ function damaged(path: string, why: string): UserError {
 }
 
 /**
- * Keeps a world in a file. Changes are gathered and written shortly after; `close` writes what is still open, and rejects with
- * a UserError when the last write failed.
+ * Keeps a world in a file. Changes are collected and written shortly after; `close` writes the rest, and rejects with a UserError if the last
+ * write failed.
  */
 export class DataFile {
   readonly #path: string;
@@ -65,7 +65,7 @@ export class DataFile {
   #writing: Promise<void> | undefined;
   #failure: unknown;
 
-  /** Writes the world as it is, so that a path that cannot be written shows at once, and then after each change. */
+  /** Writes the world now, so that a path that is not writable fails early, and then after each change. */
   static async open(path: string, world: World): Promise<DataFile> {
     const file = new DataFile(path, world);
     await file.#write();

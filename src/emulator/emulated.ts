@@ -5,15 +5,15 @@ import { Faults, type ReceivedRequest } from './faults.ts';
 import type { ReceivedBody } from './received-body.ts';
 import type { World } from './world.ts';
 
-/** Beyond this the oldest requests are dropped: an emulator may run for days. */
+/** Most requests that are kept: an emulator may run for days. */
 const MOST_KEPT = 200_000;
 
-/** What the routes work on. The behaviour is looked up at each request: it may change between two. */
+/** The state behind the routes. They read the behaviour with each request, because it may change in between. */
 export class Emulated {
   readonly world: World;
   readonly faults = new Faults();
   behaviour: EmulatorBehaviour;
-  /** The requests to the API, oldest first; those to the dashboard are not among them. */
+  /** The requests to the API, without those to the dashboard, oldest first. */
   requests: ReceivedRequest[] = [];
 
   constructor(world: World, behaviour: BehaviourPatch = {}) {
@@ -21,7 +21,7 @@ export class Emulated {
     this.behaviour = emulatorBehaviour.parse(behaviour);
   }
 
-  /** Lays a merge patch over the behaviour; throws a ZodError for one that does not fit. */
+  /** Applies a merge patch to the behaviour. Throws a ZodError for an invalid one. */
   setBehaviour(patch: BehaviourPatch): EmulatorBehaviour {
     this.behaviour = emulatorBehaviour.parse(mergePatch(this.behaviour, patch));
     return this.behaviour;
@@ -41,7 +41,7 @@ export interface EmulatorEnv {
   };
 }
 
-/** The value with a JSON merge patch (RFC 7396) laid over it; neither is changed. A key that is undefined is no change. */
+/** The value after a JSON merge patch (RFC 7396). Undefined keys change nothing. */
 export function mergePatch(value: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const merged: Record<string, unknown> = isObject(value) ? { ...value } : {};

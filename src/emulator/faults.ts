@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { attempt } from '../problems/attempt.ts';
 import type { Immutable } from '../values/json.ts';
 
-/** A request as it came in. The body is there when it was JSON; a provider key in it is replaced. Headers are not kept. */
+/** A received request. It has a body if that was JSON, with provider keys replaced, and no headers. */
 export interface ReceivedRequest {
   readonly method: string;
   /** With its query. */
@@ -10,23 +10,23 @@ export interface ReceivedRequest {
   readonly body?: unknown;
 }
 
-/** What goes wrong with a request. All but `status` and `cut: before` let the request be carried out first. */
+/** A fault of a request. All but `status` and `cut: before` come after the request was handled. */
 const fault = z.union([
   z.strictObject({
     status: z.int().min(200).max(599),
     headers: z.record(z.string(), z.string()).optional(),
-    /** Sent as it is when a text, otherwise as JSON. */
+    /** Sent unchanged if it is a text, else as JSON. */
     body: z.json().optional(),
-    /** Carries the request out all the same, as behind a gateway that gave up waiting. */
+    /** Handles the request as well, as behind a gateway that stopped waiting. */
     commit: z.boolean().optional(),
   }),
-  /** Breaks the connection without an answer: before the request is carried out, or after. */
+  /** Breaks the connection without a response, before the request is handled or after. */
   z.strictObject({ cut: z.enum(['before', 'after']) }),
   /** Sends the body in pieces of 16 bytes, this many milliseconds apart. */
   z.strictObject({ drip: z.number().min(0) }),
   /** Breaks the connection after this many bytes of the body. */
   z.strictObject({ truncate: z.int().min(0) }),
-  /** Holds the finished answer back. */
+  /** Delays the finished response. */
   z.strictObject({ delayMs: z.number().min(0) }),
   /** Sends the status and the headers with nothing after them. */
   z.strictObject({ emptyBody: z.literal(true) }),
@@ -58,11 +58,11 @@ interface Pending {
   left: number;
 }
 
-/** The faults still to come. Each request takes at most one: the first that matches, in the order they were added. */
+/** Pending faults. Each request gets at most one: the first that matches, in the order they were added. */
 export class Faults {
   #pending: Pending[] = [];
 
-  /** Throws a ZodError for a plan that makes no sense. */
+  /** Throws a ZodError for an invalid plan. */
   add(planned: PlannedFault): void {
     const plan = plannedFault.parse(planned);
     this.#pending.push({ plan, left: plan.times });

@@ -7,7 +7,7 @@ const SEEDED_START = Date.UTC(2026, 0, 1);
 
 export type Seed = string | number;
 
-/** Where the sequence of ids and times stands: kept in the data file, so that a reloaded world goes on from there. */
+/** The position in the sequence of ids and times. The data file has it, so that a reloaded world continues there. */
 export interface SequencePoint {
   /** Milliseconds since 1970 of the latest write. */
   readonly time: number;
@@ -46,7 +46,7 @@ export class IdsAndClock {
     return this.#time;
   }
 
-  /** Lets so many milliseconds go by. */
+  /** Advances the clock by that many milliseconds. */
   skip(milliseconds: number): void {
     this.#time += milliseconds;
     if (!this.#isSeeded) this.#ahead = Math.max(0, this.#time - Date.now());

@@ -13,7 +13,7 @@ const weights = z
     error: 'expected a weight above 0',
   });
 
-/** How calls turn out: the weights of the values of a field, and medians. */
+/** The distribution of calls: weights of the values of a field, and medians. */
 const outcomes = z.strictObject({
   session_outcome: weights,
   end_reason: weights,
@@ -37,13 +37,13 @@ const usual: z.infer<typeof outcomes> = {
 export const madeCalls = outcomes.partial().extend({
   perDay: z.number().positive().max(100_000),
   days: z.number().positive().max(3650).default(14),
-  /** By number: how the calls of a version turn out, where otherwise. */
+  /** Distributions that differ, by version number. */
   versions: z.record(z.string(), outcomes.partial()).default({}),
 });
 
 type MadeCalls = Immutable<z.output<typeof madeCalls>>;
 
-/** What a call shows where nobody says otherwise. */
+/** The default distribution. */
 export const usualCall = {
   channel_type: 'voice',
   session_id: null,
@@ -98,7 +98,7 @@ function chosen(values: Readonly<Record<string, number>>, at: number): string {
   return all.at(-1)?.[0] ?? '';
 }
 
-/** The same numbers for the same text: uniform from 0 to below 1, and factors around 1 as waiting times have them. */
+/** Reproducible random numbers: uniform from 0 to below 1, and factors around 1 with the spread of waiting times. */
 function randomFrom(text: string): { random(): number; spread(): number } {
   let state = createHash('sha256').update(text).digest().readUInt32LE(0);
   // mulberry32

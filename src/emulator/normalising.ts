@@ -2,10 +2,10 @@ import { mapParts } from '../values/json.ts';
 import { type EmulatorBehaviour, type ShownConfig, shownConfigs } from './behaviour.ts';
 import type { StoredAgent } from './stored-records.ts';
 
-/** Fields whose text the server takes exactly as it comes. */
+/** Fields whose text the server stores unchanged. */
 const UNTRIMMED: ReadonlySet<string> = new Set(['api_key']);
 
-/** The body of a request with the blanks around its texts removed, where the behaviour says so. */
+/** The body of a request, with texts trimmed if the behaviour says so. */
 export function trimmed(body: unknown, { trim }: EmulatorBehaviour['normalise']): unknown {
   return trim ? trimTexts(body) : body;
 }
@@ -15,7 +15,7 @@ function trimTexts(value: unknown): unknown {
   return mapParts(value, (part, key) => (UNTRIMMED.has(String(key)) ? part : trimTexts(part)));
 }
 
-/** A set in the order in which the server keeps it. */
+/** A set in the order of the server. */
 export function ordered<T extends string>(
   items: readonly T[],
   { reorderSets }: EmulatorBehaviour['normalise'],
@@ -47,7 +47,7 @@ const serverDefaults: { readonly [Name in ShownConfig]: Readonly<StoredAgent[Nam
   },
 };
 
-/** The agent's configuration as the server keeps it: sets in its order, gaps filled, where the behaviour says so. */
+/** The agent's configuration as the server stores it: sets sorted and defaults added, if the behaviour says so. */
 export function normalisedAgent<T extends Pick<StoredAgent, ShownConfig>>(
   agent: T,
   normalise: EmulatorBehaviour['normalise'],

@@ -10,7 +10,7 @@ export interface PageRequest {
   readonly cursor?: string | undefined;
 }
 
-/** A list that is read in pages. Cursors that name a key are not shifted by records that come or go; positions are. */
+/** A paged list. Records that are added or removed shift cursors that are positions, but not cursors that name a key. */
 export interface PagedList<T> {
   readonly name: string;
   readonly key: (item: T) => string | number;
@@ -38,7 +38,7 @@ interface PageCursor {
 
 type PageBehaviour = Pick<EmulatorBehaviour, 'previousCursorSpelling' | 'meta' | 'pages' | 'cursors'>;
 
-/** One page of the items. Throws a 422 for a cursor that this list cannot have given. */
+/** One page of the items. Throws a 422 for an invalid cursor. */
 export function pageOf<T>(
   items: Iterable<T>,
   listing: PagedList<T>,
@@ -135,7 +135,7 @@ function parseCursor<T>(text: string, { name }: PagedList<T>): PageCursor {
 
 const OTHER_WORKSPACE_ID = '01JEMV1AT0ROTHERWORKSPACE1';
 
-/** The records, and where the key sees a second workspace, a copy of each there: under another id, alike in all else. */
+/** The records, and for a key that sees a second workspace, a copy of each with another id. */
 export function* seenByKey<T extends { readonly id: string; readonly workspace_id: string }>(
   records: Iterable<T>,
   { behaviour }: Emulated,
@@ -143,13 +143,13 @@ export function* seenByKey<T extends { readonly id: string; readonly workspace_i
   for (const record of records) {
     yield record;
     if (!behaviour.seesOtherWorkspace) continue;
-    // Half of them come before the record that they are like, whatever the order of the list.
+    // Half of the copies come before their originals, in any order of the list.
     const first = Number.parseInt(record.id.at(-1) ?? '', 36) % 2 === 0 ? '00' : 'ZZ';
     yield { ...record, id: first + record.id.slice(2), workspace_id: OTHER_WORKSPACE_ID };
   }
 }
 
-/** The records, and where the platform lists such, a copy of the first one that has nothing in the field that names it. */
+/** The records and, if the platform lists one, a copy of the first record without a name. */
 export function* withNameless<T extends { readonly id: string }>(
   records: Iterable<T>,
   naming: keyof T & string,

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { mapParts } from '../values/json.ts';
 
-/** More than any request of the API needs. */
+/** Larger than any valid request. */
 const LARGEST = 16 * 1024 * 1024;
 
-/** The body of a request: no body at all, JSON, or why it cannot be taken. */
+/** The body of a request: none, JSON, or why it is refused. */
 export type ReceivedBody =
   | { readonly kind: 'none' }
   | { readonly kind: 'json'; readonly value: unknown }
@@ -32,7 +32,7 @@ export async function readBody(incoming: IncomingMessage): Promise<ReceivedBody>
   }
 }
 
-/** The body as it may be written down: a provider key, wherever in it, is replaced. */
+/** The body with all provider keys replaced. */
 export function withoutKeys(body: unknown): unknown {
   return mapParts(body, (part, key) => (key === 'api_key' ? '(secret)' : withoutKeys(part)));
 }

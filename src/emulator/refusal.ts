@@ -1,6 +1,6 @@
 import type { EmulatorBehaviour } from './behaviour.ts';
 
-/** One thing wrong with a request; `field` is a path such as `llm_config.model`, empty for the request as a whole. */
+/** One problem of a request; `field` is a path such as `llm_config.model`, empty for the whole request. */
 export interface FieldProblem {
   readonly field: string;
   readonly message: string;
@@ -43,7 +43,7 @@ export function invalid(problems: readonly FieldProblem[]): Refusal {
   return new Refusal(422, `${first?.message ?? 'The request is invalid'}${more}`, { problems });
 }
 
-/** The answer to a refused request, in the style that the behaviour asks for. */
+/** The response to a refused request, in the configured style. */
 export function refusalResponse(refusal: Refusal, style: EmulatorBehaviour['errorStyle']): Response {
   const isHtml = style === 'html';
   const body = isHtml ? htmlPage(refusal) : JSON.stringify(jsonBody(refusal, style));

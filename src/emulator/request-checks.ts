@@ -7,7 +7,7 @@ import { trimmed } from './normalising.ts';
 import { type ListPage, type PagedList, type PageRequest, pageOf } from './pagination.ts';
 import { type FieldProblem, invalid, notFound, Refusal } from './refusal.ts';
 
-/** The JSON object that a request carries; an absent body counts as `{}`. Throws a Refusal for anything else. */
+/** The JSON object in the body of a request; `{}` without a body. Throws a Refusal for anything else. */
 export function bodyOf(c: Context<EmulatorEnv>): Readonly<Record<string, unknown>> {
   const { body } = c.env;
   switch (body.kind) {
@@ -27,7 +27,7 @@ export function bodyOf(c: Context<EmulatorEnv>): Readonly<Record<string, unknown
   }
 }
 
-/** The input as the schema takes it, with the fields that the schema does not know silently dropped. Throws a 422. */
+/** The input as the schema parses it, without unknown fields. Throws a 422. */
 export function checked<T>(schema: z.ZodType<T>, input: unknown): T {
   const { error } = schema.safeParse(input);
   return checkedStrictly(schema, error === undefined ? input : withoutUnknownFields(input, error.issues));
@@ -70,7 +70,7 @@ const pageQuery = z.object({
   cursor: z.string().optional(),
 });
 
-/** What a write carries, its texts trimmed where the behaviour says so. Throws a Refusal. */
+/** The body of a write, with texts trimmed if the behaviour says so. Throws a Refusal. */
 export function writtenBody<T>(
   c: Context<EmulatorEnv>,
   schema: z.ZodType<T>,

@@ -9,19 +9,19 @@ import type { Emulated, EmulatorEnv } from './emulated.ts';
 import type { Fault, ReceivedRequest } from './faults.ts';
 import { readBody, withoutKeys } from './received-body.ts';
 
-/** Called for each request to the API before anything is done about it; may answer with a fault for it. */
+/** Called for each request to the API before it is handled. May return a fault. */
 export type RequestHook = (request: ReceivedRequest) => Fault | undefined | Promise<Fault | undefined>;
 
 interface RequestPipelineParts {
   readonly app: Hono<EmulatorEnv>;
   readonly emulated: Emulated;
   readonly onRequest?: RequestHook | undefined;
-  /** Aborted when the emulator closes: ends all waiting. */
+  /** Aborts when the emulator closes. */
   readonly closing: AbortSignal;
 }
 
 /**
- * What a request passes on its way to the routes and back: it is written down, takes its time, and may meet a fault.
+ * Wraps the routes: records each request, adds latency, and injects faults.
  * Requests of the dashboard bypass all of it.
  */
 export function requestPipeline(
@@ -79,7 +79,7 @@ async function withFault(fault: Fault, { carryOut, bindings, closing }: FaultyEx
   return new Response(null, { status: answer.status, headers: answer.headers });
 }
 
-/** Ends the connection under the client. */
+/** Breaks the connection. */
 function withoutAnswer({ outgoing }: HttpBindings): Response {
   outgoing.socket?.destroy();
   return RESPONSE_ALREADY_SENT;
@@ -97,7 +97,7 @@ async function pause(milliseconds: number, closing: AbortSignal): Promise<void> 
   if (!closing.aborted) await sleep(milliseconds, undefined, { signal: closing }).catch(() => undefined);
 }
 
-/** Of a body that drips, in bytes. */
+/** Size of the pieces of a slow body, in bytes. */
 const PIECE = 16;
 
 /** Sends the answer in small pieces, with a pause before each. */
@@ -135,7 +135,7 @@ async function writeHead(answer: Response, outgoing: ServerResponse): Promise<Bu
 
 const COMPRESSING = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync };
 
-/** The answer with its body compressed; as it is without an encoding. */
+/** The response with its body compressed; unchanged without an encoding. */
 async function compressed(answer: Response, encoding: EmulatorBehaviour['compresses']): Promise<Response> {
   if (encoding === null) return answer;
   const body = COMPRESSING[encoding](Buffer.from(await answer.arrayBuffer()));

@@ -22,11 +22,11 @@ export interface EmulatorOptions {
   readonly host?: string | undefined;
   /** `DEFAULT_WORKSPACE_ID`, or that of the data file, by default. */
   readonly workspaceId?: string | undefined;
-  /** The one bearer key that is accepted; any is when absent. */
+  /** The accepted bearer key; any if absent. */
   readonly apiKey?: string | undefined;
-  /** Makes ids and times the same in every run. */
+  /** Makes ids and times reproducible. */
   readonly seed?: Seed | undefined;
-  /** Where the world is kept; loaded at the start where it exists. In memory when absent. */
+  /** File of the world, loaded at the start if it exists. Without it, the world is in memory. */
   readonly dataFile?: string | undefined;
   readonly behaviour?: BehaviourPatch | undefined;
   readonly onRequest?: RequestHook | undefined;
@@ -35,7 +35,7 @@ export interface EmulatorOptions {
 /** A running platform. */
 export type Emulator = Readonly<Awaited<ReturnType<typeof startEmulator>>>;
 
-/** Starts the platform. Throws a UserError for a port that is taken and for a data file that does not fit. */
+/** Starts the platform. Throws a UserError for a port in use and for an invalid data file. */
 export async function startEmulator(options: EmulatorOptions = {}) {
   const world = await openWorld(options);
   const file = options.dataFile === undefined ? undefined : await DataFile.open(options.dataFile, world);
@@ -51,7 +51,7 @@ export async function startEmulator(options: EmulatorOptions = {}) {
     overrideGlobalObjects: false,
   }) as Server;
   const port = await listen(server, host, options.port ?? 0);
-  /** Breaks the connections that are open and writes the data file. Rejects when that could not be written. */
+  /** Breaks open connections and writes the data file. Rejects if that fails. */
   const close = async (): Promise<void> => {
     closing.abort();
     await stop(server);
@@ -72,7 +72,7 @@ export async function startEmulator(options: EmulatorOptions = {}) {
     get behaviour(): EmulatorBehaviour {
       return emulated.behaviour;
     },
-    /** Lays a merge patch over the behaviour; throws a ZodError for one that does not fit. */
+    /** Applies a merge patch to the behaviour. Throws a ZodError for an invalid one. */
     setBehaviour: (patch: BehaviourPatch) => emulated.setBehaviour(patch),
     clearRequests: () => {
       emulated.requests = [];

@@ -4,7 +4,7 @@ import { agentConfigs } from '../platform/records/agent-records.ts';
 import { phoneNumberText } from '../platform/records/number-records.ts';
 import { webhookRequest } from '../platform/records/webhook-records.ts';
 
-/** What is kept of a provider key: enough to tell whether a text is that key, never the key. */
+/** A salted digest of a provider key: enough to recognize the key, never the key. */
 const keyMarker = z.strictObject({ salt: z.string(), digest: z.string() }).readonly();
 export type KeyMarker = z.infer<typeof keyMarker>;
 
@@ -17,8 +17,8 @@ export function isMarkedKey(marker: KeyMarker, key: string): boolean {
 }
 
 /*
- * What a world holds: the records in the API's own form, with everything that answers hide. The data file is checked
- * against these, and so is an edit made behind the tool's back.
+ * The stored records of a world: the form of the API, with the fields that responses hide. The data file and edits in the dashboard are
+ * checked against these schemas.
  */
 
 const id = z.string().min(1);

@@ -15,7 +15,7 @@ interface WorldOptions {
 
 type WorldRecords = { readonly [Name in CollectionName]: Map<string, Stored<Name>> };
 
-/** Everything one workspace holds. Records are replaced, never changed in place. */
+/** The records of one workspace. They are replaced, never changed in place. */
 export class World {
   readonly workspaceId: string;
   readonly sequence: IdsAndClock;
@@ -44,12 +44,12 @@ export class World {
     this.users = this.records.users;
   }
 
-  /** Hides a new record from so many reads of it. */
+  /** Hides a new record from that many reads. */
   showLater(id: string, reads: number): void {
     if (reads > 0) this.#readsBefore.set(id, reads);
   }
 
-  /** Counts a read of a record; true where the record is still hidden from it. */
+  /** Counts a read of a record. True if the record is still hidden. */
   isHidden(id: string): boolean {
     const left = this.#readsBefore.get(id) ?? 0;
     if (left > 0) this.#readsBefore.set(id, left - 1);

@@ -14,7 +14,7 @@ export interface FetchOptions {
   readonly encoding?: BufferEncoding | undefined;
   /** In addition to those of every fetch. */
   readonly settings?: readonly GitSetting[] | undefined;
-  /** Milliseconds after which git is ended. */
+  /** Milliseconds. */
   readonly timeout: number;
   redact(text: string): string;
 }

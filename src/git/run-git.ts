@@ -24,7 +24,7 @@ export interface GitResult {
   readonly complaint: string;
 }
 
-/** Milliseconds in which git must remove its locks and temporary files before it is killed. */
+/** Milliseconds that git has to remove its locks and temporary files before it is killed. */
 const LAST_CHANCE = 2000;
 
 /** Bytes of the error output that are kept. */

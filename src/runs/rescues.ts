@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { advice, command, UserError } from '../problems/user-error.ts';
-import { readRescue, rescuesOf, recordOutcomes } from '../state/rescue.ts';
+import { readRescue, recordOutcomes, rescuesOf } from '../state/rescue.ts';
 import { inSession, type SessionOptions } from '../state/session.ts';
 import type { StateStore } from '../state/store.ts';
 import type { RunLog } from './run-context.ts';

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { remoteServer } from '../../src/git/git-address.ts';
 import type { HostRequest } from '../../src/hosting/code-host.ts';
+import { hostKinds } from '../../src/hosting/index.ts';
 import type { ProjectConfig } from '../../src/project/project.ts';
 import type { PullRequestSettings } from '../../src/project/pull-requests-schema.ts';
 import { decideRequest, type RequestSeen } from '../../src/runs/drift-request/decide-request.ts';
@@ -190,7 +191,15 @@ describe('where a request belongs', () => {
       ['https://github.example.com/acme/voices', 'https://github.example.com/api/v3'],
       ['https://gitlab.example.com/group/sub/voices', 'https://gitlab.example.com/api/v4'],
     ];
-    for (const [address = '', api] of apis) expect((await place(address)).api).toBe(api);
+    for (const [address = '', api] of [
+      ...apis,
+      ['https://github.com/acme/voices', 'https://api.github.com'],
+    ]) {
+      const found = await place(address);
+      expect(found.api).toBe(api);
+      expect(`${hostKinds[found.host].serverOf(new URL(found.api))}/${found.repository}`).toBe(address);
+    }
+    expect(hostKinds.gitlab.serverOf(new URL('https://x.example/git/api/v4'))).toBe('https://x.example/git');
     const inFolder = await place('https://gitlab.com/acme/voices', { folder: 'clients/zoë k' });
     expect(inFolder).toMatchObject({
       branch: 'voxform/drift/clients+zoë-k@test',

@@ -47,7 +47,7 @@ export function listRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
       data: showCall(found(world.records.calls.get(c.req.param('id')), 'Call history'), emulated.behaviour),
     }),
   );
-  // Newest first. Pages hang on the id of an invoice rather than on a cursor.
+  // Newest first. The cursor is the id of an invoice.
   api.get('/workspaces/:workspace/billing/history', (c) => {
     requireWorkspace(emulated, c.req.param('workspace'));
     if (emulated.behaviour.invoiceLimit === 'refused' && c.req.query('limit') !== undefined) {
@@ -71,7 +71,7 @@ function callFilterOf(c: Context<EmulatorEnv>, { callFilters }: EmulatorBehaviou
   return checked(callFilter(), { ...query, ...(per_page !== undefined && { per_page: Number(per_page) }) });
 }
 
-/** Whether a call lies within. Both bounds do. */
+/** Whether a call is in the range, bounds included. */
 function rangeOf(
   { date_from, date_to }: CallFilter,
   { callDates }: EmulatorBehaviour,

@@ -26,14 +26,14 @@ interface DeliveriesOptions {
 
 /** Most deliveries pending for one receiver; later ones are dropped. */
 const MOST_WAITING = 32;
-/** Tries after which a delivery is reported as delayed. */
+/** Attempts after which a delivery is reported as delayed. */
 const REPORTED_TRIES = 5;
 
 const LIMITS = { connections: 1, timeoutMilliseconds: 10_000, maxBodyBytes: 1024 * 1024 };
 
 /** Milliseconds. */
 const BACKOFF = { first: 1000, longest: 300_000 };
-/** A receiver that asks for a longer pause is tried again after this one. */
+/** Longest pause that a receiver may ask for. */
 const LONGEST_ASKED = 3_600_000;
 
 /**

@@ -7,27 +7,27 @@ import { UserError } from '../../problems/user-error.ts';
 import { currentRequest, decideRequest, type RequestStep } from './decide-request.ts';
 import { blobId, changesDigest, markedMessage, markIn } from './request-mark.ts';
 
-/** What the request of a workspace is to have. */
+/** The request that a workspace should have. */
 export interface RequestWanted {
   readonly branch: string;
   /** Undefined for the default branch of the repository. */
   readonly base: string | undefined;
   readonly title: string;
-  /** Tells the workspace from all others of the repository. */
+  /** Identifies the workspace in the repository. */
   readonly workspace: string;
   /** Digest of the drift. */
   readonly drift: string;
   /** In Markdown. */
   readonly text: string;
-  /** True where there is drift that no file can have. */
+  /** True if some drift cannot be written to a file. */
   readonly hasRest: boolean;
   /** The same, once the drift has ended. */
   readonly ended: string;
-  /** By their paths in the repository, with the text that was read and the one that it is to have. */
+  /** Paths in the repository, each with the text that was read and the new one. */
   readonly files: readonly { readonly path: string; readonly before: string; readonly after: string }[];
 }
 
-/** How a request stands now. */
+/** The status of a request. */
 export type KeptRequest =
   /** There is no drift to accept, and no request. */
   | { readonly is: 'none' }
@@ -37,13 +37,13 @@ export type KeptRequest =
       readonly number: number;
       readonly did: 'opened' | 'updated' | 'nothing';
     }
-  /** The drift has ended, but for what no file can have. */
+  /** The drift has ended, except for skipped changes. */
   | { readonly is: 'closed'; readonly url: string; readonly number: number; readonly hasRest: boolean }
-  /** Somebody closed it while this drift lasts. */
+  /** A person closed it while this drift lasts. */
   | { readonly is: 'rejected'; readonly url: string; readonly number: number }
-  /** The branch has commits of somebody else. */
+  /** The branch has commits of other people. */
   | { readonly is: 'foreign'; readonly branch: string; readonly url?: string | undefined }
-  /** The base has other manifests than were read. */
+  /** The manifests on the base differ from those that were read. */
   | { readonly is: 'behind'; readonly base: string; readonly files: readonly string[] };
 
 const MOST_ROUNDS = 5;

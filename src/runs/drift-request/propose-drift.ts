@@ -25,18 +25,18 @@ import { type ProjectOrigin, type RequestPlace, requestPlace } from './request-p
 
 export interface RequestSubject {
   readonly drift: PlanDocument;
-  /** That the request does not have. */
+  /** Changes that the request does not contain. */
   readonly refused: readonly NotAcceptable[];
   readonly reach: Reach;
 }
 
-/** Words a request, in Markdown. */
+/** Writes the description of a request, in Markdown. */
 export interface RequestWriter {
   text(subject: RequestSubject): string;
   ended(subject: RequestSubject): string;
 }
 
-/** What the manifests are to be changed to, so that they say what the platform shows. No secret is in it. */
+/** The edits of the manifests that match them to the platform, without secrets. */
 export async function proposedDrift(context: RunContext, facts: DriftFacts): Promise<Acceptance> {
   const found = await driftValues(facts);
   const isSecret = (text: string): boolean => facts.opened.withoutSecrets(text) !== text;
@@ -67,11 +67,11 @@ interface Proposing extends Pick<DriftFacts, 'opened' | 'drift'> {
 interface RequestProposal {
   readonly place: RequestPlace;
   readonly wanted: RequestWanted;
-  /** The same while the request is to stay as it is. */
+  /** Unchanged as long as the request needs no change. */
   readonly key: string;
 }
 
-/** @throws UserError where it is not known where the request belongs. */
+/** @throws UserError if the host or the repository is unknown. */
 export async function proposalOf(
   { env }: RunContext,
   { opened, drift, acceptance, origin, writer, signal }: Proposing,
@@ -98,7 +98,7 @@ export async function proposalOf(
   return { place, wanted, key: hash('sha256', JSON.stringify([place, wanted])) };
 }
 
-/** Of what a link leads to, relative to the root, with slashes. */
+/** The path of a file after links are resolved, relative to the root, with slashes. */
 function realName(root: string, file: string): string {
   return path.relative(root, realPath(path.join(root, file))).replaceAll(path.sep, '/');
 }

@@ -41,8 +41,8 @@ interface Placing {
 }
 
 /**
- * Settings come first, then what a CI job is told of its host, then the address of the remote.
- * @throws UserError where that does not tell all.
+ * Settings take precedence over the variables of a CI job, and those over the address of the remote.
+ * @throws UserError if a part stays unknown.
  */
 export async function requestPlace(placing: Placing): Promise<RequestPlace> {
   const { project, workspace, origin, env } = placing;
@@ -102,7 +102,7 @@ interface Naming {
   fill(text: string): string;
 }
 
-/** Of its own for each workspace, and never a folder of another. */
+/** Unique for each workspace, and never a folder of another branch. */
 function branchOf({ branch }: PullRequestSettings, { workspace, folder, fill }: Naming): string {
   const project = folder === '' ? '' : `${folder.replaceAll('/', '+').replace(/[^\p{L}\p{N}_.+-]/gu, '-')}@`;
   const name = branch === undefined ? `voxform/drift/${project}${workspace}` : fill(branch);
@@ -112,7 +112,7 @@ function branchOf({ branch }: PullRequestSettings, { workspace, folder, fill }: 
   });
 }
 
-/** @throws UserError where the project is in no repository. */
+/** @throws UserError if the project is not in a repository. */
 async function checkoutOf({ project, origin, env, signal }: Placing) {
   const root = 'checkout' in origin ? origin.checkout : project.root;
   const git = (...args: string[]) => runGit(['-C', root, ...args], { env: folderEnvironment(env), signal });
