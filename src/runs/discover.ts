@@ -66,16 +66,16 @@ export async function discoverEach(
     if (kind.list === undefined) await findById(kind, search);
     else await findByList(kind, search);
   }
-  const shelves = new Map<string, readonly LookupRecord[]>();
+  const byLookup = new Map<string, readonly LookupRecord[]>();
   for (const lookup of lookups.values()) {
     const shown = await readList(lookup, input, progress);
-    shelves.set(
+    byLookup.set(
       lookup.name,
       shown.map(({ id, name }) => ({ id, name })),
     );
   }
   input.client.workspaceCheck.refuseWrongWorkspace();
-  return { lookups: shelves, missed };
+  return { lookups: byLookup, missed };
 }
 
 interface DiscoverySearch extends Discovering {

@@ -14,8 +14,17 @@ import {
   type ResourceDifference,
   type SideValue,
 } from './document.ts';
-import { declaredValue, desiredAt, type Held, type HeldField, heldAt } from './held-value.ts';
-import { type Member, type SeenSide, type Side, sideOf } from './side.ts';
+import {
+  declaredValue,
+  desiredAt,
+  type Held,
+  type HeldField,
+  heldAt,
+  type Member,
+  type SeenSide,
+  type Side,
+  sideOf,
+} from './side.ts';
 
 /**
  * Compares two workspaces at every address that either declares. Reads and writes nothing. Takes about 50 ms for each shared secret.

@@ -1,10 +1,10 @@
 import { ruleOf } from '../../engine/decide/field-rules.ts';
 import type { Kind } from '../../kinds/kind.ts';
-import type { Json } from '../../values/json.ts';
+import { isForm } from '../../manifests/layers.ts';
+import { isObject, type Json, setOwn } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
 import type { Secret } from '../../values/value.ts';
 import type { FoundRecord } from '../discover.ts';
-import { manifestValue } from './manifest-value.ts';
 import { namesIn, type UsedName } from './secret-names.ts';
 import { type Omission, shownSpec } from './shown-spec.ts';
 
@@ -64,4 +64,52 @@ function publishedNote({ published }: FoundRecord): string {
       : 'the latest published version';
   const ahead = published?.ahead ? '; the draft is newer and may differ' : '';
   return `From ${which}: the draft does not show it${ahead}.`;
+}
+
+/** Characters. Shorter secrets may be words of a prompt, such as keys for the emulator. */
+const SHORTEST_SECRET = 12;
+
+/**
+ * A value as a manifest writes it: an object that looks like a value form is put under `$literal`, and the text of a known secret becomes
+ * `$secret`. Undefined if a secret is in a place that allows no form.
+ */
+function manifestValue(value: Json, secrets: readonly Secret[]): Json | undefined {
+  if (typeof value === 'string') return withSecrets(value, secrets);
+  if (Array.isArray(value)) {
+    const items = value.map((item: Json) => manifestValue(item, secrets));
+    return items.includes(undefined) ? undefined : (items as Json[]);
+  }
+  if (!isObject(value)) return value;
+  if (isForm(value)) return holdsSecret(value, secrets) ? undefined : { $literal: value as Json };
+  const written: Record<string, Json> = {};
+  for (const key of Object.keys(value)) {
+    const item = manifestValue(value[key] as Json, secrets);
+    if (item === undefined || withSecrets(key, secrets) !== key) return undefined;
+    setOwn(written, key, item);
+  }
+  return written;
+}
+
+function withSecrets(text: string, secrets: readonly Secret[]): Json {
+  let parts: Json[] = [text];
+  for (const secret of secrets) {
+    const hidden = secret.reveal();
+    if (hidden.length < SHORTEST_SECRET) continue;
+    parts = parts.flatMap((part): Json[] => {
+      if (typeof part !== 'string' || !part.includes(hidden)) return [part];
+      const form = { $secret: secret.name };
+      return part.split(hidden).flatMap((between, index) => (index === 0 ? [between] : [form, between]));
+    });
+  }
+  if (parts.length === 1) return text;
+  const texts = parts.filter((part) => part !== '');
+  return texts.length === 1 ? (texts[0] ?? '') : { $join: texts, separator: '' };
+}
+
+function holdsSecret(value: Json, secrets: readonly Secret[]): boolean {
+  const text = JSON.stringify(value);
+  return secrets.some((secret) => {
+    const hidden = secret.reveal();
+    return hidden.length >= SHORTEST_SECRET && text.includes(JSON.stringify(hidden).slice(1, -1));
+  });
 }
