@@ -18,7 +18,7 @@ const followed: Readonly<Record<string, string>> = {
   fleet: 'test/docs/fleet.test.ts',
   'getting-started': 'test/docs/getting-started.test.ts',
   manifests: 'test/docs/daily-work.test.ts',
-  'moving-a-workspace': 'test/cli/moving-a-workspace.test.ts',
+  'moving-a-workspace': 'test/docs/moving-a-workspace.test.ts',
   page: 'test/docs/fleet.test.ts',
   'plan-and-apply': 'test/docs/daily-work.test.ts',
   policies: 'test/docs/teams.test.ts',

@@ -1,13 +1,10 @@
-import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import path from 'node:path';
-import { promisify } from 'node:util';
+import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { agentManifest } from '../cli/workspace.ts';
 import { step } from '../step.ts';
 import { API_KEY, createdAt, GithubProject, type Request, sharedProject } from './github-project.ts';
-import { action, root, shipped, type Workflow } from './workflow.ts';
+import { action, shipped, type Workflow } from './workflow.ts';
 
 const workflow = shipped<Workflow>('examples/ci/github/voxform.yml');
 const promotion = shipped<Workflow>('examples/ci/github/promote.yml');
@@ -198,26 +195,6 @@ describe('the workflow that promotes', () => {
         expect(project.repository.inState(name)).toEqual(['Agent/day', 'Agent/night']);
       }
     });
-  });
-});
-
-describe('the recipe for promoting in docs/workspaces.md', () => {
-  it('runs as it stands there', async () => {
-    await using production = await startEmulator({ seed: 2, workspaceId: '01JVQ7XK2MPR0DVCT100000001' });
-    await using project = await GithubProject.open((staging) => twoWorkspaces({ staging, production }));
-    const page = readFileSync(path.join(root, 'docs/workspaces.md'), 'utf8');
-    const [, recipe = ''] = /## Promote a change[\s\S]*?```console\n([\s\S]*?)```/.exec(page) ?? [];
-    const lines = recipe
-      .trim()
-      .split('\n')
-      .map((line) => line.replace(/^\$ /, ''));
-    expect(lines).toHaveLength(4);
-    const { env, clone } = project.repository;
-    await promisify(execFile)('bash', ['-e', '-c', lines.join('\n')], {
-      cwd: clone,
-      env: { ...env, VOXFORM_API_KEY: API_KEY },
-    });
-    expect([...project.created(), ...createdAt(production)]).toEqual(['day', 'day']);
   });
 });
 

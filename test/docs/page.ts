@@ -83,8 +83,7 @@ export class Page {
 
   /** Runs the next command, which must begin so, exit with this code and print what the page shows. */
   async next(beginning: string, { code = 0, typed = 'yes\n', until }: NextOptions = {}): Promise<Ran> {
-    const { line = '', output = [] } = this.#left.shift() ?? {};
-    expect(line, 'the next command of the page').toSatisfy((text: string) => text.startsWith(beginning));
+    const { line, output } = this.#shift(beginning);
     const ran = await this.#run(this.#replaced(line), { typed, until });
     expect(ran, `${line}\n${ran.stdout}${ran.stderr}`).toMatchObject({ code });
     const printed = [ran.stdout, ran.stderr].flatMap((text) => this.#comparable(text));
@@ -98,16 +97,25 @@ export class Page {
     for (const each of beginnings) await this.next(each);
   }
 
+  /** The arguments of the next command, which must begin so, for a test that runs it itself. */
+  take(beginning: string): readonly string[] {
+    return wordsOf(this.#replaced(this.#shift(beginning).line)).slice(1);
+  }
+
   /** Leaves the next command out, which must begin so: the test did the same in another way. */
   skip(beginning: string): void {
-    const { line = '' } = this.#left.shift() ?? {};
-    expect(line, 'the next command of the page').toSatisfy((text: string) => text.startsWith(beginning));
+    this.#shift(beginning);
+  }
+
+  #shift(beginning: string): Shown {
+    const next = this.#left.shift() ?? { line: '', output: [] };
+    expect(next.line, 'the next command of the page').toSatisfy((text: string) => text.startsWith(beginning));
+    return next;
   }
 
   /** Starts the next command, which must begin so and runs until it is disposed of. */
   start(beginning: string): AsyncDisposable {
-    const { line = '' } = this.#left.shift() ?? {};
-    expect(line, 'the next command of the page').toSatisfy((text: string) => text.startsWith(beginning));
+    const { line } = this.#shift(beginning);
     const [, ...args] = wordsOf(this.#replaced(line));
     const interrupts = new Interrupts(() => undefined);
     const ended = command(args, { cwd: this.#cwd, env: this.#env, interrupts });

@@ -9,8 +9,6 @@ import { unmanagedWorkspace } from '../runs/unmanaged-workspace.ts';
 import { command } from '../trust/in-process.ts';
 import { openPage } from './page.ts';
 
-const section = 'From one existing workspace';
-
 it('docs/workspaces.md leads from an existing workspace to staging and production', async () => {
   await using old = await unmanagedWorkspace();
   await using staging = await startEmulator({ seed: 2, workspaceId: '01JEMV1AT0RW0RKSPACE000002' });
@@ -24,7 +22,7 @@ it('docs/workspaces.md leads from an existing workspace to staging and productio
   await using folder = await temporaryFolder({ 'webhooks.txt': hook });
   const { url, workspaceId } = production;
   const stands = { 'https://api.example.com': url, '01JEMV1AT0RW0RKSPACE000001': workspaceId };
-  const page = openPage('docs/workspaces.md', { folder, stands, section });
+  const page = openPage('docs/workspaces.md', { folder, stands });
   const keys = { PRODUCTION_API_KEY: 'any', STAGING_API_KEY: 'any' };
   const summaryOf = async (workspace: string) => {
     const args = ['plan', '-w', workspace, '--output', 'json'];
@@ -54,12 +52,21 @@ it('docs/workspaces.md leads from an existing workspace to staging and productio
   await page.through('voxform apply -w staging', 'voxform plan -w production', 'voxform apply -w production');
   await page.next('voxform plan --all-workspaces');
   expect(production.world.agents.get(desk)).toMatchObject({ name: 'Front desk' });
+
+  await folder.write('voices/manifests/agents/desk.yaml', manifest.replace('name: Desk', 'name: Main desk'));
+  await page.through('voxform plan --workspace staging', 'voxform apply --workspace staging');
+  expect(production.world.agents.get(desk), 'not promoted yet').toMatchObject({ name: 'Front desk' });
+  await page.through('voxform plan --workspace production', 'voxform apply --workspace production');
+  expect(production.world.agents.get(desk)).toMatchObject({ name: 'Main desk' });
+  await page.through('voxform plan --workspace staging --workspace', 'voxform plan --all-workspaces');
+  production.dashboard.edit('agents', desk, { name: 'Reception' });
+  await page.next('voxform diff');
   page.end();
 });
 
 it('blocks ids of another workspace in one message, and ignores them in a workspace with ids of its own', async () => {
   await using folder = await temporaryFolder();
-  const ignoring = openPage('docs/workspaces.md', { folder, section }).block('yaml', 2);
+  const ignoring = openPage('docs/workspaces.md', { folder }).block('yaml', 2);
   const names = Array.from({ length: 9 }, (_, index) => `line-${index}`);
   const manifests = names.map((name) =>
     agentManifest(name).replace(`name: ${name}`, `name: ${name}\n  id: 01OF${name}`),

@@ -1,28 +1,15 @@
-import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import type { RequestHook } from '../../src/emulator/request-pipeline.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
+import { CACHES, start, temporaryFolder } from '../cli/voxform-process.ts';
 import { COUNTS, fillByHand, linkAsTheOldOne, whatIsThere } from '../runs/big-workspace.ts';
 import { unmanagedWorkspace } from '../runs/unmanaged-workspace.ts';
 import { stepTexts } from '../step-texts.ts';
 import { command } from '../trust/in-process.ts';
-import { CACHES, start, temporaryFolder } from './voxform-process.ts';
-
-const GUIDE = readFileSync(path.resolve(import.meta.dirname, '../../docs/moving-a-workspace.md'), 'utf8');
-
-/** The commands of the guide, in its order, each used once. */
-const shown = [...GUIDE.matchAll(/^\$ voxform (.*)$/gm)].map(([, line = '']) => line);
-
-/** The next command of the guide that begins so; those before it are passed over. */
-function fromGuide(beginning: string): string[] {
-  const at = shown.findIndex((line) => line.startsWith(beginning));
-  expect(at, `the guide shows voxform ${beginning} next`).toBeGreaterThanOrEqual(0);
-  const [line = ''] = shown.splice(0, at + 1).slice(-1);
-  return line.split(' ');
-}
+import { openPage } from './page.ts';
 
 function flat(text: string): string {
   return text.replaceAll(/\s+/g, ' ');
@@ -57,10 +44,17 @@ it('goes through the guide with a workspace that was made by hand', { timeout: 2
   const house = path.join(folder.root, 'house');
   const caches = { XDG_CACHE_HOME: CACHES };
   const keys = { OLD_API_KEY: 'key-of-the-old-one', NEW_API_KEY: 'key-of-the-new-one', ...caches };
+  const stands = {
+    'https://api.example.com': old.emulator.url,
+    '01JEMV1AT0RW0RKSPACE000001': old.emulator.workspaceId,
+  };
   const people = [...old.emulator.world.users.values()];
   const [late, early] = [people.slice(-2), people.slice(0, -2)];
 
   const voxform = (args: readonly string[]) => command(args, { cwd: house, env: keys });
+  const page = openPage('docs/moving-a-workspace.md', { folder, stands });
+  /** The arguments of the guide's next command. */
+  const fromGuide = (beginning: string) => page.take(`voxform ${beginning}`);
   const guided = (beginning: string) => voxform(fromGuide(beginning));
   const planOf = async (args: readonly string[]): Promise<PlanShown> =>
     JSON.parse((await voxform([...args, '--output', 'json'])).stdout) as PlanShown;
@@ -82,11 +76,12 @@ it('goes through the guide with a workspace that was made by hand', { timeout: 2
   };
 
   async function exportTheOldWorkspace(): Promise<void> {
-    const { workspaceId, url } = old.emulator;
-    const env = { VOXFORM_BASE_URL: url, VOXFORM_WORKSPACE_ID: workspaceId, VOXFORM_API_KEY: 'key' };
-    const exported = await command(fromGuide('export'), { cwd: folder.root, env });
-    expect(exported, exported.stderr).toMatchObject({ code: 0 });
-    await folder.write('house/voxform.yaml', projectFile(old.emulator, empty));
+    await page.through('export', 'voxform export', 'unset', 'export', 'cd house');
+    const [, shown = ''] = /```yaml\n(# voxform\.yaml\n[^`]*)```/.exec(page.text) ?? [];
+    const project = shown
+      .replace('https://api.example.com', old.emulator.url)
+      .replace('https://api.example.com', empty.url);
+    await folder.write('house/voxform.yaml', project);
   }
 
   async function adoptEverything(): Promise<void> {
@@ -115,7 +110,7 @@ it('goes through the guide with a workspace that was made by hand', { timeout: 2
   }
 
   async function migrateWithAnInterruptionAndAKill(): Promise<readonly string[]> {
-    const [, map = ''] = /# knowledge-bases\.yaml\n([^`]*)/.exec(GUIDE) ?? [];
+    const [, map = ''] = /# knowledge-bases\.yaml\n([^`]*)/.exec(page.text) ?? [];
     await folder.write('house/knowledge-bases.yaml', map);
     const stopped = await endedAt(150, 'SIGINT', fromGuide('migrate --from old --to new --map'));
     expect(stopped, stopped.stderr).toMatchObject({ code: 130 });
@@ -200,12 +195,10 @@ it('goes through the guide with a workspace that was made by hand', { timeout: 2
   await findOnlyLinksInThePlan(checklist);
   await linkTheNumbers();
   await retireTheOldWorkspace();
+  // The other way, without an export.
+  page.skip('voxform migrate --from old --to new --source live');
+  page.end();
 });
-
-function projectFile(from: Emulator, to: Emulator): string {
-  const [, shownFile = ''] = /```yaml\n(# voxform\.yaml\n[^`]*)```/.exec(GUIDE) ?? [];
-  return shownFile.replace('https://api.example.com', from.url).replace('https://api.example.com', to.url);
-}
 
 /** What a person says who looks in the dashboard for the unknown creates of a plan: the rows of those that are there, and the others. */
 function answersTo(
