@@ -7,6 +7,8 @@ import { agentManifest, projectFile, testWorkspace } from './workspace.ts';
 /** What makes a process slow to start: parsers, checkers, the network, servers. */
 const HEAVY = [
   ...['undici', 'yaml/dist', 'zod', 'hono', 'chokidar', 'prom-client', 'pino', '@opentelemetry', 'croner'],
+  'pg',
+  '@bufbuild/cel',
   '@dagrejs/dagre',
   'vscode-languageserver-protocol',
   // All of it takes twice as long as what a client of one server needs.
