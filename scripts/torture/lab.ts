@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { RequestHook } from '../../src/emulator/request-pipeline.ts';
 import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator/start-emulator.ts';
-import { createLocalStore } from '../../src/state/backends/local/local-store.ts';
+import { LocalStore } from '../../src/state/backends/local/local-store.ts';
+import { createStateStore } from '../../src/state/backends/object-store/state-store.ts';
 import { readState } from '../../src/state/session.ts';
 import type { State } from '../../src/state/state.ts';
 import type { StateStore } from '../../src/state/store.ts';
@@ -161,9 +162,14 @@ export class Lab implements AsyncDisposable {
     return ended;
   }
 
+  #localStore(): StateStore {
+    const user = { ...CAMPAIGN, root: '/' };
+    return createStateStore(new LocalStore({ ...user, path: this.statePath }), user);
+  }
+
   /** What the state says, its journal worked in. */
   async state(): Promise<State> {
-    const store = this.#place?.store ?? createLocalStore({ ...CAMPAIGN, root: '/', path: this.statePath });
+    const store = this.#place?.store ?? this.#localStore();
     const fresh = { lineage: 'none yet', salt: 'none yet' };
     return readState(store, { workspaceId: this.emulator.workspaceId, fresh });
   }

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { git } from '../../src/state/backends/git/git-backend.ts';
 import { http } from '../../src/state/backends/http/http-backend.ts';
-import { postgres } from '../../src/state/backends/postgres/postgres-backend.ts';
+import { createStore } from '../../src/state/state-place.ts';
 import type { StateStore } from '../../src/state/store.ts';
 import { Secret } from '../../src/values/value.ts';
 import { GitServer, newRepository } from '../../test/state/backends/git/git-server.ts';
@@ -70,11 +70,14 @@ async function repositoryInFolder(): Promise<SharedPlace & { readonly repository
     repository: bare,
     settings: { backend: 'git' },
     env: {},
-    store: git.open(git.place({ remote: bare }, OWNER), {
-      ...USER,
-      env,
-      cacheFolder: path.join(folder, 'cache'),
-    }),
+    store: createStore(
+      { backend: 'git', ...git.place({ remote: bare }, OWNER) },
+      {
+        ...USER,
+        env,
+        cacheFolder: path.join(folder, 'cache'),
+      },
+    ),
     prepare(root) {
       if (!existsSync(path.join(root, '.git'))) newRepository(root, bare);
     },
@@ -121,7 +124,10 @@ async function stateServer(rules: Rules): Promise<SharedPlace> {
     settings: { ...settings, backend: 'http', address, password: { $secret: 'STATE_TOKEN' } },
     env: {},
     proxy,
-    store: http.open(http.place({ ...settings, address: direct, password }, OWNER), USER),
+    store: createStore(
+      { backend: 'http', ...http.place({ ...settings, address: direct, password }, OWNER) },
+      USER,
+    ),
     contents: async () => JSON.stringify([...server.versions, ...server.locks]),
     async [Symbol.asyncDispose]() {
       await proxy[Symbol.asyncDispose]();
@@ -184,7 +190,10 @@ async function database(): Promise<SharedPlace> {
     ...own,
     settings: { backend: 'postgres', url: { $secret: 'STATE_URL' } },
     env: { STATE_URL: url },
-    store: postgres.open({ url: new Secret('STATE_URL', direct), name: 'test', schema: 'voxform' }, USER),
+    store: createStore(
+      { backend: 'postgres', url: new Secret('STATE_URL', direct), name: 'test', schema: 'voxform' },
+      USER,
+    ),
     async pass(seconds) {
       await sql(direct, `UPDATE voxform.states SET heard = heard - interval '${seconds} s'`).catch(
         (error) => {

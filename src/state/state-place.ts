@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { lazily } from '../values/lazily.ts';
 import type { StateBackend, StateOwner, StoreUser } from './backends/backend.ts';
 import { backends } from './backends/index.ts';
+import { createStateStore } from './backends/object-store/state-store.ts';
 import type { StateStore } from './store.ts';
 
 type BackendName = keyof typeof backends;
@@ -59,7 +60,7 @@ export function isSameState(a: StatePlace, b: StatePlace): boolean {
 
 /** Opens the store of a location, without any access yet. */
 export function createStore(place: StatePlace, user: StoreUser): StateStore {
-  return backendOf(place).open(place, user);
+  return createStateStore(backendOf(place).open(place, user), user);
 }
 
 /** Finds a state of a workspace in the storage of a location, under any name; undefined if it cannot be searched. */

@@ -5,10 +5,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it, vi } from 'vitest';
 import { Interrupts } from '../../src/cli/interrupts.ts';
 import type { HistoryDocument, PastRun } from '../../src/runs/past-runs.ts';
-import { createLocalStore } from '../../src/state/backends/local/local-store.ts';
 import type { JournalEvent } from '../../src/state/journal-lines.ts';
 import { beginningLine } from '../../src/state/run-history.ts';
-import { creating, lockRequest, saved } from '../state/temporary-state.ts';
+import { createLocalStore, creating, lockRequest, saved } from '../state/temporary-state.ts';
 import { command } from '../trust/in-process.ts';
 import { API_KEY, agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
 

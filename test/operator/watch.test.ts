@@ -10,10 +10,10 @@ import type { RunReport } from '../../src/operator/run-report.ts';
 import { folderSource } from '../../src/operator/source.ts';
 import { Watch, type WatchOptions } from '../../src/operator/workspace-watch.ts';
 import { notifyEvents } from '../../src/project/notify-schema.ts';
-import { createLocalStore } from '../../src/state/backends/local/local-store.ts';
 import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
 import { API_KEY, agentManifest, projectFile, webhookManifest } from '../cli/workspace.ts';
 import { call } from '../emulator/call.ts';
+import { createLocalStore } from '../state/temporary-state.ts';
 import { FakeClock } from './fake-clock.ts';
 import { testContext } from './test-context.ts';
 

@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { createLocalStore } from '../../src/state/backends/local/local-store.ts';
 import { API_KEY, agentManifest, projectFile, testWorkspace, webhookManifest } from '../cli/workspace.ts';
 import { RunningWatch } from '../operator/running-watch.ts';
+import { createLocalStore } from '../state/temporary-state.ts';
 import { asking } from './running-page.ts';
 
 const TOKEN = 'the-token-of-this-watch';

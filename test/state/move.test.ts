@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { FailPoint, StateBackend } from '../../src/state/backends/backend.ts';
 import { backends } from '../../src/state/backends/index.ts';
+import { createStateStore } from '../../src/state/backends/object-store/state-store.ts';
 import { createMarks } from '../../src/state/marks.ts';
 import { moveState } from '../../src/state/move.ts';
 import { openSession, readState } from '../../src/state/session.ts';
@@ -174,7 +175,7 @@ describe.each(all)('moving a state to %s', (name, backend) => {
     const root = dirname(old);
     const place = backend.place(await settingsOf(name, root), { workspace: 'production', root });
     const user = { root, host: 'here', user: 'ann', pid: process.pid, version: '0.0.0', now: session.now };
-    const there = () => backend.open(place, user);
+    const there = () => createStateStore(backend.open(place, user), user);
     await moveState({ from: storeAt(old), to: there(), session });
     const moved = await readState(there(), session);
     const { lineage, salt, resources, pending, orphans } = moved;

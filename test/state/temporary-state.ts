@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { UserError } from '../../src/problems/user-error.ts';
-import { createLocalStore, type LocalStoreOptions } from '../../src/state/backends/local/local-store.ts';
+import { LocalStore, type LocalStoreOptions } from '../../src/state/backends/local/local-store.ts';
+import { createStateStore } from '../../src/state/backends/object-store/state-store.ts';
 import { stateBytes } from '../../src/state/document-bytes.ts';
 import type { JournalEvent } from '../../src/state/journal-lines.ts';
 import type { SessionOptions } from '../../src/state/session.ts';
@@ -15,6 +16,10 @@ export async function statePath(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'voxform-state-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return join(folder, '.voxform', 'staging.state.json');
+}
+
+export function createLocalStore(options: LocalStoreOptions): StateStore {
+  return createStateStore(new LocalStore(options), options);
 }
 
 export function storeAt(path: string, options: Partial<LocalStoreOptions> = {}): StateStore {

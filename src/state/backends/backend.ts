@@ -3,7 +3,7 @@ import type { Network } from '../../platform/web-client.ts';
 import type { parseState } from '../document-text.ts';
 import type { LockUser } from '../lock-info.ts';
 import type { Marks } from '../marks.ts';
-import type { StateStore } from '../store.ts';
+import type { ObjectStore } from './object-store/object-store.ts';
 
 /**
  * One way to store states. Only `index.ts` names it. A `Place` is the location of one workspace's state according to the settings, as plain
@@ -28,7 +28,7 @@ export interface StateBackend<Settings extends object = object, Place extends ob
   /** A folder of this machine that a setting names, as an absolute path: a fetched project may not choose it freely. */
   folderOf?(place: Place): { readonly setting: string; readonly path: string } | undefined;
   /** Must access nothing yet, and load large packages only when the store is used. */
-  open(place: Place, user: StoreUser): StateStore;
+  open(place: Place, user: StoreUser): ObjectStore;
   /**
    * The SQL that an administrator runs first; absent if nothing has to be prepared. Must not access anything.
    * @throws UserError if the settings are not enough for it.

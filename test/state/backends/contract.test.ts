@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { UserError } from '../../../src/problems/user-error.ts';
 import type { StateBackend } from '../../../src/state/backends/backend.ts';
 import { backends } from '../../../src/state/backends/index.ts';
+import { createStateStore } from '../../../src/state/backends/object-store/state-store.ts';
 import { emptyDocument } from '../../../src/state/fold.ts';
 import type { JournalEntry } from '../../../src/state/journal-lines.ts';
 import { openSession, readState } from '../../../src/state/session.ts';
@@ -34,14 +35,9 @@ describe.each(all)('the backend %s', (name, backend) => {
 
   /** A store of its own each time, as another process has it. */
   function store(workspace = 'staging'): StateStore {
-    return backend.open(backend.place(settings, { workspace, root }), {
-      root,
-      host: 'here',
-      user: 'ann',
-      pid: process.pid,
-      version: '0.0.0',
-      now: () => new Date(clock),
-    });
+    const now = () => new Date(clock);
+    const user = { root, host: 'here', user: 'ann', pid: process.pid, version: '0.0.0', now };
+    return createStateStore(backend.open(backend.place(settings, { workspace, root }), user), user);
   }
 
   async function begun(): Promise<StateLease> {

@@ -9,7 +9,6 @@ import {
   type StoredContent,
   WriteConflict,
 } from '../../../src/state/backends/object-store/object-store.ts';
-import { createStateStore } from '../../../src/state/backends/object-store/state-store.ts';
 
 /** What a place in memory holds, and what goes wrong with it next. */
 export class Shelf {
@@ -41,11 +40,7 @@ export const memory: StateBackend<{ readonly name?: string | undefined }, { read
   keyOf: ({ name }) => name,
   locationOf: ({ name }) => `memory:${name}`,
   fileOf: () => undefined,
-  open: ({ name }, user) =>
-    createStateStore(
-      memoryStore(name, () => user.now()),
-      user,
-    ),
+  open: ({ name }, user) => memoryStore(name, () => user.now()),
 };
 
 export function memoryStore(

@@ -3,7 +3,6 @@ import { isRefName } from '../../../git/git-address.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { lazyStrictObject } from '../../../values/described.ts';
 import type { StateBackend } from '../backend.ts';
-import { createStateStore } from '../object-store/state-store.ts';
 import { secretTextSetting, withWorkspace } from '../settings.ts';
 import { type GitPlace, hasPassword, remoteKey, remotePath, shownRemote } from './git-settings.ts';
 import { createGitStore } from './git-store.ts';
@@ -66,6 +65,6 @@ export const git: StateBackend<z.infer<ReturnType<typeof settings>>, GitPlace> =
         hint: 'Write a ref of its own for this workspace, such as refs/voxform/production.',
       });
     }
-    return createStateStore(createGitStore(place, user, git.locationOf(place, user.root)), user);
+    return createGitStore(place, user, git.locationOf(place, user.root));
   },
 };

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { about, lazyStrictObject } from '../../../values/described.ts';
 import type { StateBackend } from '../backend.ts';
-import { createStateStore } from '../object-store/state-store.ts';
 import { secretSetting, secretTextSetting, withWorkspace } from '../settings.ts';
 import { httpStore } from './http-store.ts';
 import type { HttpPlace } from './server-lock.ts';
@@ -75,10 +74,7 @@ export const http: StateBackend<z.infer<ReturnType<typeof settings>>, HttpPlace>
     return origin + pathname;
   },
   fileOf: () => undefined,
-  open: (place, user) => {
-    const location = http.locationOf(place, user.root);
-    return createStateStore(httpStore({ place, location, user }), user);
-  },
+  open: (place, user) => httpStore({ place, location: http.locationOf(place, user.root), user }),
 };
 
 function lockOf(address: string): string {

@@ -5,7 +5,7 @@ import { attempt } from '../../../problems/attempt.ts';
 import { lazyStrictObject } from '../../../values/described.ts';
 import type { StateBackend } from '../backend.ts';
 import { withWorkspace } from '../settings.ts';
-import { createLocalStore } from './local-store.ts';
+import { LocalStore } from './local-store.ts';
 
 /** The location is an absolute path. */
 export const local: StateBackend<{ readonly path?: string | undefined }, { readonly path: string }> = {
@@ -33,5 +33,5 @@ export const local: StateBackend<{ readonly path?: string | undefined }, { reado
   },
   fileOf: ({ path }) => path,
   open: ({ path }, user) =>
-    createLocalStore({ ...user, path, location: local.locationOf({ path }, user.root) }),
+    new LocalStore({ ...user, path, location: local.locationOf({ path }, user.root) }),
 };

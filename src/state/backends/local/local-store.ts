@@ -16,7 +16,6 @@ import { missingFrom } from '../../held-ids.ts';
 import { type JournalEntry, parseJournal } from '../../journal-lines.ts';
 import { MOST_HISTORY, newestLines } from '../../run-history.ts';
 import type { StateDocument } from '../../state-document.ts';
-import type { StateStore } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
 import { changed } from '../object-store/change.ts';
 import { changedMeanwhile } from '../object-store/lease.ts';
@@ -29,7 +28,6 @@ import {
   type StoredContent,
   WriteConflict,
 } from '../object-store/object-store.ts';
-import { createStateStore } from '../object-store/state-store.ts';
 import { storedIn } from '../object-store/stored-content.ts';
 import { newerThan, quarantine, readBackups } from './backups.ts';
 import {
@@ -58,11 +56,7 @@ export interface LocalStoreOptions extends StoreUser {
 }
 
 /** A state in files of this machine. */
-export function createLocalStore(options: LocalStoreOptions): StateStore {
-  return createStateStore(new LocalFiles(options), options);
-}
-
-class LocalFiles implements ObjectStore {
+export class LocalStore implements ObjectStore {
   readonly location: string;
   readonly setting = 'state.path';
   readonly timing: LockTiming;

@@ -4,7 +4,6 @@ import { UserError } from '../../../problems/user-error.ts';
 import { lazyStrictObject } from '../../../values/described.ts';
 import { Secret } from '../../../values/value.ts';
 import type { StateBackend } from '../backend.ts';
-import { createStateStore } from '../object-store/state-store.ts';
 import { secretTextSetting, withWorkspace } from '../settings.ts';
 import { addressOf, hasPassword, parse } from './address.ts';
 import { type PostgresPlace, PostgresStore } from './postgres-store.ts';
@@ -55,8 +54,7 @@ export const postgres: StateBackend<z.infer<ReturnType<typeof settings>>, Postgr
   keyOf: ({ url, name, schema }) => `${serverOf(url)} ${schema} ${name}`,
   locationOf: ({ url, name }) => `${serverOf(url)} ${name}`,
   fileOf: () => undefined,
-  open: (place, user) =>
-    createStateStore(new PostgresStore(place, postgres.locationOf(place, user.root)), user),
+  open: (place, user) => new PostgresStore(place, postgres.locationOf(place, user.root)),
   setUp({ url, schema }) {
     const { user } = addressOf(url);
     if (user === undefined) {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { git as gitBackend } from '../../../../src/state/backends/git/git-backend.ts';
+import { createStore } from '../../../../src/state/state-place.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 import type { Secret } from '../../../../src/values/value.ts';
 import { newClone, newRepository } from './git-server.ts';
@@ -49,16 +50,19 @@ export class Machine {
   /** A store of its own each time, as each run has one. */
   store(settings: Settings = this.#options.settings ?? {}): StateStore {
     const { env, ahead = 0, source, debug } = this.#options;
-    return gitBackend.open(gitBackend.place(settings, { workspace: 'test', root: this.root, source }), {
-      root: this.root,
-      host: 'here',
-      user: 'ann',
-      pid: 7,
-      version: '0.0.0',
-      now: () => new Date(Date.now() + ahead * 1000),
-      env: { PATH: process.env.PATH, HOME: this.home, GIT_CONFIG_NOSYSTEM: '1', ...env },
-      cacheFolder: this.cache,
-      debug,
-    });
+    return createStore(
+      { backend: 'git', ...gitBackend.place(settings, { workspace: 'test', root: this.root, source }) },
+      {
+        root: this.root,
+        host: 'here',
+        user: 'ann',
+        pid: 7,
+        version: '0.0.0',
+        now: () => new Date(Date.now() + ahead * 1000),
+        env: { PATH: process.env.PATH, HOME: this.home, GIT_CONFIG_NOSYSTEM: '1', ...env },
+        cacheFolder: this.cache,
+        debug,
+      },
+    );
   }
 }

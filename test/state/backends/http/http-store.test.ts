@@ -8,6 +8,7 @@ import { http } from '../../../../src/state/backends/http/http-backend.ts';
 import { httpStore } from '../../../../src/state/backends/http/http-store.ts';
 import { openSession, readState } from '../../../../src/state/session.ts';
 import { LostLock } from '../../../../src/state/state-errors.ts';
+import { createStore } from '../../../../src/state/state-place.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 import { Secret } from '../../../../src/values/value.ts';
 import { connectProxy } from '../../../platform/connect-proxy.ts';
@@ -40,7 +41,7 @@ async function scene(options: Partial<TerraformServer> = {}): Promise<Scene> {
         workspace: 'staging',
         root,
       });
-      return http.open(place, { ...user, ...more });
+      return createStore({ backend: 'http', ...place }, { ...user, ...more });
     },
   };
 }

@@ -3,6 +3,7 @@ import { type Emulator, startEmulator } from '../../../../src/emulator/start-emu
 import { http } from '../../../../src/state/backends/http/http-backend.ts';
 import { readState } from '../../../../src/state/session.ts';
 import type { State } from '../../../../src/state/state.ts';
+import { createStore } from '../../../../src/state/state-place.ts';
 import { type Folder, start, temporaryFolder, voxform } from '../../../cli/voxform-process.ts';
 import { sessionOptions } from '../../temporary-state.ts';
 import { type Rules, TerraformServer } from './terraform-server.ts';
@@ -38,7 +39,10 @@ async function stateIn(server: TerraformServer, { workspaceId }: Emulator): Prom
   const place = http.place(settings, { workspace: 'staging', root: '/' });
   const { credentials } = server;
   server.credentials = undefined;
-  const state = await readState(http.open(place, user), sessionOptions({ workspaceId }));
+  const state = await readState(
+    createStore({ backend: 'http', ...place }, user),
+    sessionOptions({ workspaceId }),
+  );
   server.credentials = credentials;
   return state;
 }

@@ -6,6 +6,7 @@ import pg from 'pg';
 import { onTestFinished } from 'vitest';
 import type { StoreUser } from '../../../../src/state/backends/backend.ts';
 import { postgres } from '../../../../src/state/backends/postgres/postgres-backend.ts';
+import { createStore } from '../../../../src/state/state-place.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 import { Secret } from '../../../../src/values/value.ts';
 import { postgresServer } from './postgres-server.ts';
@@ -70,13 +71,16 @@ export async function storeIn(url: string, { schema, name, ...user }: Opening = 
   const root = await mkdtemp(join(tmpdir(), 'voxform-postgres-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
   const settings = { url: new Secret('STATE_URL', url), schema, name };
-  return postgres.open(postgres.place(settings, { workspace: 'staging', root }), {
-    root,
-    host: 'here',
-    user: 'ann',
-    pid: process.pid,
-    version: '0.0.0',
-    now: () => new Date(),
-    ...user,
-  });
+  return createStore(
+    { backend: 'postgres', ...postgres.place(settings, { workspace: 'staging', root }) },
+    {
+      root,
+      host: 'here',
+      user: 'ann',
+      pid: process.pid,
+      version: '0.0.0',
+      now: () => new Date(),
+      ...user,
+    },
+  );
 }
