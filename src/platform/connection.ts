@@ -45,6 +45,22 @@ export interface Connecting {
   readonly ca?: string | undefined;
 }
 
+/** Pools of connections, one for each way to reach a server. */
+export class Pools {
+  readonly #pools = new Map<string, Promise<Dispatcher>>();
+
+  to(origin: string, connecting: Connecting): Promise<Dispatcher> {
+    const key = JSON.stringify([origin, connecting, connecting.proxy?.credentials?.reveal()]);
+    const pool = this.#pools.get(key) ?? poolFor(origin, connecting);
+    this.#pools.set(key, pool);
+    return pool;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#pools.values()].map(async (pool) => (await pool).destroy()));
+  }
+}
+
 /** A pool of connections. Loads undici only when the first request needs it. */
 export async function poolFor(origin: string, connecting: Connecting): Promise<Dispatcher> {
   const { connections, connectMilliseconds, proxy, ca } = connecting;

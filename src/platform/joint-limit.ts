@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { type Connecting, poolFor } from './connection.ts';
+import { type Connecting, Pools, poolFor } from './connection.ts';
 import type { Method } from './retry.ts';
 
 /** Requests in flight, and connections, that several clients share. Of several platforms, none ever has more than half. */
@@ -7,7 +7,7 @@ export class JointLimit {
   readonly #most: number;
   readonly #held = new Map<string, number>();
   readonly #waiting: { readonly origin: string; grant(): void }[] = [];
-  readonly #pools = new Map<string, Promise<Dispatcher>>();
+  readonly #pools = new Pools();
   #inFlight = 0;
   #isMixed = false;
 
@@ -61,22 +61,12 @@ export class JointLimit {
    * @internal
    */
   reads(origin: string, connecting: Omit<Connecting, 'connections'>): Promise<Dispatcher> {
-    const { ca, proxy, connectMilliseconds } = connecting;
-    const key = JSON.stringify([
-      origin,
-      ca,
-      connectMilliseconds,
-      proxy?.origin,
-      proxy?.credentials?.reveal(),
-    ]);
-    const pool = this.#pools.get(key) ?? poolFor(origin, { ...connecting, connections: this.#most });
-    this.#pools.set(key, pool);
-    return pool;
+    return this.#pools.to(origin, { ...connecting, connections: this.#most });
   }
 
   /** Ends the connections. */
   async close(): Promise<void> {
-    await Promise.all([...this.#pools.values()].map(async (pool) => (await pool).destroy()));
+    await this.#pools.close();
   }
 
   #isFree(origin: string): boolean {

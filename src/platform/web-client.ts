@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { VERSION } from '../version.ts';
-import { poolFor } from './connection.ts';
+import { Pools } from './connection.ts';
 import type { AttemptResult } from './exchange.ts';
 import { Exchange } from './exchange.ts';
 import { inflated } from './inflate.ts';
@@ -34,7 +34,7 @@ interface WebRequest {
 /** Requests to servers other than the platform: hosts of repositories, servers of states, receivers of notifications. */
 export class WebClient {
   readonly #options: WebClientOptions;
-  readonly #pools = new Map<string, Promise<Dispatcher>>();
+  readonly #pools = new Pools();
 
   constructor(options: WebClientOptions) {
     this.#options = options;
@@ -42,12 +42,12 @@ export class WebClient {
 
   /** One attempt. It follows no redirect and never rejects: a failure is in the result. */
   async send({ method, url, network, headers, body, signal }: WebRequest): Promise<AttemptResult> {
-    const { maxBodyBytes } = this.#options;
+    const { connections, timeoutMilliseconds: connectMilliseconds, maxBodyBytes } = this.#options;
     const exchange = new Exchange(this.#options);
     const abort = (): void => exchange.abort();
     signal.addEventListener('abort', abort, { once: true });
     try {
-      const pool = await this.#poolOf(url.origin, network);
+      const pool = await this.#pools.to(url.origin, { ...network, connections, connectMilliseconds });
       if (signal.aborted) exchange.abort();
       else {
         pool.dispatch(
@@ -72,15 +72,7 @@ export class WebClient {
     }
   }
 
-  #poolOf(origin: string, { proxy, ca }: Network): Promise<Dispatcher> {
-    const key = JSON.stringify([origin, ca, proxy?.origin, proxy?.credentials?.reveal()]);
-    const { connections, timeoutMilliseconds: connectMilliseconds } = this.#options;
-    const pool = this.#pools.get(key) ?? poolFor(origin, { connections, connectMilliseconds, proxy, ca });
-    this.#pools.set(key, pool);
-    return pool;
-  }
-
   async close(): Promise<void> {
-    await Promise.all([...this.#pools.values()].map(async (pool) => (await pool).destroy()));
+    await this.#pools.close();
   }
 }
