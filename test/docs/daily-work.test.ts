@@ -72,8 +72,11 @@ it('docs/reading.md', async () => {
   for (let count = 0; count < 7; count++) await page.next('voxform get');
   await page.next('voxform get calls');
   await voices.run('state', 'mv', 'Webhook/appointments', 'Webhook/bookings');
-  const { stdout } = await page.next('voxform history');
-  page.stand('32a833a9', /^(\w+) .* apply/m.exec(stdout)?.[1] ?? '');
+  const [, id = '', who = ''] =
+    /^(\w+) .* (\S+@\S+) +apply/m.exec((await voices.run('history')).stdout) ?? [];
+  page.stand('32a833a9', id);
+  page.stand('ann@laptop', who);
+  await page.next('voxform history');
   await page.through('voxform history Agent', 'voxform history show');
   for (let count = 0; count < 3; count++) await page.next('voxform graph');
   page.end();

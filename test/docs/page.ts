@@ -189,12 +189,12 @@ export class Page {
   #comparable(text: string): string[] {
     const own = [...this.#stands].reduce((all, [from, to]) => all.replaceAll(to, from), text);
     return own
-      .replaceAll(/\bProcess \d+ on \S+ \(\S+\)/g, 'Process')
-      .replaceAll(/\bvoxform_\w+_\w{20,}/g, '(token)')
+      .replaceAll(/\bProcess \d+ on .*/g, 'Process')
+      .replaceAll(/\bvoxform_\w+_[\w-]{20,}/g, '(token)')
       .replaceAll(/\b01[0-9A-Z]{24}\b/g, '01…')
       .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?/g, '(time)')
       .replaceAll(/\b\d\d:\d\d:\d\d\b/g, '(time)')
-      .replaceAll(/\b\d+(\.\d+)? ?(ms|s|min|h|d)\b/g, '(duration)')
+      .replaceAll(/\b\d+(\.\d+)? ?(ms|s|min|h|d)\b( \d+ ?(s|min|h)\b)?/g, '(duration)')
       .replaceAll(/\b(?=[0-9a-f]*\d)[0-9a-f]{8,64}\b/g, '(digest)')
       .split('\n')
       .map((line) => line.trimEnd().replaceAll(/(?<=\S) {2,}/g, '  '))

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { hostname, userInfo } from 'node:os';
 import path from 'node:path';
 import { expect } from 'vitest';
 import type { BehaviourPatch } from '../../src/emulator/behaviour.ts';
@@ -18,9 +17,6 @@ interface VoicesOptions {
   /** More texts of the page, and those that replace them. */
   readonly stands?: Readonly<Record<string, string>>;
 }
-
-/** Who runs the commands, as a history names them. */
-const OWN_NAME = `${userInfo().username}@${hostname()}`;
 
 const KEYS = { LOCAL_API_KEY: 'anything', OPENAI_API_KEY: 'anything' };
 
@@ -57,7 +53,7 @@ export class Voices implements AsyncDisposable {
     this.emulator = emulator;
     this.folder = folder;
     this.env = { ...KEYS, PATH: process.env.PATH ?? '', HOME: folder.root, ...env };
-    this.#stands = { 'http://127.0.0.1:4010': emulator.url, 'ann@laptop': OWN_NAME, ...stands };
+    this.#stands = { 'http://127.0.0.1:4010': emulator.url, ...stands };
   }
 
   /** The id of its only agent. */
