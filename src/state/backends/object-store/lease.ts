@@ -218,7 +218,9 @@ export class Lease implements StateLease {
           error instanceof WriteConflict
             ? new LostLock(this.#store.location)
             : problemWith(this.#store, error);
-        this.#failure = { error: lost };
+        // Nothing is lost if a local file cannot be renewed for once: the age of the lock shows it.
+        const isIdle = this.#store.local !== undefined && Object.keys(given).length === 0;
+        if (!isIdle || lost instanceof LostLock) this.#failure = { error: lost };
         throw lost;
       }
     });

@@ -230,6 +230,26 @@ describe('the lock', () => {
     expect(await readdir(dirname(path))).toEqual([]);
   });
 
+  it('survives a heartbeat that the file system refuses', async () => {
+    const path = await statePath();
+    const refused = Promise.withResolvers<void>();
+    let isRefusing = false;
+    const open: typeof nodeFiles.open = async (file, flags, mode) => {
+      if (isRefusing && file === `${path}.lock`) {
+        isRefusing = false;
+        refused.resolve();
+        throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+      }
+      return nodeFiles.open(file, flags, mode);
+    };
+    const store = storeAt(path, { timing, files: { ...nodeFiles, open } });
+    const lease = await store.lock(lockRequest());
+    isRefusing = true;
+    await refused.promise;
+    await lease.append(journalEntry);
+    await lease.release();
+  });
+
   it('is rid of what killed processes left beside it, and of nothing else', async () => {
     const path = await statePath();
     await leftBehind(path);
