@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { diffArrays } from 'diff';
 import {
   type CodeAction,
   CodeActionKind,
@@ -9,9 +10,11 @@ import {
   type TextEdit,
 } from 'vscode-languageserver-protocol/node';
 import type { TextDocument } from 'vscode-languageserver-textdocument';
-import { fixesOf } from './code-actions.ts';
+import { kinds } from '../kinds/index.ts';
+import { isJson } from '../manifests/write-back/edit-text.ts';
+import type { Diagnostic, Fix } from '../problems/diagnostic.ts';
+import { formattedText } from '../project/format-files.ts';
 import type { EditorSession } from './editor-session.ts';
-import { formattingEdits } from './formatting.ts';
 import { forCodeActions, inFile } from './request-params.ts';
 import { rangeOf, shownDiagnostic } from './shown-diagnostics.ts';
 import type { ChangedText } from './snapshot.ts';
@@ -64,4 +67,85 @@ async function quickFixes(
 
 function editOf({ start, end, text }: ChangedText, document: TextDocument): TextEdit {
   return { range: { start: document.positionAt(start), end: document.positionAt(end) }, newText: text };
+}
+
+interface CodeFix {
+  readonly title: string;
+  readonly change: ChangedText;
+}
+
+/** What fixes a diagnostic with one change of the text; the likeliest first. */
+function fixesOf(diagnostic: Diagnostic, document: TextDocument): readonly CodeFix[] {
+  const { fix } = diagnostic;
+  if (fix === undefined) return [];
+  const range = rangeOf(diagnostic, document);
+  const text = document.getText();
+  const written = text.slice(range.start, range.end);
+  // A block text, an alias, an anchor or a tag: the error is elsewhere.
+  if (/^[|>*&!]/.test(written) || written === '') return [];
+  return textsFor(fix, { written, json: isJson(text) }).map((instead) => ({
+    title: 'quotes' in fix ? TITLES[fix.quotes] : `Change to ${instead}`,
+    change: { ...range, text: instead },
+  }));
+}
+
+const TITLES = { add: 'Put it in quotes', remove: 'Remove the quotes' } as const;
+
+interface Written {
+  /** As it stands there. */
+  readonly written: string;
+  readonly json: boolean;
+}
+
+function textsFor(fix: Fix, { written, json }: Written): readonly string[] {
+  const [quote = ''] = /^["']/.exec(written) ?? [];
+  if ('instead' in fix) {
+    return fix.instead.map((instead) => {
+      if (typeof instead !== 'string') return objectText(instead, json);
+      if (quote === "'") return `'${instead.replaceAll("'", "''")}'`;
+      return quote === '"' || json || !PLAIN.test(instead) ? JSON.stringify(instead) : instead;
+    });
+  }
+  if (fix.quotes === 'add') return quote === '' ? [JSON.stringify(written)] : [];
+  return quote === '' ? [] : [written.slice(1, -1)];
+}
+
+/** A text that is no other value without quotes. */
+const PLAIN = /^(?!(?:true|false|null|yes|no|on|off)$)[A-Za-z_$][\w$./-]*$/i;
+
+function objectText(value: Readonly<Record<string, string>>, json: boolean): string {
+  const pairs = Object.entries(value).map(([key, item]) =>
+    json ? `${JSON.stringify(key)}: ${JSON.stringify(item)}` : `${key}: ${item}`,
+  );
+  return `{ ${pairs.join(', ')} }`;
+}
+
+/** Beyond this many differing lines the shortest difference takes long to find. */
+const MOST_EDITS = 1000;
+
+/** What `voxform fmt` would change in a file, so that the cursor stays where it is elsewhere; nothing where the text is broken. */
+function formattingEdits(file: string, text: string): readonly ChangedText[] {
+  const formatted = formattedText(file, text, kinds);
+  if ('problems' in formatted || formatted.text === text) return [];
+  const lines = diffArrays(linesOf(text), linesOf(formatted.text), { maxEditLength: MOST_EDITS });
+  if (lines === undefined) return [{ start: 0, end: text.length, text: formatted.text }];
+  const edits: ChangedText[] = [];
+  let at = 0;
+  let open: ChangedText | undefined;
+  for (const { value, added, removed } of lines) {
+    const chunk = value.join('');
+    if (!added && !removed) {
+      if (open !== undefined) edits.push(open);
+      open = undefined;
+    } else {
+      const before: ChangedText = open ?? { start: at, end: at, text: '' };
+      open = added ? { ...before, text: before.text + chunk } : { ...before, end: at + chunk.length };
+    }
+    if (!added) at += chunk.length;
+  }
+  return open === undefined ? edits : [...edits, open];
+}
+
+function linesOf(text: string): string[] {
+  return text.split(/(?<=\n)/);
 }

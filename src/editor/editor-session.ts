@@ -5,16 +5,16 @@ import { FileView } from '../files/file-view.ts';
 import { FLEET_FILE, loadFleetFile } from '../fleet/fleet-file.ts';
 import { realPath } from '../manifests/read-file.ts';
 import type { Environment } from '../manifests/secret-reader.ts';
+import { WatchedFiles } from '../operator/file-watch.ts';
+import { inputsOf } from '../operator/load-version.ts';
 import type { OtherPolicies } from '../policies/rule.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
 import { findProjectFolder } from '../project/find-project.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
 import type { Redactor } from '../values/redactor.ts';
-import { DiskWatch } from './disk-watch.ts';
 import { EditedProject } from './edited-project.ts';
 import { type OpenFile, OpenFiles } from './open-files.ts';
-import { ProjectLoads } from './project-loads.ts';
 import { documentOf, shownDiagnostic } from './shown-diagnostics.ts';
 import type { ProjectSnapshot } from './snapshot.ts';
 
@@ -242,4 +242,122 @@ function isFleetFile(file: string | undefined): file is string {
 /** False for what other programs write in great numbers. @param file relative to the project folder. */
 function isOfProject(file: string): boolean {
   return !file.split(path.sep).some((part) => part === '.git' || part === 'node_modules');
+}
+
+interface DiskWatchOptions {
+  readonly folder: string;
+  readonly policies: OtherPolicies | undefined;
+  readonly changed: () => void;
+  /** Told when the files are looked after. */
+  readonly ready: () => void;
+  readonly failed: (error: unknown) => void;
+}
+
+/** Notices changes of a project's files on the disk, for an editor that does not. */
+class DiskWatch {
+  readonly #options: DiskWatchOptions;
+  readonly #watched: WatchedFiles;
+  #running: Promise<void> = Promise.resolve();
+  #isDue = true;
+
+  constructor(options: DiskWatchOptions) {
+    const { folder, changed, failed } = options;
+    this.#options = options;
+    this.#watched = new WatchedFiles({
+      folder,
+      changed: () => {
+        this.#isDue = true;
+        changed();
+      },
+      onError: failed,
+    });
+  }
+
+  /** Looks after the files of a load from now on, where they may be others than before. */
+  loaded({ project, workspace, declarations }: ProjectSnapshot): void {
+    if (!this.#isDue || project === undefined || workspace === undefined) return;
+    this.#isDue = false;
+    const { policies, changed, ready, failed } = this.#options;
+    this.#running = this.#running
+      .then(async () => {
+        if (!(await this.#watched.watch(inputsOf(project, workspace, { declarations, policies })))) return;
+        ready();
+        // They may have changed before somebody looked after them.
+        changed();
+      })
+      .catch(failed);
+  }
+
+  async close(): Promise<void> {
+    await this.#running;
+    await this.#watched.close();
+  }
+}
+
+interface LoadsOptions {
+  readonly project: EditedProject;
+  readonly texts: () => ReadonlyMap<string, string>;
+  /** Told of each load that came to its end. */
+  readonly onLoaded: (snapshot: ProjectSnapshot) => void;
+  /** Told why the project cannot be loaded at all. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Loads a project whenever something changed: one load at a time, and the newest wins. */
+class ProjectLoads {
+  readonly #options: LoadsOptions;
+  #snapshot: ProjectSnapshot | undefined;
+  #running: Promise<void> | undefined;
+  #abort = new AbortController();
+  #isStale = false;
+
+  constructor(options: LoadsOptions) {
+    this.#options = options;
+  }
+
+  /** The last load, which may be a change or two behind; undefined where there was none. */
+  get latest(): ProjectSnapshot | undefined {
+    return this.#snapshot;
+  }
+
+  get project(): EditedProject {
+    return this.#options.project;
+  }
+
+  /** To be called after each change. */
+  changed(): void {
+    this.#isStale = true;
+    this.#abort.abort();
+    this.#running ??= this.#run();
+  }
+
+  /** The project as of now; undefined where it cannot be loaded. */
+  async current(): Promise<ProjectSnapshot | undefined> {
+    await this.#running;
+    return this.#snapshot;
+  }
+
+  /** Gives up what is under way. */
+  end(): void {
+    this.#isStale = false;
+    this.#abort.abort();
+  }
+
+  async #run(): Promise<void> {
+    const { project, texts, onLoaded, onError } = this.#options;
+    // All that came with this change is taken at once.
+    await new Promise(setImmediate);
+    while (this.#isStale) {
+      this.#isStale = false;
+      this.#abort = new AbortController();
+      const { signal } = this.#abort;
+      try {
+        this.#snapshot = await project.load(texts(), signal);
+        if (!signal.aborted) onLoaded(this.#snapshot);
+      } catch (error) {
+        if (!(signal.aborted && error instanceof UserError)) onError(error);
+      }
+    }
+    this.#running = undefined;
+  }
 }

@@ -2,14 +2,19 @@ import path from 'node:path';
 import { sourceText } from '../manifests/declaration.ts';
 import type { Layer } from '../manifests/layers.ts';
 import { lineAndColumn, realPath } from '../manifests/read-file.ts';
-import { type Address, NAME_PATTERN, NAME_RULE, parseAddress } from '../manifests/resource.ts';
+import { type Address, NAME_PATTERN, NAME_RULE, parseAddress, type Resource } from '../manifests/resource.ts';
 import { CannotEdit } from '../manifests/write-back/change.ts';
 import { editText, isJson } from '../manifests/write-back/edit-text.ts';
 import { scalarText } from '../manifests/write-back/scalar-text.ts';
 import { type Splice, spliced } from '../manifests/write-back/text-source.ts';
+import type { Diagnostic } from '../problems/diagnostic.ts';
+import type { ProjectConfig } from '../project/project.ts';
+import { readState } from '../state/session.ts';
+import { backendOf, createStore } from '../state/state-place.ts';
+import { canonicalJson, type Json } from '../values/json.ts';
+import { mapSpecials, Reference, toForms } from '../values/value.ts';
+import { VERSION } from '../version.ts';
 import { addressAt, type FoundAddress, placesOf } from './find-references.ts';
-import { type HeldAddresses, heldAddresses } from './held-addresses.ts';
-import { type NameChange, refuseOtherChanges } from './rename-checks.ts';
 import type { CheckedTexts, PlaceInFile, ProjectSnapshot, TextRange } from './snapshot.ts';
 
 /** A name that can be changed, or why it cannot. */
@@ -217,4 +222,104 @@ function differenceOf(before: string, after: string): Splice | undefined {
   let same = 0;
   while (same < most - start && before[before.length - 1 - same] === after[after.length - 1 - same]) same++;
   return { start, end: before.length - same, text: after.slice(start, after.length - same) };
+}
+
+/** Of a resource. */
+interface NameChange {
+  readonly kind: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+interface Renamed {
+  readonly before: CheckedTexts;
+  readonly after: CheckedTexts;
+  readonly change: NameChange;
+  /** The `previous_names` that the resource is to have. */
+  readonly previous: readonly string[];
+}
+
+/**
+ * In every workspace the same resources with the same values must be left, the name aside, and no new problem.
+ * @throws CannotEdit
+ */
+function refuseOtherChanges({ before, after, change, previous }: Renamed): void {
+  const { kind, from, to } = change;
+  const known = new Set(
+    before.workspaces.flatMap(({ diagnostics }) => diagnostics.map((each) => problemKey(each, change))),
+  );
+  for (const { name, resources, diagnostics } of after.workspaces) {
+    const old = before.workspaces.find((each) => each.name === name)?.resources ?? [];
+    const isThere = resources.some(({ address }) => address === `${kind}/${to}`);
+    if (isThere !== old.some(({ address }) => address === `${kind}/${from}`)) {
+      const words = isThere
+        ? 'matches the old name and not the new one'
+        : 'matches the new name and not the old one';
+      throw new CannotEdit(`workspaces.${name}.skip ${words}; change it first`);
+    }
+    const fresh = diagnostics.find((each) => !known.has(problemKey(each, change)));
+    if (fresh !== undefined)
+      throw new CannotEdit(
+        `${fresh.file}${fresh.line === undefined ? '' : `:${fresh.line}`}: ${fresh.message}`,
+      );
+    const wanted = new Set(old.map((each) => shapeOf(withName(each, { change, previous }))));
+    const odd = resources.find((each) => !wanted.has(shapeOf(each)));
+    if (odd !== undefined)
+      throw new CannotEdit(
+        `${odd.address} at ${odd.source.file}:${odd.source.line} shares the name by an anchor or by $var; write it out first`,
+      );
+  }
+}
+
+function problemKey({ severity, code, file, path = '' }: Diagnostic, { kind, from, to }: NameChange): string {
+  return JSON.stringify([severity, code, file, path.replaceAll(`${kind}/${from}`, `${kind}/${to}`)]);
+}
+
+/** The resource as it is to be after the rename. */
+function withName(resource: Resource, { change, previous }: Pick<Renamed, 'change' | 'previous'>): Resource {
+  const [from, to] = [`${change.kind}/${change.from}`, `${change.kind}/${change.to}`];
+  const spec = mapSpecials(resource.spec, (special) =>
+    special instanceof Reference && special.address === from
+      ? new Reference(change.kind, change.to)
+      : special,
+  ) as Resource['spec'];
+  if (resource.address !== from) return { ...resource, spec };
+  return { ...resource, spec, address: to, name: change.to, previousNames: previous };
+}
+
+/** Equal for resources that say the same, wherever they stand. */
+function shapeOf({ source: _, spec, ...resource }: Resource): string {
+  return canonicalJson(JSON.parse(JSON.stringify({ ...resource, spec: toForms(spec) })) as Json);
+}
+
+/** The addresses under which states have records. */
+interface HeldAddresses {
+  /** With a workspace that holds it. */
+  readonly workspaces: ReadonlyMap<Address, string>;
+  /** False where some state is kept elsewhere, or cannot be read. */
+  readonly isComplete: boolean;
+}
+
+/** What the states on this machine have; no other one is asked. */
+async function heldAddresses({ root, workspaces }: ProjectConfig): Promise<HeldAddresses> {
+  const held = new Map<Address, string>();
+  let isComplete = true;
+  for (const { name, state: place, workspaceId } of Object.values(workspaces)) {
+    if (backendOf(place).fileOf(place) === undefined) {
+      isComplete = false;
+      continue;
+    }
+    const now = () => new Date();
+    const user = { root, host: '', user: '', pid: process.pid, version: VERSION, now, failPoint: undefined };
+    try {
+      const state = await readState(createStore(place, user), {
+        workspaceId,
+        fresh: { lineage: '', salt: '' },
+      });
+      for (const address of [...state.resources.keys(), ...state.pending.keys()]) held.set(address, name);
+    } catch {
+      isComplete = false;
+    }
+  }
+  return { workspaces: held, isComplete };
 }

@@ -11,13 +11,11 @@ import { type FreshState, openOrphans, type State } from '../state/state.ts';
 import type { Clock } from './clock.ts';
 import { DriftRequest } from './drift-request.ts';
 import type { GracefulShutdown } from './graceful-shutdown.ts';
-import { type ApplyPolicy, holdOf } from './hold.ts';
+import { type ApplyPolicy, holdOf, windowState } from './hold.ts';
 import type { LastGoodManifests } from './last-good-manifests.ts';
 import type { LoadedVersion } from './load-version.ts';
-import { MissingSince, missingIn } from './missing-since.ts';
 import { receiversOf } from './notifications/receiver.ts';
 import { driftIn, type PlannedRun, planRun } from './plan-run.ts';
-import { RemovalDebounce } from './removal-debounce.ts';
 import {
   type AppliedChange,
   type Hold,
@@ -27,7 +25,6 @@ import {
   type RunReport,
 } from './run-report.ts';
 import { StateLocked } from './state-locked.ts';
-import { windowState } from './windows.ts';
 
 /** The permissions of a watch. */
 export interface WatchPolicy extends ApplyPolicy, PlatformOptions, LockOptions {
@@ -255,4 +252,71 @@ function hasNotes({ plan }: PlanResult, state: State): boolean {
     const { previous_address: before } = resource;
     return before !== undefined && (state.resources.has(before) || state.pending.has(before));
   });
+}
+
+function missingIn({ resources }: PlanDocument): MissingResource[] {
+  return resources
+    .filter(({ missing }) => missing === true)
+    .map(({ address, id, missing_since }) => ({ address, id, since: missing_since }));
+}
+
+/** Remembers since when records are missing, in a process that stores nothing. */
+class MissingSince {
+  #since: ReadonlyMap<string, string>;
+
+  /** @param missing the result of an earlier run. */
+  constructor(missing: readonly MissingResource[] = []) {
+    this.#since = new Map(
+      missing.flatMap(({ address, id, since }) => (since === undefined ? [] : [[keyOf(address, id), since]])),
+    );
+  }
+
+  /** Remembers the result of a run. */
+  note(missing: readonly MissingResource[], at: Date): void {
+    this.#since = new Map(
+      missing.map(({ address, id, since }) => {
+        const key = keyOf(address, id);
+        return [key, since ?? this.#since.get(key) ?? at.toISOString()];
+      }),
+    );
+  }
+
+  /** The state with the remembered times. */
+  in(state: State): State {
+    if (this.#since.size === 0) return state;
+    // Not spread: a state may be an object of a class with getters.
+    const { lineage, serial, salt, workspaceId, pending, orphans } = state;
+    const resources = new Map(
+      [...state.resources].map(([address, entry]) => {
+        const since = this.#since.get(keyOf(address, entry.id));
+        return [address, since === undefined ? entry : { missing_since: since, ...entry }];
+      }),
+    );
+    return { lineage, serial, salt, workspaceId, pending, orphans, resources };
+  }
+}
+
+function keyOf(address: string, id: string | null): string {
+  return JSON.stringify([address, id]);
+}
+
+/** Resources that left the manifests, and since when: one that is missing only for a moment may be in a half-written file. */
+class RemovalDebounce {
+  readonly #settledAfter: number;
+  readonly #since = new Map<string, number>();
+
+  /** @param settledAfter milliseconds. */
+  constructor(settledAfter: number) {
+    this.#settledAfter = settledAfter;
+  }
+
+  /** The missing addresses that have not been missing for long enough. Reappearing resets the timer. */
+  unsettled(missing: readonly string[], now: number): readonly string[] {
+    for (const address of this.#since.keys()) if (!missing.includes(address)) this.#since.delete(address);
+    return missing.filter((address) => {
+      const since = this.#since.get(address) ?? now;
+      this.#since.set(address, since);
+      return now - since < this.#settledAfter;
+    });
+  }
 }

@@ -9,6 +9,7 @@ import {
   type KeptRun,
   keptPlan,
   keptRuns,
+  needyWorkspaces,
   pageOfWorkspaces,
   shownPlans,
   sourceNames,
@@ -16,7 +17,8 @@ import {
   workspaceVersion,
 } from '../fleet/rows/page-rows.ts';
 import type { OutsideState } from '../fleet/rows/run-rows.ts';
-import { type ShownWorkspace, shownWorkspaces } from '../fleet/rows/status-rows.ts';
+import { fleetFigures, type ShownWorkspace, shownWorkspaces } from '../fleet/rows/status-rows.ts';
+import { shownStatuses } from '../fleet/shown-status.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import { runsIn } from '../state/run-history.ts';
@@ -25,13 +27,13 @@ import { closingReasons, type StateDocument } from '../state/state-document.ts';
 import type { MovedMark } from '../state/state-errors.ts';
 import { isObject } from '../values/json.ts';
 import type { FleetComparisons } from './fleet-comparisons.ts';
-import { factsOfWorkspace, problemsOf } from './fleet-facts.ts';
+import { factsOf, factsOfWorkspace, problemsOf } from './fleet-facts.ts';
 import type { CloseOrphan } from './fleet-orphans.ts';
-import { fleetOverview } from './fleet-overview.ts';
 import { detailOfKeptRun, heldText, resourcesOfState, rowOf } from './fleet-rows.ts';
 import {
   type ActionName,
   type ActionRequest,
+  type Attention,
   closingOutside,
   type ListQuery,
   ORPHAN_GONE,
@@ -44,6 +46,56 @@ import {
   type WorkspaceList,
 } from './page-data.ts';
 import { detailOfPastRun } from './run-details.ts';
+
+/** Rows per list. */
+const MOST_SHOWN = 10;
+
+/** Why a workspace needs attention, most urgent first. A possible duplicate costs money until somebody resolves it. */
+const reasons: readonly (Attention['by'] & { readonly most: number })[] = [
+  { needs: 'records', most: 50 },
+  { status: 'failed', most: MOST_SHOWN },
+  { status: 'invalid', most: MOST_SHOWN },
+  { needs: 'refused', most: MOST_SHOWN },
+  { status: 'waiting', most: MOST_SHOWN },
+  { status: 'vanished', most: MOST_SHOWN },
+  { status: 'drifted', most: MOST_SHOWN },
+  { needs: 'steps', most: MOST_SHOWN },
+];
+
+async function fleetOverview(database: FleetDatabase, now: Date): Promise<Overview> {
+  const most = reasons.map((reason) => [keyOf(reason), reason.most] as const);
+  const [figures, needy] = await Promise.all([
+    fleetFigures(database),
+    needyWorkspaces(database, { ...Object.fromEntries(most), stale: MOST_SHOWN }),
+  ]);
+  const listed = (by: Attention['by']): Attention => {
+    const { found, rows } = needy.get(keyOf(by)) ?? { found: 0, rows: [] };
+    return { by, rows: rows.map(rowOf), found, isCut: rows.length < found };
+  };
+  return {
+    counts: new Map(shownStatuses.map((status) => [status, figures.counts[status]])),
+    attention: eachOnce(reasons.map(listed)),
+    stale: eachOnce([listed({ status: 'stale' })]),
+    broken: figures.sources.flatMap(({ broken }) => broken).slice(0, MOST_SHOWN),
+    facts: factsOf(figures, now),
+  };
+}
+
+function keyOf({ status, needs }: Attention['by']): string {
+  return needs ?? status;
+}
+
+/** Each workspace under its most urgent reason; without empty lists. */
+function eachOnce(lists: readonly Attention[]): Attention[] {
+  const seen = new Set<string>();
+  return lists
+    .map((list) => {
+      const rows = list.rows.filter(({ address }) => !seen.has(address));
+      for (const { address } of rows) seen.add(address);
+      return { ...list, rows };
+    })
+    .filter(({ rows, isCut }) => rows.length > 0 || isCut);
+}
 
 interface FleetSourceOptions {
   readonly database: FleetDatabase;

@@ -8,7 +8,6 @@ import { SESSION_MILLISECONDS } from './access/sessions.ts';
 import { listQuery, unknownIn } from './list-query.ts';
 import { LiveUpdates } from './live.ts';
 import { formOf, PageAnswers, type PageContext, type PageEnv, type SiteOptions } from './page-answers.ts';
-import { pageHeaders } from './page-headers.ts';
 import { assetPath, assets } from './views/assets.ts';
 import { pathOf } from './views/parts.ts';
 import { overviewView, pagesOf, workspacesView } from './views/workspaces-view.ts';
@@ -172,3 +171,16 @@ function ownPath(text: string | undefined): string {
   const { origin, pathname, search } = new URL(text, base);
   return origin === base && !pathname.startsWith('//') ? pathname + search : '/';
 }
+
+/** No contents from elsewhere, no frames, no caching. */
+const pageHeaders = {
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  // With no-referrer, browsers would also hide the origin of our own forms.
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-store',
+} as const;

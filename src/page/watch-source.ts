@@ -5,11 +5,12 @@ import type { RunObserver, RunReport } from '../operator/run-report.ts';
 import { requestSummary } from '../operator/run-summary.ts';
 import type { Watch } from '../operator/workspace-watch.ts';
 import { UserError } from '../problems/user-error.ts';
+import type { OpenWorkspace } from '../runs/open-workspace.ts';
 import { recordClosed } from '../runs/orphan-status.ts';
+import { type PastRun, pastRuns } from '../runs/past-runs.ts';
 import { openOrphans } from '../state/state.ts';
-import { closingReasons } from '../state/state-document.ts';
+import { closingReasons, type Orphan } from '../state/state-document.ts';
 import { CallComparisons } from './call-comparisons.ts';
-import { OwnRuns } from './own-runs.ts';
 import {
   type ActionRequest,
   type ListQuery,
@@ -26,8 +27,78 @@ import {
 } from './page-data.ts';
 import { problemsOf, requestFacts, resourcesOf, standingAfter, summaryOf } from './report-standing.ts';
 import { decision, detailOfPastRun, detailOfReport, pauseText } from './run-details.ts';
-import { KeptStateParts } from './state-parts.ts';
 import { lasting } from './views/parts.ts';
+
+interface StateParts {
+  readonly orphans: readonly Orphan[];
+  readonly runs: readonly PastRun[];
+}
+
+/** Milliseconds after which changes by others are visible. */
+const KEPT = 60_000;
+
+/** The shown parts of a state: read on request, and kept for a while. */
+class KeptStateParts {
+  readonly #opened: () => OpenWorkspace | undefined;
+  #parts: Promise<StateParts> | undefined;
+  #readAt = 0;
+
+  constructor(opened: () => OpenWorkspace | undefined) {
+    this.#opened = opened;
+  }
+
+  forget(): void {
+    this.#parts = undefined;
+  }
+
+  /** @throws UserError if the state cannot be read. */
+  read(): Promise<StateParts> {
+    const now = performance.now();
+    if (now - this.#readAt > KEPT) this.#parts = undefined;
+    if (this.#parts === undefined) this.#readAt = now;
+    this.#parts ??= this.#read();
+    this.#parts.catch(() => this.forget());
+    return this.#parts;
+  }
+
+  async #read(): Promise<StateParts> {
+    const opened = this.#opened();
+    if (opened === undefined) return { orphans: [], runs: [] };
+    const [{ orphans }, runs] = [await opened.stateAhead(), await pastRuns(opened.store)];
+    return { orphans, runs };
+  }
+}
+
+/** The number of remembered runs of a process, and of listed runs. */
+const MOST = 50;
+
+/** The latest runs of this process, with decisions of people. */
+class OwnRuns {
+  readonly #runs: RunDetail[] = [];
+
+  keep(run: RunDetail): void {
+    this.#runs.unshift(run);
+    this.#runs.length = Math.min(this.#runs.length, MOST);
+  }
+
+  find(id: string): RunDetail | undefined {
+    return this.#runs.find((run) => run.id === id);
+  }
+
+  /** These runs, and those of others from the state. A run that took the lock is in both. */
+  with(past: readonly PastRun[]): RunDetail[] {
+    const isKept = (own: RunDetail) => !past.some((run) => isSameRun(run, own));
+    return [...this.#runs.filter(isKept), ...past.map(detailOfPastRun)]
+      .sort((a, b) => b.began.getTime() - a.began.getTime())
+      .slice(0, MOST);
+  }
+}
+
+function isSameRun({ command, began }: PastRun, own: RunDetail): boolean {
+  const at = Date.parse(began);
+  const ended = own.began.getTime() + (own.seconds ?? 0) * 1000;
+  return command === 'watch' && at >= own.began.getTime() && at <= ended;
+}
 
 interface WatchSourceOptions {
   readonly watch: () => Watch;

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { definitionsAt } from '../../src/editor/definition.ts';
+import { literalsIn } from '../../src/editor/address-places.ts';
 import { placesIn, referencesAt } from '../../src/editor/find-references.ts';
-import { literalsIn } from '../../src/editor/rule-literals.ts';
+import { definitionsAt } from '../../src/editor/word-requests.ts';
 import { manifest, PLAIN_PROJECT, TemporaryProject } from '../project/temporary-project.ts';
 import { openSnapshot } from './open-snapshot.ts';
 

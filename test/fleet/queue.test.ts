@@ -1,7 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { FleetDatabase } from '../../src/fleet/database/fleet-database.ts';
 import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
-import { scheduleDue } from '../../src/fleet/due.ts';
 import { createFleetMetrics } from '../../src/fleet/fleet-metrics.ts';
 import { Queue } from '../../src/fleet/queue.ts';
 import { claimWorkspace, releaseWorkspaces } from '../../src/fleet/rows/claim-rows.ts';
@@ -9,6 +8,7 @@ import { enterFinished } from '../../src/fleet/rows/finished-runs.ts';
 import { claimSources, enterContents, enterSources, renewClaims } from '../../src/fleet/rows/member-rows.ts';
 import { rowsToRun } from '../../src/fleet/rows/run-rows.ts';
 import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
+import { scheduleDue } from '../../src/fleet/serve.ts';
 import { groupsOf } from '../../src/fleet/slots.ts';
 import { messageOf } from '../../src/operator/messages.ts';
 import { UserError } from '../../src/problems/user-error.ts';

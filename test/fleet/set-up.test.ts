@@ -4,10 +4,10 @@ import { type FleetDatabase, fleetDatabaseAt } from '../../src/fleet/database/fl
 import { schemaSteps } from '../../src/fleet/database/fleet-tables.ts';
 import { queueScript, queueVersion } from '../../src/fleet/database/queue-tables.ts';
 import { setUpTables, tablesScript } from '../../src/fleet/database/set-up-tables.ts';
-import { scheduleDue } from '../../src/fleet/due.ts';
 import { Queue } from '../../src/fleet/queue.ts';
 import { enterFinished } from '../../src/fleet/rows/finished-runs.ts';
 import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
+import { scheduleDue } from '../../src/fleet/serve.ts';
 import { type Database, freshDatabase } from '../state/backends/postgres/databases.ts';
 import { step } from '../step.ts';
 import { contentsOf, discover, finishedRuns, memberNamed, openQueue } from './fleet-databases.ts';

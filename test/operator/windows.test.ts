@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { windowState } from '../../src/operator/windows.ts';
+import { windowState } from '../../src/operator/hold.ts';
 import type { ApplyWindow } from '../../src/project/watch-schema.ts';
 
 const nights: ApplyWindow = { cron: '0 22 * * 1-5', timeZone: 'Europe/Berlin', seconds: 6 * 3600 };

@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { parseGitAddress } from '../../git/git-address.ts';
+import { realPath } from '../../manifests/read-file.ts';
 import type { Environment } from '../../manifests/secret-reader.ts';
 import { secretsOf } from '../../operator/git/git-source.ts';
 import { UserError } from '../../problems/user-error.ts';
-import { CHECKOUTS, type LocalPaths } from '../../project/local-paths.ts';
+import { PROJECT_FILES } from '../../project/find-project.ts';
+import { CHECKOUTS, type LocalPaths, leadsTo } from '../../project/local-paths.ts';
 import { originOf, type ProjectOrigin } from '../../runs/drift-request/request-place.ts';
 import type { StatePlace } from '../../state/state-place.ts';
 import type { Redactor } from '../../values/redactor.ts';
@@ -15,9 +18,8 @@ import type { DiscoveredProject, ProjectWanted, SourceContents, Sources } from '
 import { type MembersOptions, membersOf } from '../members.ts';
 import { FolderProjects } from './folder-projects.ts';
 import { GitProjects } from './git-projects.ts';
-import { mayHoldOthers, projectsInside, projectsTaken, sameProject } from './overlaps.ts';
-import { unmatchedPatterns } from './project-patterns.ts';
-import { foreignSecrets, secretsFolder } from './secret-folders.ts';
+import { mayHoldOthers, projectAt, projectsInside, projectsTaken, sameProject } from './overlaps.ts';
+import { projectPatterns, unmatchedPatterns } from './project-patterns.ts';
 import type { FoundProject, FoundProjects, SourceReader } from './source-reader.ts';
 
 interface SourcesOptions {
@@ -218,4 +220,83 @@ function localPaths(
   }
   const root = path.join(settings.path, project);
   return { ...common, root, secrets: { folder: secrets ?? root, isDefault: secrets !== undefined } };
+}
+
+const PROJECT = '{project}';
+/** Replaces `{project}` for the root of a source, whose own path would contain the folders of all projects. */
+const OF_ROOT = '.root';
+
+/** The folder of the fleet file for the secrets of a project; undefined if its source names none. */
+function secretsFolder(settings: SourceSettings, project: string): string | undefined {
+  return templateOf(settings)?.replaceAll(PROJECT, () => (project === '.' ? OF_ROOT : project));
+}
+
+interface Owner {
+  readonly settings: SourceSettings;
+  readonly project: string;
+  readonly all: readonly SourceSettings[];
+}
+
+/**
+ * Why a project may not read secrets from a folder inside its own: another project may have its secrets there, or would read it as part
+ * of its files. Only the patterns of the fleet file matter, so that no project depends on the contents of another.
+ */
+function foreignSecrets(folder: string, owner: Owner): string | undefined {
+  const { settings, project, all } = owner;
+  const own = secretsFolder(settings, project);
+  const real = leadsTo(folder) ?? folder;
+  const others = all.map((other) => {
+    const { isProject: matches } = projectPatterns(other.projects);
+    const isOwn = (there: string): boolean => other.name === settings.name && there === project;
+    return {
+      other,
+      has: (there: string | undefined): there is string =>
+        there !== undefined && matches(there) && !isOwn(there),
+    };
+  });
+  if (own !== undefined) {
+    const below = path.relative(leadsTo(own) ?? own, real);
+    for (const each of foldersBetween(own, path.join(own, below))) {
+      for (const { other, has } of others) {
+        const there = projectOfSecrets(other, each);
+        const isCommon = templateOf(other) === each && templateOf(settings) !== each;
+        if (!isCommon && !has(there)) continue;
+        const whose = isCommon || there === undefined ? other.name : projectAddress(other.name, there);
+        const fix = each === own ? '; write {source} into secrets of both sources in the fleet file' : '';
+        return `${each} is for the secrets of ${whose}${fix}`;
+      }
+    }
+  }
+  for (const each of foldersBetween(path.parse(real).root, real)) {
+    if (!PROJECT_FILES.some((name) => existsSync(path.join(each, name)))) continue;
+    for (const { other, has } of others) {
+      const there = 'git' in other ? undefined : projectAt(realPath(other.path), each);
+      if (has(there)) {
+        const reader = projectAddress(other.name, there);
+        return `${real} is in the folder of ${reader}, which can read it; set secrets of ${settings.name} in the fleet file`;
+      }
+    }
+  }
+  return undefined;
+}
+
+/** Only `{project}` remains to be replaced. */
+function templateOf({ name, secrets }: SourceSettings): string | undefined {
+  return secrets?.replaceAll('{source}', () => name);
+}
+
+/** The project whose secrets would be in a folder; undefined for none, or for the whole source. */
+function projectOfSecrets(settings: SourceSettings, folder: string): string | undefined {
+  const [before = '', ...after] = templateOf(settings)?.split(PROJECT) ?? [];
+  const fixed = before.length + after.join('').length;
+  const name = folder.slice(before.length, before.length + (folder.length - fixed) / after.length);
+  const project = name === OF_ROOT ? '.' : name;
+  return name !== '' && secretsFolder(settings, project) === folder ? project : undefined;
+}
+
+/** A folder, and those between it and another. */
+function foldersBetween(top: string, bottom: string): string[] {
+  const above =
+    bottom === top || bottom === path.dirname(bottom) ? [] : foldersBetween(top, path.dirname(bottom));
+  return [...above, bottom];
 }

@@ -21,7 +21,6 @@ import {
 } from '../messages.ts';
 import { correctedIn, doneAddresses, doneIn, type RunReport } from '../run-report.ts';
 import { RepeatFilter, type SaidBefore } from '../watch-log.ts';
-import { withoutMentions } from './without-mentions.ts';
 
 interface NotificationEvent {
   readonly event: NotifyEvent;
@@ -293,4 +292,22 @@ function filled(template: Json, values: NotificationEvent['values']): Json {
 function asText(value: Json): string {
   if (Array.isArray(value)) return value.map(asText).join(', ');
   return value === null ? '' : String(value);
+}
+
+/** A character of no width. */
+const NOTHING = '\u200b';
+
+/** `<!channel>`, `<@U1>`, `<#C1>`, `<@&1>`, `<https://a|b>`, `<at>Ann</at>`, but not mathematics. */
+const BRACKET = /<(?=[!@#:/&\p{L}])/gu;
+/** Discord recognizes these two anywhere; other mentions start a word. */
+const MENTION = /@(?=everyone|here)|(?<![\p{L}\p{N}_.+-])@(?=[\p{L}\p{N}_])/giu;
+/** `[text](address)`, which can show another address than its target. */
+const LINK = /\](?=\()/gu;
+
+/**
+ * A text without mentions and disguised links in Slack, Mattermost, Discord, Teams and similar services, which reads the same. Its parts
+ * may come from anyone with access to the platform.
+ */
+function withoutMentions(text: string): string {
+  return text.replace(BRACKET, '‹').replace(MENTION, `@${NOTHING}`).replace(LINK, `]${NOTHING}`);
 }

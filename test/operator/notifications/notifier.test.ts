@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import type { RememberedEvents } from '../../../src/operator/notifications/notification-events.ts';
-import { notifiedDriftIn } from '../../../src/operator/notifications/notified-drift.ts';
+import { notifiedDriftIn } from '../../../src/operator/notifications/notifier.ts';
 import { temporaryFolder } from '../../cli/voxform-process.ts';
 import { sampleReport } from '../sample-report.ts';
 import { drift, failed, notifierTo, receiver } from './receiver.ts';
