@@ -65,14 +65,12 @@ class Compiler implements Checker {
     }
   }
 
-  /** A part that the grammar requires. */
   given(expression: Expression | undefined, bound: BoundName | undefined): RulePart {
     return expression === undefined
       ? this.problem('something is missing here', 0)
       : this.part(expression, bound);
   }
 
-  /** Adds a problem. Returns a part of any type, so that the check can continue. */
   problem(message: string, offset: number): RulePart {
     this.problems.push({ message, offset });
     return { type: ANY, offset, run: () => new NoValue(message, { offset }) };
@@ -125,7 +123,6 @@ class Compiler implements Checker {
     });
   }
 
-  /** `held.field`, and `held["field"]`. */
   field(held: RulePart, name: string, offset: number): RulePart {
     const label = `${held.label ?? '(…)'}.${name}`;
     const { path } = held;
@@ -217,7 +214,6 @@ class Compiler implements Checker {
     };
   }
 
-  /** A part whose value is used: it must not be a secret. */
   readable(expression: Expression | undefined, bound: BoundName | undefined): RulePart {
     const part = this.given(expression, bound);
     if (part.type.is !== 'secret') return part;
