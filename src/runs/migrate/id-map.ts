@@ -19,59 +19,33 @@ export function mapPath({ from, to }: { readonly from: string; readonly to: stri
   return `${MAPS_FOLDER}/${from}-to-${to}.csv`;
 }
 
-type MapColumn = 'from_id' | 'to_id';
-
-export const MAP_COLUMNS: readonly string[] = ['address', 'from_id', 'to_id'] satisfies (
-  | 'address'
-  | MapColumn
-)[];
-
-const MAP_HEADER = MAP_COLUMNS.join(',');
+export const MAP_COLUMNS: readonly string[] = ['address', 'from_id', 'to_id'];
 
 /** The column with the ids of a workspace; undefined if the map is for other workspaces, by its name. */
-export function mapColumn(file: string, workspace: string): MapColumn | undefined {
+export function mapColumn(file: string, workspace: string): 'from_id' | 'to_id' | undefined {
   const name = path.basename(file, '.csv');
   if (name.startsWith(`${workspace}-to-`)) return 'from_id';
   return name.endsWith(`-to-${workspace}`) ? 'to_id' : undefined;
 }
 
 /**
- * A CSV file with the old and new id of each resource: for people and their scripts, and for `recover` if a state is lost. The states are
- * authoritative. After a killed run, the next run adds missing lines.
+ * Replaces the CSV file with the old and new id of each resource: for people and their scripts, and for `recover` if a state is lost. The
+ * states are authoritative. After a killed run, the next run adds missing lines.
  */
-export class IdMap {
-  readonly #file: string;
-  readonly #old: ReadonlyMap<Address, string>;
+export async function writeMap(file: string, rows: readonly MappedIds[]): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true });
+  await replaceFile(file, mapText(rows), { mode: 0o644 });
+}
 
-  private constructor(file: string, old: ReadonlyMap<Address, string>) {
-    this.#file = file;
-    this.#old = old;
-  }
-
-  /** Writes the file with the ids known so far. */
-  static async begin(file: string, rows: readonly MappedIds[]): Promise<IdMap> {
-    const old = new Map(rows.flatMap(({ address, from }) => (from === null ? [] : [[address, from]])));
-    const map = new IdMap(file, old);
-    await map.write(rows);
-    return map;
-  }
-
-  /** Adds a line for a new record. */
-  add(address: Address, to: string): void {
-    appendFileSync(this.#file, lineOf({ address, from: this.#old.get(address) ?? null, to }));
-  }
-
-  /** Replaces the file in one step. */
-  async write(rows: readonly MappedIds[]): Promise<void> {
-    await mkdir(path.dirname(this.#file), { recursive: true });
-    await replaceFile(this.#file, mapText(rows), { mode: 0o644 });
-  }
+/** Adds a line for a new record. */
+export function addToMap(file: string, row: MappedIds): void {
+  appendFileSync(file, lineOf(row));
 }
 
 /** The whole file: resources with a record in the target workspace, by address. */
 export function mapText(rows: readonly MappedIds[]): string {
   const there = rows.filter(({ to }) => to !== null).sort((a, b) => (a.address < b.address ? -1 : 1));
-  return `${MAP_HEADER}\n${there.map(lineOf).join('')}`;
+  return `${MAP_COLUMNS.join(',')}\n${there.map(lineOf).join('')}`;
 }
 
 function lineOf({ address, from, to }: MappedIds): string {

@@ -14,7 +14,7 @@ import type { LockOptions, PlatformOptions, RunContext } from '../run-context.ts
 import { applyInBatches, withLiveWaiting } from './apply-in-batches.ts';
 import { checkRenderings } from './blockers.ts';
 import { type ChecklistItem, checkPlan, checkRest } from './checklist.ts';
-import { IdMap, type MappedIds, mapPath } from './id-map.ts';
+import { addToMap, type MappedIds, mapPath, writeMap } from './id-map.ts';
 import type { NameMap } from './knowledge-map.ts';
 import { adoptLive, type LiveExport } from './live-export.ts';
 import type { MigrationWorkspaces } from './migration-workspaces.ts';
@@ -111,10 +111,8 @@ export async function runMigration(
 ): Promise<ApplyReport> {
   const { root } = ends.to.project;
   // First, because a later run continues this migration if the file exists.
-  const map = await IdMap.begin(
-    path.join(root, mapPath({ from: ends.from.workspace.name, to: ends.to.workspace.name })),
-    rowsOf(prepared, session.state),
-  );
+  const map = path.join(root, mapPath({ from: ends.from.workspace.name, to: ends.to.workspace.name }));
+  await writeMap(map, rowsOf(prepared, session.state));
   if (live !== undefined) await adoptLive(ends.from, live, { options, now: context.now });
   if (prepared.edits.length > 0) await writeFiles(root, prepared.edits);
   const report = await applyInBatches(context, {
@@ -126,11 +124,12 @@ export async function runMigration(
     maxFailures: options.maxFailures ?? 0,
     onEvent: (event) => {
       onEvent?.(event);
-      if (event.type === 'finished' && event.result.status === 'done' && event.result.id !== null)
-        map.add(event.address, event.result.id);
+      if (event.type !== 'finished' || event.result.status !== 'done' || event.result.id === null) return;
+      const { address, result } = event;
+      addToMap(map, { address, from: prepared.oldIds.get(address) ?? null, to: result.id });
     },
   });
-  await map.write(rowsOf(prepared, session.state));
+  await writeMap(map, rowsOf(prepared, session.state));
   return report;
 }
 
