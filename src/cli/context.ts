@@ -4,35 +4,35 @@ import type { Log } from './log.ts';
 import type { Tracing } from './spans.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What every command gets beside its own arguments and flags. */
+/** The environment of every command besides its own arguments and flags. */
 export interface Context extends RunContext {
-  /** All that the command line names, each once. With several of them `workspace` is absent. */
+  /** All requested workspaces. `workspace` is absent if there are several. */
   readonly workspaces: readonly string[];
-  /** Folder that the command was called in: `-C` leads from there to `cwd`. */
+  /** The folder that the command was called in. `-C` leads from there to `cwd`. */
   readonly calledIn: string;
-  /** Environment of settings on the command line, where those of the project must not read all of it; `env` where absent. */
+  /** The environment for settings on the command line, if projects get only a part of it; `env` if absent. */
   readonly typedEnv?: RunContext['env'];
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly terminal: Terminal;
   readonly log: Log;
   readonly interrupts: Interrupts;
-  /** Runs another command line in this process, with a part of the context given. */
+  /** Runs another command line in this process, with a part of the context. */
   readonly run: (args: readonly string[], given: Partial<Context>) => Promise<number>;
-  /** Undefined where nobody asked for it. */
+  /** Undefined if it is off. */
   readonly tracing?: Tracing | undefined;
 }
 
 export type CommandAction = (context: Context) => Promise<number>;
 
-/** Puts a command's action into the frame that sets its context up and turns its errors into messages and exit codes. */
+/** Sets up the context of a command, and turns its errors into messages and exit codes. */
 export type Start = (action: CommandAction, takes?: Takes) => Promise<void>;
 
-/** What is unusual about a command. */
+/** Special properties of a command. */
 export interface Takes {
   readonly severalWorkspaces?: true;
-  /** It has many runs, and says itself when one begins and ends. */
+  /** It has many runs, and reports their starts and ends itself. */
   readonly ownRuns?: true;
-  /** It needs no project: none is looked for above, and no `.env` is read. */
+  /** It needs no project: none is searched for, and no `.env` is read. */
   readonly withoutProject?: boolean;
 }

@@ -6,7 +6,7 @@ import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { Context } from './context.ts';
 import { withPathsFromCwd } from './project-context.ts';
 
-/** What is wrong, with files as they are named from here; on a terminal with the line that each is about. */
+/** Problems, with files relative to the current folder; on a terminal with the source lines. */
 export function diagnosticsText(
   context: Context,
   diagnostics: readonly Diagnostic[],

@@ -2,22 +2,22 @@ import type { Command } from 'commander';
 import type { Kind, Lookup } from '../kinds/kind.ts';
 import { dateOrMoment } from './flags.ts';
 
-/** The flags of commands that look for everything in a workspace: ids of kinds that no list shows, and how far to look back. */
+/** The flags of commands that discover a workspace: ids of unlisted kinds, and how far to look back. */
 export interface DiscoveryFlags {
   readonly callsFrom?: Date;
   readonly [flag: string]: unknown;
 }
 
 export interface Discoverable {
-  /** What the API lists, e.g. `numbers`. */
+  /** Record types with a list, such as `numbers`. */
   readonly listed: readonly string[];
-  /** The kinds that are found in other records. */
+  /** Kinds found in other records. */
   readonly mentioned: readonly string[];
-  /** Those records. */
+  /** Those other records. */
   readonly sources: readonly string[];
 }
 
-/** A command that looks for everything, in its description too. */
+/** A command that discovers records, as in its description. */
 export async function withDiscovery(
   command: Command,
   describe?: (discovery: Discoverable) => string,
@@ -56,7 +56,7 @@ export function inWords(names: readonly string[]): string {
   return names.join(', ').replace(/, ([^,]*)$/, ' and $1');
 }
 
-/** The kinds whose records calls mention. */
+/** The kinds that calls mention. */
 export function foundInCalls(kinds: ReadonlyMap<string, Kind>): string {
   return [...kinds.values()]
     .filter(({ mentions = [] }) => mentions.some(({ name }) => name === 'calls'))
@@ -64,7 +64,7 @@ export function foundInCalls(kinds: ReadonlyMap<string, Kind>): string {
     .join(' and ');
 }
 
-/** From when on calls are read where nobody says. */
+/** The default start of the calls to read. */
 export const ALL_CALLS = new Date(0);
 
 export function parseDate(text: string): Date {

@@ -12,12 +12,12 @@ export interface WorkspacesFlags {
   readonly allWorkspaces?: boolean;
 }
 
-/** Of commands that print text for people, or JSON. */
+/** For commands that print text or JSON. */
 export interface JsonFlag {
   readonly output: 'text' | 'json';
 }
 
-/** Of commands whose results say once what many resources share. */
+/** For commands whose results are shown once for many resources. */
 export interface FullFlag {
   readonly full?: boolean | undefined;
 }
@@ -71,7 +71,7 @@ export function withReplacing(command: Command): Command {
   );
 }
 
-/** The flags that make other records in the place of missing ones: for a person, never for a loop. */
+/** The flags that recreate missing records: for a person, never for a loop. */
 function withRecreating(command: Command): Command {
   return command
     .option(
@@ -82,7 +82,7 @@ function withRecreating(command: Command): Command {
     .option('--even-if-all', 'With --allow-recreate all: even if every record is missing');
 }
 
-/** The flags of commands that change what the platform has. */
+/** The flags of commands that change the platform. */
 export function withGuards(command: Command): Command {
   return command
     .option('--allow-large-change', 'Exceed guards.max_changed_percent')
@@ -90,7 +90,7 @@ export function withGuards(command: Command): Command {
     .option('--allow-older-commit', 'Apply manifests older than those applied last');
 }
 
-/** The flags of commands that ask before they do so, once. */
+/** The flags of commands that ask for approval. */
 export function withApplying(command: Command): Command {
   return withGuards(command.option('--auto-approve', 'Skip the approval prompt')).addOption(
     new Option('--on-error <mode>', 'After a failure, continue with independent resources, or stop')
@@ -133,7 +133,7 @@ export const positiveInteger = integer(1, 1_000_000, 'Expected a whole number of
 export const wholeNumber = integer(0, 1_000_000, 'Expected a whole number.');
 export const parsePort = integer(0, 65_535, 'Expected a port from 0 to 65535.');
 
-/** A flag that takes a duration, and how help writes its default. */
+/** A flag with a duration, and its default in help. */
 export function duration(
   name: string,
   description: string,
@@ -146,7 +146,7 @@ export function duration(
 
 const SECONDS = { '': 1, s: 1, m: 60, h: 3600, d: 86_400 } as const;
 
-/** Seconds of `90`, `90s`, `5m`, `1h` or `30d`. */
+/** Parses `90`, `90s`, `5m`, `1h` or `30d` to seconds. */
 export function parseSeconds(text: string): number {
   const match = /^(\d+(?:\.\d+)?)(s|m|h|d|)$/.exec(text);
   if (match === null) throw new InvalidArgumentError('Expected a duration such as 30s, 5m, 1h or 30d.');
@@ -158,12 +158,12 @@ export function address(text: string): string {
   return text;
 }
 
-/** The items of `a,b`. A glob may have commas of its own, in braces. */
+/** Splits `a,b`, except at commas inside the braces of a glob. */
 export function itemsOf(text: string): string[] {
   return text.split(/,(?![^{]*\})/);
 }
 
-/** For flags that take `a,b` and may stand there several times. */
+/** For repeatable flags that take `a,b`. */
 function collecting(parse: (item: string) => string) {
   return (text: string, earlier: readonly string[] | undefined): string[] => [
     ...(earlier ?? []),
@@ -188,7 +188,7 @@ const collectors: ReadonlySet<unknown> = new Set([
   collectText,
 ]);
 
-/** True where `a,b` gives two values. */
+/** True if `a,b` gives two values. */
 export function takesItems({ variadic, argChoices, parseArg }: Argument | Option): boolean {
   const hasItems = parseArg !== collectText && collectors.has(parseArg);
   return hasItems || (variadic && argChoices !== undefined);
@@ -224,7 +224,7 @@ const DATE_OR_MOMENT =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 
 /**
- * The text itself, where it is a date or a date-time of the calendar: `Date.parse` takes the 31st of February for a day in March.
+ * The text itself, if it is a valid date or date-time: `Date.parse` accepts the 31st of February.
  * @throws InvalidArgumentError
  */
 export function dateOrMoment(text: string): string {

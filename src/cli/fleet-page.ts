@@ -30,10 +30,10 @@ interface FleetPage {
   readonly wrongTokens: WrongTokens;
 }
 
-/** Milliseconds between two looks for what an open page does not show yet: each asks the database. */
+/** Milliseconds between two queries for changes of an open page. */
 const LOOK = 3000;
 
-/** The page of a fleet; tokens and sessions are in its database, so that any process answers. */
+/** The page of a fleet. Tokens and sessions are in its database, so that any process can answer. */
 export function fleetPage(
   { log, now, redactor, env }: Context,
   { address, fleet, database, control, comparisons, wrongTokens }: FleetPage,

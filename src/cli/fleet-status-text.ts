@@ -14,7 +14,7 @@ import { isObject } from '../values/json.ts';
 
 const columns = [...whole('WORKSPACE', 'STATUS', 'SINCE', 'CHECKED'), { title: 'NOTE', prose: true }];
 
-/** As many rows as a person reads; the rest is counted. */
+/** The maximum number of rows; the rest is counted. */
 const MOST_ROWS = 50;
 
 interface FleetOverview extends FleetStatus {
@@ -23,11 +23,11 @@ interface FleetOverview extends FleetStatus {
 }
 
 interface StatusTextOptions {
-  /** All of one workspace, in place of the fleet. */
+  /** All details of one workspace instead of the fleet. */
   readonly address?: string | undefined;
 }
 
-/** What needs a person first, then how old all of it is. */
+/** What needs attention first, then the age of the data. */
 export function fleetStatusText(status: FleetOverview, style: Style, { address }: StatusTextOptions): string {
   const { counts: standing, workspaces, sources, processes, lateness } = status;
   const { oldestCheckAge, neverChecked, orphans } = status;
@@ -119,7 +119,7 @@ function workspaceText(workspace: ShownWorkspace, now: number, style: Style): st
   return known.map(([name, value]) => `${wrapped(`${name.padEnd(width)}  `, value, style)}\n`).join('');
 }
 
-/** A sentence within the width; a command stays whole, to be copied. */
+/** A sentence within the width. A command stays whole, to be copied. */
 function wrapped(lead: string, text: string, { width }: Style): string {
   const safe = escapeControls(text);
   const lines = safe.startsWith('voxform ') ? [safe] : wrapWords(safe, Math.max(1, width - lead.length));
@@ -133,7 +133,7 @@ function commitText({ status, commit, last }: ShownWorkspace): string | null {
     : `${inForce}; ${commit} is invalid`;
 }
 
-/** What a person must know. */
+/** What needs attention. */
 function noteOn(workspace: ShownWorkspace): string {
   const { status, plan } = workspace;
   const waiting = plan?.state === 'waiting' ? `plan ${plan.id}` : '';
@@ -141,7 +141,7 @@ function noteOn(workspace: ShownWorkspace): string {
   return [waiting, standingNote(workspace)].filter((part) => part !== '').join('; ');
 }
 
-/** How it stands, in a clause. */
+/** The status as a clause. */
 function standingNote({ status, rejected, paused, problem, last, vanishedAt }: ShownWorkspace): string {
   if (paused !== null) return `by ${paused.by}${reasonOf(paused)}`;
   if (vanishedAt !== null) return 'its project left the source, and its state has records';
@@ -160,7 +160,7 @@ function leftNote({ person = 0, orphans = 0 }: Readonly<Record<string, unknown>>
   return [steps, orphansNote(orphans)].filter((part) => part !== '').join('; ');
 }
 
-/** How the request stands that accepts the drift. */
+/** The status of the drift request. */
 function requestNote({ pull_request: request }: Readonly<Record<string, unknown>>): unknown {
   return isObject(request) ? (request.problem ?? request.message ?? undefined) : undefined;
 }

@@ -8,7 +8,7 @@ import type { KnownId } from '../runs/discover.ts';
 import type { Context } from './context.ts';
 import type { DiscoveryFlags } from './discovery-flags.ts';
 
-/** The ids that the flags name. Throws `UserError` for a file that cannot be read. */
+/** The ids of the flags. Throws `UserError` for a file that cannot be read. */
 export async function givenIds(context: Context, flags: DiscoveryFlags): Promise<KnownId[]> {
   const ids: KnownId[] = [];
   for (const { name, list, table } of kinds.values()) {
@@ -36,7 +36,7 @@ async function listed({ cwd }: Context, kind: string, file: string | undefined):
     .map((id) => ({ kind, id, clause: `${file} lists it` }));
 }
 
-/** The text of a file that a flag names, without its byte order mark. */
+/** The text of a flag's file without its byte order mark. */
 export async function readTextOf(cwd: string, file: string): Promise<string> {
   const named = path.resolve(cwd, file);
   try {

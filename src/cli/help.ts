@@ -1,17 +1,17 @@
 import type { Argument, Command, Help, HelpConfiguration, Option } from 'commander';
 
-/** Help as the parser lays it out, with examples, and with the flags that all commands have at the end: in a few lines, where they are not the topic. */
+/** The parser's help with examples, and with common flags at the end, shortened unless they are the topic. */
 export const helpLayout: HelpConfiguration = {
   showGlobalOptions: true,
   minWidthToWrap: 24,
-  // What a command takes is in its own help: here it would leave no room for what it does.
+  // The arguments are in the command's own help. Here they would leave no room for its description.
   subcommandTerm: (command) => command.name(),
   optionDescription: described,
   argumentDescription: described,
   formatHelp,
 };
 
-/** With its choices and its default, as in `Output format (text, json; default: text)`. */
+/** With choices and default, such as `Output format (text, json; default: text)`. */
 function described(each: Option | Argument): string {
   const { description, argChoices, defaultValue, defaultValueDescription } = each;
   const isText = typeof defaultValue === 'string' || typeof defaultValue === 'number';
@@ -66,7 +66,7 @@ function formatHelp(command: Command, helper: Help): string {
   ].join('\n');
 }
 
-/** By name alone: `voxform --help` says what they do. A command between has flags of its own. */
+/** Names only: `voxform --help` describes them. A parent command has its own flags. */
 function globalFlags(command: Command, helper: Help): string[] {
   let root = command;
   while (root.parent !== null) root = root.parent;
@@ -78,13 +78,13 @@ function globalFlags(command: Command, helper: Help): string[] {
   return [title, `  ${names.join(', ')}`, '  Run voxform --help to see what they do.', ''];
 }
 
-/** The names of the commands that lead to one, without our own: `state list`. */
+/** The names of the parent commands without `voxform`: `state list`. */
 export function pathOf(command: Command): string {
   const { parent } = command;
   return parent === null ? '' : `${pathOf(parent)} ${command.name()}`.trim();
 }
 
-/** Two lines that can be pasted, for each command. */
+/** Two examples to paste for each command. */
 const examples: Readonly<Record<string, readonly [string, string]>> = {
   init: ['init', 'init voices'],
   validate: ['validate', 'validate --secrets --output json'],

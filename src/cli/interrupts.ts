@@ -2,13 +2,12 @@ import { ExitCode } from '../problems/user-error.ts';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
-/** Milliseconds. One Ctrl-C reaches a command twice when npm, which has it too, hands it on. */
+/** Milliseconds. If npm runs the command, one Ctrl-C arrives twice. */
 const SAME_KEYSTROKE = 250;
 
 /**
- * What a person or the system does to end the run. The first signal asks: nothing new is begun. Before a run writes
- * (`patient` false) requests under way are given up as well. The second one is an order, and `now` is called; but not for
- * a signal that only repeats the first at once, nor for a terminal that goes on closing.
+ * Handles signals. After the first one nothing new is started. Before a run writes (`patient` false), requests in flight are cancelled
+ * too. The second one calls `now`, unless it repeats the first at once, or comes from a closing terminal.
  */
 export class Interrupts {
   readonly #stop = new AbortController();
@@ -16,28 +15,28 @@ export class Interrupts {
   readonly #now: (exitCode: number) => void;
   readonly #clock: () => number;
   #first: { readonly signal: StopSignal; readonly at: number } | undefined;
-  /** True while requests under way must come to their end. */
+  /** True while requests in flight must finish. */
   patient = false;
-  /** Called for SIGHUP instead of ending, by a command that goes on without a terminal. */
+  /** Called for SIGHUP instead of stopping, by a command that continues without a terminal. */
   onHangup: (() => void) | undefined;
 
-  /** `clock` gives milliseconds that are never set back. */
+  /** `clock` gives milliseconds of a monotonic clock. */
   constructor(now: (exitCode: number) => void, clock: () => number = () => performance.now()) {
     this.#now = now;
     this.#clock = clock;
   }
 
-  /** Aborted by the first signal; its reason is the signal's name, SIGTERM for a terminal that was closed. */
+  /** Aborted by the first signal. Its reason is the signal's name, SIGTERM for a closed terminal. */
   get stop(): AbortSignal {
     return this.#stop.signal;
   }
 
-  /** Aborted when requests under way are to be given up. */
+  /** Aborted when requests in flight must be cancelled. */
   get requests(): AbortSignal {
     return this.#requests.signal;
   }
 
-  /** Undefined while no signal has come. */
+  /** Undefined before the first signal. */
   get exitCode(): number | undefined {
     if (!this.#stop.signal.aborted) return undefined;
     return this.#stop.signal.reason === 'SIGTERM' ? ExitCode.terminated : ExitCode.interrupted;

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import type { Json } from '../values/json.ts';
 import { escapeUnsafe } from '../values/unsafe-text.ts';
 
-/** Entries as objects with `level`, `time`, `message` and what else there is to say, a line each. */
+/** Entries as JSON objects with `level`, `time`, `message` and details, one per line. */
 export function jsonLines({ write, now }: { write(line: string): void; now(): Date }): JsonLines {
   const logger = pino(
     {
@@ -21,7 +21,7 @@ export function jsonLines({ write, now }: { write(line: string): void; now(): Da
 
 export type Level = 'error' | 'warning' | 'info' | 'debug';
 
-/** What a program wants to know beside the sentence. */
+/** Details for programs. */
 export type Fields = Readonly<Record<string, Json>>;
 
 export type JsonLines = (level: Level, message: string, fields: Fields) => void;

@@ -5,14 +5,14 @@ type LogFormat = 'text' | 'json';
 
 interface LogOptions {
   readonly terminal: Terminal;
-  /** Undefined where the command may choose. */
+  /** Undefined if the command may choose. */
   readonly format: LogFormat | undefined;
   readonly quiet: boolean;
   readonly verbose: boolean;
   now(): Date;
 }
 
-/** What a run says beside its result, on stderr: sentences for a person, or a JSON object a line. */
+/** The messages of a run on stderr: sentences for people, or JSON objects, one per line. */
 export class Log {
   readonly #options: LogOptions;
   #lines: JsonLines | undefined;
@@ -22,7 +22,7 @@ export class Log {
     this.#options = options;
   }
 
-  /** Settles the form, before anything is said; `fallback` where the command line does not say. */
+  /** Sets the form before the first message; `fallback` if the command line does not name it. */
   async begin(fallback: LogFormat): Promise<void> {
     const { format = fallback, terminal, now } = this.#options;
     if (format === 'text' || this.#lines !== undefined) return;
@@ -34,7 +34,7 @@ export class Log {
     return this.#lines !== undefined;
   }
 
-  /** Why a command ended that threw nothing. */
+  /** Why a command that did not throw has failed. */
   get lastWarning(): string | undefined {
     return this.#lastWarning;
   }
@@ -45,20 +45,20 @@ export class Log {
     this.#write('warning', message, () => errorStyle.prose(message, { lead: errorStyle.warn('warning: ') }));
   }
 
-  /** Left out when quiet. */
+  /** Omitted with --quiet. */
   info(message: string): void {
     if (this.#options.quiet) return;
     this.#write('info', message, () => this.#options.terminal.errorStyle.prose(message));
   }
 
-  /** Said only when verbose. */
+  /** Shown only with --verbose. */
   debug(message: string): void {
     if (!this.#options.verbose) return;
     const { errorStyle } = this.#options.terminal;
     this.#write('debug', message, () => errorStyle.dim(message));
   }
 
-  /** For a command that goes on for days: with the time, and as JSON with what a program wants to know beside the sentence. */
+  /** For a command that runs for days: with the time, and as JSON with details for programs. */
   entry(level: Level, message: string, fields: Fields = {}): void {
     const { terminal, quiet, verbose, now } = this.#options;
     if ((level === 'info' && quiet) || (level === 'debug' && !verbose)) return;
@@ -78,7 +78,7 @@ export class Log {
     terminal.err(`${level === 'debug' ? errorStyle.dim(text) : text}\n`);
   }
 
-  /** Text that has its form already; as JSON it is one entry for each line and what continues it below its label. */
+  /** Formatted text. As JSON, it is one entry for each line with its continuation below. */
   block(level: Level, text: string): void {
     if (this.#lines === undefined) {
       this.#options.terminal.err(text);
@@ -94,7 +94,7 @@ export class Log {
   }
 }
 
-/** `09:05:00`, where the terminal is. */
+/** `09:05:00`, in local time. */
 function timeOfDay(date: Date): string {
   const parts = [date.getHours(), date.getMinutes(), date.getSeconds()];
   return parts.map((part) => String(part).padStart(2, '0')).join(':');

@@ -2,9 +2,9 @@ import type { Command, Option } from 'commander';
 import { Reader } from './completion/cursor.ts';
 
 /**
- * The command line with the spellings that people bring from other tools put into ours, where only one thing can be meant: one dash before
- * a long flag (`-auto-approve`, `-out=f`, also one that is unknown), `-o json` and `--json` for `--output json`, `-y` for `--auto-approve`, and
- * `help state list` for `state list --help`. Everything else is left to the parser.
+ * Translates unambiguous spellings of other tools: one dash before a long flag (`-auto-approve`, `-out=f`, also an unknown one), `-o
+ * json` and `--json` for `--output json`, `-y` for `--auto-approve`, and `help state list` for `state list --help`. Everything else is
+ * left to the parser.
  */
 export function normalisedArgs(program: Command, args: readonly string[]): string[] {
   const reader = new Reader(program);
@@ -15,7 +15,7 @@ export function normalisedArgs(program: Command, args: readonly string[]): strin
   });
 }
 
-/** True where the words ask for JSON in any spelling, whatever the command. */
+/** True if the words ask for JSON in any spelling. */
 export function asksForJson(args: readonly string[]): boolean {
   return args.some(
     (arg, index) =>
@@ -24,7 +24,7 @@ export function asksForJson(args: readonly string[]): boolean {
   );
 }
 
-/** `help`, in front, with names of commands behind it. */
+/** A leading `help`, followed by names of commands. */
 function helpLast(args: readonly string[]): readonly string[] {
   const [first, ...names] = args;
   return first === 'help'
@@ -47,7 +47,7 @@ function isLong(name: string): boolean {
   return /^-[a-z][a-z-]/i.test(name);
 }
 
-/** Flags of one letter together, as in `-qv`, of which the last may have its value joined to it, as in `-Cdir`. */
+/** Joined short flags such as `-qv`. The last may have its value, as in `-Cdir`. */
 function areShort(letters: string, reader: Reader): boolean {
   const option = reader.optionOf(`-${letters.charAt(0)}`);
   if (option === undefined) return false;

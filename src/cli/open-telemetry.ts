@@ -18,10 +18,10 @@ type TracedResource = NonNullable<
   NonNullable<ConstructorParameters<typeof BasicTracerProvider>[0]>['resource']
 >;
 
-/** Milliseconds that the end of a command waits for the collector, and that the exporter goes on trying. */
+/** Milliseconds to wait for the collector at the end of a command, and for the exporter's retries. */
 const LONGEST_FLUSH = 2000;
 
-/** Spans, sent to the collector that the environment names: OTLP over HTTP, as JSON. */
+/** Sends spans to the collector in the environment: OTLP over HTTP, as JSON. */
 export function openTelemetry(env: Readonly<Record<string, string | undefined>>): Tracing {
   const provider = new BasicTracerProvider({
     resource: resourceOf(env),
@@ -72,7 +72,7 @@ function attributesOf(facts: SpanFacts): Attributes {
   return Object.fromEntries(pairs.map(([key, value]) => [`voxform.${key}`, value])) as Attributes;
 }
 
-/** Who sends, as `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say. */
+/** The resource of `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`. */
 function resourceOf(env: Readonly<Record<string, string | undefined>>): TracedResource {
   const given = (env.OTEL_RESOURCE_ATTRIBUTES ?? '').split(',').flatMap((pair) => {
     const [key = '', value] = pair.split('=', 2).map((part) => part.trim());

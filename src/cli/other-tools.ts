@@ -1,4 +1,4 @@
-/** What people type who come from other tools, and what does the same here. */
+/** Commands and flags of other tools, with their counterparts here. */
 export const instead: Readonly<Record<string, string>> = {
   check: 'voxform validate checks the manifests.',
   lint: 'voxform validate checks the manifests.',
@@ -102,8 +102,8 @@ function selects(): string {
 }
 
 /**
- * The hint for a command or flag of another tool; undefined if there is none.
- * @param group the command before it, such as `state`; empty where it is the first word.
+ * The hint for a command or flag of another tool, if any.
+ * @param group the command before it, such as `state`; empty for the first word.
  */
 export function knownElsewhere(word: string, group = ''): string | undefined {
   const [name = ''] = word.replace(/^-+/, word.startsWith('-') ? '--' : '').split('=', 1);

@@ -17,7 +17,7 @@ export interface PageFlags {
 
 export const pageRoles = ['viewer', 'approver', 'admin'] as const satisfies Role[];
 
-/** @param serves what the listener serves beside the page. */
+/** @param serves what the listener serves besides the page. */
 export function withPage(command: Command, serves: string): Command {
   return command
     .option('--listen <address>', `Serve the page, ${serves} on HOST:PORT`)
@@ -40,7 +40,7 @@ export const LISTEN_TOKEN = 'VOXFORM_WATCH_TOKEN';
 
 export type PageAddress = Pick<AccessOptions, 'listen' | 'names' | 'proxy' | 'userHeader'>;
 
-/** Where the page is, and whom it believes; undefined where there is none. @throws UserError */
+/** The address of the page and its trusted proxies; undefined without a page. @throws UserError */
 export function pageAddress(flags: PageFlags): PageAddress | undefined {
   const { listen, listenHost = [], trustProxy = [], trustUserHeader: name, trustedRole: role } = flags;
   if (name !== undefined && trustProxy.length === 0) {
@@ -59,7 +59,7 @@ export function pageAddress(flags: PageFlags): PageAddress | undefined {
   };
 }
 
-/** Undefined where there is none. */
+/** Undefined without an address. */
 export function listenToken({ env, redactor }: Pick<Context, 'env' | 'redactor'>): string | undefined {
   const token = env[LISTEN_TOKEN] || undefined;
   if (token !== undefined) redactor.add(token);

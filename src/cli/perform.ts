@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import { ExitCode } from '../problems/user-error.ts';
 import type { Context, Start, Takes } from './context.ts';
 
-/** Gives an exit code; 0 where it gives none. */
+/** Returns an exit code; 0 if undefined. */
 type LoadedAction<Given> = (context: Context, given: Given) => Promise<number> | Promise<void>;
 
-/** Makes the action of a command from a function that is loaded when it runs: that gets the flags, and the arguments by their names. */
+/** Creates the action of a command from a function that is loaded on use. It gets the flags, and the arguments by name. */
 type Perform = <Given>(
   load: () => Promise<LoadedAction<Given>>,
   takes?: Takes | ((given: Given) => Takes),
@@ -13,7 +13,7 @@ type Perform = <Given>(
 
 interface CommandEntry {
   readonly summary: string;
-  /** Called only where the command is used or shown. */
+  /** Called only if the command is used or shown. */
   readonly define: (command: Command, perform: Perform) => unknown;
 }
 
@@ -31,7 +31,7 @@ export function performing(start: Start): Perform {
     };
 }
 
-/** The flags of a group of commands are taken by it wherever they stand. */
+/** A group of commands accepts its flags at any position. */
 function givenTo(command: Command): object {
   const { registeredArguments, processedArgs } = command;
   const named = registeredArguments.map((each, index) => [each.name(), processedArgs[index]]);

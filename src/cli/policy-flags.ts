@@ -29,21 +29,21 @@ export function withWaiver(command: Command): Command {
     .option('--because <text>', 'Why, for the history; required with --waive');
 }
 
-/** The context with the files of policies that the command line names. */
+/** Adds the policy files of the command line to the context. */
 export function withPolicyFiles<C extends Context>(context: C, { policy = [] }: PolicyFlags): C {
   if (policy.length === 0) return context;
   const { cwd, calledIn, projectFolder = cwd } = context;
   // Relative to the caller, not to `-C`: the repository must not choose its own rules.
   const paths = new Set(policy.map((name) => path.resolve(calledIn, name)));
   const files = [...paths].map((absolute) => {
-    // As diagnostics name files: relative to the project.
+    // In the form of diagnostics: relative to the project.
     const file = isInside(absolute, projectFolder) ? path.relative(projectFolder, absolute) : absolute;
     return { path: absolute, file: file.replaceAll(path.sep, '/') };
   });
   return { ...context, policies: { ...context.policies, files } };
 }
 
-/** @throws UserError where one flag lacks the other. */
+/** @throws UserError if one of two flags is missing. */
 export function waiverOf({ waive = [], because }: WaiverFlags): Waiver | undefined {
   if (waive.length > 0 && (because ?? '').trim() === '') {
     throw misuse('--waive needs --because TEXT', 'The reason is kept in the history.');

@@ -8,7 +8,7 @@ import { run } from './run.ts';
 /** Milliseconds. */
 const LINGERING = 500;
 
-/** Runs the command line of a process, and leaves the exit code to it. */
+/** Runs the command line of a process, and sets its exit code. */
 export async function main(process: NodeJS.Process): Promise<void> {
   const interrupts = new Interrupts((exitCode) => {
     const text = interrupts.patient ? 'Stopped. Run voxform plan to see unknown creates.\n' : '';
@@ -34,7 +34,7 @@ export async function main(process: NodeJS.Process): Promise<void> {
     redactor,
     now: () => new Date(),
   });
-  // A connection that was given up, such as that of a database which never answered, would hold the process until its own timeout.
+  // An abandoned connection, such as that of a silent database, would keep the process until its own timeout.
   const leave = (): void => {
     if (process.stdout.writableLength + process.stderr.writableLength === 0) process.exit();
   };

@@ -13,23 +13,23 @@ import { helpLayout } from './help.ts';
 import { type CommandTable, performing } from './perform.ts';
 import { suggestChoices } from './usage-errors.ts';
 
-/** The flags that every command takes, before its name or after it. */
+/** The flags of every command, before or after its name. */
 export interface GlobalFlags {
   readonly chdir?: string;
-  /** Several where the command takes them. */
+  /** Several if the command allows it. */
   readonly workspace?: readonly string[];
   readonly color: boolean;
   readonly cache?: boolean;
   readonly envFile?: boolean;
   readonly quiet?: boolean;
   readonly verbose?: boolean;
-  /** Absent where the command may choose. */
+  /** Absent if the command may choose. */
   readonly logFormat?: 'text' | 'json';
 }
 
 const TOOLS = 'Tools:';
 
-/** As help lists them: the way of a manifest, then what is needed now and then. */
+/** In the order of help: the main commands first. */
 const groups: Readonly<Record<string, CommandTable>> = {
   'Main commands:': mainCommands,
   'Compare and restore:': restoringCommands,
@@ -41,7 +41,7 @@ const groups: Readonly<Record<string, CommandTable>> = {
 };
 
 interface ProgramOptions {
-  /** A command line: commands that it does not name get their name and summary only, since the rest takes long to define. */
+  /** Defines a command line. Commands that it does not name get only their name and summary, because the rest takes long. */
   readonly words?: readonly string[];
   readonly output?: OutputConfiguration;
 }

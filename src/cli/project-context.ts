@@ -4,15 +4,15 @@ import { findProjectFolder, projectFileIn } from '../project/find-project.ts';
 import type { Context } from './context.ts';
 
 export interface ProjectLookup {
-  /** True where the person names the folder: nothing above it is looked at. */
+  /** True if the user named the folder: folders above are not searched. */
   readonly isNamed: boolean;
   readonly usesEnvFile: boolean;
-  /** True for a command that says itself where it works. */
+  /** True for a command that reports its folder itself. */
   readonly isSilent: boolean;
 }
 
 /**
- * The context in its project: the folder that has the project file, here or above, and the environment with the `.env` beside that file.
+ * The context in its project: the folder with the project file, here or above, and the environment with the `.env` beside it.
  * @throws UserError
  */
 export function inProject<C extends Context>(
@@ -31,7 +31,7 @@ function named(folder: string): string | undefined {
   return projectFileIn(folder) === undefined ? undefined : folder;
 }
 
-/** Files of the project under the names that they have from where the person stands, as compilers show them. */
+/** Files of the project relative to the current folder, as in compilers. */
 export function withPathsFromCwd<T extends { readonly file: string }>(
   { cwd, projectFolder = cwd, local }: Pick<Context, 'cwd' | 'projectFolder' | 'local'>,
   items: readonly T[],

@@ -7,7 +7,7 @@ import { UserError } from '../problems/user-error.ts';
 import { VERSION } from '../version.ts';
 import type { Context } from './context.ts';
 
-/** @throws UserError where there is no such file, or it is no plan that this version reads. */
+/** @throws UserError if the file does not exist or is not a plan for this version. */
 export async function readSavedPlan({ cwd }: Pick<Context, 'cwd'>, file: string): Promise<PlanDocument> {
   let text: string;
   try {

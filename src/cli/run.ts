@@ -21,9 +21,9 @@ import { type InputStream, Terminal, type TerminalStream } from './terminal.ts';
 import { tracingFor } from './tracing.ts';
 import { refuseUnknownHelp, usageError } from './usage-errors.ts';
 
-/** The process as the command line sees it. */
+/** The process, for the command line. */
 interface Host {
-  /** What follows the name of the command. */
+  /** The arguments after the name of the command. */
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -31,14 +31,14 @@ interface Host {
   readonly stdout: TerminalStream;
   readonly stderr: TerminalStream;
   readonly interrupts: Interrupts;
-  /** Learns the secrets of the run; one of its own where absent. */
+  /** Receives the secrets of the run; a new one if absent. */
   readonly redactor?: Redactor;
   now(): Date;
-  /** Called at the named points of the state's writes, where a test makes the run die. */
+  /** Called at the named points of state writes, where a test kills the run. */
   readonly failPoint?: ((name: FailPoint) => void) | undefined;
 }
 
-/** Runs one command line and gives the exit code. Never throws. @param given part of its context, for one that another has run. */
+/** Runs a command line and returns the exit code. Never throws. @param given parts of its context, if another command runs it. */
 export async function run(host: Host, given: Partial<Context> = {}): Promise<number> {
   let exitCode: number = ExitCode.ok;
   const redactor = host.redactor ?? new Redactor();
@@ -85,7 +85,7 @@ export async function run(host: Host, given: Partial<Context> = {}): Promise<num
     await log.begin('text');
     log.block('error', renderError(error, terminal.errorStyle, { redact }));
     exitCode = exitCodeOf(error);
-    // Of an unknown command nobody knows its flags.
+    // The flags of an unknown command are unknown too.
     const wanted = asksForJson(host.args) ? 'json' : format;
     terminal.out(await errorFor(wanted, error, { exitCode, redact }));
     return exitCode;
@@ -96,7 +96,7 @@ function outputOf(terminal: Terminal): OutputConfiguration {
   return {
     writeOut: (text) => terminal.out(text),
     writeErr: (text) => terminal.err(text),
-    // Said in the form of all errors.
+    // In the form of all errors.
     outputError() {},
     getOutHelpWidth: () => terminal.style.width,
     getErrHelpWidth: () => terminal.errorStyle.width,
@@ -105,7 +105,7 @@ function outputOf(terminal: Terminal): OutputConfiguration {
   };
 }
 
-/** What a run's span says of an exit code; changes are no failure. */
+/** The description of an exit code in a run's span. Changes are not a failure. */
 function failureOf(exitCode: number): string | undefined {
   return exitCode === ExitCode.ok || exitCode === ExitCode.changes ? undefined : `exit code ${exitCode}`;
 }
@@ -123,7 +123,7 @@ interface Performing {
   readonly host: Host;
   readonly context: Context;
   readonly format: string;
-  /** Where its project is; undefined where it needs none. */
+  /** The project's folder; undefined if it needs none. */
   readonly around: ProjectLookup | undefined;
 }
 
@@ -164,7 +164,7 @@ async function perform(
   return exitCode;
 }
 
-/** Why there is no result, in a format that programs read; empty for others. */
+/** Why there is no result, in formats for programs; empty for others. */
 async function errorFor(name: string, error: unknown, context: ErrorContext): Promise<string> {
   const load = Object.entries(reportFormats).find(([each]) => each === name)?.[1];
   const format: ReportFormat | undefined = (await load?.())?.format;
@@ -182,7 +182,7 @@ function forOneWorkspace(action: CommandAction): CommandAction {
   };
 }
 
-/** Without what every object inherits: `constructor` is no variable. */
+/** Without inherited properties: `constructor` is not a variable. */
 function ownOf(env: Host['env']): Host['env'] {
   return Object.assign(Object.create(null) as Record<string, string | undefined>, env);
 }
@@ -244,7 +244,7 @@ function report(error: unknown, { context, host, reach }: Reporting): number {
   return exitCodeOf(error);
 }
 
-/** A command that mends an error is to mean the workspace that this one was told to. */
+/** A command that fixes an error must name the same workspace. */
 function reachOf({ workspace, reach }: Context): Reach {
   return reach ?? (workspace === undefined ? undefined : { workspace });
 }

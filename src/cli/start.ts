@@ -3,7 +3,7 @@ import path from 'node:path';
 import { userFolder } from '../files/user-folder.ts';
 import { VERSION } from '../version.ts';
 
-/** Runs the command line of a process, with no more loaded than it needs. */
+/** Runs the command line of a process and loads as little as possible. */
 export async function start(process: NodeJS.Process): Promise<void> {
   const [first, ...others] = process.argv.slice(2);
   if (others.length === 0 && (first === '--version' || first === '-V')) {
@@ -16,8 +16,8 @@ export async function start(process: NodeJS.Process): Promise<void> {
 }
 
 /**
- * Where nobody else can write: what is found there is run. Node's own choice is a folder that all users share. Nothing is
- * said where it cannot be kept, and NODE_DISABLE_COMPILE_CACHE is honoured by Node itself.
+ * A private folder, because its contents are executed; Node's default is shared by all users. Errors are ignored, and Node itself honours
+ * NODE_DISABLE_COMPILE_CACHE.
  */
 function rememberCompiledCode(env: NodeJS.ProcessEnv): void {
   const folder = userFolder('cache', env);

@@ -4,14 +4,14 @@ import { createStyle, type Style } from '../output/style.ts';
 import type { Redactor } from '../values/redactor.ts';
 
 interface TerminalOptions {
-  /** Opens it, which costs time, so it is not asked for before it is needed. */
+  /** Opens it on demand, because that takes time. */
   readonly stdin: () => InputStream;
   readonly stdout: TerminalStream;
   readonly stderr: TerminalStream;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** False where the command line turns colours off. */
+  /** False if the command line disables colours. */
   readonly color: boolean;
-  /** Every text passes through it. */
+  /** Applied to every text. */
   readonly redactor: Redactor;
 }
 
@@ -26,13 +26,13 @@ const UNCUT = 100_000;
 export class Terminal {
   readonly style: Style;
   readonly errorStyle: Style;
-  /** For tables: programs that read them want whole cells. */
+  /** For tables: programs need whole cells. */
   readonly tableStyle: Style;
-  /** True where the results are read by a person at once. */
+  /** True if a person reads the results at once. */
   readonly showsResults: boolean;
-  /** The same of what is written to `err`. */
+  /** The same for `err`. */
   readonly isWatched: boolean;
-  /** True where `err` is a screen that can be drawn on. */
+  /** True if `err` is a screen with cursor control. */
   readonly canDraw: boolean;
   readonly #options: TerminalOptions;
   #lost: Error | undefined;
@@ -48,7 +48,7 @@ export class Terminal {
     this.tableStyle = this.showsResults ? this.style : { ...this.style, width: UNCUT };
     this.isWatched = stderr.isTTY === true;
     this.canDraw = stderr.isTTY === true && env.TERM !== 'dumb' && !isSet(env.CI);
-    // A reader that went away (`| head`), or a full disk, must not end a run in the middle of its writes.
+    // A closed reader (`| head`) or a full disk must not end a run in the middle of its writes.
     for (const stream of [stdout, stderr]) {
       stream.on('error', (error: NodeJS.ErrnoException) => {
         if (error.code !== 'EPIPE' && error.code !== 'EIO' && stream === stdout) this.#lost ??= error;
@@ -56,12 +56,12 @@ export class Terminal {
     }
   }
 
-  /** True where a person can be asked. */
+  /** True if a person can be asked. */
   get canAsk(): boolean {
     return this.isWatched && this.#options.stdin().isTTY === true;
   }
 
-  /** Waits until what was written so far has arrived, and gives why some of the result could not be written. */
+  /** Waits until everything is written, and returns why some of the result could not be written. */
   async flush(): Promise<Error | undefined> {
     const { stdout } = this.#options;
     if (!stdout.destroyed && stdout.writable) await new Promise((resolve) => stdout.write('', resolve));
@@ -69,7 +69,7 @@ export class Terminal {
     return this.#lost;
   }
 
-  /** For a protocol that has them for itself. */
+  /** For a protocol that uses the streams itself. */
   get streams(): { readonly input: InputStream; readonly output: TerminalStream } {
     const { stdin, stdout } = this.#options;
     return { input: stdin(), output: stdout };
@@ -80,17 +80,17 @@ export class Terminal {
     this.#write(this.#options.stdout, text);
   }
 
-  /** True once some of the result was written. */
+  /** True after the first part of the result was written. */
   get hasResult(): boolean {
     return this.#hasResult;
   }
 
-  /** True once whoever read the results has gone. */
+  /** True after the reader of the results has closed them. */
   get isClosed(): boolean {
     return this.#options.stdout.destroyed || !this.#options.stdout.writable;
   }
 
-  /** Writes a part of a long result, and waits while its reader is behind. */
+  /** Writes a part of a long result, and waits for a slow reader. */
   async outWhenReady(text: string): Promise<void> {
     const { stdout } = this.#options;
     this.out(text);
@@ -104,19 +104,19 @@ export class Terminal {
     });
   }
 
-  /** Takes a line of progress away that stands there. */
+  /** Removes a line of progress. */
   err(text: string): void {
     this.#write(this.#options.stderr, this.#standing ? `${CLEAR_LINE}${text}` : text);
     this.#standing = false;
   }
 
-  /** Writes progress: a line without an end stands until something else is written. */
+  /** Writes progress: a line without an end stays until something else is written. */
   draw(text: string): void {
     this.#write(this.#options.stderr, text);
     this.#standing = this.canDraw && text !== CLEAR_LINE && !text.endsWith('\n');
   }
 
-  /** The answer to a question, or undefined when there is none: the input ended, or the signal came first. */
+  /** The answer to a question; undefined after the end of the input or the signal. */
   async ask(question: string, signal: AbortSignal): Promise<string | undefined> {
     const { createInterface } = await import('node:readline/promises');
     const reader = createInterface({ input: this.#options.stdin(), output: this.#options.stderr });

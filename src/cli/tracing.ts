@@ -1,6 +1,6 @@
 import type { Tracing } from './spans.ts';
 
-/** Tracing where the standard variables of OpenTelemetry ask for it. Nothing of it is loaded otherwise. */
+/** Tracing, if the standard variables of OpenTelemetry ask for it. Nothing of it is loaded otherwise. */
 export async function tracingFor(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Tracing | undefined> {

@@ -7,10 +7,10 @@ import { itemsOf } from './flags.ts';
 import { pathOf } from './help.ts';
 import { knownElsewhere } from './other-tools.ts';
 
-/** Codes of what the parser throws once it has printed what was asked for. */
+/** Codes that the parser throws after it printed what was asked for. */
 const printed = new Set(['commander.help', 'commander.helpDisplayed', 'commander.version']);
 
-/** What the parser finds wrong with a command line, in our words; undefined where it only ends the run. */
+/** A parser error in our words; undefined if it only ends the run. */
 export function usageError(
   { code, message }: CommanderError,
   program: Command,
@@ -59,7 +59,7 @@ function knownHere(word: string, command: Command): string | undefined {
   return (known.match(/--[a-z-]+/g) ?? []).every((flag) => flags.includes(flag)) ? known : undefined;
 }
 
-/** What a required argument or flag, which the message names, may be. */
+/** The possible values of the missing argument or flag in the message. */
 function missingOf(message: string, command: Command): string | undefined {
   const argument = command.registeredArguments.find((each) =>
     message.includes(`required argument '${each.name()}'`),
@@ -74,7 +74,7 @@ function insteadOf(code: string, command: Command, operand = ''): string | undef
   return code === 'commander.excessArguments' && takesTarget ? `Use --target ${operand}. ` : undefined;
 }
 
-/** A flag that had one dash before it has one in its message. */
+/** A flag typed with one dash also has one in its message. */
 function spellingOf(flag: string, typed: readonly string[]): string {
   const single = flag.slice(1);
   const isTyped = (spelling: string) =>
@@ -83,7 +83,7 @@ function spellingOf(flag: string, typed: readonly string[]): string {
 }
 
 /**
- * The error for help of a command that there is not, for which the parser would print the help of those around it.
+ * The error for help of an unknown command. The parser would print the help of its parent.
  * @throws UserError
  */
 export function refuseUnknownHelp(program: Command, args: readonly string[]): void {
@@ -103,7 +103,7 @@ function unknownCommand(command: Command, name: string): UserError {
   );
 }
 
-/** Makes flags and arguments with a few possible values say which one was probably meant. */
+/** Suggests a value for flags and arguments with a few choices. */
 export function suggestChoices(command: Command): void {
   for (const each of [...command.options, ...command.registeredArguments]) {
     if (each.argChoices !== undefined) takeOneOf(each, each.argChoices);

@@ -15,17 +15,17 @@ import { LISTEN_TOKEN, listenToken, type PageAddress } from './page-flags.ts';
 
 interface WatchPageOptions {
   readonly address: PageAddress;
-  /** Of the manifests. */
+  /** The commit of the manifests. */
   readonly source: string;
   /** The interval is in seconds. */
   readonly flags: Pick<WatchPolicy, 'mode' | 'lockTimeout'> & { readonly interval: number };
   watch(): Watch;
 }
 
-/** Milliseconds between two looks for what an open page does not show yet. */
+/** Milliseconds between two queries for changes of an open page. */
 const LOOK = 1000;
 
-/** The figures of a watch and its page, which both observe its runs, and the listener that serves them. */
+/** The metrics and the page of a watch, which observe its runs, and their listener. */
 export function watchPage(context: Context, { address, source, flags, watch }: WatchPageOptions) {
   const { redactor, log, now } = context;
   const redact = (text: string) => redactor.redact(text);

@@ -17,12 +17,12 @@ import { planAll } from './plan-report.ts';
 import { type WriteBackOptions, writeBack } from './write-back.ts';
 
 interface AcceptOptions extends PlatformFlags, WriteBackOptions {
-  /** None for all that drifted. */
+  /** Empty for all drifted resources. */
   readonly address: readonly string[];
   readonly pullRequest?: boolean;
 }
 
-/** Writes what somebody changed on the platform into the manifests, or into a request. Writes nothing to the platform, nor to the state. */
+/** Writes drift into the manifests, or into a request. Writes nothing to the platform or the state. */
 export async function accept(context: Context, options: AcceptOptions): Promise<number> {
   const { address: addresses, pullRequest = false } = options;
   if (pullRequest && addresses.length > 0) {
@@ -60,7 +60,7 @@ async function withDrift<T>(
   const known = [...resources.map(({ address }) => address), ...earlier, ...state.resources.keys()];
   refuseUnknown(addresses, { known: new Set([...known, ...state.pending.keys()]) });
   return opened.withClient(options, async (client) => {
-    // A value that the platform keeps is no drift: a person accepts it, and no request.
+    // A value that the platform kept is not drift: only a person accepts it, not a request.
     const retryIgnored = options.pullRequest !== true;
     const flags = { target: addresses, refresh: true, evenIfAll: true, retryIgnored, routes: !retryIgnored };
     const planning = { opened, state, client, desired: resources, flags: { ...options, ...flags } };
@@ -69,10 +69,10 @@ async function withDrift<T>(
   });
 }
 
-/** Seconds that a host may make us wait, where no flag says otherwise. */
+/** Seconds that a host may delay the command, by default. */
 const MAX_WAIT = 300;
 
-/** Keeps the request of a workspace in line with its drift. Nothing in the project folder changes. */
+/** Updates the drift request of a workspace. The project folder is unchanged. */
 async function acceptByRequest(
   context: Context,
   facts: DriftFacts,

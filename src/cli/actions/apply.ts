@@ -63,7 +63,7 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
   if (file !== undefined) refuseScopeOf(options);
   const saved = file === undefined ? undefined : await readSavedPlan(context, file);
   const opened = await openWorkspace(context, { requireKey: true });
-  // Found out while the manifests are read.
+  // Known while the manifests are read.
   void opened.commit();
   let isStateErrorShown = false;
   const shown = ({ stateError }: ApplyReport): void => {
@@ -83,7 +83,7 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
       const isReviewed = saved !== undefined;
       return approveAndApply(context, { opened, session, planned, options, isReviewed, shown });
     }).catch((error: unknown) => {
-      // The session cannot end without its store either.
+      // Without its store the session cannot end either.
       if (!isStateErrorShown) throw error;
       return context.interrupts.exitCode ?? ExitCode.error;
     });
@@ -114,7 +114,7 @@ interface ApprovedApply {
   readonly session: StateSession;
   readonly planned: PlanResult;
   readonly options: ApplyFlags;
-  /** True for a saved plan: its file is what was reviewed, so nobody is asked again. */
+  /** True for a saved plan: it was reviewed, so nobody is asked again. */
   readonly isReviewed: boolean;
   /** Called after the report was printed. */
   shown(report: ApplyReport): void;
@@ -160,7 +160,7 @@ async function approveAndApply(
   return strictCode(document, options);
 }
 
-/** The plan before it is carried out: the result itself where results are text, else only for who is asked about it. */
+/** Prints the plan before it is applied: as the result if results are text, otherwise only for the person who is asked. */
 async function show(
   context: Context,
   document: PlanDocument,

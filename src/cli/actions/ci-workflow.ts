@@ -3,7 +3,7 @@ import { UserError } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
 import { packagePath } from '../package-files.ts';
 
-/** The voxform that the jobs run. It gets the API keys, so each form names content that nobody can exchange. */
+/** The voxform that the jobs run. It gets the API keys, so each form identifies contents that cannot be exchanged. */
 export type Installation =
   | { readonly from: 'action'; readonly action: string }
   | { readonly from: 'package'; readonly file: string; readonly sha256: string }
@@ -17,7 +17,7 @@ const FORMS = [
 
 export const installationForms = FORMS.map(([form]) => form).join(', ');
 
-/** Reads one of the forms of `--install`. Without characters that YAML, a shell or an expression of GitHub would take for theirs. */
+/** Parses a value of `--install`. Characters with a meaning in YAML, a shell or GitHub expressions are refused. */
 export function parseInstallation(text: string): Installation | undefined {
   if (/^[a-z\d][a-z\d-]*\/[\w.-]+(\/[\w.-]+)*@[\da-f]{40}$/i.test(text))
     return { from: 'action', action: text };
@@ -28,8 +28,8 @@ export function parseInstallation(text: string): Installation | undefined {
 }
 
 /**
- * Asks where CI gets voxform from. Undefined if the person leaves that for later.
- * @throws UserError if the answer is none of the forms.
+ * Asks where CI gets voxform from. Undefined if the user decides later.
+ * @throws UserError for an invalid answer.
  */
 export async function askForInstallation({
   terminal,
@@ -47,7 +47,7 @@ export async function askForInstallation({
   });
 }
 
-/** The name that the docs give a first workspace on the platform. A new project has only one on this machine, which CI does not reach. */
+/** The name of the first workspace on the platform in the docs. A new project has only a local workspace, which CI cannot reach. */
 export const CI_WORKSPACE = 'staging';
 
 const SETUP_NODE = `      - uses: actions/setup-node@820762786026740c76f36085b0efc47a31fe5020 # v7.0.0
@@ -66,7 +66,7 @@ const FROM_PACKAGE = `${SETUP_NODE}      - name: Install voxform
           npm install --global --ignore-scripts --no-audit --no-fund "$RUNNER_TEMP/voxform.tgz"
 `;
 
-/** The parts of the workflow that an installation decides. */
+/** The parts of the workflow that depend on the installation. */
 function partsOf(installation: Installation | undefined): { env: string; job: string; steps: string } {
   switch (installation?.from) {
     case 'action':
@@ -78,7 +78,7 @@ function partsOf(installation: Installation | undefined): { env: string; job: st
     case 'image':
       return {
         env: '',
-        // The user that owns the checkout on runners of GitHub.
+        // The owner of the checkout on GitHub's runners.
         job: `    container: { image: "${installation.image}", options: --user 1001 }\n`,
         steps: '',
       };

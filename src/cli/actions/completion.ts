@@ -10,12 +10,12 @@ import { inProject } from '../project-context.ts';
 
 interface CompletionOptions {
   readonly shell: Shell;
-  /** The words of a command line, each with an = before it; the last one is being typed. */
+  /** The words of a command line, each with a leading =. The last one is incomplete. */
   readonly complete?: readonly string[];
 }
 
 /**
- * Prints the script of a shell; or with `--complete` what can follow, and nothing at all where something is wrong.
+ * Prints the script of a shell, or with `--complete` the candidates; nothing after any error.
  * @param program the whole command line.
  */
 export function completionOf(program: Command) {

@@ -10,13 +10,13 @@ export interface Approval {
   readonly question: string;
   /** Completes "Type yes to". */
   readonly verb: string;
-  /** What else a person can do where nobody can be asked. */
+  /** The alternative if nobody can be asked. */
   readonly hint: Advice;
 }
 
 /**
- * Asks whether to go on.
- * @throws UserError where nobody can be asked.
+ * Asks whether to continue.
+ * @throws UserError if nobody can be asked.
  */
 export async function approve(
   { terminal, interrupts }: Context,
@@ -27,7 +27,7 @@ export async function approve(
   return answer?.trim() === 'yes';
 }
 
-/** Reports that the user did not approve, and returns the exit code. @param what the part of the run that is cancelled. */
+/** Reports that the user did not approve, and returns the exit code. @param what the cancelled part of the run. */
 export function cancelled(
   { log, interrupts }: Context,
   { what, session }: { readonly what?: string; readonly session?: Pick<StateSession, 'note'> } = {},
@@ -38,8 +38,8 @@ export function cancelled(
 }
 
 /**
- * Asks whether to carry a plan out.
- * @throws UserError where nobody can be asked.
+ * Asks whether to apply a plan.
+ * @throws UserError if nobody can be asked.
  */
 export async function confirm(context: Context, document: PlanDocument): Promise<boolean> {
   const what = counts(

@@ -7,7 +7,7 @@ import { misuse } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../flags.ts';
 
-/** Says what a field takes and how it is treated; or without one, what there is to ask. */
+/** Describes a field, or lists the topics. */
 export async function explainTopic(
   { terminal }: Context,
   { topic: asked, output }: JsonFlag & { readonly topic?: string },

@@ -87,7 +87,7 @@ function warnOfTokens(log: Context['log'], tokens: readonly TokenUrl[]): void {
     log.info('Replace these URLs with { $secret: NAME } before you commit the manifests.');
 }
 
-/** @throws UserError once the run is interrupted: what was written is then taken away again. */
+/** @throws UserError after an interrupt: written files are then removed. */
 function* untilStopped(files: Iterable<ProjectFile>, { interrupts }: Context): Generator<ProjectFile> {
   for (const file of files) {
     if (interrupts.stop.aborted) throw new UserError('interrupted');
@@ -95,7 +95,7 @@ function* untilStopped(files: Iterable<ProjectFile>, { interrupts }: Context): G
   }
 }
 
-/** What an export needs of the project's manifests, which are not kept in memory. */
+/** The parts of the project's manifests that an export needs. The manifests are not kept in memory. */
 async function rememberManifests(opened: OpenWorkspace) {
   const { resources } = await opened.declared('offline');
   const secrets = [opened.workspace.apiKey, ...resources.flatMap(({ spec }) => specials(spec))].filter(

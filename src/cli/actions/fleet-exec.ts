@@ -13,7 +13,7 @@ import type { WorkspaceConfig } from '../../project/project.ts';
 import type { Context } from '../context.ts';
 import { type FleetFlags, fleetFileOf, projectEnvironment } from './fleet.ts';
 
-/** @throws UserError where the project would be read from another source than that of the workspace. */
+/** @throws UserError if the project would be read from another source than that of the workspace. */
 function refuseOtherSource(
   { source, identity }: Awaited<ReturnType<FleetControl['project']>>,
   { all }: Sources,
@@ -29,7 +29,7 @@ function refuseOtherSource(
 /** Commands that need the newest manifests and report their errors. */
 const OF_NEWEST = ['plan', 'apply', 'drift'];
 
-/** Commands that change neither the platform nor the state. Others claim the workspace. */
+/** Commands that change neither the platform nor the state. All others claim the workspace. */
 const READING = ['plan', 'drift', 'status', 'history', 'get', 'versions', 'impact'];
 const READING_STATE = ['list', 'show', 'pull', 'unlock'];
 
@@ -37,7 +37,7 @@ function isReading([name = '', part = '']: readonly string[]): boolean {
   return READING.includes(name) || (name === 'state' && READING_STATE.includes(part));
 }
 
-/** Claims the workspace that a command opens, so that no run uses it under another address, until it is disposed of. */
+/** Claims the workspace that a command opens until disposed of, so that no run uses it under another address. */
 function claiming(control: FleetControl, address: string, { log, interrupts }: Context) {
   const holder = randomUUID();
   let renewal: NodeJS.Timeout | undefined;
@@ -61,7 +61,7 @@ function claiming(control: FleetControl, address: string, { log, interrupts }: C
     },
     async [Symbol.asyncDispose](): Promise<void> {
       clearInterval(renewal);
-      // The claim ends by itself if this fails.
+      // The claim expires if this fails.
       await control.release(holder).catch(() => undefined);
     },
   };

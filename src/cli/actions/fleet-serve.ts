@@ -34,7 +34,7 @@ interface ServeFlags extends FleetFlags, PageFlags {
   readonly grace: number;
 }
 
-/** Milliseconds: pauses after failed runs. */
+/** Milliseconds of pause after failed runs. */
 const PAUSES = { firstRetry: 5000, longestRetry: 300_000 };
 
 export async function serveFleet(context: Context, flags: ServeFlags): Promise<void> {
@@ -145,7 +145,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
   log.entry('info', 'stopped', { event: 'ended' });
 }
 
-/** What runs say is in their reports. */
+/** Messages of runs are in their reports. */
 function quiet(log: Context['log']): RunContext['log'] {
   const debug = (message: string): void => log.entry('debug', message);
   return { warn: debug, info: debug, debug };
@@ -153,7 +153,7 @@ function quiet(log: Context['log']): RunContext['log'] {
 
 interface LoggedRun {
   readonly workspace: string;
-  /** In the history. */
+  /** The name in the history. */
   readonly id: string | undefined;
   redact(text: string): string;
 }

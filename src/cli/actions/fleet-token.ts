@@ -10,7 +10,7 @@ interface TokenFlags extends FleetFlags {
   readonly name: string;
 }
 
-/** Prints the token, the one time that it can be had. */
+/** Prints the token, which cannot be shown again. */
 export async function tokenAdd(
   context: Context,
   flags: TokenFlags & Pick<ListedToken, 'role'>,

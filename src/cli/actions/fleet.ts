@@ -26,7 +26,7 @@ interface AddressesFlags extends FleetFlags {
   readonly addresses: readonly string[];
 }
 
-/** The fleet file that is named, or that of the folder. */
+/** The named fleet file, or the one in the folder. */
 export function fleetFileOf({ cwd, env, redactor }: Context, { file = FLEET_FILE }: FleetFlags): FleetFile {
   const fleet = loadFleetFile(path.resolve(cwd, file), env);
   if (fleet.database instanceof Secret && fleet.database.isSet) redactor.add(fleet.database.reveal());
@@ -34,7 +34,7 @@ export function fleetFileOf({ cwd, env, redactor }: Context, { file = FLEET_FILE
 }
 
 /**
- * The environment that projects may read, by any command: without the secrets of the fleet itself.
+ * The environment of all commands of projects: without the secrets of the fleet.
  * @throws UserError for a variable that would apply to all of them.
  */
 export function projectEnvironment(env: Context['env'], { database, sources }: FleetFile): Context['env'] {
@@ -166,7 +166,7 @@ export async function fleetShow(context: Context, flags: ShowFlags): Promise<voi
   );
 }
 
-/** Makes the tables, or prints what somebody with more rights runs. */
+/** Creates the tables, or prints the script for a user with more rights. */
 export async function fleetInit(
   context: Context,
   flags: FleetFlags & { readonly sql?: boolean },
@@ -186,7 +186,7 @@ export async function fleetInit(
       const role = roleOf(database);
       const versions = Promise.all([tablesVersion(database), queueVersion(database)]);
       const [tables, queue] = await versions.catch((error: unknown) => {
-        // A database that cannot be reached yet has none.
+        // An unreachable database has no version yet.
         if (error instanceof UserError && error.cause === undefined) throw error;
         return [0, 0];
       });

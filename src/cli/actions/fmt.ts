@@ -20,7 +20,7 @@ interface FmtOptions {
   readonly diff?: boolean;
 }
 
-/** Puts files into canonical form. With `check` or `diff` nothing is written. */
+/** Formats files. With `check` or `diff`, nothing is written. */
 export async function fmt(context: Context, options: FmtOptions): Promise<number> {
   const { files: names } = options;
   const { terminal, log, env, cwd, projectFolder = cwd } = context;
@@ -28,7 +28,7 @@ export async function fmt(context: Context, options: FmtOptions): Promise<number
     names.length > 0 ? named(projectFolder, cwd, names) : await ofProject(projectFolder, env);
   const { edits, count, diagnostics } = formatFiles({ root, files, kinds });
   const isWriting = options.check !== true && options.diff !== true;
-  // First, so that no file is named as changed that was not.
+  // First, so that no unchanged file is reported as changed.
   if (isWriting) await writeFiles(root, edits);
   if (options.diff) terminal.out(renderFileDiffs(withPathsFromCwd(context, edits), terminal.style));
   else

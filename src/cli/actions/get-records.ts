@@ -13,7 +13,7 @@ import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
 
-/** What narrows the reading. */
+/** Restricts the records. */
 export interface GetOptions extends PlatformFlags {
   readonly limit?: number;
   readonly from?: string;
@@ -32,14 +32,14 @@ interface RecordsWanted {
   readonly options: GetOptions;
   readonly opened: OpenWorkspace;
   readonly client: PlatformClient;
-  /** Present wherever an address was given, and where the API has no list. */
+  /** Set if an address was given, and if the API has no list. */
   readonly state: State | undefined;
   readonly log: Context['log'];
 }
 
 export interface RecordsFound {
   readonly records: AsyncIterable<AnyRecord>;
-  /** Of a kind that other records mention: ids that the state does not have, with where they were heard of. */
+  /** For a kind that other records mention: ids that the state does not have, with the places that mention them. */
   readonly mentioned?: MentionsById;
 }
 
@@ -77,7 +77,7 @@ export async function recordsOf(recordType: RecordType, reading: RecordsWanted):
   return unlisted(kind, reading);
 }
 
-/** Those of a kind that no list shows: first what the state has, as far as it still exists, then what other records mention. */
+/** The records of an unlisted kind: first existing ones of the state, then those that other records mention. */
 async function unlisted(
   kind: Kind,
   { options, opened, client, state, log }: RecordsWanted,
@@ -99,7 +99,7 @@ async function unlisted(
     workspaceId: opened.workspace.workspaceId,
     concurrency: Math.min(opened.concurrency(options), options.limit ?? Number.POSITIVE_INFINITY),
     onGap(id, seen) {
-      // Calls outlive their agent, so that this is nothing to warn of.
+      // Calls outlive their agents, so this is not a warning.
       const clauses = mentioned.get(id);
       if (clauses !== undefined) log.debug(`${kind.name} ${id}: ${why(seen, clauses)}.`);
     },
@@ -137,7 +137,7 @@ async function one(recordType: RecordType, client: PlatformClient, asked: AskedR
 interface AskedRecord {
   readonly name: string;
   readonly id: string;
-  /** The id or address that a person gave for it. */
+  /** The given id or address. */
   readonly given: string;
 }
 
@@ -145,7 +145,7 @@ function called({ id, given }: AskedRecord): string {
   return namedId(id, given === id ? undefined : given);
 }
 
-/** Names a record that was not found by its id rather than by its path. */
+/** Names a missing record by its id instead of its path. */
 async function* foundOr(records: AsyncIterable<AnyRecord>, asked: AskedRecord): AsyncGenerator<AnyRecord> {
   try {
     yield* records;
@@ -167,7 +167,7 @@ async function* only(record: Promise<AnyRecord>): AsyncGenerator<AnyRecord> {
   yield await record;
 }
 
-/** The id that an address has in the state; what is no address is an id already. */
+/** The id of an address in the state; any other text is an id. */
 function idOf(given: string, state: State | undefined): string {
   if (parseAddress(given) === undefined || state === undefined) return given;
   const entry = state.resources.get(given);
@@ -175,7 +175,7 @@ function idOf(given: string, state: State | undefined): string {
   throw unknownInState(given, state.resources.keys());
 }
 
-/** True where a field of the table holds the id of a record, for which an address may stand. */
+/** True if a field of the table contains record ids, for which addresses may be given. */
 export function holdsIds({ columns }: RecordType, { field }: Pick<CallCondition, 'field'>): boolean {
   return columns.some((column) => column.field === field && column.as === 'reference');
 }

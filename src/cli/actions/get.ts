@@ -25,7 +25,7 @@ export async function get(context: Context, options: GetFlags): Promise<number> 
   const filters = checkFilters(recordType, options);
   checkVersion(recordType, version);
   const opened = await openWorkspace(context, { requireKey: true });
-  // So that the project's secrets are known, and struck out of what the platform says.
+  // Loads the project's secrets, so that they are redacted from texts of the platform.
   await opened.declared('offline');
   await using client = opened.connect(options, 'kept');
   const { log } = context;
@@ -37,7 +37,7 @@ export async function get(context: Context, options: GetFlags): Promise<number> 
       ? await stateForNames(opened, log)
       : undefined;
   const found = await recordsOf(recordType, { id, version, options, opened, client, state, log });
-  // A version is what the record was then.
+  // A version is a former state of the record.
   const shown = version === undefined ? recordType : { ...recordType, ...recordType.kind?.table };
   const { expiresWithin } = options;
   const records =
@@ -53,7 +53,7 @@ export async function get(context: Context, options: GetFlags): Promise<number> 
   return expiresWithin !== undefined && count > 0 ? ExitCode.changes : ExitCode.ok;
 }
 
-/** Records that expire within some seconds; those whose time cannot be read too, because they may. */
+/** Records that expire within this time, and those with an unreadable time, which may expire too. */
 async function* expiring(
   records: AsyncIterable<AnyRecord>,
   seconds: number,
@@ -74,7 +74,7 @@ function lacksList({ list, ofRecord }: RecordType): boolean {
   return list === undefined && ofRecord === undefined;
 }
 
-/** What stands in the state is shown beside ids; what the platform shows can be read without. */
+/** The state is optional: it only adds addresses to ids. */
 async function stateForNames(opened: OpenWorkspace, log: Context['log']): Promise<State | undefined> {
   try {
     return await opened.stateAhead();
@@ -98,7 +98,7 @@ interface Printing {
   readonly state: State | undefined;
 }
 
-/** Page by page, as fast as they are taken: a reader who leaves ends the reading. */
+/** Page by page, as fast as the output is read; a closed output ends the reads. */
 async function print(
   { terminal, log, interrupts }: Context,
   { records, mentioned }: RecordsFound,
@@ -128,7 +128,7 @@ async function print(
   return count;
 }
 
-/** By id: the address that a record has in the state, or had. */
+/** By id: the current or former address of a record. */
 function addressesOf(state: State | undefined): Map<string, string> {
   return new Map([
     ...(state?.orphans ?? []).map(({ id, address }) => [id, `${address} (orphan)`] as const),

@@ -5,7 +5,7 @@ import { connectedTo, type ReferenceGraph, referenceGraph } from '../../project/
 import { openWorkspace, validOnly } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';
 
-/** Each is loaded when it is used: only pictures need the layout. */
+/** Loaded on use: only pictures need the layout. */
 const formats = {
   mermaid: async () => (await import('../../output/graph/graph-text.ts')).graphMermaid,
   dot: async () => (await import('../../output/graph/graph-text.ts')).graphDot,

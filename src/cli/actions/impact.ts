@@ -29,7 +29,7 @@ export async function impact(context: Context, options: ImpactFlags): Promise<nu
   const { address, since, direction, channel, compare, output, failIf = [] } = options;
   const conditions = failIf.map(conditionOf);
   const opened = await openWorkspace(context, { requireKey: true });
-  // So that the project's secrets are known, and struck out of what the platform says.
+  // Loads the project's secrets, so that they are redacted from texts of the platform.
   await opened.declared('offline');
   const state = await stateToRead(context, opened);
   const { id, versions } = versionedRecord(address, state);
@@ -80,7 +80,7 @@ function codeFor({ log }: Context, document: ImpactDocument, conditions: readonl
   return unchecked.length > 0 ? ExitCode.error : ExitCode.ok;
 }
 
-/** True where the condition cannot be checked, because too many values cannot be read. */
+/** True if the condition cannot be checked because too many values are unreadable. */
 function warnOfGaps(condition: FailCondition, document: ImpactDocument, log: Context['log']): boolean {
   const gaps = gapsOf(condition, document);
   const { text, field } = condition;
@@ -94,7 +94,7 @@ function warnOfGaps(condition: FailCondition, document: ImpactDocument, log: Con
   return gaps.some(({ decides }) => decides);
 }
 
-/** A misspelt value would pass for ever. */
+/** A misspelt value would always pass. */
 function warnOfUnknown({ text, field, value }: FailCondition, compared: Compared, log: Context['log']): void {
   if (value === undefined || shareIn(compared, field as ShareField, value) !== undefined) return;
   const known = Object.keys(compared.shares[field as ShareField]);

@@ -44,7 +44,7 @@ async function importRecord(
   if (refusal !== undefined) throw misuse(`${address}: ${refusal}`);
   const opened = await openWorkspace(context, { requireKey: true });
   const { workspaceId } = opened.workspace;
-  // Here, so that its secrets are known before the platform says anything that might show one.
+  // Loads the secrets before any text of the platform is shown.
   const { resources } = await opened.declared('offline');
   const outcome = await withSession(opened, { operation: 'import', options }, ({ session, client }) =>
     importById({ address, id, kind, client, workspaceId, session, now: context.now }),
@@ -58,7 +58,7 @@ async function importRecord(
   warnUndeclared(context, claimedBy(resources).has(address) ? [] : [address]);
 }
 
-/** Takes in the rows of a file, all or none. */
+/** Imports the rows of a file, all or none. */
 async function importFile(context: Context, file: string, options: ImportOptions): Promise<void> {
   const text = await readTextOf(context.cwd, file);
   const opened = await openWorkspace(context, { requireKey: true });
@@ -100,7 +100,7 @@ function warnUndeclared({ log }: Context, addresses: readonly string[]): void {
   );
 }
 
-/** The addresses whose records the next apply keeps: those that are declared, and those that a new name comes from. */
+/** The addresses whose records the next apply keeps: declared ones, and those of renamed resources. */
 function claimedBy(resources: readonly Resource[]): ReadonlySet<string> {
   return new Set(
     resources.flatMap(({ address, kind, previousNames }) => [

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { packagePath } from '../package-files.ts';
 
 /**
- * What every project has beside its manifests, by path.
- * @param isShared whether the state is in the repository, for every clone of it.
+ * The files of a project besides its manifests, by path.
+ * @param isShared true if the state is in the repository, for every clone.
  */
 export async function settingsFiles(isShared: boolean): Promise<[path: string, text: string][]> {
   const schemas = ['schemas/manifest.schema.json', 'schemas/project.schema.json'];

@@ -18,7 +18,7 @@ interface Given {
   readonly install?: Installation;
 }
 
-/** Writes a new project into a folder. Files that are there already are left as they are. */
+/** Writes a new project into a folder. Existing files are unchanged. */
 export async function init(context: Context, { dir: folder, install }: Given): Promise<number> {
   const target = path.resolve(context.cwd, folder);
   const known = projectFileIn(target);
@@ -70,8 +70,8 @@ export async function init(context: Context, { dir: folder, install }: Given): P
 }
 
 /**
- * The quickstart example with its schemas beside it, and settings for editor and Git; by path in the project.
- * @param isShared whether the state is in the repository, for every clone of it.
+ * The quickstart example with its schemas, and settings for editor and Git, by path in the project.
+ * @param isShared true if the state is in the repository, for every clone.
  */
 async function projectFiles(isShared: boolean): Promise<Map<string, string>> {
   const files = new Map<string, string>(await settingsFiles(isShared));
@@ -109,7 +109,7 @@ async function repositoryOf(folder: string, env: Context['env']): Promise<Reposi
   return { root, origin: root === undefined ? undefined : await asked('remote', 'get-url', 'origin') };
 }
 
-/** The example names the schemas of the package; the project has them in a folder of its own. */
+/** The example uses the schemas of the package; a project has its own copy. */
 function withOwnSchemas(text: string, name: string): string {
   const up = '../'.repeat(name.split('/').length - 1);
   return text.replace(/(\$schema=)(?:\.\.\/)*schemas\//, `$1${up}schemas/`);
@@ -132,7 +132,7 @@ async function writeNew(file: string, text: string): Promise<boolean> {
   }
 }
 
-/** The patterns of the text that the file lacks. */
+/** The patterns that the file lacks. */
 async function linesMissing(file: string, text = ''): Promise<string[]> {
   const has = new Set((await readFile(file, 'utf8')).split(/\r?\n/));
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#') && !has.has(line));

@@ -8,7 +8,7 @@ interface LspOptions extends PolicyFlags {
   readonly envFile?: boolean;
 }
 
-/** Serves an editor over the standard streams until it leaves. */
+/** Serves an editor over the standard streams until it disconnects. */
 export async function lsp(given: Context, options: LspOptions): Promise<number> {
   const context = withPolicyFiles(given, options);
   const { terminal, env, workspace, cacheFolder, policies, interrupts, redactor } = context;
@@ -19,13 +19,13 @@ export async function lsp(given: Context, options: LspOptions): Promise<number> 
     usesEnvFile: options.envFile ?? true,
     user: process.getuid?.(),
     workspace,
-    // A name that means the same in every project.
+    // A name with the same meaning in every project.
     policies: policies && { ...policies, files: policies.files.map(({ path }) => ({ path, file: path })) },
     cacheFolder,
     signal: interrupts.stop,
     redactor,
   });
-  // It would keep the process.
+  // It would keep the process running.
   streams.input.destroy();
   return isShutDown ? ExitCode.ok : (interrupts.exitCode ?? ExitCode.error);
 }

@@ -49,7 +49,7 @@ export async function unlockState(context: Context, { id }: { readonly id: strin
   const { store } = await openWorkspace(context, { requireKey: false });
   const runs = await store.history().catch(() => []);
   const named = runs.filter(({ run }) => run.startsWith(id)).map(({ run }) => run);
-  // Ids of locks that were taken within a minute may begin alike.
+  // Ids of locks taken within a minute may have the same prefix.
   if (named.length > 1)
     throw new UserError(`${named.length} runs begin with ${id}: ${named.slice(0, 5).join(', ')}`);
   context.terminal.out(`Released the lock of ${describedHolder(await store.unlock(id))}.\n`);
@@ -123,7 +123,7 @@ export async function removeFromState(
   }
 }
 
-/** Prints the state as it is now, what a dead run left in the journal included. */
+/** Prints the current state, including the journal of a killed run. */
 export async function pullState(context: Context): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false });
   const { store } = opened;

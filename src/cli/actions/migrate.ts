@@ -84,7 +84,7 @@ function refuseOdd({ workspaces }: Context, { batch, maxFailures }: MigrateOptio
   if (batch === undefined && maxFailures !== undefined) throw misuse('--max-failures needs --batch');
 }
 
-/** What is read of the workspace that is left; undefined where the project's manifests say what it has. */
+/** The records of the old workspace; undefined if the project's manifests describe it. */
 async function liveSource(
   context: Context,
   ends: MigrationWorkspaces,
@@ -111,7 +111,7 @@ async function liveSource(
   }
 }
 
-/** A workspace that skips all that the manifests declare was let go of: it is not read live as one without manifests is. */
+/** A workspace that skips all manifests was released, so it is not read like one without manifests. */
 async function refuseSkipped({ from, declarations }: MigrationWorkspaces, desired: Desired): Promise<void> {
   validOnly(desired);
   const { name } = from.workspace;
@@ -123,7 +123,7 @@ async function refuseSkipped({ from, declarations }: MigrationWorkspaces, desire
 
 type Moving = Migrating & { readonly context: Context; readonly options: MigrateOptions };
 
-/** Only what would be done. */
+/** Only shows the actions. */
 async function show(running: Moving): Promise<number> {
   const outlook = await look(running);
   tellBefore(running, outlook);
@@ -177,7 +177,7 @@ function ask({ context, ends, options }: Moving, changes: number): Promise<boole
   });
 }
 
-/** The result itself where results are text, else only for who is asked about it. */
+/** The result itself if results are text, otherwise only for the person who is asked. */
 function tellBefore({ context, ends, options }: Moving, { planned, before, files }: MigrationPreview): void {
   const { terminal, verbose } = context;
   const { full = verbose } = options;

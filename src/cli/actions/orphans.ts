@@ -45,7 +45,7 @@ export async function orphans(context: Context, options: OrphansOptions): Promis
   return check(context, opened, { options, wanted });
 }
 
-/** Looks at each, and closes those that the platform has no more. */
+/** Checks each orphan, and closes those that no longer exist. */
 async function check(
   context: Context,
   opened: OpenWorkspace,
@@ -105,7 +105,7 @@ export async function closeOrphans(context: Context, options: CloseOptions): Pro
   }
 }
 
-/** The open orphans that a glob matches; or the orphans of an id; or the open one, else the closed one, that had an address. */
+/** The open orphans that a glob matches, the orphans with an id, or the open, else the closed one with an address. */
 function namedBy(given: string, listed: readonly Orphan[]): readonly Orphan[] {
   if (isGlob(given)) {
     const open = openOrphans({ orphans: listed });

@@ -16,7 +16,7 @@ interface PlanningFlags extends PlanSources {
   readonly flags: PlanningOptions;
 }
 
-/** Plans everything that the flags leave in scope, with progress shown. */
+/** Plans all resources in scope, with progress. */
 export async function planAll(
   context: Context,
   { flags, ...surroundings }: PlanningFlags,
@@ -28,7 +28,7 @@ export async function planAll(
   return planned;
 }
 
-/** `writes` is how many resources an apply will write. */
+/** `writes` is the number of resources that an apply will write. */
 export function progressFor({ terminal, log, quiet, now }: Context, writes?: number): Progress {
   return createProgress({
     write: (text) => (log.isJson ? log.block('info', text) : terminal.draw(text)),
@@ -40,7 +40,7 @@ export function progressFor({ terminal, log, quiet, now }: Context, writes?: num
   });
 }
 
-/** From now on requests in flight come to their end. @param writes is how many resources will be written. */
+/** From now on, requests in flight finish. @param writes the number of resources to be written. */
 export function beginWriting(context: Context, writes: number): Progress {
   const { interrupts, log } = context;
   interrupts.patient = true;
@@ -53,7 +53,7 @@ export interface ReportFlags extends FullFlag {
   readonly output: ReportFormatName;
 }
 
-/** Prints a report, or those of several workspaces, in the format that was asked for. */
+/** Prints the report of one or several workspaces in the requested format. */
 export async function report(
   { terminal, verbose, quiet, now }: Context,
   { output, full, reach }: ReportFlags & { readonly reach?: Reach },
@@ -65,13 +65,13 @@ export async function report(
   terminal.out(isSeveral ? format.several(subject, presentation) : format.report(subject, presentation));
 }
 
-/** @throws UserError where `--even-if-all` has nothing that it goes with. */
+/** @throws UserError if `--even-if-all` is used without its companion flag. */
 export function refuseLooseEvenIfAll({ allowRecreate = [], evenIfAll }: PlanFlags): void {
   if (!evenIfAll || allowRecreate.includes('all')) return;
   throw misuse('--even-if-all needs --allow-recreate all');
 }
 
-/** With `--strict`, what is left to a person is an error. */
+/** With `--strict`, manual steps are an error. */
 export function strictCode(document: PlanDocument, { strict }: PlanFlags): number {
   const { manual, blocked, unknown } = document.summary;
   const needsPerson = manual + blocked + unknown > 0 || document.resources.some(isNotApplied);

@@ -75,7 +75,7 @@ function codeFor(documents: readonly PlanDocument[], options: PlanCommandFlags):
   return options.detailedExitcode && changed ? ExitCode.changes : ExitCode.ok;
 }
 
-/** Writes a file that only its owner may read, whole or not at all. A device or a pipe of that name is written to. */
+/** Writes a private file, completely or not at all. An existing device or pipe is written to. */
 async function writePrivateFile({ cwd }: Context, file: string, text: string): Promise<void> {
   const target = path.resolve(cwd, file);
   try {
@@ -91,7 +91,7 @@ async function writePrivateFile({ cwd }: Context, file: string, text: string): P
   }
 }
 
-/** Devices and pipes are there to be written to: a file in their place would take them away from everyone else. */
+/** A file in place of a device or pipe would hide it from everyone else. */
 async function isStream(file: string): Promise<boolean> {
   const found = await stat(file).catch(() => undefined);
   return found !== undefined && !found.isFile() && !found.isDirectory();

@@ -32,7 +32,7 @@ interface RecoverOptions extends PlatformFlags, LockFlags, DiscoveryFlags, JsonF
 export async function recover(context: Context, options: RecoverOptions): Promise<number> {
   const given = await givenIds(context, options);
   const opened = await openWorkspace(context, { requireKey: true });
-  // Offline: what a secret would say is shown nowhere, so that it need not be set.
+  // Offline: no secret is used, so none has to be set.
   const { resources } = validOnly(await opened.declared('offline'));
   const backups = await opened.store.backups();
   const { state, loss } = await recoverableState(opened, backups);
@@ -102,7 +102,7 @@ export async function recover(context: Context, options: RecoverOptions): Promis
   return interrupted;
 }
 
-/** The signal ended the questions; what was answered is still recorded. A second one ends the process. */
+/** The signal ended the questions. Answers are still recorded. A second signal ends the process. */
 function uninterrupted(context: Context, opened: OpenWorkspace): OpenWorkspace {
   const never = new AbortController().signal;
   return new OpenWorkspace({ ...context, interrupts: { stop: never, requests: never } }, opened);
@@ -114,7 +114,7 @@ function none(): Answers {
   return { taken: new Map(), declined: new Set() };
 }
 
-/** The records that a person, or `--auto-approve`, agrees to. */
+/** The records that a person or `--auto-approve` accepts. */
 async function chosen(
   context: Context,
   matches: readonly Match[],
@@ -164,7 +164,7 @@ async function oneByOne(context: Context, matches: readonly Match[]): Promise<An
   return { taken, declined };
 }
 
-/** Nothing was found of what is lost: it is set aside all the same, if a person agrees. */
+/** No lost record was found. The remains are moved away anyway, with the user's consent. */
 async function agreesToBegin(context: Context, { autoApprove }: RecoverOptions): Promise<boolean> {
   if (autoApprove) return true;
   if (!context.terminal.canAsk) {
@@ -178,7 +178,7 @@ async function agreesToBegin(context: Context, { autoApprove }: RecoverOptions):
   return (await answerTo(context, question)) === 'yes';
 }
 
-/** Of an answer, written out or not: y, n, a or q; q where there is none. */
+/** y, n, a or q from an answer, abbreviated or not; q without an answer. */
 function letterOf(answer = 'q'): string {
   const letter = answer.charAt(0);
   return ['yes', 'no', 'all', 'quit', letter].includes(answer) ? letter : '';

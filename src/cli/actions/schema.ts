@@ -6,7 +6,7 @@ import { packagePath } from '../package-files.ts';
 
 const SUFFIX = '.schema.json';
 
-/** Prints a JSON Schema. Kinds are found by their own name as well as by that of their file. */
+/** Prints a JSON Schema. Kinds are found by their name and by that of their file. */
 export async function schema({ terminal }: Context, { name }: { readonly name: string }): Promise<void> {
   const files = await readdir(packagePath('schemas'));
   const names = files.filter((file) => file.endsWith(SUFFIX)).map((file) => file.slice(0, -SUFFIX.length));

@@ -13,7 +13,7 @@ import type { Context } from '../context.ts';
 import type { WorkspacesFlags } from '../flags.ts';
 import { type ReportFlags, report } from './plan-report.ts';
 
-/** The workspaces that the command line asks for where they are several, or all of them; undefined for one. */
+/** The requested workspaces if there are several, or all; undefined for one. */
 export function severalNamed(
   { workspaces }: Pick<Context, 'workspaces'>,
   { allWorkspaces = false }: WorkspacesFlags,
@@ -24,7 +24,7 @@ export function severalNamed(
 }
 
 /**
- * Keeps an apply to one workspace: a promotion that stopped between two of them is for a person to decide about.
+ * Restricts an apply to one workspace: a person must decide about a promotion that stopped in between.
  * @throws UserError
  */
 export function refuseSeveral(context: Context, flags: WorkspacesFlags): void {
@@ -45,7 +45,7 @@ export interface Reported<T> {
   readonly failures: readonly WorkspaceFailure[];
 }
 
-/** Does the work for each workspace; what fails is for the report. */
+/** Runs the work for each workspace. Failures are part of the report. */
 export async function inEach<T>(
   context: Context,
   names: readonly string[] | 'all',
@@ -70,7 +70,7 @@ interface EachDocument {
   codeFor(documents: readonly PlanDocument[]): number;
 }
 
-/** Looks at each workspace that the command line asks for, reports what was found, and gives the exit code. */
+/** Runs the work for each requested workspace, reports the results, and returns the exit code. */
 export async function reportEach(
   context: Context,
   options: WorkspacesFlags & ReportFlags,
@@ -91,7 +91,7 @@ export async function reportEach(
   return severalCode(context, found, codeFor(documents));
 }
 
-/** 1 where a workspace failed, which is then said; else the code of what was found. */
+/** 1 if a workspace failed, with a message; otherwise the code of the results. */
 export function severalCode(
   { log, terminal }: Context,
   { done, failures }: Reported<unknown>,

@@ -12,7 +12,7 @@ interface ShowOptions extends FullFlag {
   readonly output: ReportFormatName;
 }
 
-/** Shows a saved plan as `plan` did when it made it. */
+/** Shows a saved plan as `plan` did. */
 export async function show(context: Context, options: ShowOptions): Promise<void> {
   const { 'plan-file': file } = options;
   const document = await readSavedPlan(context, file);

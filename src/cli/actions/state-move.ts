@@ -103,7 +103,7 @@ function placeFrom(from: string, { opened, context }: MovePlace): StatePlace {
   return placeOf(settings.data, owner);
 }
 
-/** True where the state that is gone from one place is the one in force. */
+/** True if the missing state of one location is the one in force. */
 async function isHere({ store }: OpenWorkspace, { mark }: MovedState): Promise<boolean> {
   return (await store.read()).document?.lineage === mark.lineage;
 }

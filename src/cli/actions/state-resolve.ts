@@ -20,7 +20,7 @@ interface ResolveOptions extends LockFlags {
   readonly autoApprove?: boolean;
 }
 
-/** Resolves unknown creates as not created: those that are named, or all of them after they were shown and approved. */
+/** Resolves unknown creates as not created: the named ones, or all after approval. */
 export async function resolvePending(context: Context, options: ResolveOptions): Promise<number> {
   refuseUnclear(options);
   const opened = await openWorkspace(context, { requireKey: false });
@@ -87,7 +87,7 @@ function refuseUnclear({ address: addresses, all, since }: ResolveOptions): void
   );
 }
 
-/** The unknown creates that were sent at that moment or later, by address. */
+/** Unknown creates sent since then, by address. */
 function sentSince({ pending }: State, since: string | undefined): string[] {
   const earliest = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   return [...pending]

@@ -28,7 +28,7 @@ interface WorkspaceStatus {
   readonly resources: readonly ResourceStatus[];
 }
 
-/** Milliseconds between two looks while waiting for somebody to publish. */
+/** Milliseconds between two reads while waiting for a publication. */
 const PAUSE = 5_000;
 
 export async function status(context: Context, options: StatusOptions): Promise<number> {
@@ -55,11 +55,11 @@ function refuseOdd({ kind = [], only, waitPublished }: StatusOptions): void {
 
 interface StatusPoll {
   readonly options: StatusOptions;
-  /** Milliseconds: when waiting ends. */
+  /** The end of the wait, in milliseconds. */
   readonly deadline: number;
 }
 
-/** @throws UserError where a signal ends the waiting. */
+/** @throws UserError if a signal ends the wait. */
 async function statusIn(
   context: Context,
   opened: OpenWorkspace,

@@ -25,7 +25,7 @@ export async function validate(given: Context, options: ValidateOptions): Promis
   const several = severalNamed(context, options);
   if (several !== undefined) return validateSeveral(context, several, options);
   const { terminal } = context;
-  // One that is wrong is a result like any other.
+  // An invalid one is a normal result.
   const [desired = { resources: [], diagnostics: [] }] = (
     await validateProject(readFrom(context, options, [context.workspace]))
   ).workspaces;
@@ -37,7 +37,7 @@ export async function validate(given: Context, options: ValidateOptions): Promis
   return isValid ? ExitCode.ok : ExitCode.error;
 }
 
-/** One report for all: a problem that not all of them have names those that do. */
+/** One report for all. A problem of some workspaces names them. */
 async function validateSeveral(
   context: Context,
   names: readonly string[] | 'all',

@@ -30,12 +30,12 @@ interface VersionsOptions extends PlatformFlags {
   readonly detailedExitcode?: boolean;
 }
 
-/** Lists the published versions of a resource; shows one; or what is between two, or between the latest and the draft. */
+/** Lists the published versions of a resource, shows one, or compares two, or the latest with the draft. */
 export async function versions(context: Context, options: VersionsOptions): Promise<number> {
   const { address, version } = options;
   refuseOdd(options);
   const opened = await openWorkspace(context, { requireKey: true });
-  // So that the project's secrets are known, and struck out of what the platform says.
+  // Loads the project's secrets, so that they are redacted from texts of the platform.
   await opened.declared('offline');
   const state = await stateToRead(context, opened);
   const { terminal, log } = context;
@@ -83,7 +83,7 @@ function versionTable(all: readonly VersionShown[], style: Style): string {
   return renderTable([{ title: 'VERSION', align: 'right' }, ...whole('PUBLISHED')], rows, style);
 }
 
-/** @throws UserError for flags that do not go together. */
+/** @throws UserError for flags that exclude each other. */
 function refuseOdd({ address, version, diff, output, detailedExitcode }: VersionsOptions): void {
   if (diff === 'published') {
     if (version === undefined) return;
@@ -113,7 +113,7 @@ function printDraft(
   return detailedExitcode && changed ? ExitCode.changes : ExitCode.ok;
 }
 
-/** What is between two versions in the fields that a manifest can have: when each was published is in the list. */
+/** The differences of two versions in fields of a manifest. Their times are in the list. */
 function betweenText(
   { address, kind }: VersionedRecord,
   [shown, other]: readonly [ShownRecord, ShownRecord],
@@ -134,7 +134,7 @@ interface RollbackOptions extends PlatformFlags, WriteBackOptions {
   readonly to?: number;
 }
 
-/** Writes a published version's values into the manifests, so that the next apply brings them back. */
+/** Writes the values of a published version into the manifests, so that the next apply restores them. */
 export async function rollback(context: Context, options: RollbackOptions): Promise<number> {
   const { address } = options;
   const opened = await openWorkspace(context, { requireKey: true });
@@ -169,8 +169,8 @@ export async function rollback(context: Context, options: RollbackOptions): Prom
 }
 
 /**
- * The version before the latest one, or the only one, for a person who sees it before anything is written.
- * @throws UserError where nobody is asked, and where there is no version.
+ * The version before the latest one, or the only one; the user sees it before anything is written.
+ * @throws UserError if nobody is asked, or without a version.
  */
 async function offered(
   { terminal, log }: Context,
@@ -191,7 +191,7 @@ async function offered(
   return previous;
 }
 
-/** @throws ForeignRecord where the version is of a record of another workspace. */
+/** @throws ForeignRecord if the record belongs to another workspace. */
 async function versionOf(
   { address, kind, id, versions: of }: VersionedRecord,
   version: number,

@@ -33,10 +33,10 @@ interface WatchFlags extends WatchPolicy, PageFlags, PolicyFlags {
   readonly grace: number;
 }
 
-/** Milliseconds: how long files must have been left alone before they are read. */
+/** Milliseconds without a change before files are read. */
 const SETTLING = { quiet: 250, longest: 5000 };
 
-/** Milliseconds for which a resource must have been missing from the manifests of a folder before it is released. */
+/** Milliseconds for which a resource must be missing from the manifests of a folder before it is released. */
 const LEAVING_FOR = 2000;
 
 /** Runs until a signal ends it. */
@@ -140,7 +140,7 @@ function timingOf({ interval, firstRetry, longestRetry, grace }: WatchFlags): Wa
   };
 }
 
-/** Of a checkout only the secrets may change: nobody writes to it again. */
+/** In a checkout only secrets may change: nobody changes its files. */
 function filesOf(
   { cwd, projectFolder = cwd, log }: Context,
   { isAtomic }: ManifestSource,
@@ -169,7 +169,7 @@ function requestListener({ tracing }: Context, metrics: Metrics | undefined): Ru
   };
 }
 
-/** What runs say, in the form of all that a watch says. */
+/** Messages of runs, in the form of all messages of watch. */
 function timed(log: Context['log']): RunContext['log'] {
   return {
     warn: (message) => log.entry('warning', message),
@@ -207,7 +207,7 @@ function refuseContradictions({ mode, autoApprove, interval, git, ...ofGit }: Wa
   if (git === '') throw misuse('--git needs the URL of a repository');
 }
 
-/** What an edit can mend is waited for; a folder without a project, or a key that is not set, is not. */
+/** Waits for problems that an edit can fix, but not for a missing project or key. */
 async function refuseNothing(context: Context): Promise<void> {
   try {
     await openWorkspace(context, { requireKey: true });

@@ -22,7 +22,7 @@ interface WritingBack {
   readonly words: AcceptanceWords;
 }
 
-/** Shows what would change in the project's files, asks, and writes them. */
+/** Shows the edits of the project's files, asks for approval, and writes them. */
 export async function writeBack(
   context: Context,
   opened: OpenWorkspace,

@@ -14,7 +14,7 @@ import {
 import type { CommandTable } from '../perform.ts';
 import { withPolicies } from '../policy-flags.ts';
 
-/** What takes existing records under management, here or in another workspace. */
+/** Commands that import existing records, here or in another workspace. */
 export const adoptingCommands = {
   import: {
     summary: 'Import existing records',

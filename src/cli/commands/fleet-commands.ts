@@ -11,7 +11,7 @@ const ADDRESSES =
 const PLAN = 'Id of the plan, or its beginning; voxform fleet show ADDRESS prints it';
 const withoutProject = { withoutProject: true };
 
-/** Many workspaces, kept by any number of processes over one database. */
+/** Commands for many workspaces, run by any number of processes with one database. */
 export const fleetCommands = {
   fleet: {
     summary: 'Reconcile many workspaces',

@@ -11,7 +11,7 @@ import {
 } from '../flags.ts';
 import type { CommandTable } from '../perform.ts';
 
-/** What only shows something. */
+/** Commands that only show something. */
 export const inspectingCommands = {
   workspace: {
     summary: 'List workspaces',

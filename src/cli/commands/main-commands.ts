@@ -24,7 +24,7 @@ import { withPolicies, withWaiver } from '../policy-flags.ts';
 
 const severalWorkspaces = true;
 
-/** The way of a manifest. */
+/** The main commands, from manifests to records. */
 export const mainCommands = {
   init: {
     summary: 'Create a new project',
@@ -167,7 +167,7 @@ export const mainCommands = {
         .action(
           perform(
             async () => (await import('../actions/watch.ts')).watch,
-            // What comes from a repository must not change what the operator set.
+            // Settings from a repository must not change those of the operator.
             ({ git }) => ({ ownRuns: true, withoutProject: git !== undefined }),
           ),
         );

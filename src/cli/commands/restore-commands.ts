@@ -12,7 +12,7 @@ import {
 } from '../flags.ts';
 import type { CommandTable } from '../perform.ts';
 
-/** What compares, and what brings values back. */
+/** Commands that compare, and that restore values. */
 export const restoringCommands = {
   diff: {
     summary: 'Compare two workspaces',

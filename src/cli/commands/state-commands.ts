@@ -13,7 +13,7 @@ import type { CommandTable } from '../perform.ts';
 
 const ADDRESS = 'Address, e.g. Agent/support-line';
 
-/** The state, what it remembers of runs and released records, and its rescue. */
+/** Commands for the state, its history and orphans, and rescue. */
 export const stateCommands = {
   state: {
     summary: 'Inspect and edit the state',

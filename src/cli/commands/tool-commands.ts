@@ -24,7 +24,7 @@ export const toolCommands = {
         .description(
           'Serve an editor over the Language Server Protocol, on stdin and stdout: problems while you type, completion, hover, go to definition, references, rename, fixes and formatting. See docs/editor.md for the settings of editors.',
         )
-        // What some editors add.
+        // Added by some editors.
         .addOption(new Option('--stdio').hideHelp())
         .addOption(new Option('--clientProcessId <n>').hideHelp())
         .action(perform(async () => (await import('../actions/lsp.ts')).lsp, { withoutProject: true })),

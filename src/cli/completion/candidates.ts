@@ -4,7 +4,7 @@ import { normalisedArgs } from '../normalise-args.ts';
 import { type CompletionCursor, cursorIn } from './cursor.ts';
 import type { CompletionSources, CompletionWord } from './project-sources.ts';
 
-/** What can be in a place: words that are known, or files or folders of the one that the command works in. */
+/** The candidates of a place: known words, or files or folders in the command's folder. */
 type Candidates = readonly CompletionWord[] | 'files' | 'folders';
 
 export interface Completion {
@@ -12,7 +12,7 @@ export interface Completion {
   readonly cursor: CompletionCursor;
 }
 
-/** What can follow on a command line; the last word is the one that is being typed. */
+/** The candidates for a command line. Its last word is incomplete. */
 export async function complete(
   program: Command,
   words: readonly string[],
@@ -31,7 +31,7 @@ export async function complete(
   return { candidates: fitting.map((each) => ({ ...each, value: lead + each.value })), cursor };
 }
 
-/** True for a word that every shell takes as it is: what comes from files must not become a command. */
+/** True for a word without a meaning in any shell: words from files must not become commands. */
 function isPlain(value: string): boolean {
   return /^[\w./@:,+=-]+$/.test(value);
 }
@@ -57,7 +57,7 @@ async function candidatesAt(
   }
 }
 
-/** Those that were not given yet, and those that may be given again. */
+/** Flags that were not given yet, and repeatable ones. */
 function flagsOf(command: Command, given: ReadonlyMap<string, string>): CompletionWord[] {
   const help = command.createHelp();
   const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
@@ -68,7 +68,7 @@ function flagsOf(command: Command, given: ReadonlyMap<string, string>): Completi
 
 type ValuesOf = keyof CompletionSources | 'files' | 'folders' | readonly string[];
 
-/** What belongs to an argument or to a flag; by the name that help gives to a value where nothing more is known of it. */
+/** The candidates of an argument or a flag; by the name of the value in help if nothing more is known. */
 const valuesAt: Readonly<Record<string, ValuesOf>> = {
   'state show address': 'managed',
   'state rm address': 'managed',

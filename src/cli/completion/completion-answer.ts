@@ -6,16 +6,13 @@ export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 
 export type Shell = (typeof SHELLS)[number];
 
-/** What stands between the shell's script and us instead of a candidate. */
+/** An instruction to the shell's script in place of a candidate. */
 const FILES = ':files';
 const FOLDERS = ':folders';
-/** No blank after the word: more of it is to come. */
+/** No blank after the word: more will follow. */
 const STAY = ':stay';
 
-/**
- * The lines that the script of a shell reads: candidates with their description after a tab, or what the shell is to look for
- * itself.
- */
+/** The lines for the script of a shell: candidates with descriptions after a tab, or what the shell must complete itself. */
 export function answerFor(shell: Shell, { candidates, cursor }: Completion, cwd: string): string {
   const lines =
     typeof candidates === 'string'
@@ -25,7 +22,7 @@ export function answerFor(shell: Shell, { candidates, cursor }: Completion, cwd:
 }
 
 interface Paths {
-  /** The folder that `-C` names: the shell, which stands elsewhere, cannot look into it. */
+  /** The folder of `-C`. The shell is in another one and cannot complete files there. */
   readonly folder: string | undefined;
   readonly text: string;
   readonly cwd: string;
@@ -44,7 +41,7 @@ function pathLines(what: 'files' | 'folders', { folder, text, cwd }: Paths): str
   return fitting.length === 1 && only?.endsWith('/') ? [only, STAY] : fitting;
 }
 
-/** Bash takes what stands after the = for a word of its own. */
+/** For bash, the text after = is a separate word. */
 function forShell(shell: Shell, value: string): string {
   return shell === 'bash' ? value.replace(/^--[^=]*=/, '') : value;
 }
@@ -54,7 +51,7 @@ function line(value: string, description: string): string {
   return words === '' ? value : `${value}\t${words}`;
 }
 
-/** The words as the person meant them: bash breaks them at = and hands them on with their quotes. */
+/** The actual words: bash splits them at = and passes them with their quotes. */
 export function wordsFrom(shell: Shell, given: readonly string[]): string[] {
   const words = given.map((word) => word.replace(/^=/, ''));
   if (shell !== 'bash') return words;

@@ -1,37 +1,37 @@
 import type { Argument, Command, Option } from 'commander';
 
-/** What belongs at the end of a command line that is being typed. */
+/** The place at the end of an incomplete command line. */
 type CompletionWanted =
   | { readonly type: 'command' }
   | { readonly type: 'flag' }
   | {
       readonly type: 'value';
       readonly of: Option | Argument;
-      /** What the value is joined to, e.g. `--output=`. */
+      /** The text before the value, such as `--output=`. */
       readonly lead: string;
     }
   | { readonly type: 'nothing' };
 
 export interface CompletionCursor {
-  /** The deepest command that the words before lead to. */
+  /** The deepest command of the preceding words. */
   readonly command: Command;
   readonly wanted: CompletionWanted;
-  /** What is there already of the word at the cursor, without a `lead`. */
+  /** The existing part of the word, without the `lead`. */
   readonly text: string;
-  /** The arguments of the command before the cursor. */
+  /** The preceding arguments of the command. */
   readonly operands: readonly string[];
-  /** The flags before the cursor with their latest values, by their long name; those without a value have an empty one. */
+  /** The preceding flags with their latest values, by long name; empty for flags without a value. */
   readonly flags: ReadonlyMap<string, string>;
 }
 
-/** Reads the words of a command line up to the one that is being typed, as the parser would, with nothing ever refused. */
+/** Reads the words of a command line like the parser, but refuses nothing. */
 export function cursorIn(program: Command, words: readonly string[]): CompletionCursor {
   const reader = new Reader(program);
   for (const word of words.slice(0, -1)) reader.take(word);
   return reader.at(words.at(-1) ?? '');
 }
 
-/** Follows the words of a command line, as the parser would. */
+/** Follows the words of a command line like the parser. */
 export class Reader {
   #command: Command;
   readonly #operands: string[] = [];
@@ -48,7 +48,7 @@ export class Reader {
     return this.#command;
   }
 
-  /** True where this word, the next one, is a flag and not a value of the one before. */
+  /** True if this word is a flag, not the value of the preceding one. */
   readsFlag(word: string): boolean {
     const isFlag = word.startsWith('-') && word !== '-' && !this.#onlyOperands;
     return isFlag && (this.#open === undefined || this.#open.variadic);
@@ -130,7 +130,7 @@ export class Reader {
     }
   }
 
-  /** The flag of that long or short name, of the command or of those around it. */
+  /** The flag with this long or short name, of the command or of its parents. */
   optionOf(name: string): Option | undefined {
     for (let command: Command | null = this.#command; command !== null; command = command.parent) {
       const found = command.options.find(({ long, short }) => name === long || name === short);

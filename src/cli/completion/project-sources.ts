@@ -9,10 +9,7 @@ import { isObject } from '../../values/json.ts';
 import { VERSION } from '../../version.ts';
 import { packagePath } from '../package-files.ts';
 
-/*
- * What is read here is read while a person waits for the answer to a key: each part of voxform is loaded only where it is
- * needed.
- */
+/* A person waits for this code, so each part of voxform is loaded only if needed. */
 
 export interface CompletionWord {
   readonly value: string;
@@ -22,8 +19,8 @@ export interface CompletionWord {
 export type CompletionSources = ReturnType<typeof projectSources>;
 
 /**
- * What the files of a project say, its state among them where it is on this machine. Nothing else is asked. Each gives nothing where there
- * is nothing, and rejects where it cannot be read.
+ * Words from the files of a project, including a local state. Nothing else is read. Each is empty without its file, and rejects if it
+ * cannot be read.
  */
 export function projectSources(context: RunContext) {
   const managed = async () => [...(await stateOf(context)).resources.keys()].map(plain);
@@ -33,7 +30,7 @@ export function projectSources(context: RunContext) {
       if (!known.has(each.value)) known.set(each.value, each);
     return [...known.values()].sort((a, b) => (a.value < b.value ? -1 : 1));
   };
-  /** Addresses of the kind whose records `get` shows under a name. */
+  /** Addresses of the kind of a record type. */
   const readable = async ([name = '']: readonly string[]) => {
     const { recordTypes } = await import('../../runs/record-types.ts');
     const wanted = recordTypes.get(name)?.kind?.name ?? name;
@@ -85,7 +82,7 @@ function plain(value: string): CompletionWord {
   return { value, description: '' };
 }
 
-/** The project file as it stands: what is wrong in it does not matter here. */
+/** The project file as it is: problems do not matter here. */
 async function documentIn(folder: string): Promise<Readonly<Record<string, unknown>>> {
   const [{ projectFileIn }, { parseDocuments }] = await Promise.all([
     import('../../project/find-project.ts'),
@@ -101,7 +98,7 @@ async function workspacesIn(folder: string): Promise<CompletionWord[]> {
   return isObject(workspaces) ? Object.keys(workspaces).map(plain) : [];
 }
 
-/** Rules that deny: those that warn need no waiver. */
+/** Rules that deny. Rules that warn need no waiver. */
 async function waivableIn(folder: string): Promise<CompletionWord[]> {
   const { policies } = await documentIn(folder);
   return (Array.isArray(policies) ? policies : []).flatMap((policy: unknown) =>
@@ -119,7 +116,7 @@ async function stateOf(context: RunContext): Promise<State> {
   return readState(store, { workspaceId, fresh: { lineage: '', salt: '' } });
 }
 
-/** The state on this machine. Throws where there is no project, and for a state that is kept elsewhere. */
+/** The local state. Throws without a project, and for a state elsewhere. */
 async function storeOf(
   context: RunContext,
 ): Promise<{ readonly store: StateStore; readonly workspaceId: string }> {
@@ -154,8 +151,8 @@ const KIND = /^["']?kind["']?\s*:\s*["']?([A-Za-z]+)/m;
 const NAME = /^([ \t]*)["']?name["']?\s*:\s*["']?([a-z0-9][a-z0-9-]*)/gm;
 
 /**
- * The addresses that a file of manifests declares, told from its lines without reading it properly: whoever presses Tab in
- * a project of ten thousand manifests must not wait for a parser, and a file that is being edited need not be valid.
+ * The addresses of a file of manifests, from its lines: completion in a project of 10,000 manifests must not wait for a parser, and a
+ * file being edited may be invalid.
  */
 export function declaredIn(text: string): Address[] {
   const documents = text.trimStart().startsWith('{') ? [unindented(text)] : text.split(/^---.*$/m);
@@ -166,13 +163,13 @@ export function declaredIn(text: string): Address[] {
   });
 }
 
-/** The name that is indented least: a label may be called name too. */
+/** The name with the least indentation, because a label may also be called name. */
 function nameIn(metadata: string): string | undefined {
   const found = [...metadata.matchAll(NAME)].map(([, indent = '', name = '']) => ({ indent, name }));
   return found.sort((a, b) => a.indent.length - b.indent.length)[0]?.name;
 }
 
-/** What stands under `metadata`, a line for each key. */
+/** The lines of `metadata`, one per key. */
 function metadataOf(document: string): string {
   const start = /^["']?metadata["']?\s*:\s*?(?=\n|\S)/m.exec(document);
   if (start === null) return '';
@@ -187,7 +184,7 @@ function end(text: string, mark: RegExp): number {
   return at === -1 ? text.length : at;
 }
 
-/** JSON as it would stand in YAML's block form, as far as its first level goes. */
+/** JSON in the form of YAML's block style, for its first level. */
 function unindented(text: string): string {
   return text.replace(/^\s*\{/, '').replace(/^[ \t]+/gm, '');
 }

@@ -1,8 +1,8 @@
 import type { Shell } from './completion-answer.ts';
 
 /*
- * Each script hands every word to `voxform completion SHELL --complete`, with an = before it, so that none of them is
- * empty or taken for a flag of that command, and reads candidates, or :files, :folders and :stay, back.
+ * Each script passes every word to `voxform completion SHELL --complete` with a leading =, so that none is empty or looks like a flag,
+ * and reads candidates, or :files, :folders and :stay.
  */
 
 const bash = `# Completion of voxform for bash: eval "$(voxform completion bash)"
