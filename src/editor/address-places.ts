@@ -8,23 +8,23 @@ import { documentsIn, type PlacedNode, placedNodes, rangeIn, readableValue } fro
 import type { FileRole } from './file-role.ts';
 import type { TextRange } from './snapshot.ts';
 
-/** A place where an address stands, or a name that means one. */
+/** A place of an address, or of a name that means one. */
 export interface PlacedAddress {
   readonly is: 'declaration' | 'reference' | 'patch' | 'skip' | 'previous-name' | 'rule';
-  /** Undefined in a rule that holds for resources of any kind. */
+  /** Undefined in a rule for resources of any kind. */
   readonly kind: string | undefined;
   readonly name: string;
-  /** Of the address, or of the name where that stands alone. Quotes are not part of it. */
+  /** The range of the address, or of the name alone, without quotes. */
   readonly range: TextRange;
-  /** Of the name; undefined where it is not written as it is: with escapes, or as an alias. */
+  /** The range of the name; undefined if it is written with escapes, or as an alias. */
   readonly nameRange: TextRange | undefined;
-  /** True for an alias: the name stands at its anchor. */
+  /** True for an alias: the name is at its anchor. */
   readonly isShared: boolean;
-  /** Of a rule: its own name, and whether the text is compared with the name or address of a resource. */
+  /** In a rule: its name, and whether the text is compared with a name or an address. */
   readonly rule?: { readonly name: string; readonly isCompared: boolean };
 }
 
-/** Every place of a text, which may be broken, where an address stands. In the order of the text. */
+/** All places of addresses in a text, which may be broken, in order. */
 export function addressPlaces(text: string, role: FileRole): readonly PlacedAddress[] {
   return documentsIn(text).flatMap((document) => {
     const value = readableValue(document);
@@ -51,7 +51,7 @@ function placesOf(placed: PlacedNode, around: Surroundings): readonly PlacedAddr
   const resolved = isAlias(node) ? node.resolve(document) : node;
   const isShared = node !== resolved;
   if (isMap(resolved)) {
-    // What an alias stands for is read where the anchor is; that it is used here too shows nowhere else.
+    // An alias is evaluated at its anchor, so this use is found only here.
     const target: unknown = resolved.get('$ref');
     const parsed = typeof target === 'string' ? parseAddress(target) : undefined;
     const range = rangeIn(node);
@@ -87,12 +87,12 @@ function placesOf(placed: PlacedNode, around: Surroundings): readonly PlacedAddr
     : [];
 }
 
-/** True for the keys of settings of a workspace that are addresses. */
+/** True for keys of a workspace's settings that are addresses. */
 export function isKeyedByAddress([first, , third]: DocumentPath): boolean {
   return first === 'workspaces' && (third === 'patches' || third === 'ids');
 }
 
-/** Where a part of a scalar's value stands in the text; undefined where it is not written as it is. */
+/** The place of a part of a scalar's value; undefined if it is written differently. */
 function stretchOf(
   node: Scalar,
   text: string,
@@ -129,16 +129,16 @@ function inRule(node: Scalar, path: DocumentPath, { text, value }: Surroundings)
   });
 }
 
-/** A text in quotes in the condition of a rule. */
+/** A quoted text in the condition of a rule. */
 interface RuleLiteral {
   readonly value: string;
-  /** Where the value itself begins in the condition; undefined where it is written with escapes. */
+  /** The start of the value in the condition; undefined if it contains escapes. */
   readonly offset: number | undefined;
-  /** What it is compared with, as far as that makes it a name. */
+  /** The expression that it is compared with, if that makes it a name. */
   readonly comparedWith: 'address' | 'name' | undefined;
 }
 
-/** Every text literal of a condition; none of one that cannot be read. */
+/** All text literals of a condition; empty if the condition is invalid. */
 export function literalsIn(condition: string): readonly RuleLiteral[] {
   const syntax = readSyntax(condition);
   if ('problem' in syntax) return [];
@@ -174,7 +174,7 @@ function isExpression(value: unknown): value is Expression {
   return typeof value === 'object' && value !== null && 'exprKind' in value;
 }
 
-/** The expressions right inside a part of another form: of a macro, a map, a field. */
+/** Expressions directly inside parts of other forms: of a macro, a map, a field. */
 function partsOf(value: unknown): unknown[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.values(value).flatMap((each: unknown) => {
@@ -194,7 +194,7 @@ function subjectOf({ exprKind }: Expression): RuleLiteral['comparedWith'] {
   return isResource && (field === 'address' || field === 'name') ? field : undefined;
 }
 
-/** Behind the quote, where the text is written as it is. */
+/** The offset after the quote, if the text contains no escapes. */
 function contentOf(condition: string, offset: number, text: string): number | undefined {
   const [quote] = /^[rR]?(?:"""|'''|"|')/.exec(condition.slice(offset)) ?? [];
   if (quote === undefined) return undefined;

@@ -39,7 +39,7 @@ interface Completing {
   readonly place: SchemaPlace;
 }
 
-/** Completions at an offset of a file, best first. The file may have syntax errors; its content never makes this throw. */
+/** Completions at an offset of a file, best first. The file may have syntax errors; its contents never make this throw. */
 export function suggestionsAt(
   snapshot: ProjectSnapshot,
   file: string,
@@ -97,7 +97,7 @@ function keysFor({ snapshot, cursor, place, role }: Completing): Suggestion[] {
     }));
 }
 
-/** Keys that people choose, as far as it is known which they can be. */
+/** Candidates for keys that people choose. */
 function freeKeys(
   { declarations }: ProjectSnapshot,
   role: FileRole,
@@ -144,7 +144,7 @@ function valuesFor(completing: Completing): Suggestion[] {
 
 type NamedThing = NameChoice & Pick<Suggestion, 'is'>;
 
-/** What can be named at a place where nothing but a name may stand; undefined anywhere else. */
+/** Names for a place where only a name is allowed; undefined elsewhere. */
 function namesAt({ snapshot, file, role, cursor, place }: Completing): readonly NamedThing[] | undefined {
   const as = (is: Suggestion['is'], names: readonly NameChoice[]) => names.map((each) => ({ ...each, is }));
   const last = cursor.path.at(-1);
@@ -194,12 +194,12 @@ function wantedKind(takes: readonly JsonObject[]): string | undefined {
   return names.find((each) => each !== undefined);
 }
 
-/** Longer texts are nothing to choose from a list. */
+/** Longer texts are not useful in a list. */
 const LONGEST_USED = 60;
-/** Of more values than these, only those that stand in several places are listed: the others are names and the like. */
+/** With more values than these, only repeated ones are listed: the others are names and the like. */
 const MOST_LONE = 8;
 
-/** What the schema lists, what the project has in other places of the same field, and else an example. */
+/** Values of the schema, values of the same field elsewhere in the project, or else an example. */
 function plainValues({ snapshot, role, cursor, place }: Completing): readonly ScalarValue[] {
   const listed = place.takes.flatMap((schema): ScalarValue[] => {
     if (schema.const !== undefined) return [schema.const as ScalarValue];
@@ -252,7 +252,7 @@ function describedIn(takes: readonly JsonObject[], value: ScalarValue): string {
   return String(takes.find((schema) => schema.const === value)?.description ?? '');
 }
 
-/** Whole value forms that name something of the project; a secret only where no text may stand, a file where the schema has one as an example. */
+/** Whole value forms with names of the project; a secret only if no text is allowed, a file if the schema has one as an example. */
 function formsFor(completing: Completing): Suggestion[] {
   const { snapshot, cursor, place, file, role } = completing;
   const { range, json } = cursor;
@@ -287,7 +287,7 @@ function isComposite({ type, properties }: JsonObject): boolean {
   return (type === 'object' || type === 'array') && !first.startsWith('$');
 }
 
-/** The types of a field in a word each. */
+/** A word for each type of the field. */
 function detailOf(takes: readonly JsonObject[]): string {
   const plain = takes.filter(
     ({ properties }) => !isObject(properties) || !Object.keys(properties)[0]?.startsWith('$'),

@@ -6,13 +6,13 @@ import { plainValue } from '../manifests/plain-value.ts';
 import type { Json } from '../values/json.ts';
 import type { TextRange } from './snapshot.ts';
 
-/** A scalar or alias of a document that may be broken, and where it stands. */
+/** A scalar or alias of a possibly broken document, with its place. */
 export interface PlacedNode {
   readonly node: Node;
-  /** Of the value; for a key, that of its object. */
+  /** The path of the value; for a key, that of its object. */
   readonly path: DocumentPath;
   readonly at: 'key' | 'value';
-  /** The key whose value it is; undefined for a key itself and for an item. */
+  /** The key of the value; undefined for a key and for an item. */
   readonly key: Scalar | undefined;
   /** True inside brackets. */
   readonly flow: boolean;
@@ -20,14 +20,14 @@ export interface PlacedNode {
 
 /** One document of a text. */
 interface OpenDocument {
-  /** Where it begins in the text. */
+  /** Its start in the text. */
   readonly start: number;
   readonly text: string;
 }
 
 const MARK = /^(?:---|\.\.\.)(?=\s|$)/gm;
 
-/** The document around an offset, told by its marks alone: what is broken in another one does not count. */
+/** The document around an offset, found by its marks, so that errors in others do not matter. */
 export function documentAround(text: string, offset: number): OpenDocument {
   let start = 0;
   let end = text.length;
@@ -41,10 +41,10 @@ export function documentAround(text: string, offset: number): OpenDocument {
   return { start, text: text.slice(start, end) };
 }
 
-/** Characters: no larger file is read as a manifest. */
+/** Characters. No larger file is read as a manifest. */
 const LONGEST = 1024 * 1024;
 
-/** What the parser makes of a text, errors and all; nothing of what it cannot read. */
+/** The parser's result with its errors; nothing for unreadable parts. */
 export function documentsIn(text: string): readonly Document.Parsed[] {
   if (text.length > LONGEST || overLimit(text) !== undefined) return [];
   try {
@@ -55,12 +55,12 @@ export function documentsIn(text: string): readonly Document.Parsed[] {
   }
 }
 
-/** What a document says, as far as it can be read. */
+/** The readable part of a document's value. */
 export function readableValue(document: Document.Parsed | undefined): Json {
   return document?.contents == null ? null : (plainValue(document.contents).value ?? null);
 }
 
-/** Every scalar and alias of a document, in the order of the text. */
+/** All scalars and aliases of a document, in order. */
 export function* placedNodes(
   node: unknown,
   place: Pick<PlacedNode, 'path' | 'key' | 'flow'> = { path: [], key: undefined, flow: false },
@@ -81,7 +81,7 @@ export function* placedNodes(
   }
 }
 
-/** Of the node's own text, anchor and tag left out. */
+/** The range of the node's own text, without anchor and tag. */
 export function rangeIn(node: Node): TextRange {
   const [start = 0, end = 0] = node.range ?? [];
   return { start, end };

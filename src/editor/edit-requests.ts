@@ -25,7 +25,7 @@ export const EDIT_CAPABILITIES: ServerCapabilities = {
   codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
 };
 
-/** Answers with changes of a file: its canonical form, and fixes of what is wrong in it. */
+/** Answers with changes of a file: formatting and fixes. */
 export function listenToEdits({ connection, session, answer }: EditorRequests): void {
   connection.onRequest(DocumentFormattingRequest.type, (params) =>
     answer(inFile, params, () => {
@@ -74,7 +74,7 @@ interface CodeFix {
   readonly change: ChangedText;
 }
 
-/** What fixes a diagnostic with one change of the text; the likeliest first. */
+/** Fixes for a diagnostic with one change of the text, likeliest first. */
 function fixesOf(diagnostic: Diagnostic, document: TextDocument): readonly CodeFix[] {
   const { fix } = diagnostic;
   if (fix === undefined) return [];
@@ -92,7 +92,7 @@ function fixesOf(diagnostic: Diagnostic, document: TextDocument): readonly CodeF
 const TITLES = { add: 'Put it in quotes', remove: 'Remove the quotes' } as const;
 
 interface Written {
-  /** As it stands there. */
+  /** As written. */
   readonly written: string;
   readonly json: boolean;
 }
@@ -110,7 +110,7 @@ function textsFor(fix: Fix, { written, json }: Written): readonly string[] {
   return quote === '' ? [] : [written.slice(1, -1)];
 }
 
-/** A text that is no other value without quotes. */
+/** A text that has no other meaning without quotes. */
 const PLAIN = /^(?!(?:true|false|null|yes|no|on|off)$)[A-Za-z_$][\w$./-]*$/i;
 
 function objectText(value: Readonly<Record<string, string>>, json: boolean): string {
@@ -120,10 +120,10 @@ function objectText(value: Readonly<Record<string, string>>, json: boolean): str
   return `{ ${pairs.join(', ')} }`;
 }
 
-/** Beyond this many differing lines the shortest difference takes long to find. */
+/** With more differing lines, finding the shortest difference takes long. */
 const MOST_EDITS = 1000;
 
-/** What `voxform fmt` would change in a file, so that the cursor stays where it is elsewhere; nothing where the text is broken. */
+/** The changes of `voxform fmt`, so that the cursor stays in unchanged parts; none if the text is broken. */
 function formattingEdits(file: string, text: string): readonly ChangedText[] {
   const formatted = formattedText(file, text, kinds);
   if ('problems' in formatted || formatted.text === text) return [];

@@ -22,18 +22,18 @@ interface EditedProjectOptions {
   readonly folder: string;
   readonly env: Environment;
   readonly usesEnvFile: boolean;
-  /** The workspace asked for. */
+  /** The requested workspace. */
   readonly workspace: string | undefined;
   readonly policies: OtherPolicies | undefined;
-  /** Absolute path of the folder where parsed manifests and names on the platform are kept; none are where absent. */
+  /** Absolute path of the folder for parsed manifests and names on the platform; nothing is cached if absent. */
   readonly cacheFolder: string | undefined;
-  /** Learns every secret that the project reads. */
+  /** Receives every secret of the project. */
   readonly redactor: Redactor;
-  /** Told in a sentence what the person should know. */
+  /** Called with messages for the user. */
   readonly onNotice: (text: string) => void;
 }
 
-/** A project that is being edited: each load parses only what is new to it. */
+/** A project being edited. Each load parses only changed files. */
 export class EditedProject {
   readonly #options: EditedProjectOptions;
   readonly #view = new FileView();
@@ -47,14 +47,14 @@ export class EditedProject {
     this.#options = options;
   }
 
-  /** Looks at the disk anew at the next load: at everything, or at what a file has to do with. */
+  /** Reads the disk again at the next load: everything, or what a file affects. */
   forget(file?: string): void {
     this.#view.forget(file);
   }
 
   /**
-   * The project with these texts in place of files, by real path. One load at a time.
-   * @throws UserError where the signal comes, or where the project cannot be loaded at all.
+   * Loads the project with these texts in place of files, by real path. One load at a time.
+   * @throws UserError if aborted, or if the project cannot be loaded at all.
    */
   load(texts: ReadonlyMap<string, string>, signal: AbortSignal): Promise<ProjectSnapshot> {
     this.#view.setTexts(texts);
@@ -62,7 +62,7 @@ export class EditedProject {
       const { folder, cacheFolder } = this.#options;
       const env = this.#environment();
       const validated = await this.#validated(env, signal);
-      // What is typed is not worth a place on the disk.
+      // Typed text is not worth caching on disk.
       this.#isFirst = false;
       const { project, read, workspaces } = validated;
       const [{ workspace, ...desired } = { workspace: undefined, resources: [], diagnostics: [] }] =
@@ -88,7 +88,7 @@ export class EditedProject {
       return await validate(workspace);
     } catch (error) {
       if (!(error instanceof UserError) || signal.aborted) throw error;
-      // None is selected, or one that this project does not have.
+      // No workspace is selected, or an unknown one.
       const { workspaces, defaultWorkspace } = await loadProject({ cwd, env });
       const [first = defaultWorkspace] = defaultWorkspace === undefined ? Object.keys(workspaces) : [];
       if (first === undefined) throw error;

@@ -22,35 +22,35 @@ export interface EditorSessionOptions {
   readonly env: Environment;
   /** False to leave out `.env` beside project files. */
   readonly usesEnvFile: boolean;
-  /** The number of the user; undefined where the system has none. */
+  /** The user's id; undefined on systems without one. */
   readonly user: number | undefined;
   readonly policies: OtherPolicies | undefined;
-  /** Absolute path of the folder where parsed manifests are kept; none are where absent. */
+  /** Absolute path of the folder for parsed manifests; nothing is cached if absent. */
   readonly cacheFolder: string | undefined;
-  /** Learns every secret that a project reads. */
+  /** Receives every secret of a project. */
   readonly redactor: Redactor;
 }
 
-/** What an editor says as it begins. */
+/** The editor's initial settings. */
 interface EditorFacts {
-  /** The workspace asked for, in every project that has it. */
+  /** The requested workspace, for every project that has it. */
   readonly workspace: string | undefined;
-  /** True where the editor says which files of its folders change on the disk. */
+  /** True if the editor reports changed files of its folders. */
   readonly isToldOfFiles: boolean;
 }
 
-/** What the editor is told without having asked. */
+/** Notifications to the editor. */
 interface EditorTold {
   diagnostics(uri: string, version: number | undefined, diagnostics: readonly Shown[]): void;
-  /** A sentence for the person. */
+  /** A message for the user. */
   notice(text: string): void;
   /** A line of the log. */
   log(text: string): void;
-  /** A mistake of ours. */
+  /** A bug. */
   failure(error: unknown): void;
 }
 
-/** The open files of an editor and the projects that they belong to. */
+/** The open files of an editor and their projects. */
 export class EditorSession {
   readonly files = new OpenFiles();
   #facts: EditorFacts | undefined;
@@ -60,7 +60,7 @@ export class EditorSession {
   /** By the real path of the folder. */
   readonly #projects = new Map<string, ProjectLoads>();
   readonly #watches: DiskWatch[] = [];
-  /** What was told last: by the project or the fleet file that it comes from, then by address. */
+  /** The last published diagnostics: by their project or fleet file, then by address. */
   readonly #told = new Map<string, ReadonlyMap<string, readonly Shown[]>>();
 
   constructor(options: EditorSessionOptions, telling: EditorTold) {
@@ -68,12 +68,12 @@ export class EditorSession {
     this.#telling = telling;
   }
 
-  /** To be called once, before anything else. */
+  /** Must be called first, once. */
   begin(facts: EditorFacts): void {
     this.#facts = facts;
   }
 
-  /** The project that a file belongs to; undefined where there is none. */
+  /** The project of a file, if any. */
   projectOf({ file }: OpenFile): ProjectLoads | undefined {
     if (file === undefined) return undefined;
     const { env, user } = this.#options;
@@ -87,19 +87,19 @@ export class EditorSession {
     }
   }
 
-  /** The projects of the files that were opened so far, as of now. */
+  /** The projects of all files opened so far. */
   async projects(): Promise<readonly ProjectSnapshot[]> {
     const snapshots = await Promise.all([...this.#projects.values()].map((loads) => loads.current()));
     return snapshots.filter((snapshot) => snapshot !== undefined);
   }
 
-  /** To be called after each change of an open file. */
+  /** Called after each change of an open file. */
   changed(opened: OpenFile): void {
     this.projectOf(opened)?.changed();
     this.#checkFleet(opened);
   }
 
-  /** What is told of an open file, as of now. */
+  /** The current diagnostics of an open file. */
   async diagnosticsOf(opened: OpenFile): Promise<readonly Diagnostic[]> {
     const { file } = opened;
     const snapshot = await this.projectOf(opened)?.current();
@@ -114,7 +114,7 @@ export class EditorSession {
     if (isFleetFile(opened.file)) this.#tell(opened.file, new Map());
   }
 
-  /** To be called when files on the disk may have changed: these, by real path, or any. */
+  /** Called when files on the disk may have changed: these, by real path, or any. */
   changedOnDisk(files: readonly string[] | 'all'): void {
     for (const [folder, loads] of this.#projects) {
       const below =
@@ -124,7 +124,7 @@ export class EditorSession {
         loads.changed();
     }
     for (const opened of this.files.all()) {
-      // There may be a project now where there was none.
+      // There may be a new project.
       const loads = this.projectOf(opened);
       if (loads?.latest === undefined) loads?.changed();
       this.#checkFleet(opened);
@@ -156,7 +156,7 @@ export class EditorSession {
       },
       onError: (error) => {
         this.#notice(error);
-        // Nobody knows any more.
+        // The folder is no longer known.
         this.#tell(folder, new Map());
       },
     });
@@ -181,7 +181,7 @@ export class EditorSession {
     else this.#say([error.message, error.hint].filter(Boolean).join('. '));
   }
 
-  /** Not with each key that is typed. */
+  /** Not with each typed key. */
   #say(text: string): void {
     if (text !== this.#said) this.#telling.notice(text);
     this.#said = text;
@@ -222,7 +222,7 @@ export class EditorSession {
     });
   }
 
-  /** @param source who says so: what it said before of other files no longer holds. */
+  /** @param source of the diagnostics. Its earlier ones for other files are replaced. */
   #tell(source: string, shown: ReadonlyMap<string, readonly Shown[]>): void {
     const before = this.#told.get(source) ?? new Map<string, readonly Shown[]>();
     this.#told.set(source, shown);
@@ -234,12 +234,12 @@ export class EditorSession {
   }
 }
 
-/** One has its own checks, and needs no project around it. */
+/** A fleet file has its own checks, and needs no project. */
 function isFleetFile(file: string | undefined): file is string {
   return file !== undefined && path.basename(file) === FLEET_FILE;
 }
 
-/** False for what other programs write in great numbers. @param file relative to the project folder. */
+/** False for numerous files of other programs. @param file relative to the project folder. */
 function isOfProject(file: string): boolean {
   return !file.split(path.sep).some((part) => part === '.git' || part === 'node_modules');
 }
@@ -248,12 +248,12 @@ interface DiskWatchOptions {
   readonly folder: string;
   readonly policies: OtherPolicies | undefined;
   readonly changed: () => void;
-  /** Told when the files are looked after. */
+  /** Called when the files are being watched. */
   readonly ready: () => void;
   readonly failed: (error: unknown) => void;
 }
 
-/** Notices changes of a project's files on the disk, for an editor that does not. */
+/** Watches a project's files, for an editor that does not. */
 class DiskWatch {
   readonly #options: DiskWatchOptions;
   readonly #watched: WatchedFiles;
@@ -273,7 +273,7 @@ class DiskWatch {
     });
   }
 
-  /** Looks after the files of a load from now on, where they may be others than before. */
+  /** Watches the files of a load, which may differ from those before. */
   loaded({ project, workspace, declarations }: ProjectSnapshot): void {
     if (!this.#isDue || project === undefined || workspace === undefined) return;
     this.#isDue = false;
@@ -282,7 +282,7 @@ class DiskWatch {
       .then(async () => {
         if (!(await this.#watched.watch(inputsOf(project, workspace, { declarations, policies })))) return;
         ready();
-        // They may have changed before somebody looked after them.
+        // They may have changed before they were watched.
         changed();
       })
       .catch(failed);
@@ -297,13 +297,13 @@ class DiskWatch {
 interface LoadsOptions {
   readonly project: EditedProject;
   readonly texts: () => ReadonlyMap<string, string>;
-  /** Told of each load that came to its end. */
+  /** Called with each finished load. */
   readonly onLoaded: (snapshot: ProjectSnapshot) => void;
-  /** Told why the project cannot be loaded at all. */
+  /** Called if the project cannot be loaded at all. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Loads a project whenever something changed: one load at a time, and the newest wins. */
+/** Loads a project after every change: one load at a time, and the newest wins. */
 class ProjectLoads {
   readonly #options: LoadsOptions;
   #snapshot: ProjectSnapshot | undefined;
@@ -315,7 +315,7 @@ class ProjectLoads {
     this.#options = options;
   }
 
-  /** The last load, which may be a change or two behind; undefined where there was none. */
+  /** The last load, which may be a change or two behind; undefined without one. */
   get latest(): ProjectSnapshot | undefined {
     return this.#snapshot;
   }
@@ -324,20 +324,20 @@ class ProjectLoads {
     return this.#options.project;
   }
 
-  /** To be called after each change. */
+  /** Called after each change. */
   changed(): void {
     this.#isStale = true;
     this.#abort.abort();
     this.#running ??= this.#run();
   }
 
-  /** The project as of now; undefined where it cannot be loaded. */
+  /** The current project; undefined if it cannot be loaded. */
   async current(): Promise<ProjectSnapshot | undefined> {
     await this.#running;
     return this.#snapshot;
   }
 
-  /** Gives up what is under way. */
+  /** Cancels the current load. */
   end(): void {
     this.#isStale = false;
     this.#abort.abort();
@@ -345,7 +345,7 @@ class ProjectLoads {
 
   async #run(): Promise<void> {
     const { project, texts, onLoaded, onError } = this.#options;
-    // All that came with this change is taken at once.
+    // Collects all changes that arrive together.
     await new Promise(setImmediate);
     while (this.#isStale) {
       this.#isStale = false;

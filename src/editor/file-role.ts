@@ -5,10 +5,10 @@ import { defaultManifests } from '../project/check-project.ts';
 import { PROJECT_FILES } from '../project/find-project.ts';
 import type { ProjectSnapshot } from './snapshot.ts';
 
-/** What a file is to voxform. */
+/** The role of a file in voxform. */
 export type FileRole = 'manifest' | 'project' | 'fleet' | 'policies';
 
-/** Undefined for what is none of ours: a prompt, the settings of another tool. */
+/** Undefined for other files: a prompt, the settings of another tool. */
 export function roleOf(
   { project }: Pick<ProjectSnapshot, 'project'>,
   file: string,
@@ -25,7 +25,7 @@ export function roleOf(
 
 const matchers = new WeakMap<readonly string[], (file: string) => boolean>();
 
-/** Told by the patterns, because a file that is new declares nothing yet. */
+/** By the patterns, because a new file declares nothing yet. */
 function namedBy(patterns: readonly string[]): (file: string) => boolean {
   const known = matchers.get(patterns);
   if (known !== undefined) return known;

@@ -14,7 +14,7 @@ export interface FoundAddress extends PlacedAddress {
   readonly file: string;
 }
 
-/** The address that stands at an offset; undefined where there is none, or one of no certain kind. */
+/** The address at an offset; undefined without one, or without a certain kind. */
 export function addressAt(snapshot: ProjectSnapshot, file: string, offset: number): FoundAddress | undefined {
   const text = snapshot.textOf(file);
   const role = text === undefined ? undefined : roleOf(snapshot, file, text);
@@ -29,12 +29,12 @@ export function addressAt(snapshot: ProjectSnapshot, file: string, offset: numbe
   return { ...found, file, range: moved(found.range), nameRange: found.nameRange && moved(found.nameRange) };
 }
 
-/** Every place of the project where an address stands, in the order of the files. In a rule, also what may be the name of another kind's. */
+/** All places of an address in the project, in the order of the files. In a rule, also possible names of other kinds. */
 export function placesOf(snapshot: ProjectSnapshot, address: Address): readonly FoundAddress[] {
   const wanted = parseAddress(address);
   if (wanted === undefined) return [];
   return filesOf(snapshot).flatMap((file) => {
-    // A file that is written with escapes may hold the name all the same.
+    // A file with escapes may still contain the name.
     const text = snapshot.textOf(file) ?? '';
     if (!text.includes(wanted.name) && !text.includes('\\')) return [];
     return placesIn(snapshot, file)
@@ -43,12 +43,12 @@ export function placesOf(snapshot: ProjectSnapshot, address: Address): readonly 
   });
 }
 
-/** Those that can name things. */
+/** Files that can contain names. */
 function filesOf({ project, files }: ProjectSnapshot): readonly string[] {
   return project?.file === undefined || files.includes(project.file) ? files : [...files, project.file];
 }
 
-/** The variable, file or workspace that is named at an offset. */
+/** The variable, file or workspace at an offset. */
 export function valueAt(
   snapshot: ProjectSnapshot,
   file: string,
@@ -61,7 +61,7 @@ export function valueAt(
   );
 }
 
-/** Every place of the project that names a variable, file or workspace. */
+/** All places that name a variable, file or workspace. */
 export function placesOfValue(
   snapshot: ProjectSnapshot,
   { is, name }: Pick<PlacedValue, 'is' | 'name'>,
@@ -76,7 +76,7 @@ export function placesOfValue(
   });
 }
 
-/** All places where the address, variable, file or workspace at an offset stands. */
+/** All places of the address, variable, file or workspace at an offset. */
 export function referencesAt(
   snapshot: ProjectSnapshot,
   {
@@ -99,24 +99,24 @@ export function referencesAt(
     .map(({ file: at, range }) => ({ file: at, ...range }));
 }
 
-/** Every address in a file. */
+/** All addresses in a file. */
 export function placesIn(snapshot: ProjectSnapshot, file: string): readonly PlacedAddress[] {
   const text = snapshot.textOf(file);
   const role = text === undefined ? undefined : roleOf(snapshot, file, text);
   return text === undefined || role === undefined ? [] : addressPlaces(text, role);
 }
 
-/** A variable, a file or a workspace, where a text names it. */
+/** A place of a variable, a file or a workspace. */
 interface PlacedValue {
   readonly is: 'variable' | 'file' | 'workspace';
-  /** Of a file: relative to the project folder. */
+  /** A file, relative to the project folder. */
   readonly name: string;
   readonly range: TextRange;
-  /** The workspace whose setting declares it; undefined where it is used. */
+  /** The workspace that declares it; undefined for a use. */
   readonly declaredFor: string | undefined;
 }
 
-/** Every place of a text, which may be broken, that names one. @param start of the text in the file. */
+/** All places of names in a possibly broken text. @param start of the text in the file. */
 function namedValuesIn(
   snapshot: ProjectSnapshot,
   file: string,

@@ -13,13 +13,13 @@ import { toForms } from '../values/value.ts';
 import { withoutSecrets } from './known-secrets.ts';
 import type { ProjectSnapshot } from './snapshot.ts';
 
-/** Something that can be named at a place, and what it is. */
+/** A possible name, with a description. */
 export interface NameChoice {
   readonly name: string;
   readonly detail: string;
 }
 
-/** Addresses that a `$ref` of this workspace can have; of one kind, where the field takes one only. */
+/** Possible addresses for a `$ref` in this workspace; of one kind if the field requires it. */
 export function referableNames(
   snapshot: ProjectSnapshot,
   { kind, own }: { readonly kind: string | undefined; readonly own: string | undefined },
@@ -30,7 +30,7 @@ export function referableNames(
       .filter(({ address }) => address !== own && !skips(address))
       .map(({ address, source }) => [address, `${source.file}:${source.line}`]),
   );
-  // What no manifest declares is known where another manifest refers to it, or a run has listed it.
+  // An undeclared name is known if another manifest refers to it, or if a run listed it.
   for (const address of usedNames(snapshot).get('$ref') ?? []) {
     if (lookups.has(kindOf(address))) names.set(address, 'used in this project');
   }
@@ -50,7 +50,7 @@ export function referableNames(
     .map(([name, detail]) => ({ name, detail }));
 }
 
-/** Variables of the workspace, with what they stand for there. */
+/** Variables of the workspace, with their values. */
 export function variableNames(snapshot: ProjectSnapshot): readonly NameChoice[] {
   return Object.entries(snapshot.workspace?.vars ?? {}).map(([name, value]) => ({
     name,
@@ -58,7 +58,7 @@ export function variableNames(snapshot: ProjectSnapshot): readonly NameChoice[] 
   }));
 }
 
-/** Names of secrets that the project uses, and of files in the workspace's folder for them. What they hold is not read. */
+/** Names of secrets in the project, and of files in the secrets folder, which are not read. */
 export function secretNames(snapshot: ProjectSnapshot): readonly NameChoice[] {
   const secretsDir = snapshot.workspace?.secrets.sources.secretsDir;
   const files = secretsDir === undefined ? [] : filesIn(secretsDir);
@@ -76,7 +76,7 @@ export function environmentNames(snapshot: ProjectSnapshot): readonly NameChoice
   }));
 }
 
-/** Files and folders where the typed path has got to, and the files that other values are read from. */
+/** Files and folders for the typed path, and files that other values use. */
 export function fileNames(
   snapshot: ProjectSnapshot,
   { folder, typed }: { readonly folder: string; readonly typed: string },
@@ -118,7 +118,7 @@ type FormNames = ReadonlyMap<string, ReadonlySet<string>>;
 
 const usedIn = new WeakMap<ProjectSnapshot['declarations'], FormNames>();
 
-/** By form: the names that manifests and the project file give it. */
+/** By form: its names in manifests and in the project file. */
 function usedNames(snapshot: ProjectSnapshot): FormNames {
   const known = usedIn.get(snapshot.declarations);
   if (known !== undefined) return known;
@@ -142,7 +142,7 @@ function usedNames(snapshot: ProjectSnapshot): FormNames {
 
 const inValue = new WeakMap<object, readonly (readonly [form: string, name: string])[]>();
 
-/** The same manifest is asked at each key that is pressed in another one. */
+/** The same manifest is queried with each key typed in another one. */
 function formNamesIn(value: Json): readonly (readonly [form: string, name: string])[] {
   if (!isObject(value) && !Array.isArray(value)) return [];
   const known = inValue.get(value);

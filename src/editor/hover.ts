@@ -18,14 +18,14 @@ import { namedFile, withoutSecrets } from './known-secrets.ts';
 import { ownAddress, SchemaPlace, specPlace } from './schema-place.ts';
 import type { ProjectSnapshot, TextRange } from './snapshot.ts';
 
-/** What there is to know of a place of a file. */
+/** Information about a place of a file. */
 interface HoverText {
   readonly range: TextRange;
-  /** Markdown, a paragraph each. No secret's value is in it. */
+  /** Markdown paragraphs, without values of secrets. */
   readonly paragraphs: readonly string[];
 }
 
-/** Undefined where nothing is known. Never throws over what is in the file. */
+/** Undefined if nothing is known. Never throws because of the contents. */
 export function hoverAt(snapshot: ProjectSnapshot, file: string, offset: number): HoverText | undefined {
   const text = snapshot.textOf(file);
   const role = text === undefined ? undefined : roleOf(snapshot, file, text);
@@ -48,7 +48,7 @@ export function hoverAt(snapshot: ProjectSnapshot, file: string, offset: number)
     : { range: { start: start + range.start, end: start + range.end }, paragraphs };
 }
 
-/** Where the resource is declared that an address at the place names. */
+/** The declaration of the resource at the place. */
 function ofAddress(snapshot: ProjectSnapshot, file: string, offset: number): string[] {
   const place = addressAt(snapshot, file, offset);
   const found = snapshot.declarations.find(({ address }) => address === `${place?.kind}/${place?.name}`);
@@ -61,7 +61,7 @@ interface HoverSubject {
   readonly snapshot: ProjectSnapshot;
   readonly file: string;
   readonly role: FileRole;
-  /** What the document says. */
+  /** The value in the document. */
   readonly value: Json;
   readonly path: DocumentPath;
 }
@@ -71,7 +71,7 @@ const topics = lazily((): { readonly all: readonly Topic[]; readonly byPath: Rea
   return { all, byPath: new Map(all.map((topic) => [topic.path, topic])) };
 });
 
-/** The path as far as the first value form, and behind that without the places of items. */
+/** The path up to the first value form, and from there without indices of items. */
 function fieldPath(path: DocumentPath): string[] {
   const form = path.findIndex((part) => typeof part === 'string' && part.startsWith('$'));
   return path.slice(0, form === -1 ? undefined : form).filter((part) => typeof part === 'string');
@@ -92,7 +92,7 @@ function topicFor({ role, value, path: at }: HoverSubject): Topic | undefined {
   for (const part of fieldPath(inside)) {
     if (topic === undefined) return undefined;
     const next = byPath.get(`${topic.path}.${part}`) ?? byPath.get(`${topic.path}.${ANY_KEY}`);
-    // What lies in a value of a free form is told of with the whole of it.
+    // Parts of a free-form value are described with the whole.
     if (next === undefined) return isObject(topic.schema.properties) ? undefined : topic;
     topic = next;
   }
@@ -108,7 +108,7 @@ function ofField(subject: HoverSubject): string[] {
   return [head, description, more, ...asApplied(subject)].filter((each) => each !== '');
 }
 
-/** By the schema of the file, for what `explain` has no topic of. */
+/** From the schema of the file, for fields without a topic of `explain`. */
 function described({ role, value, path: at }: HoverSubject): string[] {
   const name = fieldPath(at).at(-1);
   const holder = new SchemaPlace(role, value, at.slice(0, -1));
@@ -118,7 +118,7 @@ function described({ role, value, path: at }: HoverSubject): string[] {
     : [`\`${name}\``, field.description];
 }
 
-/** What the workspace makes of a field, where the file says something else. */
+/** The value in the workspace, if the file has another one. */
 function asApplied({ snapshot, role, value, path: at }: HoverSubject): string[] {
   const spec = specPlace(role, value, at);
   const address = ownAddress(value);
@@ -138,7 +138,7 @@ function isComposite(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !isSpecial(value);
 }
 
-/** What the value form around the place comes to. */
+/** The value of the form around the place. */
 function ofForm(subject: HoverSubject): string[] {
   const { snapshot, file, role, value, path: at } = subject;
   const last = at.findLastIndex((part) => typeof part === 'string' && Object.hasOwn(FORMS, part));
@@ -174,7 +174,7 @@ const FORMS: Readonly<Record<string, (subject: FormSubject) => string | undefine
     return text === undefined ? undefined : block(text);
   },
   $join: ({ snapshot, role, value, path: at }) => {
-    // A patch of another workspace comes to something else there.
+    // A patch of another workspace has another value there.
     if (role === 'project' && at[1] !== snapshot.workspace?.name) return undefined;
     const spec = specPlace(role, value, at);
     const address = role === 'project' ? String(at[3]) : ownAddress(value);
@@ -188,7 +188,7 @@ const FORMS: Readonly<Record<string, (subject: FormSubject) => string | undefine
   $secret: ({ argument }) => `The secret ${String(argument)}. Its value is never shown.`,
 };
 
-/** Lines of a text that are shown. */
+/** The maximum number of shown lines. */
 const MOST_LINES = 12;
 
 /** A value in Markdown, without secrets. */

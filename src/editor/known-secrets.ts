@@ -7,7 +7,7 @@ import type { ProjectSnapshot } from './snapshot.ts';
 
 const redactors = new WeakMap<ProjectSnapshot['resources'], Redactor>();
 
-/** A text without the secrets that the workspace uses, should one have got into it. */
+/** Redacts the secrets of the workspace from a text. */
 export function withoutSecrets({ resources, project }: ProjectSnapshot, text: string): string {
   const redactor = redactors.get(resources) ?? new Redactor();
   if (!redactors.has(resources)) {
@@ -23,7 +23,7 @@ export function withoutSecrets({ resources, project }: ProjectSnapshot, text: st
   return redactor.redact(text);
 }
 
-/** A file that `$file` names in another one; undefined where it lies outside of the project, or where secrets are kept. */
+/** The file that `$file` names in another one; undefined outside of the project, and among secrets. */
 export function namedFile(
   { folder, project }: ProjectSnapshot,
   { file, role, name }: { readonly file: string; readonly role: FileRole; readonly name: string },

@@ -6,7 +6,7 @@ import type { ReadDeclarations } from '../project/read-declarations.ts';
 import type { ProjectSnapshot } from './snapshot.ts';
 
 interface Loaded {
-  /** These are undefined where the project file cannot be used. */
+  /** Undefined if the project file is invalid. */
   readonly project: ProjectConfig | undefined;
   readonly workspace: WorkspaceConfig | undefined;
   readonly read: ReadDeclarations | undefined;
@@ -29,7 +29,7 @@ export const NOT_LOADED: Good = {
 export class LastGood {
   #good = NOT_LOADED;
 
-  /** A load, with what is broken in it as it was before. */
+  /** A load, with broken parts replaced by their last valid form. */
   after({ project, workspace, read, desired }: Loaded): Good {
     if (project === undefined || read === undefined) return this.#good;
     const broken = new Set(

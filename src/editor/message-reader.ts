@@ -7,21 +7,21 @@ import {
 } from 'vscode-languageserver-protocol/node';
 
 const END_OF_HEADERS = '\r\n\r\n';
-/** Complete header lines, and the beginning of another. */
+/** Complete header lines, and the start of another. */
 const HEADERS = /^([\w-]+:[^\r\n]*\r\n)*[^\n]*$/;
 const LENGTH = /^content-length: *(\d+) *\r?$/im;
-/** The beginning of a message. JSON cannot contain it, as its strings have no line breaks. */
+/** The start of a message. JSON cannot contain it, because its strings have no line breaks. */
 const NEXT_MESSAGE = /content-length: *\d+ *\r\n/i;
 const LONGEST_BEGINNING = 64;
 
 /**
- * Reads the messages of an editor. After a wrong length nobody can tell where the next message begins, so the first error is the last
- * event; the reader of the library would wait for bytes that never come.
+ * Reads the messages of an editor. After a wrong length the start of the next message is unknown, so the first error is the last event.
+ * The library's reader would wait for bytes that never come.
  */
 export class MessageReader extends AbstractMessageReader {
   readonly #input: Readable;
   #rest: Buffer = Buffer.alloc(0);
-  /** Bytes of the rest without the beginning of another message. */
+  /** The rest in bytes, without the start of another message. */
   #searched = 0;
 
   constructor(input: Readable) {

@@ -6,17 +6,17 @@ import { attempt } from '../problems/attempt.ts';
 
 export interface OpenFile {
   readonly document: TextDocument;
-  /** Real path; undefined for what is no file, as a text without a name. */
+  /** Real path; undefined for a text without a file. */
   readonly file: string | undefined;
 }
 
-/** The texts that the editor has open, and under which address it knows each file. */
+/** The open texts of the editor, and its address for each file. */
 export class OpenFiles {
   readonly #open = new Map<string, OpenFile>();
-  /** Folders as the editor names them, by real path. */
+  /** Folders by real path, as the editor names them. */
   readonly #folders = new Map<string, string>();
 
-  /** A folder that the editor shows. */
+  /** A folder shown by the editor. */
   addFolder(uri: string): void {
     const folder = pathOf(uri);
     if (folder !== undefined) this.#folders.set(realPath(folder), folder);
@@ -27,7 +27,7 @@ export class OpenFiles {
     for (const [real, shown] of this.#folders) if (shown === folder) this.#folders.delete(real);
   }
 
-  /** True for a folder that the editor shows, or that lies in one. @param folder a real path. */
+  /** True for a folder that the editor shows, or inside one. @param folder a real path. */
   isShown(folder: string): boolean {
     return [...this.#folders.keys()].some((real) => isInside(folder, real));
   }
@@ -50,7 +50,7 @@ export class OpenFiles {
     return [...this.#open.values()];
   }
 
-  /** By real path: those below a folder, and of these others. */
+  /** By real path: those below a folder, and these others. */
   textsIn(folder: string, others: readonly string[]): ReadonlyMap<string, string> {
     const texts = new Map<string, string>();
     for (const { document, file } of this.#open.values()) {
@@ -65,7 +65,7 @@ export class OpenFiles {
     return this.all().find((each) => each.file === file);
   }
 
-  /** The address of a file as the editor knows it. @param file a real path. */
+  /** The editor's address of a file. @param file a real path. */
   uriOf(file: string): string {
     const open = this.ofFile(file);
     if (open !== undefined) return open.document.uri;
@@ -80,7 +80,7 @@ function pathOf(uri: string): string | undefined {
   return uri.startsWith('file:') ? attempt(() => fileURLToPath(uri)) : undefined;
 }
 
-/** The real path of a file that need not exist yet. */
+/** The real path of a file that may not exist yet. */
 export function realFileOf(uri: string): string | undefined {
   const file = pathOf(uri);
   if (file === undefined) return undefined;

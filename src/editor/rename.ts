@@ -17,24 +17,24 @@ import { VERSION } from '../version.ts';
 import { addressAt, type FoundAddress, placesOf } from './find-references.ts';
 import type { CheckedTexts, PlaceInFile, ProjectSnapshot, TextRange } from './snapshot.ts';
 
-/** A name that can be changed, or why it cannot. */
+/** A renamable name, or why it cannot be renamed. */
 type Renamable = { readonly range: TextRange; readonly name: string } | { readonly refused: string };
 
-/** A text in place of another. */
+/** A replacement of text. */
 interface PlacedText extends PlaceInFile {
   readonly text: string;
 }
 
 export type Renaming =
   | {
-      /** In the texts as the snapshot has them. */
+      /** In the texts of the snapshot. */
       readonly edits: readonly PlacedText[];
-      /** Sentences: what of the rules was changed, and what was left. */
+      /** Messages about changed and unchanged rules. */
       readonly notes: readonly string[];
     }
   | { readonly refused: string };
 
-/** The name at an offset; undefined where no address stands. */
+/** The name at an offset; undefined without an address. */
 export function renamableAt(snapshot: ProjectSnapshot, file: string, offset: number): Renamable | undefined {
   const found = addressAt(snapshot, file, offset);
   return found && nameIn(snapshot, found);
@@ -51,8 +51,8 @@ function nameIn(snapshot: ProjectSnapshot, found: FoundAddress): Renamable {
 }
 
 /**
- * What must change in which files so that the resource at an offset has another name and keeps its record. Nothing is written: what `validate`
- * and the states on this machine say to it decides whether it can be.
+ * The edits that rename the resource at an offset and keep its record. Writes nothing. `validate` and the local states decide whether it
+ * is possible.
  */
 export async function renameAt(
   snapshot: ProjectSnapshot,
@@ -106,7 +106,7 @@ async function renamed(snapshot: ProjectSnapshot, change: NameChange): Promise<R
 
 type ChangedPlace = Chosen['changed'][number];
 
-/** The new name in the place of the old one; in quotes where YAML would take it for a number, and without where the old one had needed them. */
+/** The new name in place of the old one, with quotes if YAML requires them. */
 function changedName(
   text: string,
   { file, is, nameRange }: ChangedPlace,
@@ -124,7 +124,7 @@ function written(name: string): string {
   return scalarText(name, { flow: true, json: false });
 }
 
-/** The one manifest of the resource. @throws CannotEdit where the name is taken, or where not everything can be read. */
+/** The only manifest of the resource. @throws CannotEdit if the name is taken, or if not everything can be read. */
 function renamable({ read, project }: CheckedTexts, { kind, from, to }: NameChange) {
   if (project === undefined || read === undefined) {
     throw new CannotEdit('the project file has errors; fix them first');
@@ -146,7 +146,7 @@ function renamable({ read, project }: CheckedTexts, { kind, from, to }: NameChan
   return { project, declarations: read.declarations, declaration };
 }
 
-/** What writes `previous_names`. @throws CannotEdit */
+/** The edit of `previous_names`. @throws CannotEdit */
 function listing(
   text: string,
   { file, document }: Pick<Layer, 'file' | 'document'>,
@@ -163,7 +163,7 @@ function listing(
   return difference === undefined ? [] : [{ file, ...difference }];
 }
 
-/** A former name is kept; on the way back to one, the name that is given up only where a state may know it. */
+/** Earlier names are kept. When a name is restored, the given-up one is kept only if a state may know it. */
 function previousNames(
   listed: readonly string[],
   { kind, from, to }: NameChange,
@@ -193,7 +193,7 @@ interface Chosen {
   readonly notes: readonly string[];
 }
 
-/** The places whose text is changed. Of a rule, those that can mean nothing but the resource. */
+/** The places to change; in rules, those that can only mean the resource. */
 function chosen(places: readonly FoundAddress[], { snapshot, kind, declared }: Choosing): Chosen {
   const notes: string[] = [];
   const changed = places.flatMap((place) => {
@@ -213,7 +213,7 @@ function chosen(places: readonly FoundAddress[], { snapshot, kind, declared }: C
   return { changed, notes };
 }
 
-/** The stretch of a text that differs from another one; undefined where none does. */
+/** The differing part of two texts, if any. */
 function differenceOf(before: string, after: string): Splice | undefined {
   if (before === after) return undefined;
   const most = Math.min(before.length, after.length);
@@ -224,7 +224,7 @@ function differenceOf(before: string, after: string): Splice | undefined {
   return { start, end: before.length - same, text: after.slice(start, after.length - same) };
 }
 
-/** Of a resource. */
+/** The edits of a resource. */
 interface NameChange {
   readonly kind: string;
   readonly from: string;
@@ -235,12 +235,12 @@ interface Renamed {
   readonly before: CheckedTexts;
   readonly after: CheckedTexts;
   readonly change: NameChange;
-  /** The `previous_names` that the resource is to have. */
+  /** The new `previous_names` of the resource. */
   readonly previous: readonly string[];
 }
 
 /**
- * In every workspace the same resources with the same values must be left, the name aside, and no new problem.
+ * Every workspace must keep the same resources with the same values, except for the name, and without new problems.
  * @throws CannotEdit
  */
 function refuseOtherChanges({ before, after, change, previous }: Renamed): void {
@@ -275,7 +275,7 @@ function problemKey({ severity, code, file, path = '' }: Diagnostic, { kind, fro
   return JSON.stringify([severity, code, file, path.replaceAll(`${kind}/${from}`, `${kind}/${to}`)]);
 }
 
-/** The resource as it is to be after the rename. */
+/** The resource after the rename. */
 function withName(resource: Resource, { change, previous }: Pick<Renamed, 'change' | 'previous'>): Resource {
   const [from, to] = [`${change.kind}/${change.from}`, `${change.kind}/${change.to}`];
   const spec = mapSpecials(resource.spec, (special) =>
@@ -287,20 +287,20 @@ function withName(resource: Resource, { change, previous }: Pick<Renamed, 'chang
   return { ...resource, spec, address: to, name: change.to, previousNames: previous };
 }
 
-/** Equal for resources that say the same, wherever they stand. */
+/** Equal for resources with equal contents. */
 function shapeOf({ source: _, spec, ...resource }: Resource): string {
   return canonicalJson(JSON.parse(JSON.stringify({ ...resource, spec: toForms(spec) })) as Json);
 }
 
-/** The addresses under which states have records. */
+/** The addresses of records in states. */
 interface HeldAddresses {
-  /** With a workspace that holds it. */
+  /** With a workspace that has it. */
   readonly workspaces: ReadonlyMap<Address, string>;
-  /** False where some state is kept elsewhere, or cannot be read. */
+  /** False if a state is elsewhere or cannot be read. */
   readonly isComplete: boolean;
 }
 
-/** What the states on this machine have; no other one is asked. */
+/** From local states only. */
 async function heldAddresses({ root, workspaces }: ProjectConfig): Promise<HeldAddresses> {
   const held = new Map<Address, string>();
   let isComplete = true;

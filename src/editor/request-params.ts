@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const position = z.object({ line: z.uint32(), character: z.uint32() });
 
-/** What requests must bring with them, as far as it is used. */
+/** The parameters of requests, as far as they are used. */
 export const inFile = z.object({ textDocument: z.object({ uri: z.string() }) });
 export const atPosition = inFile.extend({ position });
 export const forReferences = atPosition.extend({ context: z.object({ includeDeclaration: z.boolean() }) });

@@ -6,7 +6,7 @@ import { isObject } from '../values/json.ts';
 import type { FileRole } from './file-role.ts';
 import type { TextCursor } from './text-cursor.ts';
 
-/** A word that may stand at the cursor in the condition of a rule. */
+/** A word for the cursor in a rule's condition. */
 interface RuleWord {
   readonly name: string;
   readonly detail: string;
@@ -15,18 +15,18 @@ interface RuleWord {
 
 interface RuleCursor {
   readonly words: readonly RuleWord[];
-  /** What is typed of the word. */
+  /** The typed part of the word. */
   readonly typed: string;
 }
 
-/** Characters before the cursor that are looked at. */
+/** Characters before the cursor that are analysed. */
 const LOOKED_AT = 500;
 
 const CHAIN = /((?:[A-Za-z_]\w*(?:\[[^\][]*\])*\.)*)([A-Za-z_]\w*)?$/;
 const BINDING =
   /([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\.(?:all|exists|exists_one|map|filter)\(\s*([A-Za-z_]\w*)\s*,/g;
 
-/** Undefined where the cursor is in no condition of a rule. */
+/** Undefined if the cursor is not in a condition. */
 export function ruleCursor(
   role: FileRole,
   { path, value, typed, isBlock }: TextCursor,
@@ -44,7 +44,7 @@ export function ruleCursor(
   const text = isBlock ? typed.slice(typed.indexOf('\n') + 1) : typed;
   const before = text.slice(-LOOKED_AT).replace(/"[^"]*"|'[^']*'/g, '_');
   const [, chain = '', word = ''] = CHAIN.exec(before) ?? [];
-  // A text in quotes takes no words of ours.
+  // No words inside of a quoted text.
   if (/["']/.test(before)) return { words: [], typed: word };
   const known = new Map(variables);
   for (const [, list = '', name = ''] of before.matchAll(BINDING))
