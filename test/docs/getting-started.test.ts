@@ -8,6 +8,8 @@ import { temporaryFolder } from '../cli/voxform-process.ts';
 import { command } from '../trust/in-process.ts';
 import { openPage } from './page.ts';
 
+const KEYS = { LOCAL_API_KEY: 'any', OPENAI_API_KEY: 'any' };
+
 interface ProjectFile {
   readonly workspaces: Readonly<Record<string, { base_url: string; api_key: { $secret: string } }>>;
 }
@@ -61,6 +63,26 @@ it('docs/getting-started.md can be followed from the first command to the last',
   expect(url, 'CI reaches no workspace on this machine').toBe(own.url);
   const named = Object.values(jobs).map(({ steps }) => steps.flatMap(({ env = {} }) => Object.keys(env)));
   expect(named).toEqual(Object.keys(jobs).map(() => [key?.$secret, 'OPENAI_API_KEY']));
+});
+
+it('README.md shows a plan as voxform prints it', async () => {
+  await using local = await startEmulator({ seed: 1 });
+  await using folder = await temporaryFolder();
+  const run = (args: readonly string[]) => command(args, { cwd: folder.root, env: KEYS });
+  expect((await run(['init', '.', '--install', `v.tgz#sha256=${'a'.repeat(64)}`])).code).toBe(0);
+  const replace = async (name: string, from: string, to: string): Promise<void> => {
+    const text = await readFile(path.join(folder.root, name), 'utf8');
+    expect(text).toContain(from);
+    await folder.write(name, text.replace(from, to));
+  };
+  await replace('voxform.yaml', 'http://127.0.0.1:4010', local.url);
+  expect((await run(['apply', '--auto-approve'])).code).toBe(0);
+  const [agent = ''] = local.world.agents.keys();
+  local.dashboard.edit('agents', agent, { llm_config: { temperature: 0.9 } });
+  await replace('prompts/receptionist.md', 'an appointment.', 'an appointment, before 6 pm.');
+  const stands = { 'http://127.0.0.1:4010': local.url };
+  const page = openPage('README.md', { folder, stands, env: KEYS, section: 'A plan' });
+  await page.next('voxform plan');
 });
 
 /** What the page has a person do in the dashboard. */

@@ -41,8 +41,8 @@ interface Ran {
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 
-/** A page of docs/, whose commands a test runs in their order, as a person who reads it. */
-export function openPage(name: `docs/${string}.md`, options: PageOptions): Page {
+/** The README or a page of docs/, whose commands a test runs in their order, as a person who reads it. */
+export function openPage(name: 'README.md' | `docs/${string}.md`, options: PageOptions): Page {
   return new Page(name, options);
 }
 

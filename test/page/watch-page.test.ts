@@ -13,6 +13,8 @@ it('shows the workspace of a watch, starts a run and closes an orphan, each unde
     'manifests/a.yaml': agentManifest('answering'),
     'manifests/b.yaml': webhookManifest('leaving', 'https://hooks.example.com/x'),
   });
+  const links = '    dashboard: { webhook: "https://app.example.com/hooks/{id}" }\n';
+  await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator, links));
   await workspace.run('apply', '--auto-approve');
   await workspace.folder.write('manifests/b.yaml', '# nothing\n');
   await workspace.run('apply', '--auto-approve');
@@ -34,6 +36,7 @@ it('shows the workspace of a watch, starts a run and closes an orphan, each unde
   const free = await ask('/workspaces/test');
   expect(free.text).toContain('1 to update');
   expect(free.text).toContain('Webhook</span>/leaving');
+  expect(free.text).toMatch(/Webhook<\/span>\/leaving(?:(?!<li>)[\s\S])*app\.example\.com\/hooks\/01/);
   expect(free.text).not.toContain('Run now');
   expect((await ask('/workspaces?label=team%3Dsales')).text).toContain('1 of 1 workspace');
   expect((await ask('/workspaces?label=team%3Dother')).text).toContain('0 of 1 workspace');
