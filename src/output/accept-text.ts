@@ -3,14 +3,14 @@ import { renderFileDiffs, unifiedDiff } from './file-diff.ts';
 import { plural } from './plural.ts';
 import { paragraphs, type Style, section } from './style.ts';
 
-/** What is said of values that go into the manifests, by where they come from. */
+/** The words for values that go into the manifests, by their origin. */
 export interface AcceptanceWords {
   readonly verb: string;
-  /** Where there are none. */
+  /** If there are none. */
   readonly nothing: string;
 }
 
-/** The diff of the files, then what stays as it is and why. */
+/** The diff of the files, then the values that are left out, with reasons. */
 export function renderAcceptance(
   { files, accepted, refused, unmoved, unshown = [] }: Acceptance,
   style: Style,
@@ -35,7 +35,7 @@ function closing({ files, accepted, refused }: Acceptance, { verb, nothing }: Ac
   return `${verb}: ${plural(accepted.length, 'value')} in ${plural(files.length, 'file')}${kept}.`;
 }
 
-/** The same as data. `written` is false for a dry run, and where nothing was to be written. */
+/** The same as data. `written` is false for a dry run, and if there was nothing to write. */
 export function acceptanceJson(
   { files, accepted, refused, unmoved, unshown = [] }: Acceptance,
   { workspace, written }: { readonly workspace: string; readonly written: boolean },

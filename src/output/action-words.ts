@@ -4,12 +4,12 @@ import { isNotApplied, type PlanDocument, type PlannedResource } from '../engine
 import type { NextStep } from '../problems/next-step.ts';
 import { plural } from './plural.ts';
 
-/** How an action is called and drawn, the same in every rendering. */
+/** The words and symbol of an action, equal in all formats. */
 interface WordsOfAction {
-  /** As Terraform draws it, where Terraform has such an action. */
+  /** As in Terraform, for actions that it has. */
   readonly symbol: string;
   readonly heading: string;
-  /** What the heading leaves open, where the reasons of its resources do not say it. */
+  /** Added to the heading if the reasons of its resources do not say it. */
   readonly explanation?: string;
   /** In `Plan: 1 to create.` */
   readonly count: string;
@@ -47,9 +47,9 @@ export const actionWords: Readonly<Record<Action, WordsOfAction>> = {
   noop: { symbol: ' ', heading: 'Unchanged', count: 'unchanged', done: 'unchanged' },
 };
 
-/** What an apply does, in the order in which it is shown. */
+/** The actions of an apply, in display order. */
 export const appliedActions = ['create', 'adopt', 'update', 'replace', 'forget'] as const satisfies Action[];
-/** What an apply leaves to a person. */
+/** The actions that an apply leaves to a person. */
 export const pendingActions = ['manual', 'blocked', 'unknown'] as const satisfies Action[];
 /** The order of the groups. */
 export const shownActions: readonly Action[] = [...appliedActions, ...pendingActions];
@@ -62,7 +62,7 @@ export function byAction(
   return (action) => groups.get(action) ?? [];
 }
 
-/** `1 to create, 2 to update`; empty where there is nothing of these actions. */
+/** `1 to create, 2 to update`; empty without these actions. */
 export function counts(summary: PlanDocument['summary'], actions: readonly Action[]): string {
   return actions
     .filter((action) => summary[action] > 0)
@@ -72,14 +72,14 @@ export function counts(summary: PlanDocument['summary'], actions: readonly Actio
 
 const wordsByName: Readonly<Record<string, WordsOfAction | undefined>> = actionWords;
 
-/** `2 to create, 1 not applied`: of actions and statuses, without what is in sync. */
+/** `2 to create, 1 not applied`: actions and statuses, without resources in sync. */
 export function countWords(found: Readonly<Record<string, number>>): string[] {
   return Object.entries(found)
     .filter(([name, count]) => count > 0 && name !== 'in_sync' && name !== 'noop')
     .map(([name, count]) => `${count} ${wordsByName[name]?.count ?? name.replaceAll('_', ' ')}`);
 }
 
-/** `2 created, 1 closed`: of what was done, also where no plan has such an action. */
+/** `2 created, 1 closed`: executed actions, also those that no plan has. */
 export function doneWords(done: Readonly<Record<string, number>>): string[] {
   const past = (action: string) => `${action}${action.endsWith('e') ? 'd' : 'ed'}`;
   return Object.entries(done).map(
@@ -87,7 +87,7 @@ export function doneWords(done: Readonly<Record<string, number>>): string[] {
   );
 }
 
-/** The closing sentences of a plan, e.g. `Plan: 1 to create, 2 to update.` and `3 manual, 41 unchanged.` */
+/** The closing sentences of a plan, such as `Plan: 1 to create, 2 to update.` and `3 manual, 41 unchanged.` */
 export function planSummary(plan: PlanDocument): string[] {
   const { summary, resources } = plan;
   const applied = counts(summary, ['create', 'update', 'replace', 'adopt', 'forget']);
@@ -114,7 +114,7 @@ export function planSummary(plan: PlanDocument): string[] {
   ];
 }
 
-/** Of the resources with nothing to do, those in which the platform kept its own value of something. */
+/** Unchanged resources with a field for which the platform kept its own value. */
 export function notAppliedIn(resources: readonly PlannedResource[]): number {
   return resources.filter((each) => each.action === 'noop' && isNotApplied(each)).length;
 }
@@ -124,7 +124,7 @@ export interface AppliedWrite {
   readonly result: ResourceResult;
 }
 
-/** What an apply was to write, in the order in which it is shown. */
+/** The planned writes of an apply, in display order. */
 export function appliedIn({ plan, results }: ApplyReport): AppliedWrite[] {
   return appliedActions.flatMap(byAction(plan.resources)).flatMap((resource): AppliedWrite[] => {
     const result = results.get(resource.address);
@@ -132,7 +132,7 @@ export function appliedIn({ plan, results }: ApplyReport): AppliedWrite[] {
   });
 }
 
-/** What was not reached, by the reason for it. */
+/** Skipped resources, by reason. */
 export function skippedIn(
   writes: readonly AppliedWrite[],
 ): { readonly because: string; readonly addresses: readonly string[] }[] {
@@ -145,7 +145,7 @@ export function skippedIn(
   }));
 }
 
-/** What is still to be done by a person, also of what was written. */
+/** What remains for a person, also for written resources. */
 export function leftIn(report: ApplyReport): PlannedResource[] {
   const halfDone = appliedIn(report).filter(isHalfDone);
   return [
@@ -154,12 +154,12 @@ export function leftIn(report: ApplyReport): PlannedResource[] {
   ];
 }
 
-/** Written, with something left that no endpoint writes. */
+/** Written, with a remaining step that no endpoint can do. */
 function isHalfDone({ resource: { steps = [] }, result }: AppliedWrite): boolean {
   return result.status === 'done' && steps.length > 0;
 }
 
-/** Why an apply ended before its end, as a sentence or two; undefined where it did not. */
+/** Why an apply ended early, as a sentence or two, if it did. */
 export function earlyEnd(report: ApplyReport): string | undefined {
   if (report.interrupted !== undefined)
     return `Interrupted by ${report.interrupted}. Requests in flight were finished; run apply again for the rest.`;
@@ -168,7 +168,7 @@ export function earlyEnd(report: ApplyReport): string | undefined {
   return `Stopped early: ${halted}. Run plan before you apply again.`;
 }
 
-/** Why something was left out or not recorded, as a clause. What halted a run that had nothing left to start changed nothing. */
+/** Why something was skipped or not recorded, as a clause. A halt with nothing left to start changed nothing. */
 export function haltOf({ halted, results, stateError }: ApplyReport): string | undefined {
   if (halted !== undefined && stateError !== undefined) return `${halted}: ${stateError}`;
   return [...results.values()].some((result) => result.status === 'skipped' && result.because === halted)
@@ -176,13 +176,13 @@ export function haltOf({ halted, results, stateError }: ApplyReport): string | u
     : undefined;
 }
 
-/** How to record what the platform has and the state does not; undefined for any other result. */
+/** How to record what the platform has and the state lacks; undefined for any other result. */
 export function unrecordedStep({ result }: AppliedWrite): NextStep | undefined {
   if (result.status !== 'failed') return undefined;
   return result.next?.find((step) => step.action === 'import' && step.reason === 'unsaved');
 }
 
-/** The resources of which the platform keeps its own value of something. */
+/** Resources with a field for which the platform kept its own value. */
 export function notAppliedAfter({ plan, results }: ApplyReport): number {
   return plan.resources.filter((resource) => {
     const result = results.get(resource.address);
@@ -190,7 +190,7 @@ export function notAppliedAfter({ plan, results }: ApplyReport): number {
   }).length;
 }
 
-/** `2 created, 1 failed`; empty where nothing was to be written. */
+/** `2 created, 1 failed`; empty without writes. */
 export function appliedCounts(report: ApplyReport): string {
   const words = appliedIn(report).map((entry) => {
     const { done } = actionWords[entry.resource.action];
@@ -205,7 +205,7 @@ export function appliedCounts(report: ApplyReport): string {
     .join(', ');
 }
 
-/** The closing sentences of an apply, e.g. `Applied: 2 created, 1 failed.` and `1 manual.` */
+/** The closing sentences of an apply, such as `Applied: 2 created, 1 failed.` and `1 manual.` */
 export function applySummary(report: ApplyReport): string[] {
   const said = appliedCounts(report);
   const { summary } = report.plan;

@@ -29,7 +29,7 @@ export const applyDocument = planDocument
 export type ApplyDocument = Immutable<z.infer<typeof applyDocument>>;
 type AppliedResource = Immutable<z.infer<typeof appliedResource>>;
 
-/** The plan's document with the result of each resource, the id of what was created, and the warnings of the answers. */
+/** The plan's document with the results, the ids of created records, and the warnings of the answers. */
 export function applyJson(report: ApplyReport): ApplyDocument {
   const { plan, results, warnings, interrupted } = report;
   const halted = haltOf(report);
@@ -45,14 +45,14 @@ export function applyJson(report: ApplyReport): ApplyDocument {
 
 function withResult(resource: PlannedResource, result: ResourceResult | undefined): AppliedResource {
   if (result?.status !== 'done') return { ...resource, ...outcomeJson(result) };
-  // What the plan knew of it is over.
+  // The plan's information about it is outdated.
   const { not_applied: _, ...rest } = resource;
   const { id, notApplied } = result;
   const kept = notApplied === undefined ? {} : { not_applied: [...notApplied] };
   return { ...rest, id: id ?? resource.id, ...outcomeJson(result), ...kept };
 }
 
-/** What became of a resource; nothing where nothing was tried. */
+/** The result of a resource; empty if nothing was tried. */
 export function outcomeJson(
   result: ResourceResult | undefined,
 ): Pick<AppliedResource, 'result' | 'error' | 'hint' | 'next' | 'because'> {

@@ -6,7 +6,7 @@ import { type FieldView, type FieldViewOptions, fieldViews } from './field-view.
 import { isTask, stepText } from './next-steps.ts';
 import type { DiffLine } from './text-diff.ts';
 
-/** What is to be said of a resource, or once of several. */
+/** The statements about one resource, or about several together. */
 export interface Statement {
   readonly resources: readonly PlannedResource[];
   readonly fields: readonly FieldView[];
@@ -15,20 +15,20 @@ export interface Statement {
   readonly released: readonly string[];
   readonly notices: readonly string[];
   readonly steps: readonly string[];
-  /** How many of its changes are said before, with those of others. */
+  /** The number of its changes that are shown before, with those of others. */
   readonly elsewhere: number;
 }
 
 export interface CompactOptions {
   readonly views: FieldViewOptions;
-  /** True where nothing is said once for several. */
+  /** True to show everything for each resource. */
   readonly full?: boolean | undefined;
 }
 
-/** So many must share something before it is said once. */
+/** The minimum number of resources for a common statement. */
 export const FEWEST_SHARING = 3;
 
-/** All that is to be said of the resources, in their order, what several of them share before the rest. */
+/** All statements about the resources, in order; common ones first. */
 export function compacted(
   resources: readonly PlannedResource[],
   { views, full = false }: CompactOptions,
@@ -54,7 +54,7 @@ function rankOf({ fields, resources }: Statement): number {
   return (fields.length > 0 ? Number.MAX_SAFE_INTEGER / 2 : 0) + resources.length;
 }
 
-/** What leads to resources is said of all of them together, the first time that they are named. */
+/** Routes are shown for all of them together, when they are first named. */
 function withoutTold(shared: readonly Statement[]): Statement[] {
   const told = new Set<PlannedResource>();
   return shared.map((said) => {
@@ -80,11 +80,11 @@ export function statementOf(resource: PlannedResource, views: FieldViewOptions):
   };
 }
 
-/** A change, a hunk of a text or a remark, which may be said once for several. */
+/** A change, a hunk of a text or a remark, which several resources may share. */
 interface StatementPart {
-  /** The same for what is the same. */
+  /** Equal for equal parts. */
   readonly key: string;
-  /** About, as they are shown. */
+  /** The approximate number of displayed lines. */
   readonly lines: number;
   readonly said: Partial<Said>;
   readonly hunk?: Hunk;
@@ -101,7 +101,7 @@ function isChange({ said }: StatementPart): boolean {
   return said.fields !== undefined;
 }
 
-/** An update is said in parts, because each of its lines stands for itself; any other action is shared whole or not at all. */
+/** The parts of an update are shared one by one, because each line stands for itself; other actions are shared whole or not at all. */
 function partsOf({ resources, fields, reason, released, notices, steps }: Statement): StatementPart[] {
   const [resource] = resources;
   if (resource === undefined) return [];
@@ -141,7 +141,7 @@ function withLines(field: FieldView, lines: readonly DiffLine[]): FieldView {
   return { ...field, body: { form: 'diff', lines } };
 }
 
-/** For each set of resources the parts that all of them and no others have, where saying those once is shorter. */
+/** For each set of resources, the parts that exactly these have, if sharing them is shorter. */
 function sharingsOf(members: readonly Sharer[]): Sharer[][] {
   const held = members.flatMap(({ parts }, index) => parts.map(({ key }) => ({ key, index })));
   const many = [...Map.groupBy(held, ({ key }) => key)]
@@ -157,17 +157,17 @@ function sharingsOf(members: readonly Sharer[]): Sharer[][] {
   });
 }
 
-/** Of an update, steps alone are no reason for a box of several. */
+/** Steps alone are no reason to group updates. */
 function worthSharing({ said, parts }: Sharer, keys: ReadonlySet<string>): readonly StatementPart[] {
   const shared = parts.filter(({ key }) => keys.has(key));
   const isWhole = said.resources.every(({ action }) => action !== 'update');
   return isWhole || shared.some(isChange) ? shared : shared.filter((part) => part.said.notices !== undefined);
 }
 
-/** In columns, about: what a line of addresses holds. */
+/** The approximate number of columns in a line of addresses. */
 const LINE = 70;
 
-/** How many lines, about, are saved where the parts are said once, if so many of the resources need no box of their own. */
+/** The approximate number of lines saved by sharing the parts, if this many resources need no box of their own. */
 function savedBy(sharing: readonly Sharer[], covered: number): number {
   const [{ parts = [] } = {}] = sharing;
   const resources = sharing.flatMap(({ said }) => said.resources);
@@ -177,7 +177,7 @@ function savedBy(sharing: readonly Sharer[], covered: number): number {
   if (isUpdate && !parts.some(isChange)) return lines * (sharing.length - 1 - names);
   const addresses = isUpdate && !mustNameAll(resources) ? names : sharing.length;
   const routes = sharing.some(({ said }) => (said.routes ?? []).length > 0) ? 2 : 0;
-  // A box takes two lines. What refers to it in others is not weighed: one that differs would part all the others.
+  // A box takes two lines. References to it in others are not counted.
   return lines * (sharing.length - 1) + 2 * covered - 2 - addresses - routes;
 }
 
@@ -228,9 +228,9 @@ function routesOf(members: readonly Statement[]): readonly PlannedRoute[] | unde
   return distinct(members.flatMap(({ routes = [] }) => routes));
 }
 
-/** A part of a diff: lines that changed, with what is around them and where they are. */
+/** A part of a diff: changed lines with their context and place. */
 interface Hunk {
-  /** The same where the same lines change in the same way, wherever they stand. */
+  /** Equal if the same lines change in the same way, anywhere. */
   readonly key: string;
   readonly lines: readonly DiffLine[];
 }
@@ -255,7 +255,7 @@ function coreOf(lines: readonly DiffLine[]): readonly [start: number, end: numbe
   return [lines.findIndex(changes), lines.findLastIndex(changes) + 1];
 }
 
-/** A hunk of several texts: what is around it, and its place, as far as it is the same in all of them. */
+/** A hunk of several texts, with the common part of context and place. */
 function inAll(first: Hunk, others: readonly Hunk[]): Hunk {
   const all = [first, ...others];
   const [start, end] = coreOf(first.lines);

@@ -8,8 +8,8 @@ import type { Style } from './style.ts';
 import { displayWidth, wrapWords } from './text-width.ts';
 
 /**
- * A line for each, `file:line:column  message`, in the order given, and a closing count; empty where there are none. With excerpts,
- * for a person, the line wraps and its excerpt stands below it.
+ * A line for each, `file:line:column  message`, in the given order, and a closing count; empty without diagnostics. With excerpts, lines
+ * wrap and each is followed by its excerpt.
  */
 export function renderDiagnostics(
   diagnostics: readonly Diagnostic[],
@@ -30,7 +30,7 @@ export function renderDiagnostics(
   return `${lines.join('\n')}\n\n${style.bold(countOf(diagnostics))}\n`;
 }
 
-/** The message in lines, the first of which fits behind the place; the others have an indent of their own. */
+/** The message in lines. The first fits behind the place; the others are indented. */
 function wrapped(place: string, message: string, { width }: Style): string[] {
   const lead = displayWidth(place) + 2;
   const [first = ''] = wrapWords(message, Math.max(1, width - lead));
@@ -42,7 +42,7 @@ function wrapped(place: string, message: string, { width }: Style): string[] {
 const INDENT = '    ';
 
 interface DiagnosticsDocument {
-  /** True where there is no error; warnings do not count. */
+  /** True without errors; warnings do not count. */
   readonly valid: boolean;
   readonly errors: number;
   readonly warnings: number;
@@ -54,7 +54,7 @@ export function diagnosticsJson(diagnostics: readonly Diagnostic[]): Diagnostics
   return { valid: errors === 0, errors, warnings, diagnostics };
 }
 
-/** A workflow command a line, which GitHub shows beside the manifest's line in a pull request; empty where there are none. */
+/** Workflow commands, one per line, which GitHub shows in a pull request; empty without diagnostics. */
 export function diagnosticsGithub(diagnostics: readonly Diagnostic[]): string {
   return diagnostics
     .map(({ severity, message, file, line, column, code }) =>
@@ -76,7 +76,7 @@ function tally(diagnostics: readonly Diagnostic[]): { errors: number; warnings: 
   return { errors, warnings: diagnostics.length - errors };
 }
 
-/** JUnit XML: one test case a file with problems, failed where it has an error; warnings are its output. */
+/** JUnit XML: one test case per file with problems, failed if it has an error. Warnings are its output. */
 export function diagnosticsJunit(diagnostics: readonly Diagnostic[]): string {
   const byFile = [...Map.groupBy(diagnostics, ({ file }) => file)];
   const failures = byFile.filter(([, problems]) => problems.some(isError)).length;

@@ -12,10 +12,10 @@ import {
 import { MarkdownPage, markdownCode, markdownText } from './markdown.ts';
 import { details, tableRow } from './resource-markdown.ts';
 
-/** How full of rows the page may be at most. */
+/** The part of the page that rows may fill. */
 const TABLE_SHARE = 0.6;
 
-/** What is between two workspaces as a comment of at most 65,536 characters. */
+/** The differences of two workspaces as a comment of at most 65,536 characters. */
 export function diffMarkdown(diff: DiffDocument, { full }: Pick<CompactOptions, 'full'> = {}): string {
   const { first, second } = diff;
   const page = new MarkdownPage();

@@ -17,13 +17,13 @@ import { displayWidth, pad } from './text-width.ts';
 
 interface DiffTextOptions {
   readonly verbose?: boolean;
-  /** Says of each resource what many share. */
+  /** Show common statements for each resource. */
   readonly full?: boolean | undefined;
 }
 
 const COLORS = { '+': 'create', '-': 'forget', '~': 'update' } as const;
 
-/** What is between two workspaces, for a person to read: each field from the first to the second. */
+/** The differences of two workspaces: each field from the first to the second. */
 export function renderDiffText(
   diff: DiffDocument,
   style: Style,

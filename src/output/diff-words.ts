@@ -17,7 +17,7 @@ interface DiffGroup {
   readonly resources: readonly ResourceDifference[];
 }
 
-/** What differs, that which nobody declared first. A resource whose fields are of both sorts is in both groups. */
+/** The differences, undeclared ones first. A resource with both kinds is in both groups. */
 export function diffGroups(diff: DiffDocument): DiffGroup[] {
   const { first, second, resources } = diff;
   return [false, true]
@@ -62,7 +62,7 @@ export const UNKNOWN_HEADING = 'Unknown';
 export const UNKNOWN_EXPLANATION =
   'the platform does not show these fields, and the values last sent cannot be compared';
 
-/** The closing sentences, e.g. `Diff: 2 resources differ, 1 of them as declared.` and `5 are the same.` */
+/** The closing sentences, such as `Diff: 2 resources differ, 1 of them as declared.` and `5 are the same.` */
 export function diffSummary({ summary }: DiffDocument): string[] {
   const { same, different, only_first, only_second, neither, undeclared, unknown } = summary;
   const differing = different + only_first + only_second;
@@ -85,7 +85,7 @@ interface DiffViewOptions {
   readonly verbose: boolean;
 }
 
-/** The resources of a group as those of a plan, and their fields, from the first workspace to the second. */
+/** The resources of a group in the form of a plan, from the first workspace to the second. */
 export function plannedLike(
   { resources }: DiffGroup,
   { names, verbose }: DiffViewOptions,
@@ -120,7 +120,7 @@ export function plannedLike(
   return { resources: planned, views: { ...options, fieldsOf: (resource) => fields.get(resource) ?? [] } };
 }
 
-/** The links that differ in many resources of a kind, a row each. */
+/** Links that differ in many resources of a kind, one row each. */
 export interface LinkTable {
   readonly heading: string;
   readonly titles: readonly string[];
@@ -128,7 +128,7 @@ export interface LinkTable {
   readonly resources: readonly PlannedResource[];
 }
 
-/** Resources that differ in links only. Those of which several differ alike are not among them. */
+/** Resources that differ in links only, without those that differ alike. */
 export function linkTables({ resources, views }: ReturnType<typeof plannedLike>): LinkTable[] {
   const linked = resources.filter(
     ({ kind, changes }) =>
@@ -153,7 +153,7 @@ export function linkTables({ resources, views }: ReturnType<typeof plannedLike>)
   });
 }
 
-/** `Agent/a -> Agent/b`, and of a list what only one of the two has: `- Agent/a, + Agent/b`. */
+/** `Agent/a -> Agent/b`, and for a list the items of only one side: `- Agent/a, + Agent/b`. */
 function linkText({ before, after }: PlannedChange): string {
   const said = (value: Json | undefined) =>
     value === undefined ? '(not set)' : value === null ? '(none)' : valueText(value);
@@ -174,7 +174,7 @@ function changeOf({ path, sensitive, first, second }: FieldDifference): PlannedC
   };
 }
 
-/** What is to be known of a difference: in which workspace it is not as the manifests say, and where it is from memory. */
+/** Notes on a difference: the workspace that deviates from its manifests, and values from the state. */
 function notesOf({ first, second, sensitive }: FieldDifference, names: readonly [string, string]): string[] {
   const sides = [
     { ...first, name: names[0] },

@@ -11,7 +11,7 @@ import { pad } from './text-width.ts';
 
 const UNKNOWN = 'the platform does not show these fields, so that publishing may change them too';
 
-/** What publishing would change, for a person to read: each field from the published version to the draft. */
+/** The changes of a publication: each field from the published version to the draft. */
 export function draftDiffText(diff: DraftDiffDocument, style: Style, verbose: boolean): string {
   const sides = sidesOf(diff);
   const width = Math.max(...sides.map(({ name }) => name.length));

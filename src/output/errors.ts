@@ -14,20 +14,20 @@ import { plural } from './plural.ts';
 import type { Style } from './style.ts';
 
 interface ErrorOptions {
-  /** Says what lies behind every error. */
+  /** Show the causes of every error. */
   readonly verbose?: boolean;
-  /** The command that was run, for a report. */
+  /** The command, for a bug report. */
   readonly command?: string;
-  /** The page where problems are reported. */
+  /** The page for bug reports. */
   readonly issues?: string;
   readonly reach?: Reach;
-  /** Where the platform was looked for. */
+  /** The address of the platform. */
   readonly baseUrl?: string;
-  /** Strikes secrets out of what an error says, before lines are broken and characters escaped. */
+  /** Redacts an error before its text is wrapped and escaped. */
   redact?(text: string): string;
 }
 
-/** An error for a person: what is wrong and what may help; for a mistake of ours the stack, and what to report. */
+/** An error for a person, with its hint; a bug with its stack and what to report. */
 export function renderError(error: unknown, style: Style, options: ErrorOptions = {}): string {
   if (!(error instanceof UserError || error instanceof PlatformError))
     return unexpected(error, style, options);
@@ -70,7 +70,7 @@ function unexpected(
   ].join('\n');
 }
 
-/** The paragraphs of a message; every line after the first is indented, so that none can pass for a line of ours. */
+/** The paragraphs of a message. Lines after the first are indented, so that none can look like a line of voxform. */
 function labelled(label: string, message: string, style: Style): string {
   const [first = '', ...rest] = message.split('\n');
   return [
@@ -79,7 +79,7 @@ function labelled(label: string, message: string, style: Style): string {
   ].join('\n');
 }
 
-/** To GitHub Actions an indented line that begins with `::` is a command. */
+/** GitHub Actions treats an indented line that begins with `::` as a command. */
 function guard(line: string): string {
   return line.trimStart().startsWith('::') ? '| ' : '';
 }
@@ -88,7 +88,7 @@ function indentOf(line: string): number {
   return Math.min(8, line.length - line.trimStart().length);
 }
 
-/** What lies behind an error, the nearest first; a cycle ends it. */
+/** The causes of an error, nearest first; a cycle ends them. */
 function behind(error: Error): unknown[] {
   const chain = new Set<unknown>();
   for (let next = error.cause; next !== undefined && next !== error && !chain.has(next); ) {
@@ -98,14 +98,14 @@ function behind(error: Error): unknown[] {
   return [...chain];
 }
 
-/** Messages, for whose stacks only we have a use. */
+/** Messages, because only developers need the stacks. */
 function causesOf(error: Error): string[] {
   return behind(error)
     .map(errorMessage)
     .filter((text) => text !== '' && !error.message.includes(text));
 }
 
-/** The stack and those of its causes, a line each frame. */
+/** The stack with those of its causes, one frame per line. */
 function stackOf(error: Error, redact: (text: string) => string): string {
   const stacks = [error, ...behind(error)].map((each, place) => {
     const text = each instanceof Error ? (each.stack ?? String(each)) : String(each);
@@ -121,11 +121,11 @@ function stackOf(error: Error, redact: (text: string) => string): string {
 export interface ErrorContext {
   readonly exitCode: number;
   readonly reach?: Reach;
-  /** Strikes secrets out. */
+  /** Redacts secrets. */
   redact(text: string): string;
 }
 
-/** An error for a program. No stack: that is on stderr. */
+/** An error for a program. Its stack is on stderr. */
 export function errorJson(error: unknown, { exitCode, reach, redact }: ErrorContext): ErrorDocument {
   const diagnostics = diagnosticsOf(error) ?? [];
   const hint = hintOf(error, reach, undefined);
@@ -134,14 +134,14 @@ export function errorJson(error: unknown, { exitCode, reach, redact }: ErrorCont
       message: redact(diagnostics.length > 0 ? countOf(diagnostics) : messageOf(error)),
       ...(hint !== undefined && { hint: redact(hint) }),
       exit_code: exitCode,
-      // What an editor may do about it is no part of the document.
+      // Fixes for editors are not part of the document.
       diagnostics: diagnostics.map(({ fix: _, ...each }) => ({ ...each, message: redact(each.message) })),
       ...(error instanceof PlatformError && { request: requestOf(error) }),
     },
   };
 }
 
-/** What is wrong in manifests and project file, where the error is about that. */
+/** Diagnostics of manifests and project file, if the error has them. */
 export function diagnosticsOf(error: unknown): readonly Diagnostic[] | undefined {
   return error instanceof Error && 'diagnostics' in error && Array.isArray(error.diagnostics)
     ? error.diagnostics
@@ -158,7 +158,7 @@ function messageOf(error: unknown): string {
   return `this is a bug in voxform: ${error instanceof Error ? `${error.name}: ${error.message}` : error}`;
 }
 
-/** What may help, for people; `baseUrl` is where the platform was looked for. */
+/** The hint for people; `baseUrl` is the address of the platform. */
 function hintOf(error: unknown, reach: Reach, baseUrl: string | undefined): string | undefined {
   if (error instanceof PlatformError) return platformHint(error, baseUrl);
   return error instanceof UserError ? helpText(error, reach) : undefined;
@@ -177,7 +177,7 @@ function requestOf({ reason, facts }: PlatformError): NonNullable<ErrorDocument[
   };
 }
 
-/** What may help after a request that did not succeed; undefined where the message says all there is to say. */
+/** The hint for a failed request; undefined if the message says everything. */
 function platformHint(error: PlatformError, baseUrl: string | undefined): string | undefined {
   const where = baseUrl === undefined ? 'base_url' : `base_url (${baseUrl})`;
   switch (error.reason) {
@@ -233,7 +233,7 @@ function statusHint(error: PlatformError): string | undefined {
   if (status === 429)
     return 'rate limited; set limits.requests_per_second or a lower limits.concurrency in voxform.yaml, or try again later';
   if (status >= 500) return `the platform is failing; try again later${lost(error)}`;
-  // Only what is written comes from a manifest.
+  // Only written values come from a manifest.
   return field === undefined || method === 'GET'
     ? undefined
     : `the platform rejected ${field}: change it in the manifest`;
@@ -243,7 +243,7 @@ function lost({ outcome }: PlatformError): string {
   return outcome === 'lost' ? '. The request may have succeeded: the next plan checks' : '';
 }
 
-/** What went wrong in a workspace, as data that holds no secret. */
+/** The error of a workspace as data without secrets. */
 export function failureOf(
   { workspace, baseUrl, error }: FailedWorkspace,
   redact: (text: string) => string,
@@ -259,7 +259,7 @@ export function failureOf(
   };
 }
 
-/** True for what neither a person nor the platform brought about. */
+/** True for a bug. */
 export function isOwnMistake(error: unknown): boolean {
   const isExpected = error instanceof UserError || error instanceof PlatformError;
   return !isExpected && diagnosticsOf(error) === undefined;

@@ -7,19 +7,19 @@ import { kindCounts } from './plural.ts';
 import { bullets, paragraphs, type Style } from './style.ts';
 
 interface ExportReport {
-  /** As the person wrote it. */
+  /** As typed. */
   readonly folder: string;
   readonly drafts: ManifestDrafts;
   readonly missed: readonly Missed[];
-  /** Files that were there and were written over. */
+  /** Overwritten files. */
   readonly replaced: readonly string[];
-  /** Manifests that were there under other names and stay: they may declare the same records. */
+  /** Other existing manifests, which may declare the same records. */
   readonly left: readonly string[];
-  /** True: every list in full. */
+  /** Show every list in full. */
   readonly verbose: boolean;
 }
 
-/** What was written, what was left out and why, and what a person must still do. */
+/** The written files, the omitted parts with reasons, and manual steps. */
 export function exportText(report: ExportReport, style: Style): string {
   const { folder, drafts, missed, replaced, left, verbose } = report;
   const listing = (title: string, lines: readonly string[]) => bullets(title, cut(lines, verbose), style);
@@ -38,12 +38,12 @@ export function exportText(report: ExportReport, style: Style): string {
 
 const MOST_LISTED = 20;
 
-/** A line for each record that was looked for in vain. */
+/** A line for each record that was not found. */
 export function missedLines(missed: readonly Missed[]): string[] {
   return missed.map(({ kind, id, because }) => `${kind}${id === undefined ? '' : ` ${id}`}: ${because}`);
 }
 
-/** One line for all resources of a kind that miss the same field for the same reason. */
+/** One line for all resources of a kind that lack the same field for the same reason. */
 function omittedLines({ manifests }: ManifestDrafts, verbose: boolean): string[] {
   const totals = Map.groupBy(manifests, ({ kind }) => kind);
   const all = manifests.flatMap(({ kind, name, omitted }) =>

@@ -9,45 +9,45 @@ import { type DiffLine, diffTexts } from './text-diff.ts';
 import { valueText, withoutForms } from './value-text.ts';
 import { yamlText } from './yaml-text.ts';
 
-/** One field of a plan as a person reads it; every text is safe to show. The renderers only lay it out. */
+/** A field of a plan in display form. All texts are safe to show; renderers only arrange them. */
 export interface FieldView {
   readonly path: string;
   readonly body: FieldBody;
-  /** What else is to be said of it, a few words each. */
+  /** Short notes. */
   readonly notes: readonly string[];
 }
 
 export type FieldBody =
-  /** A value where there was none. */
+  /** A new value. */
   | { readonly form: 'value'; readonly after: string }
   | { readonly form: 'change'; readonly before: string; readonly after: string }
-  /** The beginning of a long text where there was none, or only `before`. */
+  /** The start of a new long text, or only `before`. */
   | {
       readonly form: 'text';
       readonly before: string | undefined;
       readonly lines: readonly string[];
-      /** How many lines are left out. */
+      /** The number of omitted lines. */
       readonly more: number;
     }
   | { readonly form: 'diff'; readonly lines: readonly DiffLine[] };
 
 export interface FieldViewOptions {
   readonly secrets: SecretNumbers;
-  /** Of a drift the arrow points from the manifest to the platform: that way the change went. */
+  /** For drift, the arrow points from the manifest to the platform, the direction of the change. */
   readonly towards?: 'manifest' | 'platform';
-  /** Long texts are shown whole, and differences in white space too. */
+  /** Show long texts in full, and differences in white space. */
   readonly verbose: boolean;
-  /** New texts and values are shown whole, where there is room to fold them. */
+  /** Show new texts and values in full, for output that can fold them. */
   readonly wholeTexts?: boolean;
-  /** For the steps that go with the fields. */
+  /** For the steps of the fields. */
   readonly reach?: Reach;
-  /** What was made of equal changes before: comparing long texts takes time. */
+  /** The results for equal changes: comparing long texts takes time. */
   readonly known?: Map<string, FieldView>;
-  /** The fields of a resource that is not of a plan. */
+  /** The fields of a resource outside of a plan. */
   readonly fieldsOf?: (resource: PlannedResource) => readonly FieldView[];
 }
 
-/** Gives each distinct fingerprint of a secret its number, from 1, in the order in which they are asked for. */
+/** Numbers the distinct fingerprints of secrets from 1, in the order of requests. */
 type SecretNumbers = (fingerprint: string) => number;
 
 export function createSecretNumbers(): SecretNumbers {
@@ -59,7 +59,7 @@ export function createSecretNumbers(): SecretNumbers {
   };
 }
 
-/** Longer than this, in characters, a text is better compared than put beside another one. */
+/** Characters. A longer text is compared rather than shown beside another. */
 const longText = 60;
 const shownLines = 4;
 const shownCharacters = 200;
@@ -87,7 +87,7 @@ export function fieldViews(resource: PlannedResource, options: FieldViewOptions)
   });
 }
 
-/** With the address or name of each known record before its id. */
+/** Adds the address or name before each known id. */
 function withNames({ before, after, names, ...rest }: PlannedChange): PlannedChange {
   const named = (value: Json): Json =>
     typeof value === 'string' && names !== undefined && Object.hasOwn(names, value)
@@ -101,7 +101,7 @@ function withNames({ before, after, names, ...rest }: PlannedChange): PlannedCha
   };
 }
 
-/** The same difference, seen from the other side. */
+/** The same difference in the other direction. */
 function turned({ before, after, fingerprints, ...rest }: PlannedChange): PlannedChange {
   return {
     ...rest,
@@ -170,14 +170,11 @@ function plainBody({ before, after }: PlannedChange, isNew: boolean, options: Fi
 
 interface LongForm {
   readonly text: string;
-  /** Needs lines of its own. */
+  /** Needs its own lines. */
   readonly isBlock: boolean;
 }
 
-/**
- * The text by lines of a value that has several of them or fills much of one, or of a list or an object if the other side does;
- * undefined for a value without such a form.
- */
+/** The lines of a long or multi-line value, or of a list or an object if the other side has lines; otherwise undefined. */
 function long(value: Json, other: Json | undefined): LongForm | undefined {
   if (typeof value === 'string') return { text: value, isBlock: value.includes('\n') };
   if (typeof value !== 'object' || value === null) return undefined;
@@ -195,7 +192,7 @@ function comparable(from: LongForm, to: LongForm): boolean {
   return from.isBlock || to.isBlock || (from.text.length > longText && to.text.length > longText);
 }
 
-/** The value now, on one line. */
+/** The value on one line. */
 function brief(value: Json, verbose: boolean): string {
   if (typeof value === 'string' && value.includes('\n')) return `(text of ${value.split('\n').length} lines)`;
   const text = valueText(value);
@@ -213,13 +210,13 @@ function planNotes(change: PlannedChange, body: FieldBody, action: Action): stri
   if (change.cause === 'drift') said.push('drifted');
   if (change.not_applied) said.push('not applied last time');
   if (change.cause === 'both') said.push("overwrites someone else's change");
-  // A secret is never shown, and a value that is not known needs no doubt.
+  // A secret is never shown, and an unknown value needs no note.
   const isKnown = body.form !== 'value' && change.before !== undefined;
   if (!change.verified && !change.sensitive && isKnown) said.push('unverified');
   return said;
 }
 
-/** Of a text that is not secret. */
+/** The placeholders that a call fills in, such as `{{customer_name}}`. */
 function variableNotesOf({ before, after, sensitive }: PlannedChange): string[] {
   if (sensitive || typeof before !== 'string' || typeof after !== 'string') return [];
   return variableNotes(before, after).map(escapeControls);
@@ -231,7 +228,7 @@ function driftNotes({ cause }: PlannedChange): string[] {
 
 /** The placeholders that a text is filled into when a call begins, e.g. `{{customer_name}}`. */
 const placeholder = /\{\{\s*([^{}\n]{1,80}?)\s*\}\}/g;
-/** How many are named before the rest is counted. */
+/** The number of names before the rest is counted. */
 const named = 6;
 
 /** What became of the variables of a text, a few words each; empty where it has the same ones. */

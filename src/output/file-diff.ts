@@ -6,15 +6,15 @@ interface ChangedFile {
   readonly file: string;
   readonly before: string;
   readonly after: string;
-  /** What stands for the two above the diff, where they are no one file. */
+  /** The names above the diff, if they differ from the file's. */
   readonly names?: { readonly before: string; readonly after: string };
 }
 
 const contextLines = 3;
-/** Beyond this many differing lines the shortest diff takes long to find. */
+/** With more differing lines, finding the shortest diff takes long. */
 const maxEdits = 4000;
 
-/** What changes in files, as a unified diff that `git apply` takes. */
+/** A unified diff of files for `git apply`. */
 export function renderFileDiffs(files: readonly ChangedFile[], style: Style): string {
   return files.map((file) => fileDiff(file, style)).join('');
 }
@@ -32,7 +32,7 @@ export function unifiedDiff({ file, before, after, names }: ChangedFile): string
   return `${lines.join('\n')}\n`;
 }
 
-/** The carriage return of a Windows line ending is no news; one anywhere else is. */
+/** A carriage return is expected only in a Windows line ending. */
 function shown(line: string): string {
   return escapeControls(line.replace(/\r$/, ''));
 }

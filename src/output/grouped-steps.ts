@@ -9,14 +9,14 @@ import { addressList } from './address-list.ts';
 import { isTask, stepText } from './next-steps.ts';
 import { plural } from './plural.ts';
 
-/** A manual step that many resources of a kind need. */
+/** A manual step that many resources of a kind share. */
 export interface SharedStep<O extends StepOwner = PlannedResource> {
   /** Without the resources, e.g. `Publish 300 agents in the dashboard` */
   readonly text: string;
   readonly resources: readonly O[];
-  /** What lists it after an apply, e.g. `status --only unpublished`. */
+  /** The command that lists it after an apply, such as `status --only unpublished`. */
   readonly command: string;
-  /** Present where each of them has values of its own. */
+  /** Present if the resources have different values. */
   readonly table?: StepTable;
   /** The dashboard's list of these records. */
   readonly url?: string | undefined;
@@ -26,25 +26,25 @@ export interface SharedStep<O extends StepOwner = PlannedResource> {
 
 interface StepTable {
   readonly titles: readonly string[];
-  /** A row for each of the resources, its address last. */
+  /** A row for each of the resources, with its address last. */
   readonly rows: readonly (readonly string[])[];
-  /** Addresses in the dashboard, in the order of the rows; absent where none has one. */
+  /** Dashboard addresses in the order of the rows; absent if there are none. */
   readonly urls?: readonly string[];
 }
 
-/** So many must need a step before it is said once. */
+/** The minimum number of resources for a common step. */
 export const FEWEST_IN_TABLE = 8;
-/** So many addresses are named before the rest is counted. */
+/** The number of addresses to name before the rest is counted. */
 const MOST_NAMED = 3;
 
-/** How a text and an address are written. */
+/** The formatting of texts and addresses. */
 export interface Formats {
   text?(text: string): string;
   code?(address: string): string;
 }
 
 export interface SharedStepOptions extends Formats {
-  /** Present after an apply, which no option repeats: then a command lists the resources. */
+  /** Present after an apply, whose options cannot list the resources again. */
   readonly applied?: { readonly reach: Reach };
   link?(url: string | undefined): string;
 }
@@ -65,13 +65,13 @@ export function sharedStepText(
 
 export interface Steps {
   readonly shared: readonly SharedStep[];
-  /** The resources, without the steps that are shared, and without those of which a table says all. */
+  /** The resources without common steps, and without those that a table describes completely. */
   readonly resources: readonly PlannedResource[];
-  /** The same of one of them, undefined where it is left out; any other as it is. */
+  /** The same for one of them; undefined if it is left out. Any other resource is unchanged. */
   without(resource: PlannedResource): PlannedResource | undefined;
 }
 
-/** The steps that many of the resources need, once each. Where a person must decide, steps stay with their resource. */
+/** Common steps of many resources. A step that needs a decision stays with its resource. */
 export function sharedSteps(
   resources: readonly PlannedResource[],
   { full, ...options }: StepOptions & { readonly full: boolean },
@@ -137,12 +137,12 @@ interface StepOptions extends Pick<PlanDocument, 'dashboard'> {
   readonly reach: Reach;
 }
 
-/** The steps that many of the holders need, with those of whom each is said. */
+/** Common steps of many owners, with these owners. */
 export function stepsOfMany<O extends StepOwner>(
   held: readonly Holder<O>[],
   { reach, dashboard }: StepOptions,
 ): { readonly holders: readonly Holder<O>[]; readonly shared: SharedStep<O> }[] {
-  // Whether it is the first time that a record is published makes no other step of it, nor what a field is set to.
+  // The first publication of a record is the same step as later ones, and the value of a field does not matter.
   const keyOf = ({ resource: { kind }, step }: Holder<O>) =>
     `${kind} ${step.action === 'publish' ? step.action : isSetting(step) ? 'sets' : stepText(step, reach)}`;
   return [...Map.groupBy(held, keyOf).values()].flatMap((holders) => {
@@ -187,7 +187,7 @@ function sharedStep<O extends StepOwner>(
   return { text, resources, command: 'status --only unpublished' };
 }
 
-/** A column for each field; empty where it stays as it is. */
+/** A column for each field; empty if unchanged. */
 function tableOf(holders: readonly Holder<StepOwner>[], noun: string): StepTable {
   const settings = holders.flatMap(({ resource: { address, url = '' }, step }) =>
     isSetting(step) ? [{ address, url, ...step.sets }] : [],
@@ -214,7 +214,7 @@ function isSetting(step: NextStep): step is Setting {
   return step.action === 'dashboard' && step.sets !== undefined;
 }
 
-/** The steps say all that is to be said of a resource that only a person changes, or whose id is wrong. */
+/** True if the steps describe the resource completely: only a person changes it, or its id is wrong. */
 function isAllSaid(resource: PlannedResource): boolean {
   const { action, changes, steps = [], notices = [], previous_address: was } = resource;
   if (notices.length > 0 || was !== undefined) return false;

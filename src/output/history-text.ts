@@ -10,10 +10,10 @@ import { truncate } from './text-width.ts';
 
 const columns = [...whole('RUN', 'WHEN (UTC)'), 'WHO', 'COMMAND', ...whole('RESULT'), 'CHANGES'];
 
-/** In columns; the whole error is in the one run. */
+/** Columns. The whole error is shown with the single run. */
 const WIDEST_ERROR = 40;
 
-/** Runs as a table. Their ids are cut to what tells them apart from all that the history has. */
+/** Runs as a table. Ids are shortened to unique prefixes. */
 export function historyText(runs: readonly PastRun[], all: readonly PastRun[], style: Style): string {
   const length = distinctLength(all.map(({ run }) => run));
   const rows = runs.map((run) => [
@@ -95,7 +95,7 @@ export function changesOf({ resources = [], more = 0, error, moved_from, moved_t
   return error === undefined ? '-' : truncate(escapeControls(error), WIDEST_ERROR);
 }
 
-/** As many characters as tell all of them apart, eight at least. */
+/** The length of unique prefixes, at least eight. */
 function distinctLength(ids: readonly string[]): number {
   const most = Math.max(8, ...ids.map((id) => id.length));
   for (let length = 8; length < most; length++) {

@@ -13,7 +13,7 @@ import { type Column, renderTable } from './table.ts';
 
 const NUMBER = { align: 'right', whole: true } as const;
 
-/** What the versions did to the calls, for a person to read. */
+/** The effect of the versions on calls, as text. */
 export function impactText(impact: ImpactDocument, style: Style): string {
   const { address, id, versions, notes } = impact;
   const compared = comparisonOf(impact);
@@ -80,7 +80,7 @@ export function impactText(impact: ImpactDocument, style: Style): string {
   ]);
 }
 
-/** `12.3% (10.1 to 14.7)`, with its 95 % interval; a dash where the version has no calls. */
+/** `12.3% (10.1 to 14.7)`, with its 95 % interval; a dash without calls. */
 export function shareText(version: ImpactVersion, field: ShareField, value: string): string {
   if (version.calls === 0) return '-';
   const shares = version.shares[field];
@@ -97,7 +97,7 @@ export function quantilesText(version: ImpactVersion, measure: Measure): string 
   return median === null ? '-' : `${measureText(measure, median)}, p95 ${measureText(measure, p95)}`;
 }
 
-/** `3:05` or `0.42`; a dash where no call shows the field. */
+/** `3:05` or `0.42`; a dash if no call shows the field. */
 function measureText(measure: Measure, value: number | null): string {
   if (value === null) return '-';
   if (measure !== 'duration') return String(Number(value.toPrecision(4)));
@@ -108,17 +108,17 @@ function measureText(measure: Measure, value: number | null): string {
   return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`;
 }
 
-/** What a row of the comparison is about. */
+/** The subject of a comparison's row. */
 interface ComparedRow {
   readonly title: string;
   readonly before: string;
   readonly after: string;
   readonly difference: Difference;
-  /** `-4.1 points (-6.2 to -2.0)`, or that no difference is clear. */
+  /** `-4.1 points (-6.2 to -2.0)`, or that there is no clear difference. */
   readonly said: string;
 }
 
-/** The comparison, or why there is none to show. */
+/** The comparison, or why there is none. */
 export function comparisonOf(impact: ImpactDocument): Compared | string {
   const { since, versions, compared } = impact;
   if (compared === null && since === null) return 'Only one published version: there is nothing to compare.';
@@ -132,7 +132,7 @@ export function comparisonOf(impact: ImpactDocument): Compared | string {
   return `${none}${rangeText(impact)}: there is nothing to compare.`;
 }
 
-/** ` since 2026-01-31 with direction inbound`, which follows `calls`; empty where all calls count. */
+/** ` since 2026-01-31 with direction inbound`, to follow `calls`; empty for all calls. */
 export function rangeText({ since, direction, channel }: ImpactDocument): string {
   const range = since === null ? '' : ` since ${since}`;
   const filters = [direction && `direction ${direction}`, channel && `channel ${channel}`].filter(Boolean);
@@ -144,12 +144,12 @@ const UNCLEAR = {
   too_few_calls: `too few calls, under ${FEWEST_CALLS}`,
 } as const;
 
-/** True where the interval of a difference does not contain zero. */
+/** True if the interval of a difference does not contain zero. */
 export function isClear({ verdict }: Difference): boolean {
   return verdict === 'higher' || verdict === 'lower';
 }
 
-/** The differences, shares before medians; rare values only where they differ. @param versions those of the document */
+/** The differences, shares before medians; rare values only if they differ. @param versions of the document */
 export function comparedRows(compared: Compared, versions: readonly ImpactVersion[]): ComparedRow[] {
   const sides = [compared.from, compared.to].map((wanted) =>
     versions.find(({ version }) => version === wanted),
@@ -198,10 +198,10 @@ function signed(value: number, digits?: number): string {
   return Number(text) > 0 ? `+${text}` : text;
 }
 
-/** Values of a field that are shown to people; JSON has all. */
+/** The maximum number of shown values of a field; JSON has all. */
 const MOST_VALUES = 8;
 
-/** The most frequent values of a field over all versions, in that order. */
+/** The most frequent values of a field over all versions, most frequent first. */
 export function valuesOf(field: ShareField, versions: readonly ImpactVersion[]): string[] {
   const counts = new Map<string, number>();
   for (const { shares } of versions)

@@ -2,14 +2,14 @@ import { isObject, type Json } from '../values/json.ts';
 import { escapeUnsafe } from '../values/unsafe-text.ts';
 
 /**
- * A document as JSON for people and programs: two spaces, a final newline, the keys in the document's own order. What a
- * terminal might act on is escaped, which changes no value.
+ * A document as JSON: two spaces, a final newline, keys in the document's order. Characters that a terminal might interpret are escaped,
+ * which changes no value.
  */
 export function jsonText(document: object): string {
   return `${escapeUnsafe(JSON.stringify(document, undefined, 2))}\n`;
 }
 
-/** A document for programs with the names of its fields as all others spell them: `checked_at` for `checkedAt`. */
+/** A document with field names in snake_case: `checked_at` for `checkedAt`. */
 export function snakeCased(document: object): Json & object {
   return renamed(JSON.parse(JSON.stringify(document)) as Json) as Json & object;
 }

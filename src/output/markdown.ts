@@ -2,18 +2,18 @@ import { linkHost } from '../project/dashboard-address.ts';
 import { escapeControls } from './escape-controls.ts';
 import { plural } from './plural.ts';
 
-/** GitHub's limit on a comment, in characters. Pages keep it in bytes, of which there are never fewer. */
+/** GitHub's limit on a comment, in characters. Pages apply it to bytes, of which there are at least as many. */
 export const MARKDOWN_LIMIT = 65_536;
 
-/** Bytes kept free for saying what was left out. */
+/** Bytes reserved for a note about omissions. */
 const reserve = 400;
-/** Bytes of the smallest block of a resource, about. */
+/** The approximate size in bytes of the smallest block of a resource. */
 const smallest = 100;
 
 interface ListOptions {
-  /** How full the page may be at most after it. */
+  /** The part of the page that may be filled after it. */
   readonly share: number;
-  /** The last line where so many are left out. */
+  /** The last line, with this many omitted. */
   rest(count: number): string;
 }
 
@@ -22,19 +22,19 @@ interface MarkdownTable extends Pick<ListOptions, 'share'> {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Blocks of Markdown up to the limit. A block is there whole, in a shorter form, or not at all: then it is counted. */
+/** Blocks of Markdown up to the limit. A block is written in full, in a shorter form, or counted as omitted. */
 export class MarkdownPage {
   readonly #limit: number;
   readonly #blocks: string[] = [];
   #length = 0;
   #omitted = 0;
 
-  /** @param limit in characters; kept in bytes */
+  /** @param limit in characters, applied to bytes */
   constructor(limit = MARKDOWN_LIMIT) {
     this.#limit = limit;
   }
 
-  /** True where no block is worth making any more. */
+  /** True if no further block can fit. */
   get isFull(): boolean {
     return !this.#fits(' '.repeat(smallest), this.#limit);
   }
@@ -43,14 +43,14 @@ export class MarkdownPage {
     this.#omitted++;
   }
 
-  /** Takes the first form that fits. */
+  /** Writes the first form that fits. */
   add(...forms: readonly string[]): void {
     const fitting = forms.find((text) => this.#fits(text, this.#limit));
     if (fitting === undefined) this.#omitted++;
     else if (fitting !== '') this.#push(fitting);
   }
 
-  /** As many of the rows, whose cells are Markdown, as leave the page no fuller than that share of it. */
+  /** As many rows of Markdown cells as fit into this part of the page. */
   addTable(heading: string, { titles, rows, share }: MarkdownTable): void {
     const head = `${tableLine(titles.map(markdownText))}\n${tableLine(titles.map(() => '---'))}`;
     this.addList(heading === '' ? head : `${heading}\n\n${head}`, rows.map(tableLine), {
@@ -59,7 +59,7 @@ export class MarkdownPage {
     });
   }
 
-  /** As many of the lines as leave the page no fuller than that share of it, under the heading, and how many are left out. */
+  /** As many lines as fit into this part of the page, under the heading, with the number of omitted ones. */
   addList(heading: string, lines: readonly string[], { share, rest }: ListOptions): void {
     if (lines.length === 0) return;
     let block = heading;
@@ -77,7 +77,7 @@ export class MarkdownPage {
     if (listed > 0) this.#push(`${block.trimStart()}${left === 0 ? '' : `\n${rest(left)}`}`);
   }
 
-  /** @param command what shows all of it */
+  /** @param command that shows everything */
   text(command: string): string {
     const note =
       this.#omitted === 0
@@ -98,12 +98,12 @@ export class MarkdownPage {
   }
 }
 
-/** Everything that Markdown or HTML might read as more than text; a table's bar too. */
+/** Escapes all characters with a meaning in Markdown or HTML, and a table's bar. */
 const active = /[&<>"'`*_~|[\]\\!#$]/g;
 
 /**
- * Text that stays text wherever it stands in GitHub's Markdown: in a paragraph, a table's cell, an HTML tag. A mention
- * is broken up, so that a record's name notifies nobody.
+ * Text that stays text everywhere in GitHub's Markdown: in a paragraph, a table cell, an HTML tag. Mentions are broken up, so that a
+ * record's name notifies nobody.
  */
 export function markdownText(text: string): string {
   return escapeControls(text)
@@ -111,17 +111,17 @@ export function markdownText(text: string): string {
     .replace(/@(?=\w)/g, '<span>@</span>');
 }
 
-/** The same in the form of code. Tags, because a run of backticks needs to know where it stands. */
+/** The same as code. With tags, because backticks depend on their place. */
 export function markdownCode(text: string): string {
   return `<code>${markdownText(text)}</code>`;
 }
 
-/** A row of a table, from cells that are Markdown. */
+/** A table row of Markdown cells. */
 export function tableLine(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-/** A fenced block of lines, which must be safe to show. Its fence is longer than any run of backticks in them. */
+/** A fenced block of safe lines. Its fence is longer than any run of backticks in them. */
 export function fenced(language: string, lines: readonly string[]): string {
   const longest = lines
     .flatMap((line) => line.match(/`+/g) ?? [])

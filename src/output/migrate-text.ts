@@ -34,19 +34,19 @@ interface MigrationEnd {
 export interface MigrationView {
   readonly from: MigrationEnd;
   readonly to: MigrationEnd;
-  /** What is to be mended, done or known before. */
+  /** Items to fix, do or know before. */
   readonly before: readonly ChecklistItem[];
-  /** Absent where what must be mended first leaves no plan. */
+  /** Absent if required fixes prevent a plan. */
   readonly plan: PlanDocument | undefined;
-  /** Files of the project that are written first, relative to it. */
+  /** Project files that are written first. */
   readonly files: readonly string[];
-  /** Names every address where something holds for many. */
+  /** Show every address of common statements. */
   readonly full: boolean;
-  /** Of the workspace that is filled. */
+  /** How commands name the new workspace. */
   readonly reach: Reach;
 }
 
-/** What a migration meets and what it would do: a checklist and a count. */
+/** The checklist and counts of a migration. */
 export function migrationText(view: MigrationView, style: Style): string {
   const { from, to, before, plan, files, full, reach } = view;
   const list = (heading: string, moment: ChecklistItem['moment']) => {
@@ -103,7 +103,7 @@ function planText(plan: PlanDocument, style: Style, full: boolean): string {
 
 interface MigrationResult {
   readonly plan: PlanDocument | undefined;
-  /** Absent where nothing was to be written, or may be. */
+  /** Absent if nothing was or may be written. */
   readonly report: ApplyReport | undefined;
   readonly after: readonly ChecklistItem[];
   readonly from: string;
@@ -112,7 +112,7 @@ interface MigrationResult {
   readonly reach: Reach;
 }
 
-/** What a migration did, and the checklist of what is left to people. */
+/** The results of a migration, with the checklist of manual steps. */
 export function migratedText(result: MigrationResult, style: Style): string {
   const { report, plan, after, from, to, full, reach } = result;
   const heading = `Manual steps left to move from ${from} to ${to}`;
@@ -203,9 +203,9 @@ function linkOf(addresses: readonly Address[], plan: PlanDocument | undefined): 
 interface ChecklistOptions extends Linking {
   readonly style: Style;
   readonly full: boolean;
-  /** True where each item can be ticked off. */
+  /** True if each item gets a check box. */
   readonly box: boolean;
-  /** True where the migration is carried out. */
+  /** True if the migration is executed. */
   readonly applied?: boolean;
 }
 
@@ -257,7 +257,7 @@ interface MigrationFacts {
   readonly oldIds: ReadonlyMap<Address, string>;
 }
 
-/** The migration as data: what was on the checklist, what was planned, and what became of each resource. */
+/** The migration as data: checklist, plan, and results. */
 export function migrateJson(facts: MigrationFacts): object {
   const { from, to, source, dryRun, reach, checklist, files, plan, report, oldIds } = facts;
   const halted = report === undefined ? undefined : haltOf(report);

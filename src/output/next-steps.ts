@@ -6,7 +6,7 @@ import { adviceText } from '../problems/user-error.ts';
 import { commandFor, type Reach } from '../problems/workspace-command.ts';
 import { listed } from './address-list.ts';
 
-/** What a person reads of a step: a sentence, or what leads up to a command without its colon. */
+/** A step as text: a sentence, or the words before a command, without the colon. */
 interface Worded {
   readonly said: string;
   readonly command?: string;
@@ -94,7 +94,7 @@ const words = {
 
 type Import = StepOf<'import'>;
 
-/** Fields of a candidate that are named before the rest is counted. */
+/** The number of a candidate's fields to name before the rest is counted. */
 const MOST_LISTED = 3;
 
 const importWords = {
@@ -130,18 +130,18 @@ function worded(step: NextStep, reach: Reach): Worded {
     : { said, command: commandFor(command, step.action === 'select_workspace' ? undefined : reach) };
 }
 
-/** False for a step that says only what is waited for. */
+/** False for a step that only waits. */
 export function isTask({ action }: NextStep): boolean {
   return action !== 'wait' && action !== 'wait_for';
 }
 
-/** A sentence; where it ends in a command, without a full stop, so that the command can be copied as it is. */
+/** A sentence. If it ends in a command, it has no full stop, so that the command can be copied. */
 export function stepText(step: NextStep, reach: Reach): string {
   const { said, command } = worded(step, reach);
   return command === undefined ? said : `${said}: ${command}`;
 }
 
-/** The command alone; empty where the step is none. */
+/** The command alone; empty if there is none. */
 export function commandOf(step: NextStep, reach: Reach): string {
   return worded(step, reach).command ?? '';
 }
@@ -176,11 +176,11 @@ interface WordedWarning {
 
 interface WordingOptions {
   readonly full: boolean;
-  /** The option that lists what is only counted; empty where none does. */
+  /** The option that lists counted items; empty if there is none. */
   readonly lists?: string;
 }
 
-/** Warnings as text, so that equal ones can be grouped. Unless all is to be shown, a resource has one on what its update may erase. */
+/** Warnings as text for grouping. Without `full`, a resource has one about fields that its update may erase. */
 export function wordedWarnings(
   warnings: readonly PlanWarning[],
   reach: Reach,
@@ -199,7 +199,7 @@ function isOnErasing({ may_erase: fields }: PlanWarning): boolean {
   return fields !== undefined;
 }
 
-/** So many fields are named; of more, only keys are, which nobody can restore. */
+/** The number of fields to name; with more, only secrets are named, which nobody can restore. */
 const MOST_ERASED = 1;
 
 function erasingText(fields: readonly string[], lists: string): Omit<WordedWarning, 'address'> {
@@ -217,7 +217,7 @@ function joined(names: readonly string[]): string {
   return [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' and ');
 }
 
-/** What helps out of an error, for people; undefined where nothing is known. */
+/** The hint of an error as text, if any. */
 export function helpText(
   { hint = '', advice = hint, next = [] }: Pick<Failure, 'hint' | 'advice' | 'next'>,
   reach: Reach,

@@ -6,31 +6,31 @@ import { truncate } from './text-width.ts';
 
 export interface ProgressOptions {
   write(text: string): void;
-  /** True on a terminal, where one line is written over and over. */
+  /** True on a terminal, where one line is rewritten. */
   readonly interactive: boolean;
   readonly quiet?: boolean;
-  /** How many resources an apply will write, where that is known. */
+  /** The number of resources that an apply will write, if known. */
   readonly writes?: number | undefined;
   readonly style: Style;
-  /** Milliseconds, from any origin. */
+  /** Milliseconds of a monotonic clock. */
   now(): number;
 }
 
 export interface Progress {
   read(progress: ReadProgress): void;
   apply(event: ApplyEvent): void;
-  /** Takes the line away, so that other output can follow. Progress may go on afterwards. */
+  /** Removes the line before other output. Progress may continue afterwards. */
   clear(): void;
 }
 
-/** In milliseconds: how often the line of a terminal is redrawn at most, and how often a log hears that work goes on. */
+/** Milliseconds between two updates of a terminal's line, and of a log. */
 const redrawEvery = 80;
 const logEvery = 5000;
 
-/** Empties the line that the cursor is on, and goes to its beginning. */
+/** Clears the line of the cursor. */
 export const CLEAR_LINE = '\r\u001b[2K';
 
-/** Shows what is under way; driven by events alone, so that nothing is written between them. */
+/** Shows progress. Driven by events only, so that nothing is written between them. */
 export function createProgress(options: ProgressOptions): Progress {
   if (options.quiet) return { read() {}, apply() {}, clear() {} };
   const surface = options.interactive ? onTerminal(options) : inLog(options);
@@ -38,9 +38,9 @@ export function createProgress(options: ProgressOptions): Progress {
 }
 
 interface Surface {
-  /** `always` for what should be seen even if the last line is very fresh. The line is made only when it is shown. */
+  /** `always` for an update that must be shown at once. The line is built only if shown. */
   show(line: () => string, always?: boolean): void;
-  /** Something that stays. */
+  /** A permanent line. */
   keep(line: string): void;
   clear(): void;
 }
@@ -106,7 +106,7 @@ function onTerminal({ write, style, now }: ProgressOptions): Surface {
   };
 }
 
-/** What is done is in the result that follows: a log hears of failures at once, and of the rest now and then. */
+/** The result follows, so a log gets failures at once and the rest from time to time. */
 function inLog({ write, now }: ProgressOptions): Surface {
   let last: number | undefined;
   return {
@@ -127,15 +127,15 @@ function outcome({ address, result }: ApplyEvent & { type: 'finished' }, style: 
   return `${escapeControls(address)}: ${style.error('failed')}${reason}`;
 }
 
-/** In milliseconds: what the rate is taken from, how far apart its samples are, and from when on it means something. */
+/** Milliseconds: the window of the rate, the distance of its samples, and its minimum. */
 const windowOf = 10_000;
 const between = 500;
 const enoughForRate = 1000;
 const enoughForTime = 3000;
-/** Fewest finished before the remaining time is estimated. */
+/** The minimum number of finished items before the remaining time is estimated. */
 const enoughDone = 10;
 
-/** A rate over the last seconds: a run that is made to wait, or goes faster again, must not be judged by its beginning. */
+/** The rate of the last seconds: a slow start must not affect the estimate. */
 export function createRateMeter(now: () => number) {
   const samples: { readonly at: number; readonly done: number }[] = [];
   let latest = 0;
@@ -152,7 +152,7 @@ export function createRateMeter(now: () => number) {
       if (last === undefined || at - last.at >= between) samples.push({ at, done });
       while (samples.length > 1 && at - (samples[0]?.at ?? at) > windowOf) samples.shift();
     },
-    /** What can be said so far, e.g. `, 34 a second, about 2 min left`; nothing where it would mean nothing. */
+    /** The known part, such as `, 34 a second, about 2 min left`; may be empty. */
     words(left: number | undefined) {
       const { rate, for: measured } = rateAt(now());
       if (measured < enoughForRate || rate === 0) return '';
@@ -168,7 +168,7 @@ function rateText(perSecond: number): string {
   return `${Math.max(1, Math.round(perSecond * 60))} a minute`;
 }
 
-/** Milliseconds as a person would say them; never finer than what is known. */
+/** A duration for people, no more precise than known. */
 function timeText(milliseconds: number): string {
   const seconds = Math.max(1, Math.ceil(milliseconds / 1000));
   if (seconds < 90) return `${seconds} s`;

@@ -13,12 +13,12 @@ import { plural } from './plural.ts';
 import { bullets, paragraphs, type Style, section } from './style.ts';
 import { renderTable, whole } from './table.ts';
 
-/** From so many on they are a table. */
+/** The minimum number for a table. */
 const FEWEST_LISTED = 12;
 
 const CERTAIN = 'Certain: all shown fields match, and no other record or manifest matches';
 
-/** What was found for each manifest, with the evidence. */
+/** The matches of manifests with records, with evidence. */
 export function recoverText(matches: readonly Match[], style: Style): string {
   const certain = matches.filter((match) => match.certain !== undefined);
   const likely = matches.filter(({ certain: one, candidates }) => one === undefined && candidates.length > 0);
@@ -38,7 +38,7 @@ function group(title: string, matches: readonly Match[], style: Style): string {
   return section(style.bold(`${title} (${matches.length}):`), lines);
 }
 
-/** A row for each certain match, for each evidence what it is. */
+/** A row for each certain match, by evidence. */
 function table(title: string, matches: readonly Match[], style: Style): string {
   const evidenceOf = ({ certain }: Match) => (certain === undefined ? '' : evidenceText(certain));
   const tables = [...Map.groupBy(matches, evidenceOf)].map(([evidence, same]) => {
@@ -72,7 +72,7 @@ interface Linking extends Pick<PlanDocument, 'dashboard'> {
 export interface Recovered extends Linking {
   /** By address. */
   readonly taken: ReadonlyMap<string, string>;
-  /** Addresses whose candidates a person declined, all of them. */
+  /** Addresses for which a person declined all candidates. */
   readonly declined: ReadonlySet<string>;
   readonly matches: readonly Match[];
   /** Resources with an unknown create. */
@@ -80,7 +80,7 @@ export interface Recovered extends Linking {
   readonly missed: readonly Missed[];
 }
 
-/** The imported records, and what is left to a person. */
+/** The imported records, and the remaining manual steps. */
 export function recoveredText(
   { taken, declined, matches, unanswered, missed, reach, dashboard }: Recovered,
   style: Style,
@@ -116,7 +116,7 @@ export function recoveredText(
   ]);
 }
 
-/** Those whose candidates nobody imported or declined. */
+/** Resources whose candidates were neither imported nor declined. */
 function offeredText(rows: readonly (readonly string[])[], reach: Reach, style: Style): string {
   if (rows.length === 0) return '';
   const columns = [...whole('ADDRESS'), 'CANDIDATES'];
@@ -150,7 +150,7 @@ function listUrl(address: string, dashboard: PlanDocument['dashboard']): string 
   return recordUrl({ dashboard }, { kind: kindOf(address), id: null });
 }
 
-/** A sentence for each, of many one for all. */
+/** A sentence for each; for many, one for all. */
 function lostNotes(addresses: readonly string[], { reach, dashboard }: Linking): string[] {
   const isMany = addresses.length >= FEWEST_LISTED;
   const told = isMany
@@ -177,7 +177,7 @@ function countedNames(addresses: readonly string[]): string {
 
 const MOST_HINTS = 20;
 
-/** For programs. */
+/** As data. */
 export function recoverJson({ taken, matches, unanswered, missed, dashboard }: Recovered): object {
   return {
     resources: matches.map(({ resource, candidates, certain }) => ({

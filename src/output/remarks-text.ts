@@ -16,16 +16,16 @@ import { paragraphs, type Style, section } from './style.ts';
 import { renderIndented } from './table.ts';
 
 interface RemarkOptions {
-  /** Names every address where a remark holds for many. */
+  /** Show every address of common remarks. */
   readonly full: boolean;
   readonly reach: Reach;
-  /** True where the run is over, so that no option of it lists anything. */
+  /** True after the run, when its options cannot list anything. */
   readonly applied?: boolean;
   /** Without notes. */
   readonly quiet?: boolean | undefined;
 }
 
-/** What a plan says besides its changes: notes on unchanged resources, guards and policies that would stop an apply, and warnings. */
+/** The remarks of a plan: notes on unchanged resources, guards and violations that stop an apply, and warnings. */
 export function renderRemarks(plan: PlanDocument, style: Style, options: RemarkOptions): string {
   return paragraphs([
     section(
@@ -40,10 +40,7 @@ export function renderRemarks(plan: PlanDocument, style: Style, options: RemarkO
   ]).trimEnd();
 }
 
-/**
- * Warnings under a heading; empty where there are none. After an apply, without those on what its updates may have erased: the plan above
- * has them.
- */
+/** Warnings under a heading; empty without any. After an apply, without those about erased fields, which the plan above has. */
 export function renderWarnings(
   warnings: readonly PlanWarning[],
   style: Style,
@@ -92,7 +89,7 @@ function renderGuards({ guards }: PlanDocument, style: Style): string {
   return section(style.bold(style.error('Guards: apply refuses this plan')), lines);
 }
 
-/** Notes on resources that stay as they are: on their publication counted where several share one, with the command that lists them. */
+/** Notes on unchanged resources. Notes on publication are counted, with the command that lists them. */
 export function noteTexts(
   { resources }: PlanDocument,
   { full, reach, ...formats }: GroupedOptions & { readonly full: boolean; readonly reach: Reach },
@@ -119,7 +116,7 @@ export function noteTexts(
 
 interface GroupedOptions extends Formats, Pick<NamedOptions, 'lists'> {}
 
-/** One text a message, with the addresses that it holds for before it. */
+/** One text per message, with its addresses first. */
 export function groupedRemarks(
   remarks: readonly Pick<PlanWarning, 'address' | 'message'>[],
   full: boolean,
@@ -132,18 +129,18 @@ export function groupedRemarks(
   });
 }
 
-/** What one rule objects to for one reason. */
+/** The violations of one rule for one reason. */
 export interface ViolationGroup {
   /** Whether it stops apply, warns, or was waived. */
   readonly standing: 'denied' | 'waived' | 'warning';
-  /** `calls-end: Calls must end after half an hour.`, with the file where several have a rule of that name. */
+  /** `calls-end: Calls must end after half an hour.`, with the file if several files have a rule of that name. */
   readonly said: string;
   readonly violations: readonly Violation[];
 }
 
 const ORDER = ['denied', 'waived', 'warning'] as const;
 
-/** What stops apply comes first. */
+/** Denials first. */
 export function violationGroups({
   violations = [],
 }: Pick<PlanDocument, 'violations'>): readonly ViolationGroup[] {
@@ -167,7 +164,7 @@ function standingOf({ severity, waived }: Violation): ViolationGroup['standing']
   return severity === 'deny' ? 'denied' : 'warning';
 }
 
-/** `manifests/agents.yaml:12:7`; empty where no manifest declares the resource. */
+/** `manifests/agents.yaml:12:7`; empty without a manifest. */
 export function violationPlace({ source }: Violation): string {
   return source === null
     ? ''
@@ -180,7 +177,7 @@ export function violationSubject(violation: Violation): string {
   return place === '' ? violation.address : `${violation.address} (${place})`;
 }
 
-/** How many resources are named before the rest is counted. */
+/** The number of resources to name before the rest is counted. */
 const NAMED_VIOLATIONS = 5;
 
 /** `…` and `and 3 more`. */
@@ -196,7 +193,7 @@ export function namedViolations(
   return { named, more: violations.length - named.length };
 }
 
-/** Under a heading; empty where no rule objects. */
+/** Under a heading; empty without violations. */
 export function renderViolations(
   document: PlanDocument,
   style: Style,

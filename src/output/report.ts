@@ -17,50 +17,50 @@ import {
 import { helpText } from './next-steps.ts';
 import { plural } from './plural.ts';
 
-/** A plan, a drift or an apply, as every format has it. */
+/** A plan, a drift or an apply, for all formats. */
 export interface Report {
   readonly what: 'plan' | 'drift' | 'apply';
-  /** Of an apply with the warnings of its answers, and without the guards that it has passed. */
+  /** For an apply: with the warnings of its answers, without the guards that it has passed. */
   readonly document: PlanDocument;
   /** Sentences. */
   readonly summary: readonly string[];
-  /** In the order in which they are shown, what is unchanged last. */
+  /** In display order, unchanged resources last. */
   readonly groups: readonly ReportGroup[];
-  /** Those with something to be done by hand. */
+  /** Resources with manual steps. */
   readonly pending: readonly PlannedResource[];
   readonly applied?: ApplyReport;
 }
 
 export interface ResourceMark {
   readonly symbol: string;
-  /** Whose colour the symbol has. */
+  /** The action that determines the colour. */
   readonly colorOf: Action;
 }
 
 /** Resources under one heading. */
 export interface ReportGroup extends ResourceMark {
-  /** By which it is filtered; no two groups share one. */
+  /** The name for filters, unique among groups. */
   readonly key: string;
   readonly heading: string;
   readonly explanation?: string | undefined;
   readonly resources: readonly PlannedResource[];
-  /** True where the heading, or its lines, say of a resource already why it is there. */
+  /** True if the heading or its lines already contain the reason. */
   isPlain(resource: PlannedResource): boolean;
 }
 
-/** The reports of several workspaces, and those that there is none of. */
+/** The reports of several workspaces, and the failures of others. */
 export interface SeveralReports {
   readonly what: 'plan' | 'drift';
   readonly reports: readonly Report[];
   readonly failures: readonly WorkspaceFailure[];
 }
 
-/** Whoever reports on several workspaces has to name one. */
+/** Required if there are several workspaces. */
 export function reachOf({ document }: Report): Reach {
   return { workspace: document.workspace };
 }
 
-/** Without what is unchanged. */
+/** Without unchanged resources. */
 export function changedGroups({ groups }: Report): readonly ReportGroup[] {
   return groups.filter(({ key }) => key !== 'noop');
 }
@@ -76,7 +76,7 @@ export function planReport(plan: PlanDocument): Report {
   };
 }
 
-/** Without the notice that it was never published where publishing it for the first time is a step. */
+/** Without the notice that it was never published, if that is a step. */
 function withoutEcho(resource: PlannedResource): PlannedResource {
   const { notices: _, ...rest } = resource;
   const isFirst = resource.steps?.some((step) => step.action === 'publish' && step.meanwhile === undefined);
@@ -88,12 +88,12 @@ function groupOf(action: Action, resources: readonly PlannedResource[]): ReportG
   return { key: action, heading, explanation, symbol, colorOf: action, resources, isPlain };
 }
 
-/** Of an update each line says who moved, and of what is forgotten the heading that nothing declares it. */
+/** For an update, each line shows the cause; for a release, the heading. */
 function isPlain({ action, adopted }: PlannedResource): boolean {
   return action === 'forget' || (action === 'update' && !adopted);
 }
 
-/** What `driftOf` found: each field from what the manifest says to what the platform has. It proposes no change. */
+/** The result of `driftOf`: each field from the manifest's to the platform's value. It proposes no change. */
 export function driftReport(drift: PlanDocument): Report {
   const told = drift.resources.filter(({ action }) => action !== 'noop').map(withoutProposal);
   const drifted = told.filter(({ missing }) => missing === undefined);
@@ -131,7 +131,7 @@ function withoutProposal({ steps: _, adopted: __, ...resource }: PlannedResource
   return resource;
 }
 
-/** The closing sentences of a drift, e.g. `Drift: 2 resources drifted, 1 missing.` */
+/** The closing sentences of a drift, such as `Drift: 2 resources drifted, 1 missing.` */
 function driftSummary({ resources, summary }: PlanDocument, drifted: number, missing: number): string[] {
   const found = [
     drifted ? `${plural(drifted, 'resource')} drifted` : '',
@@ -146,7 +146,7 @@ function driftSummary({ resources, summary }: PlanDocument, drifted: number, mis
   return ['No drift.', ...notApplied, ...(same === 0 ? [] : [`${plural(same, 'resource')} as applied.`])];
 }
 
-/** What failed comes first. */
+/** Failures first. */
 export function applyReport(report: ApplyReport): Report {
   const { plan, results, warnings } = report;
   const of = byAction(plan.resources);
@@ -170,14 +170,14 @@ export function applyReport(report: ApplyReport): Report {
   };
 }
 
-/** What became of a resource. */
+/** The result of a resource. */
 export interface Outcome {
   readonly word: string;
-  /** Sentences, the error with what may help. */
+  /** Sentences: the error with its hint. */
   readonly said: readonly string[];
 }
 
-/** Undefined where nothing was tried. */
+/** Undefined if nothing was tried. */
 export function outcomeOf(
   { applied }: Report,
   { address, action, id }: PlannedResource,

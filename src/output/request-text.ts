@@ -7,12 +7,12 @@ import { reportMarkdown } from './formats/markdown-format.ts';
 import { MARKDOWN_LIMIT, MarkdownPage, markdownCode, markdownText } from './markdown.ts';
 import { driftReport } from './report.ts';
 
-/** Characters left for what people write around our text. */
+/** Characters reserved for the text of people. */
 const MARGIN = 4096;
-/** How full of what is not in the request the text may be at most. */
+/** The part of the text for changes outside of the request. */
 const SHARE = 0.3;
 
-/** The text of a request that accepts drift, as Markdown that fits a request of every host. */
+/** The description of a drift request, as Markdown for every host. */
 export const requestWriter: RequestWriter = { text, ended };
 
 function text(subject: RequestSubject): string {
@@ -56,12 +56,12 @@ function refusedLines({ refused }: RequestSubject): string[] {
   });
 }
 
-/** No line may begin like a command to GitLab, such as /merge. */
+/** No line may look like a GitLab command, such as /merge. */
 function withoutCommands(markdown: string): string {
   return markdown.replace(/^(\s*)\//gm, '$1&#47;');
 }
 
-/** In a clause how the request of a workspace stands; undefined where there is none. */
+/** The status of a drift request as a clause, if there is one. */
 export function requestWords(kept: KeptRequest): string | undefined {
   const said = words(kept);
   return said === undefined ? undefined : escapeControls(said);
@@ -88,7 +88,7 @@ function words(kept: KeptRequest): string | undefined {
   }
 }
 
-/** The same as data: `change` is what was done now. */
+/** The same as data. `change` is the current action. */
 interface RequestJson extends JsonObject {
   readonly status: KeptRequest['is'];
   readonly change: 'opened' | 'updated' | 'closed' | null;
@@ -106,7 +106,7 @@ export function requestJson(kept: KeptRequest): RequestJson {
   };
 }
 
-/** True where drift waits for a person to look at something else than the request. */
+/** True if drift needs a person's attention outside of the request. */
 export function needsPerson({ is }: KeptRequest): boolean {
   return is === 'rejected' || is === 'foreign' || is === 'behind';
 }

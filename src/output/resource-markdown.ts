@@ -9,7 +9,7 @@ import { routeRemarks, sentenceOf } from './route-words.ts';
 import type { DiffLine } from './text-diff.ts';
 import { bracketed } from './text-diff.ts';
 
-/** How a resource is called in a table and over its fields. */
+/** The name of a resource in a table and above its fields. */
 export interface RowWords {
   readonly symbol: string;
   /** E.g. `update`. */
@@ -18,7 +18,7 @@ export interface RowWords {
 
 export const TABLE_HEADING = '| | Resource | Action | Source |\n| --- | --- | --- | --- |';
 
-/** A row for a resource, or for several of which the same is said below. */
+/** A row for one or several resources with common details below. */
 export function tableRow(resources: readonly PlannedResource[], words: RowWords): string {
   const [first, ...more] = resources;
   if (first === undefined) return '';
@@ -40,10 +40,10 @@ function rowOf(
   return `| ${markdownCode(words.symbol)} | ${markdownCode(address)} | ${words.action}${marks} | ${place} |`;
 }
 
-/** Of the lines of a diff, where there is no room for all. */
+/** The maximum number of diff lines in the short form. */
 const fewLines = 30;
 
-/** All that is said of a resource, or of several, folded; and forms for where there is no room for that, each shorter than the one before. */
+/** All details of one or several resources, folded, in shorter and shorter forms. */
 export function details(said: Statement, words: RowWords): readonly string[] {
   const addresses = said.resources.map(({ address }) => address);
   const forms = withNames(said, words, addresses.join(', '));
@@ -51,7 +51,7 @@ export function details(said: Statement, words: RowWords): readonly string[] {
   return addresses.length === 1 ? forms : [whole, ...withNames(said, words, addressList(addresses))];
 }
 
-/** Records that are adopted as they are, a line each; and a form for where there is no room for that. */
+/** Imports without changes, one line each, with a shorter form. */
 export function adoptionList(resources: readonly PlannedResource[], words: RowWords): readonly string[] {
   const lines = resources.map(({ address, id }) =>
     `${escapeControls(address)} ${escapeControls(id ?? '')}`.trimEnd(),

@@ -17,13 +17,13 @@ import { breakText, displayWidth, pad } from './text-width.ts';
 interface ResourceTextOptions {
   readonly style: Style;
   readonly views: FieldViewOptions;
-  /** Says everything of each resource, also what many share. */
+  /** Show everything for each resource. */
   readonly full?: boolean;
-  /** Indented tables that replace resources of the group. */
+  /** Indented tables in place of resources of the group. */
   readonly tables?: readonly { readonly resources: readonly PlannedResource[]; readonly text: string }[];
 }
 
-/** A heading with its count and what all its resources have in common, then the resources; empty where there are none. */
+/** A heading with its count and common statements, then the resources; empty without resources. */
 export function renderGroup(
   group: ReportGroup,
   { style, views, full, tables = [] }: ResourceTextOptions,
@@ -47,7 +47,7 @@ export function renderGroup(
   const rendered = (whole: boolean) =>
     compacted(others, { views, full: whole }).map((said) => renderSaid(said, group, { style, views, says }));
   const compact = rendered(isWhole);
-  // No resource takes less than a line.
+  // Each resource takes at least a line.
   const isShort = isWhole || linesOf(compact) <= others.length;
   const whole = isShort ? compact : rendered(true);
   const blocks = linesOf(whole) < linesOf(compact) ? whole : compact;
@@ -57,7 +57,7 @@ export function renderGroup(
   return [title, ...(airy ? [''] : []), blocks.join(airy ? '\n\n' : '\n')].join('\n');
 }
 
-/** What is more than a line is set apart. */
+/** Longer entries are set apart. */
 function isAiry(blocks: readonly string[]): boolean {
   return blocks.some((block) => block.includes('\n'));
 }
@@ -66,10 +66,10 @@ function linesOf(blocks: readonly string[]): number {
   return blocks.join(isAiry(blocks) ? '\n\n' : '\n').split('\n').length;
 }
 
-/** From so many on they are a table. */
+/** The minimum number for a table. */
 const FEWEST_LISTED = 12;
 
-/** Created or adopted: of many of these, addresses and differences are enough. */
+/** Created or imported: for many, addresses and differences are enough. */
 function isListed({ action, adopted }: PlannedResource): boolean {
   return action === 'create' || action === 'adopt' || adopted === true;
 }
@@ -77,14 +77,14 @@ function isListed({ action, adopted }: PlannedResource): boolean {
 function sharedReason(resources: readonly PlannedResource[]): string | undefined {
   const reasons = new Set(resources.map(({ reason }) => reason));
   const [reason = ''] = reasons;
-  // A longer one would read as a paragraph of the heading.
+  // A longer one would look like a paragraph of the heading.
   return reasons.size === 1 && reason !== '' && reason.length <= 90 ? reason : undefined;
 }
 
 interface Saying {
   readonly style: Style;
   readonly views: FieldViewOptions;
-  /** Whether the reason is said. */
+  /** True to show the reason. */
   says(resource: PlannedResource): boolean;
 }
 
@@ -120,7 +120,7 @@ function isUpdate(resources: readonly PlannedResource[]): boolean {
   return resources.every(({ action }) => action === 'update');
 }
 
-/** Those that share what follows: each with its id where a person must decide about it, else the first of them by name. */
+/** The owners of the following details: with ids if a decision is needed, otherwise the first by name. */
 function headOf({ resources, fields, steps }: Statement, group: ReportGroup, style: Style): string[] {
   const { symbol, colorOf } = group;
   const all = resources.length;
@@ -134,17 +134,17 @@ function headOf({ resources, fields, steps }: Statement, group: ReportGroup, sty
   return [head, style.prose(namesOf(resources), { indent: detailIndent })];
 }
 
-/** In columns: the symbol and the blank after it. */
+/** Columns: the symbol and the blank after it. */
 const margin = 4;
 
 interface ListStyle {
   readonly style: Style;
   readonly reach: Reach;
-  /** Whether the reason is said. */
+  /** True to show the reason. */
   says(resource: PlannedResource): boolean;
 }
 
-/** A line for each resource, in columns; what is to be known or done of one of them below its line. */
+/** A line for each resource, in columns, with its notes and steps below. */
 function renderList(
   resources: readonly PlannedResource[],
   { symbol, colorOf }: ResourceMark,
@@ -178,23 +178,23 @@ function renderList(
   return [`${' '.repeat(margin)}${inFrom(layout.titles)}`, ...lines, ...hint].join('\n');
 }
 
-/** Address, id, and how it differs; of a new record how much is set. */
+/** Address, id, and differences; for a new record, the number of fields. */
 function cellsOf({ address, id, changes, previous_address: previous }: PlannedResource): readonly string[] {
   const was = previous === undefined ? '' : `was ${previous}; `;
   const paths = id === null ? plural(changes.length, 'field') : changes.map(({ path }) => path).join(', ');
   return [address, id ?? '', was + paths].map(escapeControls);
 }
 
-/** Columns before an address, and before what is said of its resource. */
+/** Columns before an address, and before the details of its resource. */
 const symbolWidth = 3;
 export const detailIndent = 6;
 
-/** What is said of a resource, told from its fields by the mark that begins a comment in a manifest. */
+/** Details of a resource, with the mark of a comment to distinguish them from fields. */
 export function renderRemark(text: string, style: Style, format: Format = style.dim): string {
   return style.prose(text, { indent: detailIndent, lead: format('# '), format });
 }
 
-/** Symbol, address, marks, id and source; what does not fit on a line of its own. */
+/** Symbol, address, marks, id and source, wrapped if necessary. */
 export function headLine(resource: PlannedResource, { symbol, colorOf }: ResourceMark, style: Style): string {
   const { action, address, id, url, source, adopted, previous_address: previous } = resource;
   const color = style.action[colorOf];
@@ -221,12 +221,12 @@ function renderStep(step: string, style: Style): string {
   return style.prose(step, { indent: detailIndent, lead: '[ ] ' });
 }
 
-/** Of the width: a path that takes more does not push the values of the others to the right. */
+/** The part of the width for paths. A longer path does not move the values of others. */
 const alignedShare = 0.55;
 
 /**
- * A line a field, `path: before -> after`, the values one below the other. What is too wide for that, or has lines of its own,
- * stands below its path behind a bar; a line that had to be broken goes on behind a colon.
+ * A line per field, `path: before -> after`, with aligned values. Wider values, and those with several lines, follow below their path
+ * behind a bar; a wrapped line continues behind a colon.
  */
 export function renderFields(fields: readonly FieldView[], style: Style, indent: number): string[] {
   const widths = fields
@@ -259,7 +259,7 @@ function renderField({ path, body, notes }: FieldView, layout: FieldLayout): str
   return [head, ...blockOf(body, style).flatMap((line) => renderBlockLine(line, layout))].join('\n');
 }
 
-/** The notes at the end of the line where they fit, else below it. */
+/** Notes at the end of the line if they fit, otherwise below. */
 function withNotes(line: string, said: string, { style, margin }: FieldLayout): string {
   if (said === '') return line;
   const fits = displayWidth(line) + 2 + displayWidth(said) <= style.width;
@@ -273,11 +273,11 @@ function oneLine(body: FieldBody, { added, removed, dim }: Style): string | unde
 }
 
 interface BlockLine {
-  /** Before the text, and as blanks before what is broken off it. */
+  /** Before the text, and as blanks before its further lines. */
   readonly sign: string;
   readonly text: string;
   readonly format: Format;
-  /** Parts of the text that have a format of their own. */
+  /** Parts of the text with their own format. */
   readonly parts?: readonly { readonly text: string; readonly format: Format }[];
 }
 
@@ -318,7 +318,7 @@ function diffLine(line: DiffLine, style: Style): BlockLine {
   return lines[sign]();
 }
 
-/** With words marked: by colour where there is one, else by brackets. */
+/** With marked words: by colour, or else by brackets. */
 function changedLine(
   line: DiffLine,
   { color }: Style,
@@ -342,7 +342,7 @@ function renderBlockLine({ sign, text, format, parts }: BlockLine, { style, marg
   });
 }
 
-/** What lies between two places of a text, each part in its format. */
+/** The part of a text between two places, with its formats. */
 function formatted(parts: NonNullable<BlockLine['parts']>, start: number, end: number): string {
   let at = 0;
   return parts

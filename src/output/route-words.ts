@@ -3,14 +3,14 @@ import { kinds } from '../kinds/index.ts';
 import type { Routes } from '../kinds/kind.ts';
 import { addressList } from './address-list.ts';
 
-/** How many records are named before the rest is counted. */
+/** The number of records to name before the rest is counted. */
 const named = 4;
 
 const routing = [...kinds.values()].flatMap(({ routes }) => routes ?? []);
 const verbs: Routes['verbs'] = Object.assign({}, ...routing.map((routes) => routes.verbs));
 const nouns = routing.map(({ noun }) => `${noun}s`).join(' or ');
 
-/** The records linked to one that changes, a clause each; empty if they were not read and, unless verbose, if there are none. */
+/** The routes to a changing record, one clause each; empty if they were not read and, unless verbose, if there are none. */
 export function routeRemarks(
   { routes }: { readonly routes?: PlannedResource['routes'] },
   { verbose }: { readonly verbose: boolean },

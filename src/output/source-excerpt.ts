@@ -3,19 +3,19 @@ import { escapeControls } from './escape-controls.ts';
 import type { Style } from './style.ts';
 import { displayWidth, truncate } from './text-width.ts';
 
-/** Gives the text of a diagnostic's file; undefined where it cannot be read. */
+/** Returns the text of a diagnostic's file, if it can be read. */
 type SourceOf = (file: string) => string | undefined;
 
 interface ExcerptOptions {
   readonly sourceOf: SourceOf;
-  /** Strikes known secrets out. */
+  /** Redacts known secrets. */
   redact(text: string): string;
 }
 
-/** The line that a diagnostic is about, with a caret under its column; empty where there is nothing to show, or the same as just before. */
+/** The line of a diagnostic with a caret under its column; empty if there is nothing to show, or for the same line as before. */
 export type Excerpt = (diagnostic: Diagnostic, style: Style) => string;
 
-/** Reads each file once, as long as the diagnostics come file by file. */
+/** Reads each file once, if the diagnostics are sorted by file. */
 export function createExcerpts({ sourceOf, redact }: ExcerptOptions): Excerpt {
   let open: { readonly file: string; readonly lines: readonly string[] } | undefined;
   let last = '';
@@ -33,11 +33,11 @@ export function createExcerpts({ sourceOf, redact }: ExcerptOptions): Excerpt {
 
 const keyName = /(key|token|secret|password|passwd|authorization|credentials?)["']?\s*$/i;
 const keyField = new RegExp(`${keyName.source.slice(0, -1)}:(?!\\s*([{&*|>#]|$))`, 'i');
-/** How providers begin their keys, and passwords in addresses. */
+/** The prefixes of providers' keys, and passwords in addresses. */
 const keyValue =
   /\b(sk|pk|rk|ghp|gho|ghs|glpat|xox[a-z]|AKIA|AIza|eyJ)[-_A-Za-z0-9.]{12,}|\bBearer\s+\S|:\/\/[^\s/@:]*:[^\s/@]+@/;
 
-/** True for a line that may spell out a key that belongs into a secret. A person may be sharing the screen. */
+/** True for a line that may contain a key. The screen may be shared. */
 function mayHoldKey(text: string, path = ''): boolean {
   return keyField.test(text) || keyValue.test(text) || (keyName.test(path) && !text.includes('$'));
 }
@@ -49,7 +49,7 @@ interface ExcerptPlace {
   readonly column: number;
 }
 
-/** In columns: what stays to be seen before the place where a long line is cut at its beginning. */
+/** Columns that stay visible before the place in a long line. */
 const before = 24;
 
 function withCaret({ text, line, column }: ExcerptPlace, { width, dim, error }: Style): string {
@@ -65,7 +65,7 @@ function withCaret({ text, line, column }: ExcerptPlace, { width, dim, error }: 
   ].join('\n');
 }
 
-/** Where the excerpt begins: at the line's first text, or near the place where that is too far to the right. */
+/** The start of the excerpt: the line's first text, or near a place far to the right. */
 function firstShown(text: string, place: number, room: number): number {
   const indent = text.search(/\S/);
   if (displayWidth(shown(text.slice(indent, place))) <= room - before) return Math.min(indent, place);
@@ -75,11 +75,11 @@ function firstShown(text: string, place: number, room: number): number {
     from--;
     used += displayWidth(shown(text.charAt(from)));
   }
-  // Not between the halves of a pair.
+  // Not inside a surrogate pair.
   return /[\udc00-\udfff]/.test(text.charAt(from)) ? from + 1 : from;
 }
 
-/** A tab as two blanks, and everything else that has no width or steers a terminal as an escape. */
+/** Tabs as two blanks, and escapes for characters without width or with a meaning for terminals. */
 function shown(text: string): string {
   return escapeControls(text.replaceAll('\t', '  '));
 }

@@ -5,16 +5,16 @@ import { displayWidth, wrapWords } from './text-width.ts';
 
 export type Format = (text: string) => string;
 
-/** In columns: longer lines of prose are tiring to read, however wide the window is. */
+/** Columns. Longer lines of prose are tiring to read on any window. */
 const readable = 110;
 
-/** How results look: what a colour means, and where prose wraps. Renderers name the meaning, never a colour. */
+/** The appearance of results: colours by meaning, and the width of prose. Renderers name the meaning, never a colour. */
 export type Style = Readonly<ReturnType<typeof createStyle>>;
 
 interface ProseLayout {
   /** Columns left free before every line. */
   readonly indent?: number;
-  /** Stands before the first line; further lines begin below its end. Already safe and formatted. */
+  /** The text before the first line, safe and formatted. Further lines are indented by its width. */
   readonly lead?: string;
   readonly format?: Format;
 }
@@ -25,7 +25,7 @@ interface StyleOptions {
   readonly width: number;
 }
 
-/** A style whose functions give the text back as it is where `color` is false. */
+/** A style that returns texts unchanged if `color` is false. */
 export function createStyle({ color, width }: StyleOptions) {
   const { bold, dim, green, yellow, red, magenta, cyan, blue, underline } = formats(color);
   return {
@@ -38,7 +38,7 @@ export function createStyle({ color, width }: StyleOptions) {
     error: red,
     added: green,
     removed: red,
-    /** The words of a line that are new, or gone. */
+    /** Added or removed words of a line. */
     addedWords: (text: string) => bold(underline(green(text))),
     removedWords: (text: string) => bold(underline(red(text))),
     action: {
@@ -52,7 +52,7 @@ export function createStyle({ color, width }: StyleOptions) {
       unknown: magenta,
       noop: dim,
     } satisfies Record<Action, Format>,
-    /** Sentences as lines that fit the width, with everything unsafe for a terminal escaped. */
+    /** Sentences wrapped to the width, with unsafe characters escaped. */
     prose(text: string, { indent = 0, lead = '', format = String }: ProseLayout = {}): string {
       const hang = indent + displayWidth(lead);
       const [first = '', ...rest] = wrapWords(
@@ -69,7 +69,7 @@ export function createStyle({ color, width }: StyleOptions) {
 
 const names = ['bold', 'dim', 'green', 'yellow', 'red', 'magenta', 'cyan', 'blue', 'underline'] as const;
 
-/** Nothing is nothing in any colour. */
+/** An empty text has no colour. */
 function formats(color: boolean): Record<(typeof names)[number], Format> {
   const colors = picocolors.createColors(color);
   const careful = (name: (typeof names)[number]): [string, Format] => [
@@ -79,7 +79,7 @@ function formats(color: boolean): Record<(typeof names)[number], Format> {
   return Object.fromEntries(names.map(careful)) as Record<(typeof names)[number], Format>;
 }
 
-/** Sentences on one line where they fit, else each on its own: a count is easier to find at the beginning of a line. */
+/** Sentences on one line if they fit, otherwise on their own lines, where counts are easier to find. */
 export function sentences(texts: readonly string[], style: Style, layout: ProseLayout = {}): string {
   const together = texts.join(' ');
   if (displayWidth(together) + (layout.indent ?? 0) <= Math.min(style.width, readable))
@@ -91,12 +91,12 @@ export function section(heading: string, lines: readonly string[]): string {
   return lines.length === 0 ? '' : [heading, ...lines].join('\n');
 }
 
-/** What is not empty, with blank lines between, and the final newline. */
+/** All non-empty parts with blank lines between, and a final newline. */
 export function paragraphs(parts: readonly string[]): string {
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
-/** The same, a dash before each. */
+/** The same with leading dashes. */
 export function bullets(title: string, lines: readonly string[], style: Style): string {
   return section(
     style.bold(`${title}:`),

@@ -5,35 +5,35 @@ import { breakText, displayWidth, pad, wrapWords } from './text-width.ts';
 export interface Column {
   readonly title: string;
   readonly align?: 'left' | 'right';
-  /** Never broken, whatever the width: an id or an address of which a part is worth nothing. */
+  /** Never broken: a part of an id or an address is useless. */
   readonly whole?: boolean;
-  /** Sentences, which are wrapped before other columns are. */
+  /** Sentences, which are wrapped before other columns. */
   readonly prose?: boolean;
-  /** Left out where the other columns fit on one line without it; the highest goes first. */
+  /** Omitted if the others then fit on one line; the highest number goes first. */
   readonly spare?: number;
 }
 
-/** Columns of which no cell is broken. */
+/** Columns whose cells are never broken. */
 export function whole(...titles: readonly string[]): Column[] {
   return titles.map((title) => ({ title, whole: true }));
 }
 
-/** In columns: what parts two columns, and how far further lines of a row are in. */
+/** Columns between two cells, and the indentation of further lines of a row. */
 const gap = 2;
 const hang = 4;
 
-/** In columns: what a wrapped one keeps at least, and what it asks for where it can have a line further down. */
+/** The minimum width of a wrapped column, and its wanted width on a line below. */
 const narrowest = 12;
 const readable = 20;
-/** The same where leaving out other columns may give it. */
+/** The same if omitting other columns can provide it. */
 const comfortable = 28;
-/** In columns: sentences are not squeezed below this, nor below their longest word if it is no longer than that. */
+/** The minimum width of sentences, or their longest word if it is shorter. */
 const leastProse = 32;
 const longestKept = 60;
 
 /**
- * Rows under titles, columns aligned. Where a row is wider than the style, spare columns may be left out, sentences are wrapped, then the
- * widest other columns; where that is not enough, each row takes several lines. No cell is cut.
+ * Rows under titles in aligned columns. If a row is too wide, spare columns are omitted, then sentences and the widest other columns are
+ * wrapped, and finally each row takes several lines. No cell is cut.
  */
 export function renderTable(
   titled: readonly (Column | string)[],
@@ -46,7 +46,7 @@ export function renderTable(
   return `${[titles, ...cells.map(line)].join('\n')}\n`;
 }
 
-/** The same table, moved to the right. */
+/** The same table, indented. */
 export function renderIndented(
   columns: readonly (Column | string)[],
   rows: readonly (readonly string[])[],
@@ -58,11 +58,11 @@ export function renderIndented(
 
 export interface TableLayout {
   readonly titles: string;
-  /** A row, of one line or several. One that is wider than those before it widens its columns as far as there is room. */
+  /** A row of one or several lines. A wider one widens its columns as far as there is room. */
   line(cells: readonly string[]): string;
 }
 
-/** Columns as wide as these rows need. Cells must have passed `visible`. */
+/** Columns for these rows. Cells must have passed `visible`. */
 export function tableLayout(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -97,15 +97,15 @@ export function tableLayout(
 }
 
 interface PlacedColumn extends Column {
-  /** Its place in a row. */
+  /** The index in a row. */
   readonly index: number;
-  /** The width below which its sentences are not squeezed; 0 for other columns. */
+  /** The minimum width of its sentences; 0 for other columns. */
   readonly asProse: number;
 }
 
 interface SizedColumn extends PlacedColumn {
   readonly width: number;
-  /** The width below which it is not made narrower. */
+  /** The absolute minimum width. */
   readonly least: number;
 }
 
@@ -114,7 +114,7 @@ function leastAsProse(texts: readonly (string | undefined)[]): number {
   return Math.max(leastProse, ...words.filter((width) => width <= longestKept));
 }
 
-/** Without as many spare columns as it takes for the others to fit on one line; all where leaving out does not make them fit. */
+/** Omits spare columns until the others fit on one line; keeps all if that does not help. */
 function withoutSpare(
   all: readonly PlacedColumn[],
   widths: readonly number[],
@@ -130,7 +130,7 @@ function withoutSpare(
   return fits(kept) ? kept : all;
 }
 
-/** What a column asks for: one that may be wrapped need not be as wide as its longest cell. */
+/** The wanted width of a column. A wrapped one may be narrower than its longest cell. */
 function wanted({ whole = false, prose = false, width, asProse }: SizedColumn, enough: number): number {
   return whole ? width : Math.min(width, prose ? asProse : enough);
 }
@@ -162,7 +162,7 @@ function wrapped(text: string, width: number): string[] {
     .map((line) => line.trimEnd());
 }
 
-/** All columns on one line where wrapping makes them fit, else as many on each line as it takes. */
+/** All columns on one line if wrapping makes them fit, otherwise as many per line as possible. */
 function inLines(columns: readonly SizedColumn[], width: number): SizedColumn[][] {
   const least = columns.reduce((sum, column) => sum + column.least + gap, -gap);
   if (least <= width) return [fitted(columns, width)];
@@ -187,7 +187,7 @@ function inLines(columns: readonly SizedColumn[], width: number): SizedColumn[][
   );
 }
 
-/** The columns made narrower until all fit, or until none can be narrower: sentences first, then the widest. */
+/** Narrows columns until all fit or none can be narrower: sentences first, then the widest. */
 function fitted(columns: readonly SizedColumn[], room: number): SizedColumn[] {
   const fitting = [...columns];
   let excess = columns.reduce((sum, { width }) => sum + width + gap, -gap) - room;

@@ -4,28 +4,28 @@ import { alignLines, type Range, type Stretch } from './prompt-diff/line-alignme
 import { aroundChanges, markWords, type Word } from './prompt-diff/word-marks.ts';
 
 export interface DiffLine {
-  /** `@` marks the line that says where the following ones are, `~` one that says what is not shown. */
+  /** `@` marks the line with a place, `~` a line about omissions. */
   readonly sign: '-' | '+' | ' ' | '@' | '~';
   /** Safe to show. */
   readonly text: string;
-  /** The text in parts, where some of its words changed and others did not. */
+  /** The text in parts, if some of its words changed. */
   readonly words?: readonly Word[];
-  /** Of a place: the headings alone. */
+  /** For a place: only the headings. */
   readonly section?: string;
 }
 
 interface TextDiffOptions {
-  /** Shows long lines and differences in white space as they are. */
+  /** Show long lines and differences in white space as they are. */
   readonly whole?: boolean;
-  /** For people rather than for programs: Markdown, in which white space seldom means anything. */
+  /** For Markdown, in which white space seldom matters. */
   readonly prose?: boolean;
 }
 
 const contextLines = 2;
 
 /**
- * The lines in which two texts differ, with up to two lines around them. Empty where the texts are the same. Of prose each part says
- * under which headings it stands, and lines that differ in white space alone are only counted.
+ * The differing lines of two texts with up to two lines of context; empty for equal texts. In prose, each part has its headings, and
+ * lines with other white space are only counted.
  */
 export function diffTexts(
   before: string,
@@ -54,7 +54,7 @@ export function diffTexts(
 
 const none: readonly string[] = [];
 
-/** A new section is a change of its own, unless it may have taken the place of an old one. */
+/** A new section is a separate change, unless it may replace an old one. */
 function splitAtHeadings(stretch: Stretch, old: readonly string[], now: readonly string[]): Stretch[] {
   if (stretch.type === 'same') return [stretch];
   const { before, after } = stretch;
@@ -79,15 +79,15 @@ function afterWords(lines: readonly string[], line: number): number {
 interface Texts {
   readonly old: readonly string[];
   readonly now: readonly string[];
-  /** Of each line of the new text. */
+  /** For each line of the new text. */
   readonly sections: readonly (readonly string[])[];
   readonly whole: boolean;
   readonly fold: boolean;
 }
 
-/** Changes close to each other under the same headings, with the lines around them. */
+/** Changes close to each other under the same headings, with context. */
 interface DiffPart {
-  /** Of the new text, from 1: where the part begins. */
+  /** In the new text, starting at 1: the first line of the part. */
   readonly line: number;
   readonly section: readonly string[];
   readonly stretches: readonly Stretch[];
@@ -124,7 +124,7 @@ function belongs(stretch: Stretch | undefined, section: readonly string[], { sec
   return stretch?.type === 'same' && sections[stretch.after] === section;
 }
 
-/** That of the heading which the change begins with, where it begins with one; else where it stands. */
+/** The heading that starts the change, or else the one around it. */
 function sectionOf(
   { after }: Extract<Stretch, { type: 'changed' }>,
   { now, sections }: Texts,
@@ -157,7 +157,7 @@ function spaceRemark(count: number): string {
   return count === 1 ? '1 line differs only in white space' : `${count} lines differ only in white space`;
 }
 
-/** Blank lines at the rim of what is shown tell nothing. */
+/** Blank lines at the edges are omitted. */
 function withoutBlankRims(stretches: readonly Stretch[], { now }: Texts): readonly Stretch[] {
   const tells = (stretch: Stretch) => stretch.type === 'changed' || now[stretch.after]?.trim() !== '';
   return stretches.slice(stretches.findIndex(tells), stretches.findLastIndex(tells) + 1);
@@ -179,7 +179,7 @@ function rendered(part: DiffPart, texts: Texts & { readonly needsPlace: boolean 
   return [{ sign: '@', text: `${place}line ${firstLine(stretches) + 1}`, section }, ...lines];
 }
 
-/** The place names the heading already. */
+/** The place already contains the heading. */
 function withoutHeading(stretches: readonly Stretch[], texts: Texts): readonly Stretch[] {
   const [first] = stretches;
   const isNamed =
@@ -226,12 +226,12 @@ function signed(sign: '-' | '+', texts: readonly string[]): DiffLine[] {
   return texts.map((text) => ({ sign, text }));
 }
 
-/** In characters: in a shorter line one sees what changed. */
+/** Characters. In shorter lines, changes are obvious. */
 const longEnough = 60;
-/** Of a line: where more of it changed, brackets get in the way of reading. */
+/** The part of a line: with more changes, brackets disturb the reader. */
 const mostChanged = 0.4;
 
-/** A changed line for where there are no colours: `[-gone-]` and `{+new+}` around its changed words, where they help. */
+/** A changed line without colours: `[-gone-]` and `{+new+}` around changed words, if helpful. */
 export function bracketed({ sign, text, words }: DiffLine): string {
   if (words === undefined || text.length < longEnough) return text;
   const changed = words.reduce((sum, word) => sum + (word.changed ? word.text.length : 0), 0);

@@ -3,20 +3,20 @@ import { eastAsianWidth } from 'get-east-asian-width';
 const zeroWidth = /^[\p{M}\p{Cf}]$/u;
 const colourCode = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
 
-/** How many columns of a terminal the text fills. Colour codes count nothing. */
+/** The width of a text in columns of a terminal, without colour codes. */
 export function displayWidth(text: string): number {
   let width = 0;
   for (const character of text.replace(colourCode, '')) width += characterWidth(character);
   return width;
 }
 
-/** The text with spaces after it (or before it), so that it fills `width` columns; as it is where it already fills them. */
+/** Pads a text with spaces to `width` columns. */
 export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {
   const spaces = ' '.repeat(Math.max(0, width - displayWidth(text)));
   return align === 'left' ? text + spaces : spaces + text;
 }
 
-/** The text, cut to `width` columns with `…` as the last one where it is longer. */
+/** Shortens a text to `width` columns, with `…` at the end. */
 export function truncate(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   let kept = '';
@@ -30,8 +30,8 @@ export function truncate(text: string, width: number): string {
 }
 
 /**
- * The lines of a text whose words are kept whole: a line is wider than `width` only where it is one word. No line is made to begin
- * with `::`, which is a command to GitHub Actions.
+ * Wraps a text at words. A line is wider than `width` only if it is one word. No line starts with `::`, which is a command of GitHub
+ * Actions.
  */
 export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
@@ -52,10 +52,7 @@ export function wrapWords(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/**
- * The lines of a text that none of is wider than `width`: words are kept whole where they fit, and blanks where they stand,
- * so that the lines put together are the text.
- */
+/** Wraps a text strictly: no line is wider than `width`, and joined lines give the text. */
 export function breakText(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';

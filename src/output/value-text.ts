@@ -1,12 +1,12 @@
 import { isObject, type Json, mapParts } from '../values/json.ts';
 import { escapeControls } from './escape-controls.ts';
 
-/** A value on one line, close to YAML's flow form: strings are quoted only where they could be taken for something else. */
+/** A value on one line, similar to YAML's flow form: strings are quoted only if ambiguous. */
 export function valueText(value: Json): string {
   return flow(value, false);
 }
 
-/** The value with each form that stands for something else turned into words in parentheses. */
+/** The value with words in parentheses for forms. */
 export function withoutForms(value: Json): Json {
   const words = formWords(value);
   if (words !== undefined) return words;
@@ -33,12 +33,12 @@ function flowObject(value: Readonly<Record<string, unknown>>): string {
   return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`;
 }
 
-/** What is meant as it stands. Only itself, not what lies in it: that may still stand for something else. */
+/** The value itself is literal; values inside may still be forms. */
 function literalOf(value: Readonly<Record<string, unknown>>): Json | undefined {
   return isLone(value, '$literal') ? (value.$literal as Json) : undefined;
 }
 
-/** What is shown in place of a form, or undefined for a plain value. Neither a secret nor its name is shown. */
+/** The words for a form; undefined for a plain value. Neither a secret nor its name is shown. */
 function formWords(value: Json): string | undefined {
   if (!isObject(value)) return undefined;
   if (isLone(value, '$secret') || isLone(value, '$fingerprint')) return '(secret)';
@@ -67,13 +67,13 @@ function mentionsSecret(value: unknown): boolean {
   );
 }
 
-/** An opening parenthesis is quoted because words in parentheses are ours, an arrow because it parts before from after. */
+/** A parenthesis is quoted because it marks words of voxform, an arrow because it separates before from after. */
 const startsLikeSyntax = /^[-?:]$|^[-?:] |^[,[\]{}#&*!|>'"%@`(~=<]/;
 const containsSyntax = /: |:$| #|->|\\|^\s|\s$/;
 const looksTyped =
   /^(true|false|null|yes|no|on|off|[-+]?\.(inf|nan)|[-+]?[\d._]+(e[-+]?\d+)?|0[xob][\da-f_]+)$/i;
 
-/** Texts that stand for a value which is not shown; from another source they would look the same and do no harm. */
+/** Texts in place of hidden values. From another source they would look the same and do no harm. */
 const standIns: readonly string[] = ['(secret)', '(known after apply)'];
 
 function quotedWhereNeeded(text: string, nested: boolean): string {

@@ -1,7 +1,7 @@
 import { Document, isScalar, visit } from 'yaml';
 import { escapeUnsafe, isUnsafe } from '../values/unsafe-text.ts';
 
-/** A value as YAML that steers no terminal: texts with such characters are quoted, with escapes that read back as the same value. */
+/** A value as YAML that is safe for terminals: unsafe texts are quoted, with escapes for the same value. */
 export function yamlText(value: unknown, options: { readonly sortMapEntries?: boolean } = {}): string {
   const document = new Document(value, { ...options, aliasDuplicateObjects: false });
   visit(document, {

@@ -5,10 +5,10 @@ import { EXAMPLES } from '../../manifests/value-forms.ts';
 import { isObject, type Json, type JsonObject } from '../../values/json.ts';
 import { ANY_KEY, type Topic } from './topics.ts';
 
-/** Fields of each object in the example of a kind. */
+/** The number of fields of each object in an example. */
 const FEW = 2;
 
-/** All that there is to say of a topic. */
+/** All information about a topic. */
 export interface Explanation {
   readonly path: string;
   readonly about: Topic['about'];
@@ -16,9 +16,9 @@ export interface Explanation {
   readonly description: string;
   readonly required: boolean;
   readonly limits: readonly string[];
-  /** How it is treated; only what is true. */
+  /** The treatment of the field; only true flags. */
   readonly flags: Readonly<Record<string, true | string>>;
-  /** What follows from the flags for people, a sentence each. */
+  /** The consequences of the flags, one sentence each. */
   readonly treatment: readonly string[];
   /** YAML, as it stands in a file. */
   readonly example: string | undefined;
@@ -51,7 +51,7 @@ export function explain(topic: Topic, all: readonly Topic[]): Explanation {
   };
 }
 
-/** True for a path of one more key. */
+/** True for a path with one more key. */
 function isDirectlyIn(path: string, parent: string): boolean {
   return path.startsWith(`${parent}.`) && !path.slice(parent.length + 1).includes('.');
 }
@@ -64,7 +64,7 @@ function abilitiesOf({ about, kind }: Topic): string[] {
   return [`In the API: ${read}; ${created}; ${updated}; not deleted.`];
 }
 
-/** A flag of the JSON, and what follows from it for people. */
+/** A flag in JSON, with its consequence as text. */
 interface Treatment {
   readonly flag: string;
   readonly value: true | string;
@@ -102,7 +102,7 @@ function treatmentsOf({ rule, kind, path, about }: Topic): Treatment[] {
   );
 }
 
-/** The example in its place in a file; that of an object is made of those of what is in it. */
+/** The example in its place in a file. An object's example consists of those of its fields. */
 function exampleOf(topic: Topic, all: readonly Topic[]): string | undefined {
   const { path, about, kind } = topic;
   if (about === 'form') {
@@ -122,7 +122,7 @@ function exampleOf(topic: Topic, all: readonly Topic[]): string | undefined {
   return yamlText({ [about === 'metadata' ? nameIn(steps[0] ?? '') : 'spec']: inner });
 }
 
-/** `most` fields of each object in it. */
+/** `most` fields of each object. */
 function valueFor(topic: Topic, most: number, all: readonly Topic[]): Json | undefined {
   const own = exampleIn(topic.schema);
   if (own !== undefined) return own;
@@ -169,7 +169,7 @@ function exampleIn(schema: JsonObject): Json | undefined {
   return undefined;
 }
 
-/** What a JSON Schema takes, in a word or two, e.g. `whole number`. */
+/** The type of a JSON Schema in a word or two, such as `whole number`. */
 function typeOf(schema: JsonObject): string {
   const { anyOf, oneOf, enum: choices, const: only, type, items } = schema;
   const alternatives = anyOf ?? oneOf;
@@ -202,7 +202,7 @@ const WORDS: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** What a JSON Schema demands beyond its type, a clause each. */
+/** The constraints of a JSON Schema beyond its type, one clause each. */
 function limitsOf(schema: JsonObject): string[] {
   const { anyOf, items, type, format, pattern } = schema;
   if (Array.isArray(anyOf))

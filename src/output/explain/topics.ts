@@ -7,12 +7,12 @@ import { meant, nearest } from '../../problems/suggest.ts';
 import { projectSchema } from '../../project/project-schema.ts';
 import { isObject, type Json, type JsonObject } from '../../values/json.ts';
 
-/** Something that can be asked about, by the path that people type. */
+/** A topic, by the path that people type. */
 export interface Topic {
   readonly path: string;
   readonly about: 'kind' | 'lookup' | 'field' | 'metadata' | 'form' | 'project';
   readonly description: string;
-  /** What it takes; nothing for a lookup. */
+  /** Its schema; none for a lookup. */
   readonly schema: JsonObject;
   readonly required: boolean;
   readonly rule: FieldRule;
@@ -22,7 +22,7 @@ export interface Topic {
 /** Placeholder for any key of an object with free keys. */
 export const ANY_KEY = '<name>';
 
-/** Everything that can be asked about, in the order of the schemas: a topic before what is in it. */
+/** All topics in the order of the schemas: parents before children. */
 export function topicsOf(kinds: Iterable<Kind>, lookups: Iterable<Lookup>): Topic[] {
   return [
     ...[...kinds].flatMap((kind): Topic[] => {
@@ -80,7 +80,7 @@ function fieldsIn(schema: JsonObject, place: TopicPlace): Topic[] {
   return within(additionalProperties as JsonObject, { ...place, path: `${place.path}.${ANY_KEY}` }, true);
 }
 
-/** The value forms, by the key that makes them; what may stand beside it follows. */
+/** The value forms by key, with their optional keys. */
 function forms(): Topic[] {
   const found = new Map<string, Topic>();
   const visit = (schema: Json): void => {
@@ -104,10 +104,7 @@ type FoundTopic =
   /** `; did you mean "x"?`, or nothing. */
   | { readonly suggestion: string };
 
-/**
- * The topic that people mean by a path. What a manifest has around a field may be written or left out, capitals do not count,
- * a value form needs no dollar, which shells take for a variable, and a setting of the project file needs no `project`.
- */
+/** The topic for a typed path. Outer parts of a manifest, capitals, the dollar of a form and `project` are optional. */
 export function findTopic(topics: readonly Topic[], asked: string): FoundTopic {
   const path = asked
     .replace(/^voxform\.ya?ml(?=\.|$)/, 'project')
@@ -121,7 +118,7 @@ function named(topics: readonly Topic[], path: string): Topic | undefined {
   return topics.find((topic) => same(topic.path, path));
 }
 
-/** True where the names that people choose stand in for any other. */
+/** True if user-defined names replace any other. */
 function same(path: string, asked: string): boolean {
   const [own, given] = [path.toLowerCase().split('.'), asked.toLowerCase().split('.')];
   return (

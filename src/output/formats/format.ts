@@ -3,24 +3,24 @@ import type { ErrorDocument } from '../error-json-schema.ts';
 import type { Report, SeveralReports } from '../report.ts';
 import type { Style } from '../style.ts';
 
-/** What a format may need to know beside its subject. */
+/** Options of a format. */
 interface Presentation {
   readonly style: Style;
   readonly verbose: boolean;
-  /** Repeats what several resources share for each of them. */
+  /** Repeat common statements for each resource. */
   readonly full?: boolean | undefined;
-  /** Without notes on what is unchanged. */
+  /** Without notes on unchanged resources. */
   readonly quiet?: boolean | undefined;
-  /** When its subject was made, where that is known. */
+  /** The time of the subject, if known. */
   readonly made?: Date;
-  /** Of the one workspace that is reported. */
+  /** How commands name the reported workspace. */
   readonly reach: Reach;
 }
 
-/** One form of everything that is reported: the whole text, its final newline included. */
+/** A format of all reports: the whole text with its final newline. */
 export interface ReportFormat {
   report(report: Report, presentation: Presentation): string;
   several(several: SeveralReports, presentation: Presentation): string;
-  /** Why there is no result, for a program. Absent where people read the format: they read stderr. */
+  /** Why there is no result, for programs. Absent in formats for people, who read stderr. */
   error?(document: ErrorDocument): string;
 }

@@ -27,11 +27,11 @@ import type { ReportFormat } from './format.ts';
 
 export const format: ReportFormat = { report: reportGithub, several: severalGithub };
 
-/** How many fields are named before the rest is counted. */
+/** The number of fields to name before the rest is counted. */
 const namedFields = 5;
 
 interface GithubOptions {
-  /** Named in the titles, where there are several. */
+  /** In the titles, if there are several. */
   readonly workspace?: string;
   /** Without notes. */
   readonly quiet?: boolean | undefined;
@@ -43,12 +43,12 @@ interface AnnotationWording {
   readonly reach: Reach;
 }
 
-/** Groups of which nothing is left to be done. */
+/** Groups that need no action. */
 const settled: ReadonlySet<string> = new Set(['create', 'adopt', 'update', 'replace', 'forget', 'done']);
 
 /**
- * Annotations for GitHub Actions, a line each: what is planned, was found or was done for each declared resource, beside its manifest, and
- * warnings and guards. Those that need a person come first, because GitHub shows only the first ten of a kind.
+ * Annotations for GitHub Actions: planned, observed or executed changes of each declared resource, beside its manifest, with warnings and
+ * guards. Those that need attention come first, because GitHub shows only the first ten of a kind.
  */
 export function reportGithub(report: Report, { workspace, quiet, reach }: GithubOptions = {}): string {
   const title = (what: string) => `voxform${workspace === undefined ? '' : ` ${workspace}`}: ${what}`;
@@ -62,7 +62,7 @@ export function reportGithub(report: Report, { workspace, quiet, reach }: Github
       .flatMap((group) => group.resources.map((each) => annotation(each, { report, group, wording })));
   const remarks = [
     ...document.warnings.map((warning) => warningAnnotation(warning, document, wording)),
-    // One for all of which the same is said: GitHub shows few.
+    // One for all resources with the same text: GitHub shows few.
     ...(quiet ? [] : noteTexts(document, { full: false, reach })).map((text) =>
       githubCommand('notice', { title: title('note') }, text),
     ),
@@ -83,7 +83,7 @@ interface AnnotationContext {
   readonly wording: AnnotationWording;
 }
 
-/** Nothing for a resource that no manifest declares, unless something became of it: what failed must be seen. */
+/** Nothing for an undeclared resource without a result; failures must be visible. */
 function annotation(resource: PlannedResource, { report, group, wording }: AnnotationContext): string {
   const { action, address, source, reason, changes, steps = [] } = resource;
   const { title, reach } = wording;
@@ -119,7 +119,7 @@ function warningAnnotation(
   return githubCommand('warning', { ...source, title: title('warning') }, about);
 }
 
-/** Beside the field that the rule objects to, where that can be told. */
+/** Beside the field that violates the rule, if known. */
 function violationAnnotation(
   { rule, severity, address, message, source, waived }: Violation,
   title: AnnotationWording['title'],
@@ -137,7 +137,7 @@ function fieldsOf(changes: readonly PlannedChange[]): string | undefined {
   return `${plural(changes.length, 'field')}: ${listed(paths, namedFields)}`;
 }
 
-/** What failed, then the annotations of each workspace, which their titles name. */
+/** Failures, then the annotations of each workspace with its name in the titles. */
 export function severalGithub(
   { reports, failures }: SeveralReports,
   { quiet }: Pick<GithubOptions, 'quiet'> = {},

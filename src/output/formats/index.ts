@@ -1,6 +1,6 @@
 import type { ReportFormat } from './format.ts';
 
-/** The forms of a plan, of drift and of an apply, by what `--output` calls them; each is loaded when it is used. */
+/** The formats of a plan, a drift and an apply, by the value of `--output`. Each is loaded on use. */
 export const reportFormats = {
   text: () => import('./text-format.ts'),
   json: () => import('./json-format.ts'),

@@ -39,15 +39,15 @@ export const format: ReportFormat = { report: reportMarkdown, several: severalMa
 
 const FORMATS = { text: markdownText, code: markdownCode };
 
-/** How full the page may be at most, of each part and what stands before it. */
+/** The part of the page that each section may fill, with everything before it. */
 const bounds = { urgent: 0.2, warnings: 0.3, steps: 0.4, table: 0.55, standing: 0.65, notes: 0.7 };
 
 interface MarkdownOptions {
-  /** Characters, where the page is not all that a comment holds. */
+  /** Characters, if the page is only a part of a comment. */
   readonly limit?: number;
-  /** Shows all of it. */
+  /** The command that shows everything. */
   readonly command?: string;
-  /** Says of each resource what many share. */
+  /** Show common statements for each resource. */
   readonly full?: boolean | undefined;
   /** Without notes. */
   readonly quiet?: boolean | undefined;
@@ -55,8 +55,8 @@ interface MarkdownOptions {
 }
 
 /**
- * A comment that fits GitHub's limit: counts, what failed, warnings, what this change leaves to be done by hand, a table, what stood to be
- * done before, notes on unchanged resources, and the fields of each resource, folded.
+ * A comment within GitHub's limit: counts, failures, warnings, new manual steps, a table, earlier manual steps, notes on unchanged
+ * resources, and the folded fields of each resource.
  */
 export function reportMarkdown(
   report: Report,
@@ -122,14 +122,14 @@ export function reportMarkdown(
   return page.text(command ?? `voxform ${applied ? 'status' : what}`);
 }
 
-/** A resource by what became of it, else by its group. */
+/** A resource with its result, or else its group. */
 function wordsOf(resource: PlannedResource, { key, symbol, heading }: ReportGroup, report: Report): RowWords {
   const outcome = outcomeOf(report, resource, undefined);
   if (outcome === undefined) return { symbol, action: heading.toLowerCase() };
   return { symbol: key === 'done' ? actionWords[resource.action].symbol : symbol, action: outcome.word };
 }
 
-/** Why an apply ended early, what failed, and a line for each reason why something was skipped. */
+/** Why an apply ended early, the failures, and a line for each reason to skip resources. */
 function urgentIn({ applied }: Report, { full, reach }: MarkdownWording): string[] {
   if (applied === undefined) return [];
   const ended = earlyEnd(applied);
@@ -151,16 +151,16 @@ function urgentIn({ applied }: Report, { full, reach }: MarkdownWording): string
 interface TableBlock {
   readonly resources: readonly PlannedResource[];
   readonly words: RowWords;
-  /** A remark on several is no row of a table of changes. */
+  /** A remark on several resources is not a row of a table of changes. */
   readonly hasRow: boolean;
-  /** The details, each form shorter than the one before. */
+  /** The details, in shorter and shorter forms. */
   forms(): readonly string[];
 }
 
-/** So many that are adopted as they are need no details of their own. */
+/** This many imports without changes need no details. */
 const FEWEST_ADOPTED = 12;
 
-/** What is said of resources that the same becomes of, once where several share it. */
+/** The words for resources with the same result, once for several. */
 function blocksOf(
   listed: readonly { readonly resource: PlannedResource; readonly words: RowWords }[],
   { towards, full, reach }: MarkdownWording & { readonly towards: 'manifest' | 'platform' },
@@ -239,7 +239,7 @@ function moreSteps(count: number): string {
   return `- [ ] ${count} more`;
 }
 
-/** One comment for all, of at most 65,536 characters: a table, what failed, then as much of each as there is room for. */
+/** One comment for all workspaces, of at most 65,536 characters: a table, failures, then as much of each as fits. */
 export function severalMarkdown(
   { what, reports, failures }: SeveralReports,
   { full, quiet }: Pick<MarkdownOptions, 'full' | 'quiet'> = {},

@@ -34,18 +34,18 @@ export const format: ReportFormat = {
 };
 
 interface ReportTextOptions {
-  /** Lists unchanged resources, shows long texts whole, and says why of everything. */
+  /** Lists unchanged resources, shows long texts in full, and gives all reasons. */
   readonly verbose?: boolean;
-  /** Says where the plan is of even where it holds nothing. */
+  /** Shows the heading even if the plan is empty. */
   readonly headed?: boolean;
-  /** Says of each resource what many share. */
+  /** Show common statements for each resource. */
   readonly full?: boolean | undefined;
   /** Without notes. */
   readonly quiet?: boolean | undefined;
   readonly reach?: Reach;
 }
 
-/** A report for a person to read: its groups, a line a field, what else is to be known, and a closing count. */
+/** A report as text: its groups, a line per field, remarks, and a closing count. */
 export function reportText(report: Report, style: Style, options: ReportTextOptions = {}): string {
   const { what, document, groups, pending, applied } = report;
   if (applied !== undefined) return applyText(applied, style, options);
@@ -74,7 +74,7 @@ function renderHeading({ workspace, workspace_id, base_url }: PlanDocument, styl
   });
 }
 
-/** Unchanged resources: those that were renamed always, the others only where all is to be shown. */
+/** Unchanged resources: renamed ones always, others only on request. */
 function renderUnchanged(resources: readonly PlannedResource[], style: Style, verbose: boolean): string {
   const shown = resources.filter(({ previous_address: previous }) => verbose || previous !== undefined);
   if (shown.length === 0) return '';
@@ -103,7 +103,7 @@ function closing(report: Report, style: Style): string {
   return `${style.prose('Made with --no-refresh: from the state, without reading the platform.', { format: style.warn })}\n${counts}`;
 }
 
-/** Each workspace under its heading, what failed, and a line for each at the end. */
+/** Each workspace under its heading, failures, and a summary line for each at the end. */
 export function severalText(
   { reports, failures }: SeveralReports,
   style: Style,
@@ -126,10 +126,10 @@ export function severalText(
   return `${parts.join('\n')}\n${style.bold(plural(rows.length, 'workspace'))}\n${lines.join('\n')}\n`;
 }
 
-/** In columns: a longer address does not push the words after the others to the right. */
+/** Columns. A longer address does not move the words after the others. */
 const widestAddress = 36;
 
-/** What is said, and how. */
+/** The parts of the wording. */
 interface Wording {
   readonly style: Style;
   readonly full: boolean;
@@ -137,7 +137,7 @@ interface Wording {
   readonly dashboard?: PlanDocument['dashboard'];
 }
 
-/** What an apply did and what it left: done, skipped, failed, what is up to a person, warnings, and a closing count. */
+/** The results of an apply and the remaining work: done, skipped, failed, manual, warnings, and a closing count. */
 export function applyText(
   report: ApplyReport,
   style: Style,
@@ -160,10 +160,10 @@ export function applyText(
   ]);
 }
 
-/** Of many updates and adoptions it is enough to know which; of everything else the id is told. */
+/** For many updates and imports, their names are enough; others are listed with ids. */
 const fewestTogether = 12;
 
-/** A line each, in columns; of many that changed nothing but fields, a paragraph. */
+/** A line each, in columns; many resources with only changed fields share a paragraph. */
 function renderDone(applied: readonly AppliedWrite[], { style, full }: Wording): string {
   const done = applied.filter(({ result }) => result.status === 'done');
   const together = (['adopt', 'update'] as const).flatMap((action) => {
@@ -209,7 +209,7 @@ function renderSkipped(applied: readonly AppliedWrite[], { style, full, reach }:
   });
 }
 
-/** A command each, after what is true of all of them. */
+/** A command each, after common statements. */
 function renderUnrecorded(applied: readonly AppliedWrite[], { style, reach }: Wording): string[] {
   const commands = applied.flatMap((entry) => {
     const step = unrecordedStep(entry);
@@ -234,14 +234,14 @@ function renderFailed(entry: AppliedWrite, { style, reach }: Wording): string[] 
   ];
 }
 
-/** What many need once, then the rest of each. */
+/** Common steps once, then the others of each. */
 function renderLeft(left: readonly PlannedResource[], wording: Wording): string[] {
   const { style, full, reach, dashboard } = wording;
   const { shared, resources } = sharedSteps(left, { full, reach, dashboard });
   const isOpen = ({ action, steps = [] }: PlannedResource) =>
     steps.length > 0 || pendingActions.some((each) => each === action);
   return [
-    // Their tables stand in the plan above.
+    // Their tables are in the plan above.
     ...shared.map(({ table: _, ...each }) => renderShared(each, style, { applied: { reach } })),
     ...resources.filter(isOpen).map((resource) => renderPending(resource, wording)),
   ];

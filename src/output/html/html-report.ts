@@ -31,19 +31,19 @@ import {
   toneOf,
 } from './resource-html.ts';
 
-/** What the caller knows, or wants, of a page. */
+/** Options of a page. */
 interface PageOptions {
   readonly made?: Date | undefined;
-  /** Says of each resource what many share. */
+  /** Show common statements for each resource. */
   readonly full?: boolean | undefined;
   /** Without notes. */
   readonly quiet?: boolean | undefined;
   readonly reach?: Reach;
-  /** Whether the boxes of resources are open, or their groups closed, too. */
+  /** True if the boxes of resources are open, or their groups closed too. */
   readonly fold?: 'none' | 'resources' | 'groups' | undefined;
 }
 
-/** Of what is unchanged: more of it would only make the file large. */
+/** The maximum number of unchanged resources, to limit the size of the file. */
 const mostListed = 1000;
 
 export function htmlReport(report: Report, options: PageOptions = {}): string {
@@ -59,12 +59,12 @@ ${referencesHtml(report)}
   return htmlPage({ title, body });
 }
 
-/** Changed resources that a page shows unfolded. */
+/** The maximum number of changed resources that are unfolded. */
 export const MOST_UNFOLDED = 20;
 
 /**
- * The changes of a plan, and below them its remarks, without head and picture, for a page that has its own. Why an apply would
- * refuse the plan comes first. Whether records are published is no part of a change: the page tells it in its list of resources.
+ * The changes of a plan, with its remarks below, for a page with its own head. The reasons why an apply would refuse the plan come first.
+ * Publication is not a change: the list of resources shows it.
  */
 export function changesHtml(plan: PlanDocument, options: PageOptions): Html {
   const resources = plan.resources.map(withoutPublication);
@@ -81,7 +81,7 @@ function withoutPublication(resource: PlannedResource): PlannedResource {
   return rest;
 }
 
-/** The reports of several workspaces on one page, what failed first. */
+/** The reports of several workspaces on one page, failures first. */
 export function htmlReports(several: SeveralReports, { made, full }: PageOptions = {}): string {
   const { what, reports, failures } = several;
   const title = `voxform ${what}: ${plural(reports.length + failures.length, 'workspace')}`;
@@ -111,7 +111,7 @@ function failureHtml({ workspace, message, hint, diagnostics = [] }: WorkspaceFa
   return remark(`${workspace} failed: ${said.join('; ')}`, 'bad');
 }
 
-/** A row for each workspace, those that failed first. */
+/** A row for each workspace, failed ones first. */
 function overview({ reports, failures }: SeveralReports): Html {
   return html`<table class="overview">${failures.map(
     ({ workspace }) => html`<tr><th scope="row">${workspace}</th><td class="bad">failed</td></tr>`,
@@ -129,7 +129,7 @@ ${refusals(report)}
 ${remarks(report, options)}`;
 }
 
-/** Why an apply ended early, or would not begin. */
+/** Why an apply ended early, or would not start. */
 function refusals({ document, applied }: Report): Html[] {
   const ended = applied && earlyEnd(applied);
   return [
@@ -169,7 +169,7 @@ function remarks({ document, pending }: Report, { full = false, quiet, reach }: 
   ];
 }
 
-/** One line for all resources, whose addresses and fields fold out. */
+/** One line for all resources, with folded addresses and fields. */
 function erasingHtml(addresses: readonly string[], message: string, fields: readonly string[]): Html {
   const [only, ...others] = addresses;
   const isOne = others.length === 0;
@@ -188,7 +188,7 @@ function violationHtml(group: ViolationGroup): Html {
   return foldedRemark(`${lead}${said}`, { count: subjects.length, content, tone });
 }
 
-/** Rows that stand for their resource are found and filtered like it. */
+/** Rows in place of their resource are searched and filtered like it. */
 function stepHtml({ text, resources, table }: SharedStep, without: Steps['without']): Html {
   const count = resources.length;
   if (table === undefined) return foldedRemark(text, { count, content: addressesHtml(resources) });
@@ -209,7 +209,7 @@ interface Folded {
   readonly of?: string;
   readonly content: Html;
   readonly tone?: 'bad' | undefined;
-  /** Whether the search hides it when nothing in it matches. */
+  /** True if the search hides it without a match inside. */
   readonly isGroup?: boolean;
 }
 
@@ -226,7 +226,7 @@ function remark(text: string, tone?: 'bad'): Html {
 `;
 }
 
-/** Hidden until the script shows it: without the script it would do nothing. */
+/** Hidden until the script shows it, because it does nothing without. */
 function toolbar(reports: readonly Report[]): Html {
   const groups = Map.groupBy(reports.flatMap(filled), ({ key }) => key);
   if (groups.size === 0) return html``;
@@ -257,7 +257,7 @@ function groupsHtml(report: Report, { full = false, reach, fold = 'resources' }:
     const isRow = (each: PlannedResource) => each.action === 'noop' || isPlain(each);
     const rows = new Set(full ? [] : listedInTable(resources.filter(isRow)));
     const boxed = resources.filter((each) => !rows.has(each));
-    // Once for several only where nobody must decide, and nothing is to be said of what became of one.
+    // Shared only if no decision is needed and there are no results.
     const alone = boxed.filter((each) => !isPlain(each));
     const said = [
       ...compacted(alone, { views, full: true }),
@@ -287,7 +287,7 @@ ${content}
   });
 }
 
-/** Empty where nothing refers to anything. */
+/** Empty without references. */
 export function referencesHtml(report: Report): Html {
   const keys = changedGroups(report).flatMap(({ key, resources }) =>
     resources.map(({ address }) => [address, key] as const),

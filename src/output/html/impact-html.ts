@@ -14,10 +14,10 @@ import { type Html, html, joined } from './html.ts';
 import { htmlPage, recordsHtml, timeHtml } from './page.ts';
 import { sharePlot } from './share-plot.ts';
 
-/** The newest versions have a column each, as far as a page has room for them; the plots and JSON have all. */
+/** The newest versions have columns as far as the page has room. Plots and JSON have all. */
 const MOST_COLUMNS = 5;
 
-/** What the versions did to the calls, with a plot of each share over time, as a page of its own. */
+/** The effect of the versions on calls, with a plot of each share, as a page of its own. */
 export function impactHtml(impact: Impact, made: Date): string {
   const { address, id, voxform_version } = impact.document;
   const range = rangeText(impact.document);
@@ -29,7 +29,7 @@ ${impactSections(impact)}
   return htmlPage({ title, body });
 }
 
-/** The same without a head, for a page that has its own. */
+/** The same without a head, for a page with its own. */
 export function impactSections({ document, overTime }: Impact): Html {
   const { versions, notes } = document;
   const plots = shareFields.flatMap((field) => {

@@ -13,8 +13,8 @@ export const pageCss = [
 const script = readFileSync(new URL('./report.js', import.meta.url), 'utf8');
 
 /**
- * A whole page in one file. It loads nothing, and its policy allows only its own script: a browser treats markup in a name or a
- * prompt as text even if an escape were missing.
+ * A whole page in one file. It loads nothing, and its policy allows only its own script, so that markup in a name or a prompt is harmless
+ * even without an escape.
  */
 export function htmlPage({ title, body }: { readonly title: string; readonly body: Html }): string {
   const policy = [
@@ -44,20 +44,20 @@ ${body}
 `.text;
 }
 
-/** When a page was made, in UTC to the second. */
+/** The time of a page, in UTC. */
 export function timeHtml(made: Date | undefined): Html {
   if (made === undefined) return html``;
   const iso = `${made.toISOString().slice(0, 19)}Z`;
   return html`<time datetime="${iso}">${iso.replace('T', ' ').replace('Z', ' UTC')}</time>`;
 }
 
-/** A row of a table. The search and the filters hide it as part of the group `item`. */
+/** A table row, which search and filters hide as part of the group `item`. */
 interface RecordRow {
   readonly cells: readonly Part[];
   readonly item?: string | undefined;
 }
 
-/** A table of records, without columns that are empty in every row. @param isTitled on a phone each cell has its title. */
+/** A table of records, without empty columns. @param isTitled on a phone each cell has its title. */
 export function recordsHtml(titles: readonly string[], rows: readonly RecordRow[], isTitled = false): Html {
   const shown = titles.flatMap((title, column) =>
     rows.some(({ cells }) => html`${cells[column]}`.text !== '') ? [{ title, column }] : [],

@@ -49,7 +49,7 @@ interface ResourceOptions {
   readonly isOpen: boolean;
 }
 
-/** A resource, or several that share a statement: its address and changed fields, and inside the reason, the changes and the steps. */
+/** One or several resources with a common statement: address and changed fields, and inside the reason, the changes and the steps. */
 export function resourceHtml(
   said: Statement,
   group: ReportGroup,
@@ -80,7 +80,7 @@ export function resourceHtml(
   return html`<details class="resource" data-item="${group.key}"${isOpen && html` open`}><summary><span class="symbol ${tone}" aria-hidden="true">${group.symbol}</span><span class="address">${isOne ? addressHtml(address) : `${resources.length} resources`}</span>${isDrifted && html`<span class="note">drifted</span>`}<span class="faint">${joined(marks, ' · ')}</span></summary><div class="content">${content}</div></details>`;
 }
 
-/** What is known without unfolding: the former address, and which fields change. */
+/** The folded form: the former address, and the names of changed fields. */
 function rowMarks(said: Statement): string {
   const [resource] = said.resources;
   const was = said.resources.length === 1 ? resource?.previous_address : undefined;
@@ -93,13 +93,13 @@ function rowMarks(said: Statement): string {
 
 const NAMED_FIELDS = 3;
 
-/** `name, role and 2 more`; undefined where no field changes. */
+/** `name, role and 2 more`; undefined without changes. */
 function pathsOf({ fields }: Statement): string | undefined {
   const paths = [...new Set(fields.map(({ path }) => path))];
   return paths.length === 0 ? undefined : listed(paths, NAMED_FIELDS);
 }
 
-/** The reason, each field, and then what else is to be known. */
+/** The reason, the fields, then other statements. */
 function contentHtml(said: Statement): Html {
   const { resources, reason, elsewhere, notices, steps, released, fields } = said;
   const only = resources.length === 1 ? resources[0] : undefined;
@@ -121,10 +121,10 @@ function contentHtml(said: Statement): Html {
   return html`${reasons.map(sentence)}${fields.map(fieldHtml)}${remarks.map(sentence)}${steps.length > 0 && list}`;
 }
 
-/** New texts longer than this many lines are folded. */
+/** New texts with more lines are folded. */
 const LONG_TEXT = 15;
 
-/** A field with its values; of a text what changed in it, with the words marked. */
+/** A field with its values; for a text, its differences with marked words. */
 function fieldHtml({ path, body, notes }: FieldView): Html {
   const isShort = body.form === 'value' || body.form === 'change';
   return html`<div class="field${isShort && ' short'}"><div><code class="path">${path}</code>${notes.map((note) => html` <span class="note">${note}</span>`)}</div>${bodyHtml(body)}</div>`;
@@ -163,7 +163,7 @@ function lineHtml({ sign, text, words = [{ text, changed: false }] }: DiffLine):
 
 const FEWEST_LISTED = 12;
 
-/** Those that are adopted or unchanged, if they are so many that a row of a table is enough for each. */
+/** Imports and unchanged resources, if there are enough for a table. */
 export function listedInTable(resources: readonly PlannedResource[]): readonly PlannedResource[] {
   const listed = resources.filter(
     ({ action, adopted }) => action === 'adopt' || adopted === true || action === 'noop',
@@ -171,7 +171,7 @@ export function listedInTable(resources: readonly PlannedResource[]): readonly P
   return listed.length < FEWEST_LISTED ? [] : listed;
 }
 
-/** A row for each record; where there is more to say of one, it folds out. The table of those that are unchanged does too. */
+/** A row for each record, which folds out if there are details. The table of unchanged ones folds out too. */
 export function tableHtml(
   resources: readonly PlannedResource[],
   { key, views }: { readonly key: string; readonly views: FieldViewOptions },

@@ -12,14 +12,14 @@ interface SharePlot {
   readonly versions: readonly ImpactVersion[];
 }
 
-/** In pixels: as wide as a phone has room for, so that its texts are never scaled down. */
+/** Pixels: the width of a phone, so that texts are never scaled down. */
 const size = { width: 320, height: 150, left: 42, right: 8, top: 16, bottom: 22 } as const;
 const plot = { width: size.width - size.left - size.right, height: size.height - size.top - size.bottom };
-/** Points of a line: more would be a band of noise. */
+/** The maximum number of points; more would look like noise. */
 const MOST_POINTS = 40;
 const SCALES = [0.05, 0.1, 0.2, 0.25, 0.4, 0.5, 0.6, 0.8, 1] as const;
 
-/** The share of a value over time, with its interval as a band and the publications as dashed lines. */
+/** A share over time, with its interval as a band and publications as dashed lines. */
 export function sharePlot({ field, value, periods, width, versions }: SharePlot): Html {
   const points = gathered(periods).map(({ start, end, calls, count }) => ({
     at: (start + end) / 2,
@@ -46,7 +46,7 @@ export function sharePlot({ field, value, periods, width, versions }: SharePlot)
   return html`<svg viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${labelOf(value, points, versions)}">${grid}${publications(versions, { first, last, x })}<polygon class="band" points="${band.join(' ')}"/><polyline class="share" points="${line}"/>${points.length <= MOST_POINTS && circles}<text x="${size.left}" y="${size.height - 6}">${dayOf(first)}</text><text x="${size.width - size.right}" y="${size.height - 6}" text-anchor="end">${dayOf(last)}</text></svg>`;
 }
 
-/** Periods put together until they are few enough to be told apart. */
+/** Merges periods until there are few enough. */
 function gathered(periods: readonly Period[]) {
   const each = Math.ceil(periods.length / MOST_POINTS);
   return Array.from({ length: Math.ceil(periods.length / Math.max(1, each)) }, (_, index) => {
@@ -67,7 +67,7 @@ interface Axis {
   x(at: number): number;
 }
 
-/** A label that would stand in the one before is left out. */
+/** A label that would overlap the previous one is left out. */
 function publications(versions: readonly ImpactVersion[], { first, last, x }: Axis): Html[] {
   let free = 0;
   return versions.flatMap(({ version, published_at }) => {

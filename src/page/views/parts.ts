@@ -5,17 +5,17 @@ import { UNSAFE } from '../../values/unsafe-text.ts';
 import type { Visitor } from '../access/access.ts';
 import type { ActionName, Fact, ListedRun, Standing, WorkspaceRow } from '../page-data.ts';
 
-/** What every view gets. */
+/** The input of every view. */
 export interface ViewContext {
   readonly title: string;
   readonly visitor: Visitor;
   /** The server's clock. */
   readonly now: Date;
-  /** Path and query of the page itself. */
+  /** Path and query of the page. */
   readonly here: string;
   /** Why nobody can sign in. */
   readonly missingTokens: string | undefined;
-  /** A sentence: where a token comes from. */
+  /** A sentence about where to get a token. */
   readonly tokenOrigin: string;
   readonly isSingle: boolean;
 }
@@ -44,7 +44,7 @@ export function badge(standing: Standing): Html {
   return html`<span class="badge ${tone}">${word}</span>`;
 }
 
-/** The tones of what a run or a resource may be said to be. */
+/** The colours of statuses of runs and resources. */
 const tones: Readonly<Record<string, StandingWords['tone']>> = {
   done: 'good',
   'in sync': 'good',
@@ -67,14 +67,14 @@ const tones: Readonly<Record<string, StandingWords['tone']>> = {
   unknown: 'odd',
 };
 
-/** @param isOld true where it is too old to be believed. */
+/** @param isOld true if it is stale. */
 export function word(text: string, isOld = false): Html {
   return html`<span class="badge ${(isOld ? undefined : tones[text]) ?? 'faint'}">${text}</span>`;
 }
 
 /**
- * A moment with its age as of the page; the script keeps the age current.
- * @param isPlanned true where it is due once it is past.
+ * A time with its age; the script keeps the age current.
+ * @param isPlanned true if it becomes due in the future.
  */
 export function moment(at: Date | undefined, now: Date, isPlanned = false): Html {
   if (at === undefined || Number.isNaN(at.getTime())) return html`<span class="faint">never</span>`;
@@ -84,19 +84,19 @@ export function moment(at: Date | undefined, now: Date, isPlanned = false): Html
   return html`<time datetime="${iso}" data-age="${isPlanned ? 'planned' : ''}"><span class="at">${shown}</span> <span class="age">${text}</span></time>`;
 }
 
-/** When the platform was read last, marked where that is too long ago to be believed. */
+/** When the platform was last read, marked if stale. */
 export function checked({ checkedAt, isOld }: Pick<WorkspaceRow, 'checkedAt' | 'isOld'>, now: Date): Html {
   return html`<span class="checked">${moment(checkedAt, now)}${isOld ? html` ${badge('stale')}` : ''}</span>`;
 }
 
-/** `3 min ago` or `in 3 min`; what the script says too. */
+/** `3 min ago` or `in 3 min`, as in the script. */
 function age(at: Date, now: Date): string {
   const seconds = Math.round((now.getTime() - at.getTime()) / 1000);
   const text = lasting(Math.abs(seconds));
   return seconds >= 0 ? `${text} ago` : `in ${text}`;
 }
 
-/** `5 min`; of less than 90 in seconds. */
+/** `5 min`; below 90 seconds, seconds. */
 export function lasting(seconds: number): string {
   if (seconds < 90) return `${seconds} s`;
   if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
@@ -111,20 +111,20 @@ export function pathOf(address: string, ...rest: readonly string[]): string {
 }
 
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufefc]/;
-/** What divides a path, and characters that are shown as escapes. */
+/** Separators of a path, and characters that are shown as escapes. */
 const DIVIDER = new RegExp(`([/:]|(?:${UNSAFE.source})+)`, 'u');
 
-/** Parts of a text from outside: it must not change the direction of what surrounds it, nor one part or escape the order of the others. */
+/** Parts of an untrusted text, isolated so that none changes the text direction of others. */
 function partsOf(text: string): string[] {
   return (RIGHT_TO_LEFT.test(text) ? text.split(DIVIDER) : [text]).filter((part) => part !== '');
 }
 
-/** Text from outside, which does not change the direction of what surrounds it. */
+/** An untrusted text that does not change the text direction around it. */
 export function isolated(text: string): Html {
   return html`${partsOf(text).map((part) => html`<bdi>${part}</bdi>`)}`;
 }
 
-/** The address of a workspace, which breaks between its parts rather than in words. */
+/** The address of a workspace, which wraps between its parts. */
 export function addressText(address: string): Html {
   const breaking = (part: string) =>
     part.split(/(?<=[/:])/).map((piece) => html`${piece}${/[/:]$/.test(piece) && html`<wbr>`}`);
@@ -137,19 +137,19 @@ export function resourceLink(workspace: string, address: string, part?: string):
   return html`<a class="resource-link" href="${path}">${addressHtml(address)}</a>`;
 }
 
-/** @param of the plan, orphan or resource that it is done with. */
+/** @param of the plan, orphan or resource of the action. */
 export function actionLink(address: string, action: ActionName, text: string, of?: string): Html {
   const path = `${pathOf(address, 'actions', action)}${of === undefined ? '' : `?of=${encodeURIComponent(of)}`}`;
   return html`<a class="button${action === 'approve' ? ' primary' : ''}" href="${path}">${text}</a>`;
 }
 
-/** Of a commit or a plan: its beginning is enough to tell it from others. */
+/** The prefix of a commit or a plan, enough to distinguish it. */
 const DIGEST = /^([0-9a-f]{12})[0-9a-f]{20,}(-dirty)?$/;
 
-/** Characters of a fact that stands beside others. */
+/** The maximum length of a fact beside others. */
 const MOST_IN_COLUMN = 45;
 
-/** A fact, or one that a view draws itself. */
+/** A fact, or one that a view renders itself. */
 type ShownFact = readonly [name: string, value: Fact[1] | Html];
 
 export function facts(all: readonly ShownFact[], now: Date): Html {

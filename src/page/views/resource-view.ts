@@ -20,7 +20,7 @@ import {
   word,
 } from './parts.ts';
 
-/** A resource: how it stands, and what is left to do. */
+/** A resource: its status and remaining actions. */
 export function resourceView(
   detail: WorkspaceDetail,
   address: string,
@@ -56,7 +56,7 @@ function only(plan: PlanDocument, resource: PlannedResource): PlanDocument {
   return { ...plan, resources: [resource], warnings, guards: [], violations, summary: summaryOf([resource]) };
 }
 
-/** What the versions of a resource did to its calls, as far as somebody asked; empty for a kind without versions. */
+/** The effect of a resource's versions on its calls, if requested; empty for a kind without versions. */
 function callsSection(
   { address: workspace, actions, impacts }: WorkspaceDetail,
   address: string,

@@ -15,7 +15,7 @@ import {
 import { leftIn } from '../report-standing.ts';
 import { choice, isolated, moment, pager, pathOf, resourceLink, type ViewContext, word } from './parts.ts';
 
-/** The most urgent first: a record that may exist twice costs money for as long as nobody looks. */
+/** Most urgent first: a possible duplicate costs money until somebody resolves it. */
 const urgency: Readonly<Record<ResourceRow['status'], number>> = {
   unknown: 0,
   blocked: 1,
@@ -33,15 +33,15 @@ const urgency: Readonly<Record<ResourceRow['status'], number>> = {
 
 type Resources = Pick<WorkspaceDetail, 'resources' | 'left' | 'saved' | 'reach'>;
 
-/** A resource with its detail, and the steps for a person that the plan on the same page does not show. */
+/** A resource with its detail, and manual steps that the plan on the same page does not show. */
 interface SaidRow extends ResourceRow {
-  /** Its address in the dashboard, where a person has something to do there. */
+  /** The dashboard link, if a person has something to do there. */
   readonly url: string | undefined;
   readonly isPlanned: boolean;
   readonly lines: readonly string[];
 }
 
-/** Rows of one status. The lines that all of them share are in the heading. */
+/** Rows of one status. Common lines are in the heading. */
 interface ResourceGroup {
   readonly status: ResourceRow['status'];
   readonly shared: readonly string[];
@@ -52,7 +52,7 @@ export function resourcePages(detail: Resources, query: ResourceQuery): number {
   return Math.max(1, Math.ceil(isFlat(detail, query) ? found(detail, query).length / ROWS_PER_PAGE : 1));
 }
 
-/** Every resource once, as the last run found it: a table of a few, else groups that unfold, or pages of those that a filter finds. */
+/** Every resource once, as of the last run: a table of a few, otherwise folded groups, or pages of search results. */
 export function resourcesSection(
   detail: WorkspaceDetail,
   query: ResourceQuery,
@@ -61,7 +61,7 @@ export function resourcesSection(
   const { resources, checkedAt } = detail;
   const asOf = checkedAt === undefined ? '' : html` <small>as of ${moment(checkedAt, now)}</small>`;
   const form = resources.length <= MOST_UNFOLDED && !isFiltered(query) ? '' : filterForm(detail, query);
-  // The form is no live region: an update would take away what somebody types.
+  // The form is outside of live regions: an update would remove typed text.
   return html`<section id="resources"><div id="resource-counts" data-live><h2>Resources${asOf}</h2>${resources.length === 0 ? '' : html`<p class="where">${countText(detail)}</p>`}</div>
 ${form}<div id="resource-list" data-live>${list(detail, query)}</div></section>`;
 }
@@ -110,10 +110,10 @@ ${choice(
 <button>Filter</button>${isFiltered({ q, status, page: 1 }) ? html`<a class="button" href="${pathOf(address)}#resources">Clear</a>` : ''}</form>`;
 }
 
-/** Rows of a group; the filter finds the others. */
+/** The maximum number of rows of a group; the filter finds others. */
 const MOST_IN_GROUP = 100;
 
-/** The first groups are open, as long as they are short. Those that the plan shows stay folded. */
+/** The first groups are open while they are short. Those in the plan stay folded. */
 function groups(detail: WorkspaceDetail, rows: readonly SaidRow[]): Html {
   const { address, isOld } = detail;
   let room = MOST_UNFOLDED;
@@ -140,7 +140,7 @@ function groupsOf(rows: readonly SaidRow[]): ResourceGroup[] {
   });
 }
 
-/** @param group whose heading has the status of the rows, and what they share. */
+/** @param group whose heading has the status and the common lines. */
 function table(
   { address: workspace, isOld }: Pick<WorkspaceDetail, 'address' | 'isOld'>,
   rows: readonly SaidRow[],
@@ -157,7 +157,7 @@ ${isSaid ? html`<td class="text" data-title="Detail">${lines.map((line) => html`
 <tbody>${rows.map(row)}</tbody></table>`;
 }
 
-/** The most urgent first; those of a status in their order. */
+/** Most urgent first; otherwise in their order. */
 function found({ resources, left, saved, reach }: Resources, { q = '', status }: ResourceQuery): SaidRow[] {
   const planned = new Set(leftIn(saved?.plan ?? left).map(({ address }) => address));
   const known = new Map((left?.resources ?? []).map((each) => [each.address, each]));

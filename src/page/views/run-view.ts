@@ -36,7 +36,7 @@ const planStates: Readonly<Record<string, string>> = {
   stale: 'out of date',
 };
 
-/** With a link where the page of the workspace shows it. */
+/** With a link if the page of the workspace shows it. */
 function planPart(workspace: string, id: string, state = ''): Html {
   const isOpen = state === 'waiting' || state === 'approved';
   const shown = isOpen ? html`<a href="${pathOf(workspace)}#plan">${id}</a>` : id;

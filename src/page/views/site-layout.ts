@@ -4,14 +4,14 @@ import { isolated, type ViewContext } from './parts.ts';
 
 interface View {
   readonly title: string;
-  /** Which entry of the navigation it belongs to. */
+  /** The entry of the navigation. */
   readonly section: 'overview' | 'workspaces' | undefined;
-  /** What the page follows: a version, and the workspace or all of them; undefined where it does not change. */
+  /** The live data of the page: a version, and the workspace or all of them; undefined for a static page. */
   readonly live?: { readonly version: string; readonly address: string | undefined } | undefined;
   readonly body: Html;
 }
 
-/** A whole page: where one is, who one is, what time the server has, and the view. */
+/** A whole page: navigation, user, server time, and the view. */
 export function layout({ title, section, live, body }: View, context: ViewContext): Html {
   const { now, isSingle, visitor } = context;
   const iso = now.toISOString();

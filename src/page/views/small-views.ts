@@ -11,7 +11,7 @@ export function signInView(to: string, { missingTokens, tokenOrigin }: ViewConte
 ${missingTokens === undefined ? form : html`<p>${missingTokens}</p>`}</div>`;
 }
 
-/** A page that says that something is not there, or not allowed, or done. */
+/** A page for a missing, forbidden or finished action. */
 export function noteView(heading: string, text: string, back: string): Html {
   return html`<h1>${heading}</h1><p>${text}</p><p><a class="button" href="${back}">Back</a></p>`;
 }
@@ -19,7 +19,7 @@ export function noteView(heading: string, text: string, back: string): Html {
 interface ActionWords {
   readonly heading: string;
   readonly button: string;
-  /** What will happen. */
+  /** The consequences. */
   readonly effect: string;
 }
 
@@ -61,7 +61,7 @@ export const pageActionWords: Readonly<Record<ActionName, ActionWords>> = {
   },
 };
 
-/** What a run does, by its mode. */
+/** The effect of a run, by mode. */
 const runEffects: Readonly<Record<string, (platform: string) => string>> = {
   report: (platform) => `It only reports how the manifests differ from ${platform}. It applies nothing.`,
   apply: (platform) => `It applies the changes to ${platform} without asking for approval.`,
@@ -75,7 +75,7 @@ const closings = [
   ['kept', 'It is kept on purpose'],
 ] as const;
 
-/** Says what will happen, and asks. */
+/** Shows the consequences, and asks. */
 export function confirmView(
   { address, mode, orphans, facts: known, saved }: WorkspaceDetail,
   {

@@ -68,7 +68,7 @@ ${resourcesSection(detail, query, context)}
 ${runs.length === 0 ? html`<p class="empty">${checkedAt === undefined ? 'No runs yet.' : 'No run changed anything.'}</p>` : history(address, runs, now)}</section>`;
 }
 
-/** Runs that are shown without a click. */
+/** The number of runs shown at first. */
 const MOST_RUNS = 10;
 
 function history(workspace: string, runs: readonly ListedRun[], now: Date): Html {
@@ -77,7 +77,7 @@ function history(workspace: string, runs: readonly ListedRun[], now: Date): Html
   return html`${runsTable(workspace, runs.slice(0, MOST_RUNS), now)}${rest.length === 0 ? '' : older}`;
 }
 
-/** A saved plan as of when it was made, else what the last run found left to do. */
+/** A saved plan as of its time, or else the remaining actions of the last run. */
 function planPart(detail: WorkspaceDetail, context: ViewContext): Html {
   const { checkedAt, saved, left, reach } = detail;
   const { now } = context;

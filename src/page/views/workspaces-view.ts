@@ -29,7 +29,7 @@ import {
 } from './parts.ts';
 import { problemPanel } from './workspace-view.ts';
 
-/** The number of workspaces of each status, as links; those that need a person; those that are stale. */
+/** The number of workspaces by status, with links; those that need attention; stale ones. */
 export function overviewView(
   { counts, attention, stale, broken, facts: known }: Overview,
   { now }: ViewContext,
@@ -59,11 +59,11 @@ const orderWords: Readonly<Record<ListQuery['sort'], string>> = {
 };
 
 interface Listed extends WorkspaceList {
-  /** What the query asks for that there is not. */
+  /** Problems of the query. */
   readonly unknown: readonly string[];
 }
 
-/** The workspaces that a query finds, counted and cut into pages. */
+/** The matching workspaces, counted and paged. */
 export function workspacesView(query: ListQuery, list: Listed, { now }: ViewContext): Html {
   const { rows, found, total, sources, unknown } = list;
   const isFiltered = [query.status, query.needs, query.source, query.label, query.q].some(
@@ -120,7 +120,7 @@ function listPath(query: Partial<ListQuery>): string {
   return `/workspaces?${parameters}`;
 }
 
-/** Workspaces as a table; on a phone each is a block. Each list that is cut ends with a link to all of it. */
+/** Workspaces as a table; on a phone as blocks. Each shortened list ends with a link to all of it. */
 function rowsTable(
   lists: readonly (Pick<Attention, 'rows'> & { readonly all?: Html | undefined })[],
   now: Date,
@@ -138,7 +138,7 @@ function rowsTable(
 ${lists.map(body)}</table>`;
 }
 
-/** Workspaces that need a person, by reason. */
+/** Workspaces that need attention, by reason. */
 function attentionTable(lists: readonly Attention[], now: Date): Html {
   const all = ({ by, found, isCut }: Attention) => {
     const words = by.needs === undefined ? standingWords[by.status].word : `with ${needWords[by.needs]}`;
