@@ -2,7 +2,7 @@ import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { FleetStatus } from '../fleet/control.ts';
 import { holdText } from '../fleet/hold-text.ts';
 import type { ShownWorkspace } from '../fleet/rows/status-rows.ts';
-import { shownStatuses } from '../fleet/shown-status.ts';
+import { workspaceStatuses } from '../operator/workspace-status.ts';
 import { counts, shownActions } from '../output/action-words.ts';
 import { escapeControls, escapedLines } from '../output/escape-controls.ts';
 import { plural } from '../output/plural.ts';
@@ -36,10 +36,12 @@ export function fleetStatusText(status: FleetOverview, style: Style, { address }
   if (address !== undefined)
     return only === undefined ? 'No workspace matches.\n' : workspaceText(only, now, style);
   const total = Object.values(standing).reduce((sum, count) => sum + count, 0);
-  const named = shownStatuses.filter((name) => standing[name] > 0).map((name) => `${standing[name]} ${name}`);
+  const named = workspaceStatuses
+    .filter((name) => standing[name] > 0)
+    .map((name) => `${standing[name]} ${name}`);
   const open = workspaces
     .filter((each) => each.status !== 'in-sync' || noteOn(each) !== '')
-    .sort((a, b) => shownStatuses.indexOf(a.status) - shownStatuses.indexOf(b.status));
+    .sort((a, b) => workspaceStatuses.indexOf(a.status) - workspaceStatuses.indexOf(b.status));
   const rows = open
     .slice(0, MOST_ROWS)
     .map((each) => [

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { parseListen } from '../operator/health/admission.ts';
+import { type Role, roles } from '../operator/roles.ts';
 import type { AccessOptions } from '../page/access/access.ts';
-import type { Role } from '../page/access/person.ts';
 import { TrustedProxy } from '../page/access/trusted-proxy.ts';
 import { ExitCode, UserError } from '../problems/user-error.ts';
 import type { Context } from './context.ts';
@@ -14,8 +14,6 @@ export interface PageFlags {
   readonly trustUserHeader?: string;
   readonly trustedRole: Role;
 }
-
-export const pageRoles = ['viewer', 'approver', 'admin'] as const satisfies Role[];
 
 /** @param serves what the listener serves besides the page. */
 export function withPage(command: Command, serves: string): Command {
@@ -30,7 +28,7 @@ export function withPage(command: Command, serves: string): Command {
     .option('--trust-user-header <name>', 'Header in which these proxies name the signed-in user')
     .addOption(
       new Option('--trusted-role <role>', 'What users named by the proxy may do')
-        .choices(pageRoles)
+        .choices(roles)
         .default('viewer'),
     );
 }

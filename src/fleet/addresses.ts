@@ -1,11 +1,11 @@
+import type { Mode } from '../operator/workspace-status.ts';
 import { isUnsafe, UNSAFE, unicodeEscape } from '../values/unsafe-text.ts';
-import type { FleetMode } from './member.ts';
 
 /** The rule for workspaces with a matching address. */
 export interface FleetRule {
   /** An address pattern; `*` matches any text. */
   readonly pattern: string;
-  readonly mode: FleetMode;
+  readonly mode: Mode;
   /** Milliseconds. */
   readonly interval: number;
   readonly onDrift: 'pull-request' | undefined;

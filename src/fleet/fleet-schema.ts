@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { isRefName } from '../git/git-address.ts';
 import { DRAFT, formDefinitions } from '../manifests/form-json-schema.ts';
+import { modes } from '../operator/workspace-status.ts';
 import { durationSetting } from '../project/duration.ts';
 import { policiesSchema } from '../project/policy-schema.ts';
 import { settingsJsonSchema } from '../project/project-json-schema.ts';
 import { hasPassword, parse } from '../state/backends/postgres/address.ts';
 import { secretTextSetting } from '../state/backends/settings.ts';
 import type { JsonObject } from '../values/json.ts';
-import { fleetModes } from './member.ts';
 
 const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, {
   error: 'expected a name of up to 63 letters, digits, ".", "_" and "-"',
@@ -79,7 +79,7 @@ const source = z
 const rule = z
   .strictObject({
     mode: z
-      .enum(fleetModes)
+      .enum(modes)
       .meta({
         description:
           'report tells of changes, apply applies them, approve applies what a person approved; default: report.',

@@ -1,10 +1,6 @@
+import type { Mode } from '../operator/workspace-status.ts';
 import type { LocalPaths } from '../project/local-paths.ts';
 import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
-
-/** `report` only reports changes, `apply` applies them, `approve` applies approved plans. */
-export const fleetModes = ['report', 'apply', 'approve'] as const;
-
-export type FleetMode = (typeof fleetModes)[number];
 
 /** A project at a point in time. */
 export interface ProjectVersion {
@@ -25,7 +21,7 @@ export interface FleetMember extends ProjectVersion {
   /** Only if the environment of this process sets it. */
   readonly workspaceId: string | undefined;
   readonly baseUrl: string | undefined;
-  readonly mode: FleetMode;
+  readonly mode: Mode;
   /** Milliseconds between runs. */
   readonly interval: number;
   /** Why it must not run. */

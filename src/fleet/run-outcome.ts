@@ -1,22 +1,20 @@
 import { hash } from 'node:crypto';
-import { writes } from '../engine/plan/plan-actions.ts';
 import { isNotApplied, type PlanDocument, type PlannedResource } from '../engine/plan/plan-document.ts';
 import { sealed } from '../engine/plan/saved-plan.ts';
 import { NO_REQUEST } from '../operator/drift-request.ts';
 import { countsOf, violationsIn } from '../operator/health/metrics.ts';
 import { type Pauses, retryPause } from '../operator/loop.ts';
 import { failureMessage, invalidLines, messageOf } from '../operator/messages.ts';
-import { appliedRows, isDoubtful, isForPerson, planAfter } from '../operator/plan-after.ts';
+import { appliedRows, isDoubtful, isForPerson, planAfter, statusAfter } from '../operator/plan-after.ts';
 import { NOTHING } from '../operator/reconciler.ts';
-import { correctedIn, type RunReport } from '../operator/run-report.ts';
+import type { RunReport } from '../operator/run-report.ts';
 import { requestSummary } from '../operator/run-summary.ts';
-import { pendingActions } from '../output/action-words.ts';
 import { recordedMessage } from '../platform/platform-error.ts';
 import type { Json, JsonObject } from '../values/json.ts';
 import { nameCounts } from '../values/name-counts.ts';
 import type { ClaimedJob } from './queue.ts';
 import type { FinishedRun } from './rows/finished-runs.ts';
-import type { RunRow, RunStatus } from './rows/run-rows.ts';
+import type { RunRow } from './rows/run-rows.ts';
 import type { MemberRun } from './run-member.ts';
 
 /** Milliseconds until a run that found the state locked is retried. */
@@ -61,7 +59,7 @@ export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended
   return {
     job,
     row,
-    status: statusOf(report, { failed, isRejected }),
+    status: statusAfter({ ...report, result }, isRejected),
     isChecked: plan !== undefined,
     failures,
     again: failed
@@ -113,25 +111,6 @@ function nextTurn({ result, hold }: RunReport, now: Date): FinishedRun['again'] 
   if (result === 'busy') return { milliseconds: BUSY_PAUSE, backsOff: false };
   if (hold?.why !== 'window' || hold.opensAt === undefined) return undefined;
   return { milliseconds: Math.max(0, hold.opensAt.getTime() - now.getTime()), backsOff: false };
-}
-
-function statusOf(
-  report: RunReport,
-  { failed, isRejected }: { readonly failed: boolean; readonly isRejected: boolean },
-): RunStatus | undefined {
-  const { result, invalid, hold, plan, drift, applied } = report;
-  if (invalid !== undefined) return 'invalid';
-  if (failed) return 'failed';
-  if (plan === undefined || result === 'interrupted' || result === 'busy') return undefined;
-  if (hold?.why === 'approval' && !isRejected) return 'waiting';
-  const done = new Set(applied.filter((each) => each.result.status === 'done').map(({ address }) => address));
-  const corrected = correctedIn(report);
-  if (drift.some(({ address }) => !corrected.has(address))) return 'drifted';
-  const open = plan.resources.filter(({ address }) => !done.has(address));
-  const isOpen = open.some(
-    ({ action }) => writes.has(action) || pendingActions.some((each) => each === action),
-  );
-  return isOpen ? 'pending' : 'in-sync';
 }
 
 /** A short id for approval, long enough to be unique among the plans of a workspace. */

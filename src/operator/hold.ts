@@ -6,11 +6,12 @@ import type { ApplyWindow } from '../project/watch-schema.ts';
 import { unliftedGuards } from '../runs/apply-plan.ts';
 import { changesIn } from '../runs/planning.ts';
 import type { GuardOptions } from '../runs/run-context.ts';
-import type { Hold, WatchMode } from './run-report.ts';
+import type { Hold } from './run-report.ts';
+import type { Mode } from './workspace-status.ts';
 
 /** Which plans may be applied. */
 export interface ApplyPolicy extends GuardOptions {
-  readonly mode: WatchMode;
+  readonly mode: Mode;
   /** In mode `approve`: the `approvalDigest` of the only plan that may be applied. */
   readonly approved?: { readonly digest: string; readonly by: string } | undefined;
 }

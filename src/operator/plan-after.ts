@@ -1,6 +1,7 @@
 import { withDashboardLinks } from '../engine/plan/dashboard-links.ts';
 import { type PlanDocument, type PlannedResource, summaryOf } from '../engine/plan/plan-document.ts';
 import type { RunReport } from './run-report.ts';
+import type { RunStatus } from './workspace-status.ts';
 
 /** The plan as if it were made after the run: only manual steps remain of executed actions. */
 export function planAfter({ plan, applied }: Pick<RunReport, 'plan' | 'applied'>): PlanDocument | undefined {
@@ -26,6 +27,24 @@ export function isDoubtful({ action, steps = [] }: PlannedResource): boolean {
 /** Has a manual step, which no run executes. */
 export function isForPerson({ steps = [], notices = [] }: PlannedResource): boolean {
   return steps.length > 0 || notices.length > 0;
+}
+
+/**
+ * The status that a run leaves; undefined if the run found the lock held or was stopped.
+ * @param isRejected True if a person rejected the plan of the run.
+ */
+export function statusAfter(report: RunReport, isRejected = false): RunStatus | undefined {
+  const { result, drift, invalid, plan, request, hold } = report;
+  if (result === 'failed') return 'failed';
+  if (invalid !== undefined) return 'invalid';
+  if (plan === undefined || result === 'busy' || result === 'interrupted') return undefined;
+  if (hold?.why === 'approval' && !isRejected) return 'waiting';
+  const left = (planAfter(report)?.resources ?? []).filter(({ action }) => action !== 'noop');
+  // Drift that waits to be accepted is in no plan.
+  const isOpen = (address: string): boolean =>
+    request !== undefined || left.some((each) => each.address === address);
+  if (drift.some(({ address }) => isOpen(address))) return 'drifted';
+  return left.length > 0 ? 'pending' : 'in-sync';
 }
 
 /** A change that a run made, or failed to make. */

@@ -8,6 +8,7 @@ import type { KeptRequest } from '../runs/drift-request/keep-request.ts';
 import type { Orphan } from '../state/state-document.ts';
 import type { Trigger } from './loop.ts';
 import type { Receivers } from './notifications/receiver.ts';
+import type { Mode } from './workspace-status.ts';
 
 /**
  * The result of a run. `invalid`: there are no valid manifests. `refused`: a guard or a policy stops the plan. `busy`: another run holds
@@ -16,8 +17,6 @@ import type { Receivers } from './notifications/receiver.ts';
 export const runResults = ['ok', 'failed', 'invalid', 'refused', 'busy', 'interrupted'] as const;
 
 type RunResult = (typeof runResults)[number];
-
-export type WatchMode = 'report' | 'apply' | 'approve';
 
 /** Why a run does not apply its changes. */
 export type Hold =
@@ -82,7 +81,7 @@ export interface RunReport {
   readonly triggers: readonly Trigger[];
   /** People who requested it. */
   readonly askedBy: readonly string[];
-  readonly mode: WatchMode;
+  readonly mode: Mode;
   readonly startedAt: Date;
   readonly seconds: number;
   readonly result: RunResult;

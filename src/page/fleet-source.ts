@@ -18,7 +18,7 @@ import {
 } from '../fleet/rows/page-rows.ts';
 import type { OutsideState } from '../fleet/rows/run-rows.ts';
 import { fleetFigures, type ShownWorkspace, shownWorkspaces } from '../fleet/rows/status-rows.ts';
-import { shownStatuses } from '../fleet/shown-status.ts';
+import { workspaceStatuses } from '../operator/workspace-status.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import { runsIn } from '../state/run-history.ts';
@@ -73,7 +73,7 @@ async function fleetOverview(database: FleetDatabase, now: Date): Promise<Overvi
     return { by, rows: rows.map(rowOf), found, isCut: rows.length < found };
   };
   return {
-    counts: new Map(shownStatuses.map((status) => [status, figures.counts[status]])),
+    counts: new Map(workspaceStatuses.map((status) => [status, figures.counts[status]])),
     attention: eachOnce(reasons.map(listed)),
     stale: eachOnce([listed({ status: 'stale' })]),
     broken: figures.sources.flatMap(({ broken }) => broken).slice(0, MOST_SHOWN),

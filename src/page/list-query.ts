@@ -1,9 +1,10 @@
-import { type ListQuery, listOrders, needs, type ResourceQuery, standings } from './page-data.ts';
+import { needs, workspaceStatuses } from '../operator/workspace-status.ts';
+import { type ListQuery, listOrders, type ResourceQuery } from './page-data.ts';
 
 export function listQuery(parameters: URLSearchParams): ListQuery {
   const text = textIn(parameters);
   return {
-    status: standings.find((each) => each === parameters.get('status')),
+    status: workspaceStatuses.find((each) => each === parameters.get('status')),
     needs: needs.find((each) => each === parameters.get('needs')),
     source: text('source'),
     label: text('label'),
@@ -25,7 +26,7 @@ function textIn(parameters: URLSearchParams) {
 /** Sentences about unknown parameters. */
 export function unknownIn(parameters: URLSearchParams, sources: readonly string[]): string[] {
   const { source } = listQuery(parameters);
-  const known = { status: standings, needs, sort: listOrders } as const;
+  const known = { status: workspaceStatuses, needs, sort: listOrders } as const;
   const page = parameters.get('page') || '1';
   const label = parameters.get('label')?.trim() || '=';
   const malformed = [

@@ -1,33 +1,15 @@
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { AppliedRow } from '../operator/plan-after.ts';
+import type { Need, WorkspaceStatus } from '../operator/workspace-status.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { commandFor, type Reach } from '../problems/workspace-command.ts';
 import type { SyncStatus } from '../runs/sync-status.ts';
 import type { Orphan } from '../state/state-document.ts';
 
-/** The status of a workspace. All but the first need attention. */
-export const standings = [
-  'in-sync',
-  'waiting',
-  'failed',
-  'invalid',
-  'drifted',
-  'pending',
-  'stale',
-  'paused',
-  'vanished',
-  'never-run',
-] as const;
-
-export type Standing = (typeof standings)[number];
-
-/** Without one of these, nothing older is shown as current. */
-export const STALE_AFTER_INTERVALS = 3;
-
 export interface WorkspaceRow {
   /** Unique; the last part of its path on the page. */
   readonly address: string;
-  readonly standing: Standing;
+  readonly standing: WorkspaceStatus;
   /** Since when it has this status. */
   readonly since: Date | undefined;
   /** When the platform was last read. */
@@ -40,15 +22,10 @@ export interface WorkspaceRow {
   readonly mode: string;
 }
 
-/** What needs attention: possibly duplicate or lost records, denied plans, and, if nothing else is wrong, orphans and manual steps. */
-export const needs = ['records', 'refused', 'steps'] as const;
-
-export type Need = (typeof needs)[number];
-
 export const listOrders = ['standing', 'address', 'since', 'checked'] as const;
 
 export interface ListQuery {
-  readonly status: Standing | undefined;
+  readonly status: WorkspaceStatus | undefined;
   readonly needs: Need | undefined;
   readonly source: string | undefined;
   /** A label of one of its resources, as `team=sales`. */
@@ -96,7 +73,7 @@ export type Fact = readonly [name: string, value: string | Date | URL];
 export interface Attention {
   /** The filter that finds all of them. */
   readonly by:
-    | { readonly status: Standing; readonly needs?: undefined }
+    | { readonly status: WorkspaceStatus; readonly needs?: undefined }
     | { readonly needs: Need; readonly status?: undefined };
   /** Without those of a more urgent reason; shortened. */
   readonly rows: readonly WorkspaceRow[];
@@ -106,7 +83,7 @@ export interface Attention {
 
 export interface Overview {
   /** Numbers of all workspaces; absent ones are zero. */
-  readonly counts: ReadonlyMap<Standing, number>;
+  readonly counts: ReadonlyMap<WorkspaceStatus, number>;
   /** Most urgent reason first. */
   readonly attention: readonly Attention[];
   /** Longest unchecked first; shortened. */

@@ -5,21 +5,7 @@ import type { RunReport } from '../operator/run-report.ts';
 import { appliedActions, counts, pendingActions } from '../output/action-words.ts';
 import type { Reach } from '../problems/workspace-command.ts';
 import { statusOf } from '../runs/resource-status.ts';
-import type { Fact, ResourceRow, ShownProblem, Standing } from './page-data.ts';
-
-/** The status of a workspace after a run; undefined if the run found the lock held or was stopped. */
-export function standingAfter(report: RunReport): Standing | undefined {
-  const { result, drift, invalid, plan, request } = report;
-  if (result === 'failed') return 'failed';
-  if (invalid !== undefined) return 'invalid';
-  if (plan === undefined || result === 'busy' || result === 'interrupted') return undefined;
-  const left = leftIn(planAfter(report));
-  // Drift that waits to be accepted is in no plan.
-  const isOpen = (address: string): boolean =>
-    request !== undefined || left.some((each) => each.address === address);
-  if (drift.some(({ address }) => isOpen(address))) return 'drifted';
-  return left.length > 0 ? 'pending' : 'in-sync';
-}
+import type { Fact, ResourceRow, ShownProblem } from './page-data.ts';
 
 /** A clause about what needs attention. */
 export function summaryOf(report: RunReport | undefined): string {

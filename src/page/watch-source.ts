@@ -1,8 +1,9 @@
 import { dashboardOf } from '../engine/plan/dashboard-links.ts';
 import { holdMessage, messageOf, planWords } from '../operator/messages.ts';
-import { isDoubtful, isForPerson, planAfter } from '../operator/plan-after.ts';
+import { isDoubtful, isForPerson, planAfter, statusAfter } from '../operator/plan-after.ts';
 import type { RunObserver, RunReport } from '../operator/run-report.ts';
 import { requestSummary } from '../operator/run-summary.ts';
+import { type Need, STALE_INTERVALS, type WorkspaceStatus } from '../operator/workspace-status.ts';
 import type { Watch } from '../operator/workspace-watch.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { OpenWorkspace } from '../runs/open-workspace.ts';
@@ -14,18 +15,15 @@ import { CallComparisons } from './call-comparisons.ts';
 import {
   type ActionRequest,
   type ListQuery,
-  type Need,
   ORPHAN_GONE,
   type Overview,
   type PageSource,
   type RunDetail,
-  STALE_AFTER_INTERVALS,
-  type Standing,
   type WorkspaceDetail,
   type WorkspaceList,
   type WorkspaceRow,
 } from './page-data.ts';
-import { problemsOf, requestFacts, resourcesOf, standingAfter, summaryOf } from './report-standing.ts';
+import { problemsOf, requestFacts, resourcesOf, summaryOf } from './report-standing.ts';
 import { decision, detailOfPastRun, detailOfReport, pauseText } from './run-details.ts';
 import { lasting } from './views/parts.ts';
 
@@ -123,7 +121,7 @@ export class WatchSource implements PageSource, RunObserver {
   #lastRead: RunReport | undefined;
   #labels: readonly string[] = [];
   /** From the last run with the information. */
-  #standing: { readonly word: Standing; readonly since: Date; readonly told: RunReport } | undefined;
+  #standing: { readonly word: WorkspaceStatus; readonly since: Date; readonly told: RunReport } | undefined;
   readonly #comparisons: CallComparisons;
   #version = 0;
 
@@ -148,7 +146,7 @@ export class WatchSource implements PageSource, RunObserver {
     this.#state.forget();
     this.#labels = report.labels ?? this.#labels;
     if (report.plan !== undefined) this.#lastRead = report;
-    const word = standingAfter(report);
+    const word = statusAfter(report);
     if (word !== undefined) {
       const since = this.#standing?.word === word ? this.#standing.since : report.startedAt;
       this.#standing = { word, since, told: report };
@@ -339,7 +337,7 @@ export class WatchSource implements PageSource, RunObserver {
     const read = this.#lastRead;
     if (read === undefined) return false;
     const age = this.#options.now().getTime() - read.startedAt.getTime();
-    return age > STALE_AFTER_INTERVALS * this.#options.intervalSeconds * 1000;
+    return age > STALE_INTERVALS * this.#options.intervalSeconds * 1000;
   }
 
   #textOf(error: unknown): string {

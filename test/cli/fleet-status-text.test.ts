@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { fleetStatusText } from '../../src/cli/fleet-status-text.ts';
 import type { ShownWorkspace } from '../../src/fleet/rows/status-rows.ts';
-import { type ShownStatus, shownStatuses } from '../../src/fleet/shown-status.ts';
+import { type WorkspaceStatus, workspaceStatuses } from '../../src/operator/workspace-status.ts';
 import { createStyle } from '../../src/output/style.ts';
 
 const AT = '2030-01-01T00:00:00.000Z';
@@ -30,7 +30,10 @@ const invalid: ShownWorkspace = {
 };
 
 function textOf(workspace: ShownWorkspace, only?: string, more: object = {}): string {
-  const none = Object.fromEntries(shownStatuses.map((each) => [each, 0])) as Record<ShownStatus, number>;
+  const none = Object.fromEntries(workspaceStatuses.map((each) => [each, 0])) as Record<
+    WorkspaceStatus,
+    number
+  >;
   const figures = {
     lateness: 0,
     oldestCheckAge: 1,

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { Interrupts } from '../../src/cli/interrupts.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { shownStatuses } from '../../src/fleet/shown-status.ts';
+import { workspaceStatuses } from '../../src/operator/workspace-status.ts';
 import { putEmbedded } from '../fleet/embedded-folder.ts';
 import { step } from '../step.ts';
 import { command } from '../trust/in-process.ts';
@@ -20,7 +20,7 @@ it('knows the statuses that it takes', async () => {
     .find((each) => each.name() === 'fleet')
     ?.commands.find((each) => each.name() === 'status');
   const only = status?.options.find(({ long }) => long === '--only');
-  expect(only?.argChoices).toEqual([...shownStatuses]);
+  expect(only?.argChoices).toEqual([...workspaceStatuses]);
 });
 
 it('tells all that keeps it from being served in the form of the log', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isDoubtful, planAfter } from '../../src/operator/plan-after.ts';
+import { isDoubtful, planAfter, statusAfter } from '../../src/operator/plan-after.ts';
 import { resourcesOf } from '../../src/page/report-standing.ts';
 import { plan, resource } from '../output/sample-plan.ts';
 import { inDashboard } from '../step-texts.ts';
@@ -56,4 +56,45 @@ it('says of what was applied how it stands, and nothing of what was forgotten', 
     'Agent/f null changed',
     'Agent/c c in sync',
   ]);
+});
+
+const update = plan([resource('Agent/a', { action: 'update' })]);
+const inSync = plan([resource('Agent/a')]);
+const drift = [{ address: 'Agent/a', fields: ['name'], digest: 'x' }];
+const approval = { why: 'approval', digest: 'abc', address: 'voices:staging' } as const;
+const invalid = { diagnostics: [], error: undefined };
+const updated = { status: 'done', id: '01J' } as const;
+
+it.each([
+  { reason: 'nothing to do', more: { plan: inSync }, expected: 'in-sync' },
+  { reason: 'changes are left', more: { plan: update }, expected: 'pending' },
+  { reason: 'drift is left', more: { plan: update, drift }, expected: 'drifted' },
+  {
+    reason: 'the run corrected the drift',
+    more: { plan: update, drift, applied: [{ address: 'Agent/a', action: 'update', result: updated }] },
+    expected: 'in-sync',
+  },
+  { reason: 'the manifest has taken over the drift', more: { plan: inSync, drift }, expected: 'in-sync' },
+  {
+    reason: 'drift waits to be accepted',
+    more: { plan: inSync, drift, request: { failures: 0 } },
+    expected: 'drifted',
+  },
+  { reason: 'a plan waits for approval', more: { plan: update, hold: approval }, expected: 'waiting' },
+  {
+    reason: 'the plan was rejected',
+    more: { plan: update, hold: approval },
+    isRejected: true,
+    expected: 'pending',
+  },
+  { reason: 'invalid manifests', more: { invalid }, expected: 'invalid' },
+  {
+    reason: 'a run on older manifests failed',
+    more: { invalid, result: 'failed' },
+    expected: 'failed',
+  },
+  { reason: 'the lock was held', more: { result: 'busy' }, expected: undefined },
+  { reason: 'the run was stopped', more: { result: 'interrupted' }, expected: undefined },
+] as const)('gives watch and fleet one status after a run: $reason', ({ more, expected, ...rest }) => {
+  expect(statusAfter(sampleReport(more), 'isRejected' in rest)).toBe(expected);
 });

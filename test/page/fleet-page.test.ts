@@ -201,7 +201,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
   });
   await step('the list says what it does not know', async () => {
     const { text } = await get('/workspaces?status=bogus&sort=size');
-    expect(text).toContain('Ignored the unknown status &quot;bogus&quot;. Known: in-sync, waiting');
+    expect(text).toContain('Ignored the unknown status &quot;bogus&quot;. Known: failed, invalid');
     expect(text).toContain('Ignored the unknown sort &quot;size&quot;. Known: standing, address');
     expect((await get('/workspaces?status=&sort=since')).text).not.toContain('Ignored');
   });

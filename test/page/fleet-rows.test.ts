@@ -67,9 +67,9 @@ it('counts the workspaces of each status, and names in one line those that there
   const { text } = await page.ask('/');
   const tiles = [...text.matchAll(/<a href="\/workspaces\?status=([\w-]+)"><strong>(\d+)/g)];
   expect(tiles.map(([, status, count]) => [status, count])).toEqual([
-    ['in-sync', '1'],
-    ['waiting', '1'],
     ['failed', '1'],
+    ['waiting', '1'],
+    ['in-sync', '1'],
   ]);
   expect(/id="none">([^<]+)/.exec(text)?.[1]).toMatch(/invalid, .*never run/);
 });

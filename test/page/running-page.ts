@@ -1,8 +1,9 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { listen } from '../../src/operator/health/listener.ts';
 import { WrongTokens } from '../../src/operator/health/wrong-tokens.ts';
+import { roles } from '../../src/operator/roles.ts';
 import type { AccessOptions } from '../../src/page/access/access.ts';
-import { type Person, roles } from '../../src/page/access/person.ts';
+import type { Person } from '../../src/page/access/person.ts';
 import { sessionsInMemory } from '../../src/page/access/sessions.ts';
 import { TrustedProxy } from '../../src/page/access/trusted-proxy.ts';
 import type { SiteOptions } from '../../src/page/page-answers.ts';

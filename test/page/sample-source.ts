@@ -1,4 +1,5 @@
 import type { PlanDocument, Violation } from '../../src/engine/plan/plan-document.ts';
+import type { WorkspaceStatus } from '../../src/operator/workspace-status.ts';
 import { impactSections } from '../../src/output/html/impact-html.ts';
 import {
   type ActionRequest,
@@ -6,8 +7,6 @@ import {
   type PageSource,
   ROWS_PER_PAGE,
   type RunDetail,
-  type Standing,
-  standings,
   type WorkspaceDetail,
   type WorkspaceRow,
 } from '../../src/page/page-data.ts';
@@ -84,8 +83,22 @@ const plannedRun: RunDetail = {
 
 const asked = { askedAt: at(5), askedBy: 'ann' };
 
-/** What else is particular to a workspace that stands so. */
-const differing: Partial<Record<Standing, Partial<WorkspaceDetail>>> = {
+/** In the order in which the workspaces of the sample have them. */
+const statuses: readonly WorkspaceStatus[] = [
+  'in-sync',
+  'waiting',
+  'failed',
+  'invalid',
+  'drifted',
+  'pending',
+  'stale',
+  'paused',
+  'vanished',
+  'never-run',
+];
+
+/** The other parts of a workspace with each status. */
+const differing: Partial<Record<WorkspaceStatus, Partial<WorkspaceDetail>>> = {
   invalid: {
     problems: [
       {
@@ -142,9 +155,9 @@ export class SampleSource implements PageSource {
   }
 
   async overview() {
-    const counts = new Map<Standing, number>();
+    const counts = new Map<WorkspaceStatus, number>();
     for (const { standing } of this.rows) counts.set(standing, (counts.get(standing) ?? 0) + 1);
-    const some = (...wanted: Standing[]) =>
+    const some = (...wanted: WorkspaceStatus[]) =>
       wanted.flatMap((status) => {
         const all = this.rows.filter(({ standing }) => standing === status);
         const rows = all.slice(0, 5);
@@ -229,7 +242,7 @@ export class SampleSource implements PageSource {
 }
 
 function rowOf(index: number, name?: string): WorkspaceRow {
-  const standing = standings[index % standings.length] ?? 'in-sync';
+  const standing = statuses[index % statuses.length] ?? 'in-sync';
   return {
     address: name ?? `voices/clients/client-${String(index).padStart(5, '0')}:production`,
     standing,

@@ -4,7 +4,7 @@ import type { FleetDatabase } from '../../fleet/database/fleet-database.ts';
 import { setUpTables, tablesScript, tablesVersion } from '../../fleet/database/set-up-tables.ts';
 import { FLEET_FILE, type FleetFile, loadFleetFile } from '../../fleet/fleet-file.ts';
 import { openFleetDatabase, withControl } from '../../fleet/open-fleet.ts';
-import type { ShownStatus } from '../../fleet/shown-status.ts';
+import type { WorkspaceStatus } from '../../operator/workspace-status.ts';
 import type { ReportFormatName } from '../../output/formats/index.ts';
 import { jsonText, snakeCased } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
@@ -56,7 +56,7 @@ export function projectEnvironment(env: Context['env'], { database, sources }: F
 interface StatusFlags extends FleetFlags {
   readonly address?: string;
   readonly output: 'text' | 'json';
-  readonly only?: readonly ShownStatus[];
+  readonly only?: readonly WorkspaceStatus[];
   readonly detailedExitcode?: boolean;
 }
 

@@ -1,8 +1,9 @@
 import { Option } from 'commander';
-import { shownStatuses } from '../../fleet/shown-status.ts';
+import { roles } from '../../operator/roles.ts';
+import { workspaceStatuses } from '../../operator/workspace-status.ts';
 import { reportFormatNames } from '../../output/formats/index.ts';
 import { duration, outputOption, withFull } from '../flags.ts';
-import { pageRoles, withPage } from '../page-flags.ts';
+import { withPage } from '../page-flags.ts';
 import type { CommandTable } from '../perform.ts';
 
 const ADDRESS = 'Address, SOURCE/PROJECT:WORKSPACE';
@@ -46,7 +47,7 @@ export const fleetCommands = {
         .argument('[address]', ADDRESS)
         .addOption(outputOption(['text', 'json']))
         .addOption(
-          new Option('--only <statuses...>', 'Only workspaces with this status').choices(shownStatuses),
+          new Option('--only <statuses...>', 'Only workspaces with this status').choices(workspaceStatuses),
         )
         .option(
           '--detailed-exitcode',
@@ -116,7 +117,7 @@ export const fleetCommands = {
             '--role <role>',
             'viewer reads, approver also runs, approves and rejects, admin does everything',
           )
-            .choices(pageRoles)
+            .choices(roles)
             .makeOptionMandatory(),
         )
         .action(perform(async () => (await tokens()).tokenAdd, withoutProject));

@@ -1,20 +1,13 @@
 import type { AppliedRow } from '../../operator/plan-after.ts';
 import type { RequestMemory } from '../../operator/run-report.ts';
+import type { RunStatus } from '../../operator/workspace-status.ts';
 import type { Json, JsonObject } from '../../values/json.ts';
 import type { FleetDatabase, FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { storableJson } from '../database/storable-json.ts';
 import type { ClaimedJob, Queue } from '../queue.ts';
 import { releaseWorkspaces } from './claim-rows.ts';
-import {
-  LEFT,
-  lockRows,
-  OUTSIDE,
-  type OutsideState,
-  REQUEST,
-  type RunRow,
-  type RunStatus,
-} from './run-rows.ts';
+import { LEFT, lockRows, OUTSIDE, type OutsideState, REQUEST, type RunRow } from './run-rows.ts';
 
 /** The results of a run for the database, without secrets. */
 export interface FinishedRun {

@@ -1,8 +1,8 @@
+import { type Need, type WorkspaceStatus, workspaceStatuses } from '../../operator/workspace-status.ts';
 import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
 import type { Json } from '../../values/json.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
-import { type ShownStatus, shownStatuses } from '../shown-status.ts';
 import { LEFT, OUTSIDE, type OutsideState } from './run-rows.ts';
 import {
   IS_DEAD,
@@ -10,7 +10,6 @@ import {
   NEEDS,
   SHOWN,
   SHOWN_SINCE,
-  type ShownNeed,
   type ShownWorkspace,
   shownWorkspaces,
 } from './status-rows.ts';
@@ -26,8 +25,8 @@ const orders = {
 } as const;
 
 interface PageOfWorkspaces {
-  readonly status: ShownStatus | undefined;
-  readonly needs: ShownNeed | undefined;
+  readonly status: WorkspaceStatus | undefined;
+  readonly needs: Need | undefined;
   readonly source: string | undefined;
   /** A label of one of its resources. */
   readonly label: string | undefined;
@@ -54,7 +53,7 @@ SELECT (SELECT count(*)::integer FROM ${S}.workspaces) AS total, (SELECT count(*
     status ?? null,
     source ?? null,
     contains ?? null,
-    shownStatuses,
+    workspaceStatuses,
     limit,
     offset,
     label ?? null,
@@ -83,7 +82,7 @@ interface NeedyWorkspaces {
  */
 export async function needyWorkspaces(
   statements: FleetStatements,
-  most: Readonly<Partial<Record<ShownStatus | ShownNeed, number>>>,
+  most: Readonly<Partial<Record<WorkspaceStatus | Need, number>>>,
 ): Promise<ReadonlyMap<string, NeedyWorkspaces>> {
   const found = await statements.ask(
     `WITH s AS MATERIALIZED (SELECT address, ${SHOWN} AS shown, ${SHOWN_SINCE} AS since, ${NEEDS.records} IS TRUE AS records,

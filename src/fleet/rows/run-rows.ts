@@ -1,14 +1,11 @@
 import type { RequestMemory } from '../../operator/run-report.ts';
+import type { Mode } from '../../operator/workspace-status.ts';
 import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
 import type { FreshState } from '../../state/state.ts';
 import type { ResourceEntry, StateDocument } from '../../state/state-document.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
-import type { FleetMode } from '../member.ts';
 import type { ClaimedJob } from '../queue.ts';
-
-/** The status of a workspace after its last run, without parts that depend on the time or on decisions. */
-export type RunStatus = 'in-sync' | 'drifted' | 'waiting' | 'pending' | 'failed' | 'invalid';
 
 export type AskedWhy = 'changed' | 'requested' | 'approved';
 
@@ -19,7 +16,7 @@ export interface RunRow {
   readonly project: string;
   readonly workspace: string;
   readonly baseUrl: string | undefined;
-  readonly mode: FleetMode;
+  readonly mode: Mode;
   readonly interval: number;
   readonly version: string;
   readonly commit: string | undefined;
@@ -105,7 +102,7 @@ function rowOf(row: DatabaseRow): RunRow {
     project: String(row.project),
     workspace: String(row.workspace),
     baseUrl: text('base_url'),
-    mode: row.mode as FleetMode,
+    mode: row.mode as Mode,
     interval: Number(row.interval_ms),
     version: String(row.version),
     commit: text('commit'),

@@ -1,17 +1,22 @@
+import {
+  type Need,
+  STALE_INTERVALS,
+  type WorkspaceStatus,
+  workspaceStatuses,
+} from '../../operator/workspace-status.ts';
 import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
 import type { Json } from '../../values/json.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { queuedLateness } from '../database/queue-tables.ts';
 import type { BrokenProject } from '../member.ts';
-import { type ShownStatus, shownStatuses } from '../shown-status.ts';
 import { REMOVED } from './member-rows.ts';
 import { REQUEST } from './run-rows.ts';
 
 /** The condition for a process without heartbeats. */
 export const IS_DEAD = "heard_at < now() - interval '60 seconds'";
 /** Milliseconds after which the results of a run are stale: not before another process can have taken over from a dead one. */
-const STALE_AFTER = "greatest(3 * interval_ms, 60000) * interval '1 millisecond'";
+const STALE_AFTER = `greatest(${STALE_INTERVALS} * interval_ms, 60000) * interval '1 millisecond'`;
 
 export const IS_OLD = `coalesce(checked_at < now() - ${STALE_AFTER}, false)`;
 
@@ -29,10 +34,7 @@ export const SHOWN_SINCE = `CASE ${SHOWN} WHEN 'vanished' THEN vanished_at WHEN 
 
 const FOR_PERSON = `((last->'person')::integer > 0 OR (last->'orphans')::integer > 0)`;
 
-/** What needs attention: possibly duplicate or lost records, denied plans, and, if nothing else is wrong, orphans and manual steps. */
-export type ShownNeed = 'records' | 'refused' | 'steps';
-
-export const NEEDS: Readonly<Record<ShownNeed, string>> = {
+export const NEEDS: Readonly<Record<Need, string>> = {
   records: `((last->'doubtful')::integer > 0 OR (last->'counts'->'unknown')::integer > 0 OR last->'missing'->0 IS NOT NULL)`,
   refused: `(last->>'result' = 'refused' AND ${SHOWN} NOT IN ('failed', 'invalid', 'paused', 'vanished'))`,
   steps: `(${FOR_PERSON} AND ${SHOWN} IN ('in-sync', 'pending'))`,
@@ -44,7 +46,7 @@ const STAYS = 'FILTER (WHERE vanished_at IS NULL)';
 /** Figures of the whole fleet. Times are ISO 8601, ages are seconds. */
 export interface FleetFigures {
   readonly at: string;
-  readonly counts: Readonly<Record<ShownStatus, number>>;
+  readonly counts: Readonly<Record<WorkspaceStatus, number>>;
   /** The longest time that a workspace has been waiting for its run, in the queue or before; 0 without one. */
   readonly lateness: number;
   /** The age of the oldest check of an active workspace; its age as a workspace if it was never checked; null without any. */
@@ -103,7 +105,7 @@ export async function fleetFigures(statements: FleetStatements): Promise<FleetFi
     (count(*) ${RUNS} - count(checked_at) ${RUNS})::integer AS unchecked, coalesce(sum((last->'orphans')::integer), 0)::integer AS orphans,
     coalesce(sum((last->'violations'->>'deny')::integer) ${STAYS}, 0)::integer AS deny,
     coalesce(sum((last->'violations'->>'warn')::integer) ${STAYS}, 0)::integer AS warn FROM ${S}.workspaces) AS w`);
-  const counts = Object.fromEntries(shownStatuses.map((status) => [status, 0]));
+  const counts = Object.fromEntries(workspaceStatuses.map((status) => [status, 0]));
   return {
     at: (row.at as Date).toISOString(),
     counts: { ...counts, ...(row.counts as object | null) } as FleetFigures['counts'],
@@ -121,7 +123,7 @@ export async function fleetFigures(statements: FleetStatements): Promise<FleetFi
 /** A workspace as people see it. */
 export interface ShownWorkspace {
   readonly address: string;
-  readonly status: ShownStatus;
+  readonly status: WorkspaceStatus;
   readonly since: string;
   readonly mode: string;
   readonly intervalSeconds: number;
@@ -160,7 +162,7 @@ export interface ShownWorkspace {
 }
 
 export interface WorkspaceFilter {
-  readonly statuses?: readonly ShownStatus[] | undefined;
+  readonly statuses?: readonly WorkspaceStatus[] | undefined;
   readonly address?: string | undefined;
   readonly addresses?: readonly string[] | undefined;
   readonly limit?: number | undefined;
@@ -189,7 +191,7 @@ ORDER BY array_position($4::text[], shown), ${NEEDS.records} IS NOT TRUE, ${FOR_
     addresses ?? null,
     statuses ?? null,
     limit,
-    shownStatuses,
+    workspaceStatuses,
   );
   return rows.map(shownOf);
 }
@@ -203,7 +205,7 @@ function shownOf(row: DatabaseRow): ShownWorkspace {
   const [plan, rejected] = [text('plan_id'), text('rejected')];
   return {
     address: String(row.address),
-    status: row.shown as ShownStatus,
+    status: row.shown as WorkspaceStatus,
     since: String(time('since')),
     mode: String(row.mode),
     intervalSeconds: Number(row.interval_ms) / 1000,

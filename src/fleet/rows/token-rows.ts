@@ -1,16 +1,13 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import type { Role } from '../../operator/roles.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 
-const tokenRoles = ['viewer', 'approver', 'admin'] as const;
-
-type TokenRole = (typeof tokenRoles)[number];
-
 /** The owner of a token, without the token. */
 export interface ListedToken {
   readonly name: string;
-  readonly role: TokenRole;
+  readonly role: Role;
   /** ISO 8601. */
   readonly madeAt: string;
   readonly madeBy: string;
@@ -57,7 +54,7 @@ export async function listTokens({ ask }: FleetStatements): Promise<readonly Lis
   const rows = await ask(`SELECT name, role, made_at, made_by FROM ${S}.tokens ORDER BY name`);
   return rows.map((row) => ({
     name: String(row.name),
-    role: row.role as TokenRole,
+    role: row.role as Role,
     madeAt: (row.made_at as Date).toISOString(),
     madeBy: String(row.made_by),
   }));
@@ -80,7 +77,7 @@ export async function personOfToken(
   const hash = await slowHash(secret, String(row?.salt ?? ''));
   const known = Buffer.from(String(row?.hash ?? ''), 'base64url');
   const isRight = known.length === hash.length && timingSafeEqual(known, hash);
-  return isRight ? { name, role: row?.role as TokenRole } : undefined;
+  return isRight ? { name, role: row?.role as Role } : undefined;
 }
 
 let last: Promise<unknown> = Promise.resolve();

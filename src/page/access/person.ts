@@ -1,8 +1,5 @@
+import { type Role, roles } from '../../operator/roles.ts';
 import type { ActionName } from '../page-data.ts';
-
-export const roles = ['viewer', 'approver', 'admin'] as const;
-
-export type Role = (typeof roles)[number];
 
 /** A person with a known name. */
 export interface Person {

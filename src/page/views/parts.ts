@@ -1,9 +1,10 @@
+import type { WorkspaceStatus } from '../../operator/workspace-status.ts';
 import { Html, html } from '../../output/html/html.ts';
 import { addressHtml } from '../../output/html/resource-html.ts';
 import { plural } from '../../output/plural.ts';
 import { UNSAFE } from '../../values/unsafe-text.ts';
 import type { Visitor } from '../access/access.ts';
-import type { ActionName, Fact, ListedRun, Standing, WorkspaceRow } from '../page-data.ts';
+import type { ActionName, Fact, ListedRun, WorkspaceRow } from '../page-data.ts';
 
 /** The input of every view. */
 export interface ViewContext {
@@ -26,7 +27,7 @@ interface StandingWords {
   readonly meaning: string;
 }
 
-export const standingWords: Readonly<Record<Standing, StandingWords>> = {
+export const standingWords: Readonly<Record<WorkspaceStatus, StandingWords>> = {
   'in-sync': { word: 'in sync', tone: 'good', meaning: 'no changes to apply' },
   waiting: { word: 'waiting', tone: 'ask', meaning: 'a plan waits for approval' },
   failed: { word: 'failed', tone: 'bad', meaning: 'the last run failed' },
@@ -39,7 +40,7 @@ export const standingWords: Readonly<Record<Standing, StandingWords>> = {
   'never-run': { word: 'never run', tone: 'faint', meaning: 'no run has finished yet' },
 };
 
-export function badge(standing: Standing): Html {
+export function badge(standing: WorkspaceStatus): Html {
   const { word, tone } = standingWords[standing];
   return html`<span class="badge ${tone}">${word}</span>`;
 }

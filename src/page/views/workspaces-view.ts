@@ -1,14 +1,16 @@
+import {
+  type Need,
+  needs,
+  type WorkspaceStatus,
+  workspaceStatuses,
+} from '../../operator/workspace-status.ts';
 import { type Html, html } from '../../output/html/html.ts';
 import {
   type Attention,
   type ListQuery,
   listOrders,
-  type Need,
-  needs,
   type Overview,
   ROWS_PER_PAGE,
-  type Standing,
-  standings,
   type WorkspaceList,
   type WorkspaceRow,
 } from '../page-data.ts';
@@ -35,13 +37,13 @@ export function overviewView(
   { now }: ViewContext,
 ): Html {
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
-  const tile = (standing: Standing) => {
+  const tile = (standing: WorkspaceStatus) => {
     const count = counts.get(standing) ?? 0;
     const { meaning } = standingWords[standing];
     return html`<li><a href="/workspaces?status=${standing}"><strong>${grouped(count)}</strong>${badge(standing)}<small>${meaning}</small></a></li>`;
   };
-  const some = standings.filter((standing) => (counts.get(standing) ?? 0) > 0);
-  const none = standings.filter((standing) => !some.includes(standing));
+  const some = workspaceStatuses.filter((standing) => (counts.get(standing) ?? 0) > 0);
+  const none = workspaceStatuses.filter((standing) => !some.includes(standing));
   return html`<h1>Overview</h1>
 <div id="overview" data-live><p class="where">${grouped(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
 ${some.length === 0 ? '' : html`<ul class="tiles">${some.map(tile)}</ul>`}
@@ -76,7 +78,7 @@ ${choice(
   'Status',
   'status',
   query.status,
-  standings.map((each) => [each, standingWords[each].word]),
+  workspaceStatuses.map((each) => [each, standingWords[each].word]),
 )}
 ${choice(
   'Needs',

@@ -4,14 +4,14 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { createFleetMetrics } from '../../../src/fleet/fleet-metrics.ts';
-import { shownStatuses } from '../../../src/fleet/shown-status.ts';
 import { createMetrics } from '../../../src/operator/health/metrics.ts';
+import { workspaceStatuses } from '../../../src/operator/workspace-status.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 
 const figuresOfNothing = {
   at: '2026-11-22T00:00:00.000Z',
-  counts: Object.fromEntries(shownStatuses.map((status) => [status, 0])) as never,
+  counts: Object.fromEntries(workspaceStatuses.map((status) => [status, 0])) as never,
   lateness: 0,
   oldestCheckAge: null,
   neverChecked: 0,

@@ -1,0 +1,31 @@
+/** The statuses of a workspace, most urgent first. */
+export const workspaceStatuses = [
+  'failed',
+  'invalid',
+  'waiting',
+  'vanished',
+  'stale',
+  'drifted',
+  'pending',
+  'paused',
+  'never-run',
+  'in-sync',
+] as const;
+
+export type WorkspaceStatus = (typeof workspaceStatuses)[number];
+
+/** The status of a workspace after its last run, without parts that depend on the time or on decisions. */
+export type RunStatus = Exclude<WorkspaceStatus, 'vanished' | 'stale' | 'paused' | 'never-run'>;
+
+/** What needs attention: possibly duplicate or lost records, denied plans, and, if nothing else is wrong, orphans and manual steps. */
+export const needs = ['records', 'refused', 'steps'] as const;
+
+export type Need = (typeof needs)[number];
+
+/** The number of intervals after which the results of a run are stale. */
+export const STALE_INTERVALS = 3;
+
+/** `report` reports, `apply` applies, `approve` applies what a person approved. */
+export const modes = ['report', 'apply', 'approve'] as const;
+
+export type Mode = (typeof modes)[number];
