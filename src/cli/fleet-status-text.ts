@@ -29,16 +29,16 @@ interface StatusTextOptions {
 
 /** What needs attention first, then the age of the data. */
 export function fleetStatusText(status: FleetOverview, style: Style, { address }: StatusTextOptions): string {
-  const { counts: standing, workspaces, sources, processes, lateness } = status;
+  const { counts: byStatus, workspaces, sources, processes, lateness } = status;
   const { oldestCheckAge, neverChecked, orphans } = status;
   const now = Date.parse(status.at);
   const [only] = workspaces;
   if (address !== undefined)
     return only === undefined ? 'No workspace matches.\n' : workspaceText(only, now, style);
-  const total = Object.values(standing).reduce((sum, count) => sum + count, 0);
+  const total = Object.values(byStatus).reduce((sum, count) => sum + count, 0);
   const named = workspaceStatuses
-    .filter((name) => standing[name] > 0)
-    .map((name) => `${standing[name]} ${name}`);
+    .filter((name) => byStatus[name] > 0)
+    .map((name) => `${byStatus[name]} ${name}`);
   const open = workspaces
     .filter((each) => each.status !== 'in-sync' || noteOn(each) !== '')
     .sort((a, b) => workspaceStatuses.indexOf(a.status) - workspaceStatuses.indexOf(b.status));

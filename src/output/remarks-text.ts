@@ -132,7 +132,7 @@ export function groupedRemarks(
 /** The violations of one rule for one reason. */
 export interface ViolationGroup {
   /** Whether it stops apply, warns, or was waived. */
-  readonly standing: 'denied' | 'waived' | 'warning';
+  readonly status: 'denied' | 'waived' | 'warning';
   /** `calls-end: Calls must end after half an hour.`, with the file if several files have a rule of that name. */
   readonly said: string;
   readonly violations: readonly Violation[];
@@ -154,12 +154,12 @@ export function violationGroups({
       const { rule, policy_file: file, message, waived } = first;
       const isOne = violations.every((each) => each.rule !== rule || each.policy_file === file);
       const said = `${rule}${isOne ? '' : ` (${file})`}: ${message}${waived === undefined ? '' : ` Waived: ${waived}`}`;
-      return [{ standing: standingOf(first), said, violations: ofOne }];
+      return [{ status: statusOf(first), said, violations: ofOne }];
     })
-    .sort((a, b) => ORDER.indexOf(a.standing) - ORDER.indexOf(b.standing));
+    .sort((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status));
 }
 
-function standingOf({ severity, waived }: Violation): ViolationGroup['standing'] {
+function statusOf({ severity, waived }: Violation): ViolationGroup['status'] {
   if (waived !== undefined) return 'waived';
   return severity === 'deny' ? 'denied' : 'warning';
 }
@@ -207,7 +207,7 @@ export function renderViolations(
       ...(more > 0 ? [`and ${more} more (--full lists them)`] : []),
     ];
     return [
-      style.prose(group.said, { lead: `${marks[group.standing]} `, indent: 2 }),
+      style.prose(group.said, { lead: `${marks[group.status]} `, indent: 2 }),
       ...lines.map((line) => style.prose(line, { indent: 6 })),
     ].join('\n');
   });

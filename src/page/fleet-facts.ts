@@ -2,7 +2,7 @@ import type { FleetFigures, ShownWorkspace } from '../fleet/rows/status-rows.ts'
 import { plural } from '../output/plural.ts';
 import { lastRun } from './fleet-rows.ts';
 import type { Fact, ShownProblem } from './page-data.ts';
-import { invalidHeading, NO_REQUEST_SHOWN, requestFacts } from './report-standing.ts';
+import { invalidHeading, NO_REQUEST_SHOWN, requestFacts } from './report-status.ts';
 import { pauseText } from './run-details.ts';
 import { lasting } from './views/parts.ts';
 

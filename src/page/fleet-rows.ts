@@ -10,7 +10,7 @@ import type { PastRun } from '../runs/past-runs.ts';
 import { statusOf } from '../runs/resource-status.ts';
 import type { StateDocument } from '../state/state-document.ts';
 import type { ResourceRow, RunDetail, WorkspaceRow } from './page-data.ts';
-import { requestFacts } from './report-standing.ts';
+import { requestFacts } from './report-status.ts';
 import { detailOfPastRun, MOST_LISTED, pauseText, plannedIn, resultWord } from './run-details.ts';
 
 /** The results of a run in the database. Those of another version of voxform may lack parts. */
@@ -64,7 +64,7 @@ export function rowOf(shown: ShownWorkspace): WorkspaceRow {
   const told = problem ?? (paused === null ? wordsOf(last, status) : `paused by ${pauseText(paused)}`);
   return {
     address,
-    standing: status,
+    status,
     since: new Date(since),
     checkedAt: checkedAt === null ? undefined : new Date(checkedAt),
     isOld,

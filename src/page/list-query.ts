@@ -9,7 +9,7 @@ export function listQuery(parameters: URLSearchParams): ListQuery {
     source: text('source'),
     label: text('label'),
     q: text('q'),
-    sort: listOrders.find((each) => each === parameters.get('sort')) ?? 'standing',
+    sort: listOrders.find((each) => each === parameters.get('sort')) ?? 'status',
     page: pageNumber(parameters.get('page')),
   };
 }

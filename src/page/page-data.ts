@@ -9,7 +9,7 @@ import type { Orphan } from '../state/state-document.ts';
 export interface WorkspaceRow {
   /** Unique; the last part of its path on the page. */
   readonly address: string;
-  readonly standing: WorkspaceStatus;
+  readonly status: WorkspaceStatus;
   /** Since when it has this status. */
   readonly since: Date | undefined;
   /** When the platform was last read. */
@@ -22,7 +22,7 @@ export interface WorkspaceRow {
   readonly mode: string;
 }
 
-export const listOrders = ['standing', 'address', 'since', 'checked'] as const;
+export const listOrders = ['status', 'address', 'since', 'checked'] as const;
 
 export interface ListQuery {
   readonly status: WorkspaceStatus | undefined;

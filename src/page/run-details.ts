@@ -9,7 +9,7 @@ import { changesOf, waiverText } from '../output/history-text.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import { nameCounts } from '../values/name-counts.ts';
 import type { Fact, RunDetail } from './page-data.ts';
-import { leftIn, requestFacts, resourcesOf } from './report-standing.ts';
+import { leftIn, requestFacts, resourcesOf } from './report-status.ts';
 
 /** The maximum number of resources listed for a run. */
 export const MOST_LISTED = 200;
@@ -40,7 +40,7 @@ export function detailOfReport(report: RunReport, redact: (text: string) => stri
   const done = nameCounts(
     applied.flatMap(({ action, result: its }) => (its.status === 'done' ? action : [])),
   );
-  const standing = countWords(nameCounts(resourcesOf(report).map(({ status }) => status)));
+  const status = countWords(nameCounts(resourcesOf(report).map(({ status }) => status)));
   return {
     id: `${startedAt.toISOString().replace(/[-:.]/g, '')}-${number}`,
     began: startedAt,
@@ -51,7 +51,7 @@ export function detailOfReport(report: RunReport, redact: (text: string) => stri
     askedBy: askedBy.join(', ') || undefined,
     summary:
       problems[0] ??
-      (doneWords(done).join(', ') || (plan && counts(plan.summary, appliedActions)) || standing.join(', ')),
+      (doneWords(done).join(', ') || (plan && counts(plan.summary, appliedActions)) || status.join(', ')),
     facts: [
       ['Triggers', triggers.join(', ')],
       ...(commit === undefined ? [] : [['Commit', commit] as const]),

@@ -23,7 +23,7 @@ import {
   type WorkspaceList,
   type WorkspaceRow,
 } from './page-data.ts';
-import { problemsOf, requestFacts, resourcesOf, summaryOf } from './report-standing.ts';
+import { problemsOf, requestFacts, resourcesOf, summaryOf } from './report-status.ts';
 import { decision, detailOfPastRun, detailOfReport, pauseText } from './run-details.ts';
 import { lasting } from './views/parts.ts';
 
@@ -121,7 +121,7 @@ export class WatchSource implements PageSource, RunObserver {
   #lastRead: RunReport | undefined;
   #labels: readonly string[] = [];
   /** From the last run with the information. */
-  #standing: { readonly word: WorkspaceStatus; readonly since: Date; readonly told: RunReport } | undefined;
+  #status: { readonly word: WorkspaceStatus; readonly since: Date; readonly told: RunReport } | undefined;
   readonly #comparisons: CallComparisons;
   #version = 0;
 
@@ -148,8 +148,8 @@ export class WatchSource implements PageSource, RunObserver {
     if (report.plan !== undefined) this.#lastRead = report;
     const word = statusAfter(report);
     if (word !== undefined) {
-      const since = this.#standing?.word === word ? this.#standing.since : report.startedAt;
-      this.#standing = { word, since, told: report };
+      const since = this.#status?.word === word ? this.#status.since : report.startedAt;
+      this.#status = { word, since, told: report };
     }
     this.#keep(detailOfReport(report, (text) => this.#options.redact(text)));
   }
@@ -165,11 +165,11 @@ export class WatchSource implements PageSource, RunObserver {
   async overview(): Promise<Overview> {
     const row = this.#row();
     return {
-      counts: new Map([[row.standing, 1]]),
+      counts: new Map([[row.status, 1]]),
       attention:
-        row.standing === 'in-sync' || row.standing === 'never-run'
+        row.status === 'in-sync' || row.status === 'never-run'
           ? []
-          : [{ by: { status: row.standing }, rows: [row], found: 1, isCut: false }],
+          : [{ by: { status: row.status }, rows: [row], found: 1, isCut: false }],
       stale: [],
       broken: [],
       facts: [],
@@ -179,7 +179,7 @@ export class WatchSource implements PageSource, RunObserver {
   async workspaces({ status, needs, source, label, q = '' }: ListQuery): Promise<WorkspaceList> {
     const row = this.#row();
     const isFound =
-      (status === undefined || row.standing === status) &&
+      (status === undefined || row.status === status) &&
       (needs === undefined || this.#hasNeed(needs)) &&
       (source === undefined || row.source === source) &&
       (label === undefined || this.#labels.includes(label)) &&
@@ -315,13 +315,13 @@ export class WatchSource implements PageSource, RunObserver {
   #row(): WorkspaceRow {
     const { watch, source, mode } = this.#options;
     const { last, paused } = watch().status;
-    const known = this.#standing ?? { word: 'never-run', since: undefined, told: last };
+    const known = this.#status ?? { word: 'never-run', since: undefined, told: last };
     const { word, since } = paused === undefined ? known : ({ word: 'paused', since: paused.at } as const);
     const isOld = this.#isOld();
     const isStale = isOld && word !== 'failed' && word !== 'invalid' && word !== 'paused';
     return {
       address: this.only() ?? 'workspace',
-      standing: isStale ? 'stale' : word,
+      status: isStale ? 'stale' : word,
       since,
       checkedAt: this.#lastRead?.startedAt,
       isOld,

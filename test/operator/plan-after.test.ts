@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { isDoubtful, planAfter, statusAfter } from '../../src/operator/plan-after.ts';
-import { resourcesOf } from '../../src/page/report-standing.ts';
+import { resourcesOf } from '../../src/page/report-status.ts';
 import { plan, resource } from '../output/sample-plan.ts';
 import { inDashboard } from '../step-texts.ts';
 import { sampleReport } from './sample-report.ts';

@@ -536,11 +536,11 @@ describe('what is shown', () => {
     }
     const { resources: rows = [] } = (await source.workspace(source.rows[2]?.address ?? '')) ?? {};
     const settled = rows.find(({ status }) => status === 'in sync')?.address ?? '';
-    const standing = async (of: number) => {
+    const status = async (of: number) => {
       const path = pathOf(`voices/clients/client-0000${of}:production`, 'resources', settled);
-      return /class="standing"><span class="([^"]*)/.exec((await page.ask(path)).text)?.[1];
+      return /class="status"><span class="([^"]*)/.exec((await page.ask(path)).text)?.[1];
     };
-    expect([await standing(0), await standing(2)]).toEqual(['badge good', 'badge faint']);
+    expect([await status(0), await status(2)]).toEqual(['badge good', 'badge faint']);
     const lists = await Promise.all(['/', '/workspaces'].map(async (path) => (await page.ask(path)).text));
     const marks = /<td data-title="Checked">.*?stale/g;
     expect(lists.map((text) => text.match(marks)?.length)).toEqual([1, 2]);

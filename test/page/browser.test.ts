@@ -247,7 +247,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await other[Symbol.asyncDispose]();
     await own.locator('#connection', { hasText: 'No live updates' }).waitFor();
     const color = (of: string) => own.evaluate(`getComputedStyle(document.querySelector('${of}')).color`);
-    expect(await color('#standing .badge')).toBe(await color('#standing dt'));
+    expect(await color('#status .badge')).toBe(await color('#status dt'));
     await looksRight(own);
   });
 
@@ -304,7 +304,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
   it('says of a moment that comes that it is due, and of others how long ago they were', async () => {
     await page.goto(`${running.url}${pathOf(ADDRESS)}`);
     await page.evaluate('skew += 4 * 60_000, tick()');
-    const ages = await page.locator('#standing .age').allTextContents();
+    const ages = await page.locator('#status .age').allTextContents();
     expect(ages).toEqual(['4 min ago', '4 min ago', 'due']);
   });
 
@@ -317,13 +317,13 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     const link = page.locator('#history a').first();
     await link.focus();
     const [row] = running.source.rows;
-    if (row !== undefined) running.source.rows[0] = { ...row, standing: 'drifted', summary: 'name changed' };
+    if (row !== undefined) running.source.rows[0] = { ...row, status: 'drifted', summary: 'name changed' };
     onTestFinished(() => {
       running.source.waiting = 'plan-1';
     });
     running.source.waiting = 'plan-2';
     running.source.revision += 1;
-    await page.locator('#standing .badge', { hasText: 'drifted' }).waitFor();
+    await page.locator('#status .badge', { hasText: 'drifted' }).waitFor();
     await page.locator('#plan a[href$="plan-2"]').first().waitFor();
     await holds(page, `document.body.dataset.version === '${running.source.revision}'`);
     expect(await page.evaluate(isOpen)).toEqual(before.with(0, before[0] === false));
@@ -342,14 +342,14 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
       return failing ? route.fulfill({ status: 503 }) : route.continue();
     });
     const [, row] = running.source.rows;
-    if (row !== undefined) running.source.rows[1] = { ...row, standing: 'drifted', summary: 'name changed' };
+    if (row !== undefined) running.source.rows[1] = { ...row, status: 'drifted', summary: 'name changed' };
     running.source.revision += 1;
     const banner = own.locator('#connection', { hasText: 'the server does not answer' });
     await banner.waitFor();
     await expect.poll(() => asked, { timeout: 20_000 }).toBeGreaterThan(2);
     expect(await banner.isVisible()).toBe(true);
     failing = false;
-    await own.locator('#standing .badge', { hasText: 'drifted' }).waitFor();
+    await own.locator('#status .badge', { hasText: 'drifted' }).waitFor();
     await banner.waitFor({ state: 'hidden' });
   });
 

@@ -202,7 +202,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
   await step('the list says what it does not know', async () => {
     const { text } = await get('/workspaces?status=bogus&sort=size');
     expect(text).toContain('Ignored the unknown status &quot;bogus&quot;. Known: failed, invalid');
-    expect(text).toContain('Ignored the unknown sort &quot;size&quot;. Known: standing, address');
+    expect(text).toContain('Ignored the unknown sort &quot;size&quot;. Known: status, address');
     expect((await get('/workspaces?status=&sort=since')).text).not.toContain('Ignored');
   });
   await step('a change shows in the version that open pages follow', async () => {
@@ -358,7 +358,7 @@ it('shows 10,000 workspaces in pages of less than 100 kB', { timeout: 60_000 }, 
     `UPDATE voxform_fleet.workspaces SET checked_at = now() - interval '16 minutes' WHERE address = $1`,
     address,
   );
-  expect(await source.workspace(address)).toMatchObject({ standing: 'failed', isOld: true });
+  expect(await source.workspace(address)).toMatchObject({ status: 'failed', isOld: true });
   const needs = async (last: string, where: string) =>
     database.ask(
       `UPDATE voxform_fleet.workspaces SET status = 'pending', last = $1::jsonb WHERE address LIKE '${where}'`,

@@ -10,7 +10,7 @@ import {
   type WorkspaceDetail,
   type WorkspaceRow,
 } from '../../src/page/page-data.ts';
-import { resourcesOf } from '../../src/page/report-standing.ts';
+import { resourcesOf } from '../../src/page/report-status.ts';
 import { detailOfPastRun, plannedIn } from '../../src/page/run-details.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { sampleReport } from '../operator/sample-report.ts';
@@ -156,10 +156,10 @@ export class SampleSource implements PageSource {
 
   async overview() {
     const counts = new Map<WorkspaceStatus, number>();
-    for (const { standing } of this.rows) counts.set(standing, (counts.get(standing) ?? 0) + 1);
+    for (const { status } of this.rows) counts.set(status, (counts.get(status) ?? 0) + 1);
     const some = (...wanted: WorkspaceStatus[]) =>
       wanted.flatMap((status) => {
-        const all = this.rows.filter(({ standing }) => standing === status);
+        const all = this.rows.filter((row) => row.status === status);
         const rows = all.slice(0, 5);
         return all.length === 0
           ? []
@@ -176,7 +176,7 @@ export class SampleSource implements PageSource {
 
   async workspaces({ status, q = '', page }: ListQuery) {
     const fitting = this.rows.filter(
-      (row) => (status === undefined || row.standing === status) && row.address.includes(q),
+      (row) => (status === undefined || row.status === status) && row.address.includes(q),
     );
     return {
       rows: fitting.slice((page - 1) * ROWS_PER_PAGE, page * ROWS_PER_PAGE),
@@ -188,7 +188,7 @@ export class SampleSource implements PageSource {
 
   async workspace(address: string): Promise<WorkspaceDetail | undefined> {
     const row = this.rows.find((each) => each.address === address);
-    return row && { ...this.#detail(row), ...differing[row.standing] };
+    return row && { ...this.#detail(row), ...differing[row.status] };
   }
 
   #detail(row: WorkspaceRow): WorkspaceDetail {
@@ -200,7 +200,7 @@ export class SampleSource implements PageSource {
       ],
       running: false,
       nextRun: at(-3),
-      problems: row.standing === 'failed' ? [{ heading: 'The last run failed', lines: [row.summary] }] : [],
+      problems: row.status === 'failed' ? [{ heading: 'The last run failed', lines: [row.summary] }] : [],
       held: undefined,
       resources: resourcesOf(sampleReport({ plan: this.plan })),
       left: this.plan,
@@ -242,17 +242,17 @@ export class SampleSource implements PageSource {
 }
 
 function rowOf(index: number, name?: string): WorkspaceRow {
-  const standing = statuses[index % statuses.length] ?? 'in-sync';
+  const status = statuses[index % statuses.length] ?? 'in-sync';
   return {
     address: name ?? `voices/clients/client-${String(index).padStart(5, '0')}:production`,
-    standing,
+    status,
     since: at(index % 600),
-    checkedAt: standing === 'never-run' ? undefined : at(index % 7),
-    isOld: standing === 'stale' || standing === 'failed' || standing === 'paused',
+    checkedAt: status === 'never-run' ? undefined : at(index % 7),
+    isOld: status === 'stale' || status === 'failed' || status === 'paused',
     summary:
-      standing === 'in-sync'
+      status === 'in-sync'
         ? ''
-        : standing === 'failed'
+        : status === 'failed'
           ? 'GET /api/v1/numbers?per_page=100: 127.0.0.1:4799 refused the connection'
           : '2 to update, 1 manual',
     source: 'voices',

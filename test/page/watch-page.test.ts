@@ -180,7 +180,7 @@ it('keeps the status of a workspace while another run holds the lock', async () 
   await watch.until('run');
   const status = async () => {
     const { text } = await ask('/workspaces/test');
-    return /class="standing"><span[^>]*>([^<]+)<.*?datetime="([^"]+)"/s.exec(text)?.slice(1);
+    return /class="status"><span[^>]*>([^<]+)<.*?datetime="([^"]+)"/s.exec(text)?.slice(1);
   };
   const before = await status();
   expect(before).toEqual(['in sync', expect.any(String)]);

@@ -119,7 +119,7 @@ export const mainCommands = {
         .option('--kind <kinds...>', 'Only resources of these kinds', collectItems)
         .addOption(
           new Option('--only <statuses...>', 'Only resources with this status').choices(
-            syncStatuses.map((standing) => standing.replace(' ', '-')),
+            syncStatuses.map((status) => status.replace(' ', '-')),
           ),
         )
         .option('--detailed-exitcode', 'Exit with 2 when a resource is not in sync')

@@ -18,7 +18,7 @@ const S = FLEET_SCHEMA;
 
 /** The last part of each order, so that no workspace is on two pages. */
 const orders = {
-  standing: `array_position($4::text[], shown), since DESC`,
+  status: `array_position($4::text[], shown), since DESC`,
   address: 'address',
   since: 'since DESC',
   checked: 'checked_at ASC NULLS FIRST',

@@ -228,7 +228,7 @@ function violationLine(group: ViolationGroup, full: boolean): string {
     }),
     ...(more > 0 ? [`and ${more} more`] : []),
   ];
-  return `- **${STANDING[group.standing]}** ${markdownText(group.said)} ${names.join(', ')}`;
+  return `- **${STANDING[group.status]}** ${markdownText(group.said)} ${names.join(', ')}`;
 }
 
 function moreItems(count: number): string {

@@ -139,8 +139,8 @@ function refusals({ document, applied }: Report): Html[] {
   ];
 }
 
-function isDenied({ standing }: ViolationGroup): boolean {
-  return standing === 'denied';
+function isDenied({ status }: ViolationGroup): boolean {
+  return status === 'denied';
 }
 
 function remarks({ document, pending }: Report, { full = false, quiet, reach }: PageOptions): Html[] {

@@ -21,13 +21,13 @@ export interface ViewContext {
   readonly isSingle: boolean;
 }
 
-interface StandingWords {
+interface StatusWords {
   readonly word: string;
   readonly tone: 'good' | 'change' | 'bad' | 'ask' | 'odd' | 'faint';
   readonly meaning: string;
 }
 
-export const standingWords: Readonly<Record<WorkspaceStatus, StandingWords>> = {
+export const statusWords: Readonly<Record<WorkspaceStatus, StatusWords>> = {
   'in-sync': { word: 'in sync', tone: 'good', meaning: 'no changes to apply' },
   waiting: { word: 'waiting', tone: 'ask', meaning: 'a plan waits for approval' },
   failed: { word: 'failed', tone: 'bad', meaning: 'the last run failed' },
@@ -40,13 +40,13 @@ export const standingWords: Readonly<Record<WorkspaceStatus, StandingWords>> = {
   'never-run': { word: 'never run', tone: 'faint', meaning: 'no run has finished yet' },
 };
 
-export function badge(standing: WorkspaceStatus): Html {
-  const { word, tone } = standingWords[standing];
+export function badge(status: WorkspaceStatus): Html {
+  const { word, tone } = statusWords[status];
   return html`<span class="badge ${tone}">${word}</span>`;
 }
 
 /** The colours of statuses of runs and resources. */
-const tones: Readonly<Record<string, StandingWords['tone']>> = {
+const tones: Readonly<Record<string, StatusWords['tone']>> = {
   done: 'good',
   'in sync': 'good',
   failed: 'bad',

@@ -6,7 +6,7 @@ import { changesHtml } from '../../output/html/html-report.ts';
 import { addressHtml } from '../../output/html/resource-html.ts';
 import { may } from '../access/person.ts';
 import type { WorkspaceDetail } from '../page-data.ts';
-import { leftIn } from '../report-standing.ts';
+import { leftIn } from '../report-status.ts';
 import {
   actionLink,
   addressText,
@@ -34,7 +34,7 @@ export function resourceView(
   const source = resource?.source;
   return html`<p class="crumbs"><a href="${pathOf(detail.address)}">${addressText(detail.address)}</a></p>
 <h1>${addressHtml(address)}</h1>
-<div id="resource" data-live><p class="standing">${word(row.status, detail.isOld)}</p>
+<div id="resource" data-live><p class="status">${word(row.status, detail.isOld)}</p>
 ${facts(
   [
     ['Id', row.id ?? 'none yet'],

@@ -12,7 +12,7 @@ import {
   UNREAD,
   type WorkspaceDetail,
 } from '../page-data.ts';
-import { leftIn } from '../report-standing.ts';
+import { leftIn } from '../report-status.ts';
 import { choice, isolated, moment, pager, pathOf, resourceLink, type ViewContext, word } from './parts.ts';
 
 /** Most urgent first: a possible duplicate costs money until somebody resolves it. */

@@ -7,7 +7,7 @@ export function runView(workspace: string, run: RunDetail, { now }: ViewContext)
   const { began, seconds, result, command, who, askedBy, problems, resources, more } = run;
   return html`<p class="crumbs"><a href="${pathOf(workspace)}">${addressText(workspace)}</a></p>
 <h1>Run of ${began.toISOString().slice(0, 19).replace('T', ' ')} UTC</h1>
-<p class="standing">${word(result)}</p>
+<p class="status">${word(result)}</p>
 ${facts(
   [
     ['Began', began],

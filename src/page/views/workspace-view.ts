@@ -17,7 +17,7 @@ import {
   type ShownProblem,
   type WorkspaceDetail,
 } from '../page-data.ts';
-import { leftIn } from '../report-standing.ts';
+import { leftIn } from '../report-status.ts';
 import {
   actionLink,
   addressText,
@@ -40,18 +40,18 @@ const buttons: readonly (readonly [action: ActionName, text: string])[] = [
 
 /** A workspace: its status, its plan, its resources and its history. */
 export function workspaceView(detail: WorkspaceDetail, context: ViewContext, query: ResourceQuery): Html {
-  const { address, standing, since, checkedAt, running, nextRun, problems, left, runs } = detail;
+  const { address, status, since, checkedAt, running, nextRun, problems, left, runs } = detail;
   const { now, isSingle } = context;
   return html`<div class="head"><div>
 ${isSingle ? '' : html`<p class="crumbs"><a href="/workspaces">Workspaces</a></p>`}
 <h1>${addressText(address)}</h1></div><div id="actions" data-live>${actionButtons(detail, context)}</div></div>
-<div id="standing" data-live><p class="standing">${badge(standing)} <span>since ${moment(since, now)}</span></p>
+<div id="status" data-live><p class="status">${badge(status)} <span>since ${moment(since, now)}</span></p>
 ${facts(
   [
-    ['Checked', checked({ checkedAt, isOld: detail.isOld && standing !== 'stale' }, now)],
+    ['Checked', checked({ checkedAt, isOld: detail.isOld && status !== 'stale' }, now)],
     [
       'Next run',
-      running ? 'in progress' : nextRun === undefined ? unplanned(standing) : moment(nextRun, now, true),
+      running ? 'in progress' : nextRun === undefined ? unplanned(status) : moment(nextRun, now, true),
     ],
     ['Mode', detail.mode],
     ...detail.facts,
@@ -106,9 +106,9 @@ function outsideHistory({ outside, reach }: WorkspaceDetail): Html {
   return html`<p class="where">Runs of the fleet. All runs are in the history of the state, ${isolated(outside)}: <code>${command}</code></p>`;
 }
 
-function unplanned(standing: WorkspaceDetail['standing']): string {
-  if (standing === 'paused') return 'once it is resumed';
-  return standing === 'vanished' ? 'none' : 'after the current one';
+function unplanned(status: WorkspaceDetail['status']): string {
+  if (status === 'paused') return 'once it is resumed';
+  return status === 'vanished' ? 'none' : 'after the current one';
 }
 
 function heldPart({ held }: WorkspaceDetail): Html {

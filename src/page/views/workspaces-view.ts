@@ -26,7 +26,7 @@ import {
   option,
   pager,
   pathOf,
-  standingWords,
+  statusWords,
   type ViewContext,
 } from './parts.ts';
 import { problemPanel } from './workspace-view.ts';
@@ -37,24 +37,24 @@ export function overviewView(
   { now }: ViewContext,
 ): Html {
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
-  const tile = (standing: WorkspaceStatus) => {
-    const count = counts.get(standing) ?? 0;
-    const { meaning } = standingWords[standing];
-    return html`<li><a href="/workspaces?status=${standing}"><strong>${grouped(count)}</strong>${badge(standing)}<small>${meaning}</small></a></li>`;
+  const tile = (status: WorkspaceStatus) => {
+    const count = counts.get(status) ?? 0;
+    const { meaning } = statusWords[status];
+    return html`<li><a href="/workspaces?status=${status}"><strong>${grouped(count)}</strong>${badge(status)}<small>${meaning}</small></a></li>`;
   };
-  const some = workspaceStatuses.filter((standing) => (counts.get(standing) ?? 0) > 0);
-  const none = workspaceStatuses.filter((standing) => !some.includes(standing));
+  const some = workspaceStatuses.filter((status) => (counts.get(status) ?? 0) > 0);
+  const none = workspaceStatuses.filter((status) => !some.includes(status));
   return html`<h1>Overview</h1>
 <div id="overview" data-live><p class="where">${grouped(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
 ${some.length === 0 ? '' : html`<ul class="tiles">${some.map(tile)}</ul>`}
-${none.length === 0 ? '' : html`<p class="where" id="none">None: ${none.map((standing) => standingWords[standing].word).join(', ')}</p>`}
+${none.length === 0 ? '' : html`<p class="where" id="none">None: ${none.map((status) => statusWords[status].word).join(', ')}</p>`}
 <section><h2>Needs a person</h2>${broken.map(({ project, problem }) => problemPanel({ heading: `Project ${project}`, lines: [problem] }))}${attention.length > 0 ? attentionTable(attention, now) : broken.length > 0 ? '' : html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'Nothing needs a person.'}</p>`}</section>
 ${stale.length === 0 ? '' : html`<section><h2>Stale</h2>${attentionTable(stale, now)}</section>`}
 ${known.length === 0 ? '' : html`<section><h2>Operation</h2>${facts(known, now)}</section>`}</div>`;
 }
 
 const orderWords: Readonly<Record<ListQuery['sort'], string>> = {
-  standing: 'urgency',
+  status: 'urgency',
   address: 'address',
   since: 'status, newest first',
   checked: 'longest unchecked',
@@ -78,7 +78,7 @@ ${choice(
   'Status',
   'status',
   query.status,
-  workspaceStatuses.map((each) => [each, standingWords[each].word]),
+  workspaceStatuses.map((each) => [each, statusWords[each].word]),
 )}
 ${choice(
   'Needs',
@@ -127,11 +127,11 @@ function rowsTable(
   lists: readonly (Pick<Attention, 'rows'> & { readonly all?: Html | undefined })[],
   now: Date,
 ): Html {
-  const row = ({ address, standing, since, checkedAt, isOld, summary, mode }: WorkspaceRow) => html`<tr>
+  const row = ({ address, status, since, checkedAt, isOld, summary, mode }: WorkspaceRow) => html`<tr>
 <td class="name"><a href="${pathOf(address)}">${addressText(address)}</a></td>
-<td data-title="Status">${badge(standing)}</td>
+<td data-title="Status">${badge(status)}</td>
 <td data-title="Since">${moment(since, now)}</td>
-<td data-title="Checked">${checked({ checkedAt, isOld: isOld && standing !== 'stale' }, now)}</td>
+<td data-title="Checked">${checked({ checkedAt, isOld: isOld && status !== 'stale' }, now)}</td>
 <td class="mode" data-title="Mode">${mode}</td>
 <td class="text" data-title="Summary">${summary === '' ? '' : html`<div class="brief">${isolated(summary)}</div>`}</td></tr>`;
   const body = ({ rows, all }: (typeof lists)[number]) =>
@@ -143,7 +143,7 @@ ${lists.map(body)}</table>`;
 /** Workspaces that need attention, by reason. */
 function attentionTable(lists: readonly Attention[], now: Date): Html {
   const all = ({ by, found, isCut }: Attention) => {
-    const words = by.needs === undefined ? standingWords[by.status].word : `with ${needWords[by.needs]}`;
+    const words = by.needs === undefined ? statusWords[by.status].word : `with ${needWords[by.needs]}`;
     return isCut ? html`<a href="${listPath(by)}">All ${grouped(found)} ${words}</a>` : undefined;
   };
   return rowsTable(
