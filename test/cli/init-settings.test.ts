@@ -120,6 +120,7 @@ describe('the source that CI installs from', () => {
       const text = await readFile(path.join(folder.root, file), 'utf8');
       expect(text).toMatch(/(working-directory|VOXFORM_PROJECT): "clients\/acme"/);
       expect(text).toContain(hash);
+      expect(text).toContain('VOXFORM_WORKSPACE: staging');
       expect(parse(text)).toBeTruthy();
       expect(await readdir(path.join(folder.root, 'clients/acme'))).not.toContain('.github');
     }

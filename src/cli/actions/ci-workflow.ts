@@ -128,10 +128,14 @@ async function gitlabTemplate({ installation, project }: CiProject): Promise<str
     }),
     VOXFORM_PROJECT: project,
   };
+  const selecting = text.replace(
+    /^variables:\n/m,
+    `variables:\n  # The workspace of voxform.yaml that the jobs plan and apply.\n  VOXFORM_WORKSPACE: ${CI_WORKSPACE}\n`,
+  );
   return Object.entries(values).reduce(
     (filled, [name, value]) =>
       filled.replace(new RegExp(`^(  ${name}: ).*$`, 'm'), (_, key: string) => key + JSON.stringify(value)),
-    text,
+    selecting,
   );
 }
 
