@@ -171,7 +171,7 @@ async function allMissing(bench: Bench): Promise<void> {
   for (const id of [...world.agents.keys()]) dashboard.remove('agents', id);
   for (const id of [...world.webhooks.keys()]) dashboard.remove('webhooks', id);
   for (const id of [...world.numbers.keys()]) dashboard.remove('numbers', id);
-  const says = /none of the 5 managed records exists any more.*API key.*--allow-recreate all --even-if-all/;
+  const says = /none of the 5 managed records exists.*API key.*--allow-recreate all --even-if-all/;
   refused(await writesNothing(lab, () => lab.run('apply', '--auto-approve')), says);
   refused(await lab.run('plan', '--allow-recreate', 'all'), says);
   succeeded(await lab.run('apply', '--auto-approve', '--allow-recreate', 'all', '--even-if-all'));

@@ -205,7 +205,9 @@ export function fleetControl(database: FleetDatabase): FleetControl {
         const skipped = paused.map(({ address }) => String(address));
         const refused = skipped.filter((address) => names.includes(address));
         if (refused.length > 0)
-          throw new UserError(`paused or vanished: ${refused.join(', ')}`, { hint: 'No run was requested.' });
+          throw new UserError(`skipped, because paused or removed: ${refused.join(', ')}`, {
+            hint: 'No run was requested.',
+          });
         const left = addresses.filter((address) => !skipped.includes(address));
         return decided(addresses, await enter(statements, 'requested', { addresses: left, by }));
       });

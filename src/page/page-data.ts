@@ -47,7 +47,7 @@ export interface ResourceQuery {
 }
 
 export const ROWS_PER_PAGE = 50;
-export const ORPHAN_GONE = 'This orphan is not on the list any more.';
+export const ORPHAN_GONE = 'This orphan is no longer on the list.';
 
 export const UNREAD = 'The resources are not known until a run has read the platform.';
 

@@ -111,7 +111,7 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
     const isPlan = action === 'approve' || action === 'reject';
     const isDecided = detail.saved !== undefined && !detail.actions.includes('approve');
     if (isPlan && (detail.saved?.id !== of || isDecided)) {
-      const text = 'This plan does not wait any more: it was decided, or a newer one took its place.';
+      const text = 'This plan no longer waits: it was decided or replaced by a newer one.';
       return answers.gone(c, text, back);
     }
     if (!detail.actions.includes(action)) {

@@ -163,7 +163,7 @@ describe('a record that is missing', () => {
     const { w } = await without('Agent/b');
     for (const name of ['a', 'c']) w.emulator.dashboard.remove('agents', await w.idOf(`Agent/${name}`));
     const targets = desired.map(({ address }) => address);
-    const none = 'none of the 3 managed records exists any more';
+    const none = 'none of the 3 managed records exists';
     await expect(w.plan(desired, { selection: { targets, labels: {} } })).rejects.toThrow(none);
     await expect(w.apply(desired)).rejects.toThrow(none);
     await expect(w.apply(desired, { allowRecreate: ['all'] })).rejects.toThrow(none);

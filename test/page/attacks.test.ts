@@ -315,7 +315,7 @@ describe('a role', () => {
     const answer = await page.ask(APPROVE, { headers: { cookie }, form: { form, of: 'plan-1' } });
     expect([answer.status, page.source.acted]).toEqual([409, []]);
     const gone = await page.ask(`${APPROVE}?of=plan-1`, { headers: { cookie } });
-    expect([gone.status, gone.text]).toEqual([404, expect.stringContaining('does not wait any more')]);
+    expect([gone.status, gone.text]).toEqual([404, expect.stringContaining('no longer waits')]);
     expect((await act(page, APPROVE, 'approver-token', { of: 'plan-2' })).status).toBe(303);
     expect(page.source.acted).toMatchObject([{ action: 'approve', of: 'plan-2', by: 'approver-ann' }]);
   });

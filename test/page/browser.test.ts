@@ -389,7 +389,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await holds(own, 'typeof heard === "number"');
     other.source.waiting = 'plan-2';
     other.source.revision += 1;
-    await own.locator('#connection', { hasText: 'This plan does not wait any more' }).waitFor();
+    await own.locator('#connection', { hasText: 'This plan no longer waits' }).waitFor();
     expect(await own.locator('.confirm button').isDisabled()).toBe(true);
     await own.goto(`${other.url}${pathOf(ADDRESS)}`);
     await holds(own, 'typeof heard === "number"');

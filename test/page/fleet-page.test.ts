@@ -114,7 +114,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
       `${pathOf(address, 'actions', 'approve')}?of=${plan}`,
       await page.signIn(tokens.approver),
     );
-    expect([gone.status, gone.text]).toEqual([404, expect.stringContaining('does not wait any more')]);
+    expect([gone.status, gone.text]).toEqual([404, expect.stringContaining('no longer waits')]);
     expect(text.match(new RegExp(`plan ${plan}<`, 'g'))?.length).toBeGreaterThan(1);
     await database.ask('DELETE FROM voxform_fleet.plans WHERE id = $1', plan);
     expect((await get(planned[0] ?? '')).text).toMatch(/: no longer kept<[\s\S]*class="empty">1 to create</);

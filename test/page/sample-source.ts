@@ -235,7 +235,7 @@ export class SampleSource implements PageSource {
 
   async act(request: ActionRequest): Promise<void> {
     if (request.action === 'approve' && request.of !== this.waiting) {
-      throw new UserError('This plan does not wait any more.');
+      throw new UserError('This plan no longer waits.');
     }
     this.acted.push(request);
   }

@@ -133,7 +133,7 @@ function undeclared(input: PlanInput, planned: readonly PlannedResource[]): Plan
       ...base(address),
       action: 'unknown' as const,
       id: input.state.resources.get(address)?.id ?? null,
-      reason: `the create sent at ${since} was not confirmed: the record may or may not exist; no manifest declares it any more`,
+      reason: `the create sent at ${since} was not confirmed: the record may or may not exist, and no manifest declares it`,
       steps: [
         { action: 'import' as const, address, id: null, reason: 'found' as const },
         { action: 'resolve_not_created' as const, address },

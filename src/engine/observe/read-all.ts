@@ -165,7 +165,7 @@ function refuseWhenAllMissing(
   if (read.length < FEWEST_TO_SUSPECT) return;
   if (read.some(({ resource }) => records.get(resource.address)?.status !== 'missing')) return;
   const which = read.length === state.resources.size ? 'managed records' : 'managed records in this run';
-  throw new UserError(`none of the ${read.length} ${which} exists any more`, {
+  throw new UserError(`none of the ${read.length} ${which} exists`, {
     hint: 'Check the API key, base_url and the state; the platform may also have a fault.',
     next: [{ action: 'recreate', address: 'all' }],
   });

@@ -72,7 +72,7 @@ export const plannedResource = described('The planned action of one resource.', 
   source: z
     .strictObject({ file: z.string(), line: z.int() })
     .nullable()
-    .describe('Where it is declared; null if no manifest declares it any more.'),
+    .describe('Where it is declared; null if no manifest declares it.'),
   reason: z.string().describe('Why this action, in one sentence.'),
   changes: z.array(plannedChange),
   adopted: present('Present when an existing record is adopted.'),

@@ -170,7 +170,7 @@ export class FolderProjects implements SourceReader {
       try {
         scan = scanOf(from, new FolderEntries());
       } catch (error) {
-        throw new UserError(`${this.shown} has no folder ${project} any more: ${reasonOf(error)}`);
+        throw new UserError(`${this.shown} no longer has the folder ${project}: ${reasonOf(error)}`);
       }
       if (scan.problem !== undefined)
         throw new UserError(`${project} of ${this.shown} cannot be used: ${scan.problem}`);

@@ -135,7 +135,7 @@ export class GitProjects implements SourceReader {
     const newest = await this.#objectAt(`${FETCHED}:${place}`, signal);
     const at = await this.#objectAt(`${FETCHED}^{commit}`, signal);
     if (newest !== undefined) return { version: newest, commit: at };
-    throw problem ?? new UserError(`${this.shown} has no folder ${project} any more`);
+    throw problem ?? new UserError(`${this.shown} no longer has the folder ${project}`);
   }
 
   async #fetch(what: string, signal: AbortSignal): Promise<void> {

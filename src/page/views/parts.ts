@@ -36,7 +36,7 @@ export const statusWords: Readonly<Record<WorkspaceStatus, StatusWords>> = {
   pending: { word: 'pending', tone: 'change', meaning: 'changes or manual steps are left' },
   stale: { word: 'stale', tone: 'odd', meaning: 'no failure, but no check for three intervals' },
   paused: { word: 'paused', tone: 'faint', meaning: 'no run starts until it is resumed' },
-  vanished: { word: 'vanished', tone: 'odd', meaning: 'its source has it no more' },
+  vanished: { word: 'vanished', tone: 'odd', meaning: 'no longer in its source' },
   'never-run': { word: 'never run', tone: 'faint', meaning: 'no run has finished yet' },
 };
 

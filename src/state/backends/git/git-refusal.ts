@@ -31,7 +31,7 @@ const UNKNOWN_HOST = /could not resolve host|name or service not known|nodename 
 
 /** Why the remote could not be read or written; a `UserError` if a retry is useless. */
 export function refusalOf(complaint: string, { remote, isFirst, redact }: Asked): Error {
-  const words = redact(lastWords(complaint)) || 'git said nothing';
+  const words = redact(lastWords(complaint)) || 'git failed without a message';
   if (CREDENTIALS.test(complaint)) {
     return new UserError(`the remote ${remote} refused access: ${words}`, {
       hint: 'The state is read and written with the credentials that git has here. Allow them to push, e.g. permissions: contents: write in GitHub Actions.',
