@@ -60,7 +60,7 @@ export function createGitStore(place: GitPlace, user: StoreUser, location: strin
   });
 
   const foreign = (what: string): UserError =>
-    new UserError(`${ref} of ${shownRemote(place)} is not a voxform state: ${what}`, {
+    new UserError(`${ref} of ${shownRemote(place)} is not a state of voxform: ${what}`, {
       hint: 'Nothing was changed. Set state.ref to a ref that nothing else uses.',
     });
 
