@@ -121,6 +121,7 @@ describe('the source that CI installs from', () => {
       expect(text).toMatch(/(working-directory|VOXFORM_PROJECT): "clients\/acme"/);
       expect(text).toContain(hash);
       expect(text).toContain('VOXFORM_WORKSPACE: staging');
+      if (file.startsWith('.github')) expect(text).toContain('group: voxform-apply-clients-acme');
       expect(parse(text)).toBeTruthy();
       expect(await readdir(path.join(folder.root, 'clients/acme'))).not.toContain('.github');
     }

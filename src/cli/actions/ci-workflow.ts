@@ -58,7 +58,7 @@ const FROM_PACKAGE = `${SETUP_NODE}      - name: Install voxform
         working-directory: \${{ github.workspace }}
         run: |
           case $VOXFORM_PACKAGE in
-            '') echo '::error title=voxform::Fill in VOXFORM_PACKAGE and VOXFORM_SHA256 in .github/workflows/voxform.yml'; exit 1 ;;
+            '') echo '::error title=voxform::Fill in VOXFORM_PACKAGE and VOXFORM_SHA256 in this workflow'; exit 1 ;;
             https://*) curl --fail --silent --show-error --location --output "$RUNNER_TEMP/voxform.tgz" "$VOXFORM_PACKAGE" ;;
             *) cp "$VOXFORM_PACKAGE" "$RUNNER_TEMP/voxform.tgz" ;;
           esac
@@ -108,7 +108,7 @@ export async function ciFiles(
   host: 'github' | 'gitlab',
   ci: CiProject,
 ): Promise<ReadonlyMap<string, string>> {
-  const suffix = ci.project === '.' ? '' : `-${ci.project.replaceAll('/', '-')}`;
+  const suffix = suffixOf(ci);
   if (host === 'github') return new Map([[`.github/workflows/voxform${suffix}.yml`, githubWorkflow(ci)]]);
   const template = `.gitlab/voxform${suffix}.yml`;
   const main = `stages: [test, deploy]\ninclude:\n  - local: ${template}\n`;
@@ -116,6 +116,11 @@ export async function ciFiles(
     [template, await gitlabTemplate(ci)],
     ['.gitlab-ci.yml', main],
   ]);
+}
+
+/** Distinguishes the settings of several projects in one repository. */
+function suffixOf({ project }: CiProject): string {
+  return project === '.' ? '' : `-${project.replaceAll('/', '-')}`;
 }
 
 async function gitlabTemplate({ installation, project }: CiProject): Promise<string> {
@@ -141,10 +146,11 @@ async function gitlabTemplate({ installation, project }: CiProject): Promise<str
 
 export function githubWorkflow({ installation, project }: CiProject): string {
   const { env, job, steps } = partsOf(installation);
+  const suffix = suffixOf({ installation, project });
   const folder =
     project === '.' ? '' : `\ndefaults:\n  run:\n    working-directory: ${JSON.stringify(project)}\n`;
   return `# Plans every pull request, and applies every merge.
-name: voxform
+name: voxform${suffix}
 on:
   pull_request:
   push:
@@ -180,7 +186,7 @@ ${steps}      - run: voxform validate --output github
 ${job}    permissions:
       contents: write # to push the state
     # In turn: one that waited for the lock of the state would apply an older commit.
-    concurrency: { group: voxform-apply, cancel-in-progress: false }
+    concurrency: { group: voxform-apply${suffix}, cancel-in-progress: false }
     steps:
       - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
         # Check out the branch, not the pushed commit: a late job must not revert later merges.
