@@ -72,7 +72,10 @@ describe('the state of a new project', () => {
     const { code, stdout } = await command(['init', 'teams/x'], { cwd: folder.root });
     expect(code).toBe(0);
     const read = (name: string) => readFile(path.join(folder.root, 'teams/x', name), 'utf8');
-    expect(parse(await read('voxform.yaml'))).toMatchObject({ state: { backend } });
+    expect(parse(await read('voxform.yaml'))).toMatchObject({
+      state: { backend },
+      workspaces: { local: backend === 'git' ? { state: { backend: 'local' } } : {} },
+    });
     expect(stdout.includes('refs/voxform/ of the remote origin')).toBe(backend === 'git');
     expect((await read('.gitignore')).split('\n').includes('.voxform/*')).toBe(backend === 'git');
     expect(await command(['validate', '-C', 'teams/x'], { cwd: folder.root })).toMatchObject({ code: 0 });

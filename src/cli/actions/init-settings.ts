@@ -39,13 +39,18 @@ secrets/
 ${state}`;
 }
 
-/** The project file of the example, with the state in the repository. */
+/** The project file of the example, with the state in the repository, except that of the emulator: its records end with it. */
 export function withSharedState(projectFile: string): string {
-  return projectFile.replace(
-    /^#.*\nstate: .*$/m,
-    `# Record ids and the values last sent, without secrets: in refs/voxform/ of the remote origin, where CI finds them too.
+  return projectFile
+    .replace(
+      /^ {4}base_url: .*$/m,
+      '$&\n    state: { backend: local }  # Of this machine, as the emulator is.',
+    )
+    .replace(
+      /^#.*\nstate: .*$/m,
+      `# Record ids and the values last sent, without secrets: in refs/voxform/ of the remote origin, where CI finds them too.
 state: { backend: git }`,
-  );
+    );
 }
 
 const editorSettings = `{

@@ -65,7 +65,7 @@ export async function init(context: Context, { dir: folder, install }: Given): P
   if (installation === undefined) {
     out(`CI fails until you fill in VOXFORM_PACKAGE and VOXFORM_SHA256 in ${shown(ciFile)}.`);
   }
-  if (isShared) out('The state will be in refs/voxform/ of the remote origin.');
+  if (isShared) out('States will be in refs/voxform/ of the remote origin, except that of the emulator.');
   return ExitCode.ok;
 }
 

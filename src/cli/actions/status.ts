@@ -8,6 +8,7 @@ import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { type PlanSources, preparedToPlan } from '../../runs/planning.ts';
 import { type ResourceStatus, statusOf } from '../../runs/resource-status.ts';
+import type { SyncStatus } from '../../runs/sync-status.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag, PlatformFlags, SelectionFlags, WorkspacesFlags } from '../flags.ts';
@@ -121,6 +122,9 @@ function printSeveral(
   terminal.out(parts.join('\n'));
 }
 
+/** Plans list the steps of these. */
+const withSteps: ReadonlySet<SyncStatus> = new Set(['manual', 'blocked', 'unknown']);
+
 interface TableOptions {
   readonly titled?: boolean;
   readonly options: StatusOptions;
@@ -143,5 +147,7 @@ function table(
   if (rows.length === 0) return 'No resources in the manifests or the state.\n';
   const named = titled ? ['WORKSPACE', 'ADDRESS', 'STATUS'] : ['ADDRESS', 'STATUS'];
   const columns = [...whole(...named), { title: 'DETAIL', prose: true }];
-  return renderTable(columns, rows, terminal.tableStyle);
+  const needsSteps = found.some(({ resources }) => resources.some(({ status }) => withSteps.has(status)));
+  const next = needsSteps ? '\nTo show what to do: voxform plan\n' : '';
+  return `${renderTable(columns, rows, terminal.tableStyle)}${next}`;
 }

@@ -54,6 +54,7 @@ export async function observe(bound: Bound, request: PlanRequest): Promise<Snaps
   const [observed] = await Promise.all([
     readAll(bindings, {
       ...observeOptions(request),
+      workspace: request.workspace,
       ahead: request.ahead,
       onObserved: (binding, observation) => deciding.take(binding, observation),
     }),

@@ -2,8 +2,8 @@ import { kindNamed, kinds, lookups } from '../../kinds/index.ts';
 import type { Kind, Lookup, PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
 import type { Address } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
-import type { State } from '../../state/state.ts';
 import type { PendingCreate } from '../../state/state-document.ts';
+import { isLoopback } from '../../values/loopback.ts';
 import { references } from '../../values/value.ts';
 import { type Binding, isAdopting } from '../decide/bind.ts';
 import { leavesOf, shownAt } from '../decide/field-rules.ts';
@@ -17,6 +17,7 @@ import { getRecord, internStringsOf, matchToList, type ObserveOptions, readList 
 import { searchCandidates } from './search-candidates.ts';
 
 interface ReadingAll extends ObserveOptions {
+  readonly workspace: { readonly baseUrl: string };
   /** Reads that were started before. */
   readonly ahead?: ReadAhead | undefined;
   /** Called for each record that is read by id, as soon as it was read. */
@@ -49,7 +50,7 @@ export async function readAll(bindings: readonly Binding[], options: ReadingAll)
     readUnlisted(wanted, reading),
   ]);
   options.client.workspaceCheck.refuseWrongWorkspace();
-  if (options.refresh && !options.evenIfAll) refuseWhenAllMissing(bindings, records, options.state);
+  if (options.refresh && !options.evenIfAll) refuseWhenAllMissing(bindings, records, options);
   const missing = bindings.filter(({ resource }) => records.get(resource.address)?.status === 'missing');
   const kindsMissing = new Set(missing.map(({ resource }) => resource.kind));
   const returned = await returnedOrphans(kindsMissing, lists, options);
@@ -159,14 +160,16 @@ const FEWEST_TO_SUSPECT = 3;
 function refuseWhenAllMissing(
   bindings: readonly Binding[],
   records: ReadonlyMap<Address, Observation>,
-  state: State,
+  { state, workspace }: Pick<ReadingAll, 'state' | 'workspace'>,
 ): void {
   const read = bindings.filter((binding) => binding.entry !== undefined);
   if (read.length < FEWEST_TO_SUSPECT) return;
   if (read.some(({ resource }) => records.get(resource.address)?.status !== 'missing')) return;
   const which = read.length === state.resources.size ? 'managed records' : 'managed records in this run';
   throw new UserError(`none of the ${read.length} ${which} exists`, {
-    hint: 'Check the API key, base_url and the state; the platform may also have a fault.',
+    hint: isLoopback(new URL(workspace.baseUrl).hostname)
+      ? 'An emulator without --data FILE loses its records when it stops.'
+      : 'Check the API key, base_url and the state; the platform may also have a fault.',
     next: [{ action: 'recreate', address: 'all' }],
   });
 }
