@@ -93,8 +93,12 @@ export function planSummary(plan: PlanDocument): string[] {
   const applied = counts(summary, ['create', 'update', 'replace', 'adopt', 'forget']);
   const kept = notAppliedIn(resources);
   const noop = summary.noop - kept;
+  const later = appliedActions
+    .flatMap(byAction(resources))
+    .filter(({ steps = [] }) => steps.length > 0).length;
   const rest = [
     counts(summary, pendingActions),
+    ...(later === 0 ? [] : [`${later} manual afterwards`]),
     ...(kept === 0 ? [] : [`${kept} not applied by the platform`]),
     counts({ ...summary, noop }, ['noop']),
   ]

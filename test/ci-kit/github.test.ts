@@ -126,7 +126,7 @@ describe('the workflow for one workspace', () => {
     await step('the next request is planned, in a fresh clone: what was applied is unchanged', async () => {
       const files = { 'manifests/a.yaml': agentManifest('ember') };
       const { plan } = await project.propose(workflow, next, files, 'plan');
-      expect(plan?.summary).toContain('2 to create. 3 unchanged.');
+      expect(plan?.summary).toContain('2 to create. 2 manual afterwards, 3 unchanged.');
     });
 
     await step(
