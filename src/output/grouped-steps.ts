@@ -35,7 +35,7 @@ interface StepTable {
 /** The minimum number of resources for a common step. */
 export const FEWEST_IN_TABLE = 8;
 /** The number of addresses to name before the rest is counted. */
-const MOST_NAMED = 3;
+export const MOST_NAMED = 3;
 
 /** The formatting of texts and addresses. */
 export interface Formats {

@@ -5,6 +5,7 @@ import { commandFor, type Reach } from '../problems/workspace-command.ts';
 import { addressList, type NamedOptions } from './address-list.ts';
 import {
   type Formats,
+  MOST_NAMED,
   type SharedStep,
   type SharedStepOptions,
   type StepOwner,
@@ -124,7 +125,10 @@ export function groupedRemarks(
 ): string[] {
   return [...Map.groupBy(remarks, ({ message }) => message)].map(([message, sharing]) => {
     const addresses = sharing.flatMap(({ address }) => (address === null ? [] : [code(address)]));
-    const who = addressList(addresses, full, { lists });
+    const who = addressList(addresses, full, {
+      most: MOST_NAMED,
+      lists: message.includes(lists) ? '' : lists,
+    });
     return who === '' ? text(message) : `${who}: ${text(message)}`;
   });
 }

@@ -110,7 +110,7 @@ describe('a plan of many resources', () => {
   it('says a warning once, with the addresses', () => {
     const warnings = sameChange.map(({ address }) => ({ address, message: 'edited since' }));
     expect(text([], {}, { warnings })).toMatch(
-      /! Agent\/branch-000, [^:]+ and\s+85 more \(--full\s+lists them\): edited/,
+      /! Agent\/branch-000, [^:]+ and\s+94 more \(--full\s+lists them\): edited/,
     );
     expect(text([], { full: true }, { warnings })).toContain('Agent/branch-096');
   });

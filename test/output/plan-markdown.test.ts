@@ -107,7 +107,7 @@ describe('a plan as Markdown', () => {
       .split('\n')
       .filter((each) => each.includes('resends'));
     expect(more).toEqual([]);
-    expect(line).toContain('<code>Agent/branch-011</code> and 456 more (--full lists them): This resends');
+    expect(line).toContain('<code>Agent/branch-002</code> and 465 more (--full lists them): This resends');
     expect(planMarkdown(plan([], { warnings: warnings.slice(0, 100) }), { full: true })).toContain(
       'Agent/branch-099',
     );

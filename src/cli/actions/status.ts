@@ -5,6 +5,7 @@ import { failureText } from '../../output/errors.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { renderTable, whole } from '../../output/table.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
+import { commandFor } from '../../problems/workspace-command.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { type PlanSources, preparedToPlan } from '../../runs/planning.ts';
 import { type ResourceStatus, statusOf } from '../../runs/resource-status.ts';
@@ -46,6 +47,8 @@ export async function status(context: Context, options: StatusOptions): Promise<
   const { terminal } = context;
   if (options.output === 'json') terminal.out(jsonText(found.resources));
   else terminal.out(table([found], context, { options }));
+  if (options.output === 'text' && found.resources.some(({ status }) => withSteps.has(status)))
+    context.log.info(`To show the steps: ${commandFor('voxform plan', context.reach)}`);
   return codeFor(context, [found], options);
 }
 
@@ -147,7 +150,5 @@ function table(
   if (rows.length === 0) return 'No resources in the manifests or the state.\n';
   const named = titled ? ['WORKSPACE', 'ADDRESS', 'STATUS'] : ['ADDRESS', 'STATUS'];
   const columns = [...whole(...named), { title: 'DETAIL', prose: true }];
-  const needsSteps = found.some(({ resources }) => resources.some(({ status }) => withSteps.has(status)));
-  const next = needsSteps ? '\nTo show what to do: voxform plan\n' : '';
-  return `${renderTable(columns, rows, terminal.tableStyle)}${next}`;
+  return renderTable(columns, rows, terminal.tableStyle);
 }
