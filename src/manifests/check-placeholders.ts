@@ -1,7 +1,9 @@
 import picomatch from 'picomatch';
+import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { isSpecial, Join, type Value } from '../values/value.ts';
 import type { DocumentPath, Finding } from './finding.ts';
-import { findingIn, type SpecSources } from './layers.ts';
+import { findingIn, isForm, type SpecSources } from './layers.ts';
+import { lineAndColumn } from './read-file.ts';
 
 /** The limits keep the search linear for hostile texts. */
 const PLACEHOLDER = /\$\{[ \t]{0,8}([A-Za-z_][\w.-]{0,63})[^{}\n]{0,64}\}/g;
@@ -9,33 +11,59 @@ const PLACEHOLDER = /\$\{[ \t]{0,8}([A-Za-z_][\w.-]{0,63})[^{}\n]{0,64}\}/g;
 export interface FoundPlaceholder {
   readonly name: string;
   readonly path: DocumentPath;
-  /** In the text at that path. */
+  /** In the text at that path, or in the file that it includes. */
   readonly offset: number;
+  /** The included file. */
+  readonly included?: { readonly file: string; readonly line: number; readonly column: number };
 }
 
 interface WithTexts extends SpecSources {
   readonly placeholders: readonly FoundPlaceholder[];
 }
 
-/** Every `${name}` in the texts of a spec. */
-export function placeholdersIn(spec: Value): readonly FoundPlaceholder[] {
+interface Evaluation {
+  /** The value of a part of a joined text. */
+  evaluate(raw: Json): Value;
+  /** The path of an included file, relative to the project folder. */
+  fileOf(form: JsonObject): string;
+}
+
+/** Every `${name}` in the texts of a spec. @param written the spec before its forms were evaluated. */
+export function placeholdersIn(
+  spec: Value,
+  written: unknown,
+  { evaluate, fileOf }: Evaluation,
+): readonly FoundPlaceholder[] {
   const found: FoundPlaceholder[] = [];
   const path: (string | number)[] = [];
-  const visit = (value: Value): void => {
-    if (typeof value === 'string') {
-      if (!value.includes('${')) return;
-      for (const { 1: name = '', index } of value.matchAll(PLACEHOLDER))
-        found.push({ name, path: [...path], offset: index });
-    } else if (value instanceof Join) value.parts.forEach(visit);
-    else if (typeof value === 'object' && value !== null && !isSpecial(value)) {
-      for (const [key, part] of Object.entries<Value>(value)) {
-        path.push(Array.isArray(value) ? Number(key) : key);
-        visit(part);
-        path.pop();
+  const under = (part: string | number, value: Value, raw: unknown): void => {
+    path.push(part);
+    visit(value, raw);
+    path.pop();
+  };
+  const visit = (value: Value, raw: unknown): void => {
+    if (typeof value === 'string' && !value.includes('${')) return;
+    const form = isForm(raw) ? raw : {};
+    const { $join: parts } = form;
+    if (Array.isArray(parts)) {
+      path.push('$join');
+      for (const [index, part] of parts.entries()) under(index, evaluate(part), part);
+      path.pop();
+    } else if (typeof value === 'string') {
+      for (const { 1: name = '', index: offset } of value.matchAll(PLACEHOLDER)) {
+        const included = typeof form.$file === 'string' && {
+          included: { file: fileOf(form), ...lineAndColumn(value, offset) },
+        };
+        found.push({ name, path: [...path], offset, ...included });
       }
+    } else if (value instanceof Join) for (const part of value.parts) visit(part, undefined);
+    else if (typeof value === 'object' && value !== null && !isSpecial(value)) {
+      const inside = (isObject(raw) || Array.isArray(raw)) && !isForm(raw) ? raw : {};
+      for (const [key, part] of Object.entries<Value>(value))
+        under(Array.isArray(value) ? Number(key) : key, part, (inside as JsonObject)[key]);
     }
   };
-  visit(spec);
+  visit(spec, written);
   return found;
 }
 
@@ -60,8 +88,10 @@ export function placeholderFindings(resources: readonly WithTexts[], allowed: re
   );
 }
 
-function findingAt(resource: SpecSources, { name, path, offset }: FoundPlaceholder): Finding {
+function findingAt(resource: SpecSources, { name, path, offset, included }: FoundPlaceholder): Finding {
+  const code = 'unresolved-placeholder';
   const message = `\${${name}} is sent as it is: insert { $var: ${name} } with $join, or list the name under literal_variables`;
-  const finding = findingIn(resource, { code: 'unresolved-placeholder', message, path, at: 'value' });
+  if (included !== undefined) return { severity: 'warning', code, message, ...included };
+  const finding = findingIn(resource, { code, message, path, at: 'value' });
   return { ...finding, severity: 'warning', ...(finding.place && { place: { ...finding.place, offset } }) };
 }

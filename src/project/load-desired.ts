@@ -11,7 +11,7 @@ import { findingIn, formsIn } from '../manifests/layers.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { Environment } from '../manifests/secret-reader.ts';
 import { evaluateForms, type FormsContext, isSecretName } from '../manifests/value-forms.ts';
-import { isObject, type Json } from '../values/json.ts';
+import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { isSpecial, type Value } from '../values/value.ts';
 import type { LoadMemory, MadeResource } from './load-memory.ts';
 import { Overlays } from './overlays.ts';
@@ -177,11 +177,20 @@ function makeResource(declaration: Declaration, overlays: Overlays, context: For
       ...sources,
       spec: own,
       references,
-      placeholders: placeholdersIn(own),
+      placeholders: placeholdersIn(own, value, {
+        evaluate: (part) => evaluateForms(part, context).value,
+        fileOf: (form) => includedFile(context, form),
+      }),
       naturalKey: isRight ? { path: naturalKey.field.split('.'), key: naturalKey.key } : undefined,
     },
     findings: wrong.map((problem) => findingIn(sources, problem)),
   };
+}
+
+/** The path of the file in `$file`, relative to the project folder, with forward slashes. */
+function includedFile({ inputs, folderOf }: FormsContext, form: JsonObject): string {
+  const file = path.resolve(folderOf(form), String(form.$file));
+  return path.relative(inputs.sources.root, file).replaceAll(path.sep, '/');
 }
 
 /** Secrets and variables of a workspace's settings that are not set. */
