@@ -3,6 +3,8 @@ import path from 'node:path';
 import { parseSavedPlan } from '../engine/plan/parse-saved-plan.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { reasonOf } from '../manifests/read-file.ts';
+import { parseAddress } from '../manifests/resource.ts';
+import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
 import { VERSION } from '../version.ts';
 import type { Context } from './context.ts';
@@ -13,10 +15,11 @@ export async function readSavedPlan({ cwd }: Pick<Context, 'cwd'>, file: string)
   try {
     text = await readFile(path.resolve(cwd, file), 'utf8');
   } catch (cause) {
-    throw new UserError(`cannot read the plan ${file}: ${reasonOf(cause)}`, {
-      next: [{ action: 'save_plan' }],
-      cause,
-    });
+    const help =
+      parseAddress(file) === undefined
+        ? { next: [{ action: 'save_plan' as const }] }
+        : { hint: `To apply one resource: voxform apply --target ${shellWord(file)}` };
+    throw new UserError(`cannot read the plan ${file}: ${reasonOf(cause)}`, { ...help, cause });
   }
   return parseSavedPlan(text, { file, version: VERSION });
 }

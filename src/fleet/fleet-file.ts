@@ -2,7 +2,7 @@ import path from 'node:path';
 import { parseGitAddress } from '../git/git-address.ts';
 import type { Problem } from '../manifests/finding.ts';
 import { Inputs } from '../manifests/inputs.ts';
-import { problemsOfIssue } from '../manifests/issue-messages.ts';
+import { problemsIn } from '../manifests/issue-messages.ts';
 import { isForm } from '../manifests/layers.ts';
 import { onlyDocument } from '../manifests/only-document.ts';
 import { locate } from '../manifests/positions.ts';
@@ -100,8 +100,7 @@ function check(
     problems.push(...ruleProblems(Object.keys(written.workspaces), Object.keys(written.sources)));
   const parsed = fleetSchema.safeParse(plain);
   if (!parsed.success) {
-    for (const issue of parsed.error.issues)
-      problems.push(...problemsOfIssue(issue, { schema: fleetSchema, value: plain, name: 'the fleet file' }));
+    problems.push(...problemsIn(parsed.error, { schema: fleetSchema, value: plain, name: 'the fleet file' }));
     return { problems };
   }
   const { database, sources, workspaces = {}, limits = {}, policies = [], timeout, retention } = parsed.data;

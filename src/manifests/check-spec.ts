@@ -12,7 +12,7 @@ import {
   type Value,
 } from '../values/value.ts';
 import type { DocumentPath, Problem } from './finding.ts';
-import { expectation, fieldName, problemsOfIssue } from './issue-messages.ts';
+import { expectation, fieldName, problemsIn } from './issue-messages.ts';
 import { type FieldRule, idsAndSecrets, type KindSchema } from './kind-schema.ts';
 import { schemaAt, takesText } from './schema-fields.ts';
 
@@ -47,11 +47,9 @@ export function checkSpec(kind: KindSchema, spec: Value, hasSpecials: boolean): 
     else for (const reference of referencesOf(special)) references.push(reference);
   }
   const checked = { schema: kind.spec, value: plain, name: 'spec' };
-  for (const issue of kind.spec.safeParse(plain).error?.issues ?? []) {
-    for (const problem of problemsOfIssue(issue, checked)) {
-      // An unknown field has no right value.
-      if (problem.code === 'unknown-field' || !standIns.has(JSON.stringify(problem.path))) report(problem);
-    }
+  for (const problem of problemsIn(kind.spec.safeParse(plain).error, checked)) {
+    // An unknown field has no right value.
+    if (problem.code === 'unknown-field' || !standIns.has(JSON.stringify(problem.path))) report(problem);
   }
   return { problems: [...problems.values()], references };
 }

@@ -3,7 +3,7 @@ import { nearest, suggestion } from '../problems/suggest.ts';
 import { about, described } from '../values/described.ts';
 import { isObject, type Json } from '../values/json.ts';
 import { type Problem, quoted } from './finding.ts';
-import { problemsOfIssue } from './issue-messages.ts';
+import { problemsIn } from './issue-messages.ts';
 import type { KindSchema } from './kind-schema.ts';
 import { NAME_PATTERN, NAME_RULE } from './resource.ts';
 import { schemaPaths, suggestField } from './schema-fields.ts';
@@ -97,9 +97,7 @@ export function readEnvelope(document: Json, known: KnownNames): ReadEnvelope {
   // The spec is checked against its kind. Here it would only be copied.
   const spec = isObject(document.spec) ? {} : document.spec;
   const { success: isRight, error } = envelopeSchema.safeParse({ ...document, spec });
-  const issues = error?.issues ?? [];
-  const checked = { schema: envelopeSchema, value: document, name: 'the manifest' };
-  const problems = issues.flatMap((issue) => problemsOfIssue(issue, checked));
+  const problems = problemsIn(error, { schema: envelopeSchema, value: document, name: 'the manifest' });
   if (named !== undefined && !known.kinds.has(named))
     problems.push({ code: 'unknown-kind', ...unknownKind(named, known), path: ['kind'], at: 'value' });
   const metadata = isRight ? (document.metadata as Metadata) : usableMetadata(document.metadata);

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { NO_HINT, suggestion } from '../problems/suggest.ts';
+import { meant, NO_HINT, suggestion } from '../problems/suggest.ts';
 import { isObject } from '../values/json.ts';
 import { type DocumentPath, follow, formatPath, type Problem, quoted } from './finding.ts';
 import { schemaAt, suggestField } from './schema-fields.ts';
+import { EXAMPLES } from './value-forms.ts';
 
 interface CheckedValue {
   readonly schema: z.ZodType;
@@ -14,8 +15,20 @@ interface CheckedValue {
 /** Per object. A suggestion takes time, and nobody reads this many. */
 const MOST_SUGGESTIONS = 100;
 
-/** Describes a zod issue for a person: the problem, and the expected value. */
-export function problemsOfIssue(issue: z.core.$ZodIssue, checked: CheckedValue): Problem[] {
+/** The issues of a value for a person: the problem, and the expected value. A misspelt field is not reported as missing too. */
+export function problemsIn(error: z.ZodError | undefined, checked: CheckedValue): Problem[] {
+  const problems = (error?.issues ?? []).flatMap((issue) => problemsOf(issue, checked));
+  const meant = new Set(
+    problems.flatMap(({ code, path, fix }) =>
+      code === 'unknown-field' && fix !== undefined && 'instead' in fix
+        ? fix.instead.map((key) => JSON.stringify([...path.slice(0, -1), key]))
+        : [],
+    ),
+  );
+  return problems.filter(({ code, path }) => code !== 'missing-field' || !meant.has(JSON.stringify(path)));
+}
+
+function problemsOf(issue: z.core.$ZodIssue, checked: CheckedValue): Problem[] {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key, index) => {
@@ -110,6 +123,11 @@ function wrongType({ name, value, schema }: JudgedField): Pick<Problem, 'message
   if (wantsText && typeof value === 'boolean') {
     const message = `${wanted}, is ${value}; put it in quotes if it is meant as text`;
     return { message, fix: { quotes: 'add' } };
+  }
+  const [key = '', ...others] = isObject(value) ? Object.keys(value) : [];
+  if (others.length === 0 && Object.hasOwn(EXAMPLES, `$${key}`)) {
+    const form = `{ $${key}: ${EXAMPLES[`$${key}`]} }`;
+    return { message: `${wanted}, is an object with the key ${quoted(key)}${meant([form])}` };
   }
   const options = schema instanceof z.ZodUnion ? schema.options : [schema];
   const wantsPlain = options.some((each) => each instanceof z.ZodNumber || each instanceof z.ZodBoolean);

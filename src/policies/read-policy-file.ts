@@ -1,5 +1,5 @@
 import { findingOf } from '../manifests/finding.ts';
-import { problemsOfIssue } from '../manifests/issue-messages.ts';
+import { problemsIn } from '../manifests/issue-messages.ts';
 import { onlyDocument } from '../manifests/only-document.ts';
 import { locate } from '../manifests/positions.ts';
 import { readTextFile } from '../manifests/read-file.ts';
@@ -25,7 +25,7 @@ export function readPolicyFile({ path: absolute, file }: PolicyFile): PolicySour
     return { of: 'file', file, path: absolute, policies: parsed.data.policies };
   }
   const checked = { schema: policyFileSchema(), value, name: 'the file of policies' };
-  const problems = (parsed?.error?.issues ?? []).flatMap((issue) => problemsOfIssue(issue, checked));
+  const problems = problemsIn(parsed?.error, checked);
   const all = [...findings, ...problems.map((problem) => findingOf(problem, file))];
   const policies = usablePolicies(isObject(value) ? value.policies : undefined);
   const { diagnostics } = readRules([{ of: 'file', file, path: absolute, policies }]);

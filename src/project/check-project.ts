@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import path from 'node:path';
 import picomatch from 'picomatch';
 import { type Finding, findingOf, type Problem } from '../manifests/finding.ts';
-import { problemsOfIssue } from '../manifests/issue-messages.ts';
+import { problemsIn } from '../manifests/issue-messages.ts';
 import { lookupNamesIn, NAME_SETTINGS } from '../manifests/lookup-names.ts';
 import { readTextFile } from '../manifests/read-file.ts';
 import type { Environment } from '../manifests/secret-reader.ts';
@@ -52,13 +52,10 @@ export function checkProject(raw: Json, context: ProjectContext): CheckedProject
   );
   const plain = withSettings(raw, settings);
   const parsed = projectSchemaFor(plain).safeParse(plain);
-  const issues = parsed.success ? [] : parsed.error.issues;
   const document = parsed.success ? parsed.data : usableDocument(plain);
   const problems = [
     ...distinct(inForms),
-    ...issues.flatMap((issue) =>
-      problemsOfIssue(issue, { schema: projectSchema(), value: plain, name: 'the project file' }),
-    ),
+    ...problemsIn(parsed.error, { schema: projectSchema(), value: plain, name: 'the project file' }),
     ...(document === undefined ? [] : crossChecks(document, raw, settings, context)),
   ];
   const findings = problems.map((problem) => findingOf(problem, context.file));

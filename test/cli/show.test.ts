@@ -62,6 +62,7 @@ it('shows a saved plan in every format of plan, without a request, a key or the 
       ['cut', JSON.stringify(document).slice(0, -9), /it is not JSON/],
       ['encrypted', '-----BEGIN AGE ENCRYPTED FILE-----\nYWdl', /is encrypted\n.*Decrypt it first/],
       ['absent', undefined, /cannot read the plan absent: no such file/],
+      ['Agent/a', undefined, /voxform apply --target Agent\/a/],
     ];
     for (const [name, text, says] of cases) {
       if (text !== undefined) await saved(name, text);

@@ -160,7 +160,7 @@ const rows: readonly Row[] = [
         `prompt_config: { prompt: { $join: ["\${team} \${role}", { $ref: Agent/a }] } }\nname: { $var: title }`,
       ),
       'manifests/d.yaml': agent('d', 'prompt_config: { prompt: { $join: [Hello, { $file: d.md }] } }'),
-      'manifests/d.md': 'One.\n\${first} and \${second}.\n',
+      'manifests/d.md': `One.\n\${first} and \${second}.\n`,
       'voxform.yaml': withWorkspace(`vars: { title: "The \${title}" }`),
     },
     expected: [

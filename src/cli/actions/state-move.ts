@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { problemsOfIssue } from '../../manifests/issue-messages.ts';
+import { problemsIn } from '../../manifests/issue-messages.ts';
 import { parseDocuments } from '../../manifests/parse-documents.ts';
 import { plural } from '../../output/plural.ts';
 import { misuse, UserError } from '../../problems/user-error.ts';
@@ -91,7 +91,7 @@ function placeFrom(from: string, { opened, context }: MovePlace): StatePlace {
   const { plain, problems } = readSettings(written, { root: project.root, local: undefined, env: typedEnv });
   const settings = stateSchema().safeParse(plain.state);
   const checked = { schema: stateSchema(), value: plain.state, name: 'state' };
-  const issues = settings.error?.issues.flatMap((issue) => problemsOfIssue(issue, checked)) ?? [];
+  const issues = problemsIn(settings.error, checked);
   const [problem] = [...inText, ...problems, ...issues];
   if (problem !== undefined || documents.length !== 1 || !settings.success) {
     const why = problem?.message ?? 'expected one document';
