@@ -1,6 +1,11 @@
-import type { ApplyReport, ResourceResult } from '../engine/apply/apply-report.ts';
+import { type ApplyReport, type ResourceResult, renamedBy } from '../engine/apply/apply-report.ts';
 import type { Action } from '../engine/plan/plan-actions.ts';
-import { isNotApplied, type PlanDocument, type PlannedResource } from '../engine/plan/plan-document.ts';
+import {
+  isNotApplied,
+  type PlanDocument,
+  type PlannedResource,
+  renamedIn,
+} from '../engine/plan/plan-document.ts';
 import type { NextStep } from '../problems/next-step.ts';
 import { plural } from './plural.ts';
 
@@ -90,9 +95,15 @@ export function doneWords(done: Readonly<Record<string, number>>): string[] {
 /** The closing sentences of a plan, such as `Plan: 1 to create, 2 to update.` and `3 manual, 41 unchanged.` */
 export function planSummary(plan: PlanDocument): string[] {
   const { summary, resources } = plan;
-  const applied = counts(summary, ['create', 'update', 'replace', 'adopt', 'forget']);
+  const renames = renamedIn(resources).length;
+  const applied = [
+    counts(summary, ['create', 'update', 'replace', 'adopt', 'forget']),
+    ...(renames === 0 ? [] : [`${renames} to rename`]),
+  ]
+    .filter((part) => part !== '')
+    .join(', ');
   const kept = notAppliedIn(resources);
-  const noop = summary.noop - kept;
+  const noop = summary.noop - kept - renames;
   const later = appliedActions
     .flatMap(byAction(resources))
     .filter(({ steps = [] }) => steps.length > 0).length;
@@ -118,9 +129,11 @@ export function planSummary(plan: PlanDocument): string[] {
   ];
 }
 
-/** Unchanged resources with a field for which the platform kept its own value. */
+/** Resources without a change, for one field of which the platform kept its own value. */
 export function notAppliedIn(resources: readonly PlannedResource[]): number {
-  return resources.filter((each) => each.action === 'noop' && isNotApplied(each)).length;
+  return resources.filter(
+    (each) => each.action === 'noop' && each.previous_address === undefined && isNotApplied(each),
+  ).length;
 }
 
 export interface AppliedWrite {
@@ -211,8 +224,11 @@ export function appliedCounts(report: ApplyReport): string {
 
 /** The closing sentences of an apply, such as `Applied: 2 created, 1 failed.` and `1 manual.` */
 export function applySummary(report: ApplyReport): string[] {
-  const said = appliedCounts(report);
   const { summary } = report.plan;
+  const renames = renamedBy(report).length;
+  const said = [...(renames === 0 ? [] : [`${renames} renamed`]), appliedCounts(report)]
+    .filter((part) => part !== '')
+    .join(', ');
   const halfDone = appliedIn(report).filter(isHalfDone).length;
   const left = counts({ ...summary, manual: summary.manual + halfDone }, pendingActions);
   const kept = notAppliedAfter(report);

@@ -1,4 +1,9 @@
-import type { ApplyEvent, ApplyReport, ResourceResult } from '../engine/apply/apply-report.ts';
+import {
+  type ApplyEvent,
+  type ApplyReport,
+  type ResourceResult,
+  renamedBy,
+} from '../engine/apply/apply-report.ts';
 import { apply } from '../engine/apply/apply-resources.ts';
 import type { LostCreates } from '../engine/apply/writing.ts';
 import type { PlanResult } from '../engine/engine.ts';
@@ -8,7 +13,7 @@ import type { PlanDocument, PlannedResource, Violation } from '../engine/plan/pl
 import { verifyWorkspace } from '../kinds/verify-workspace.ts';
 import type { Guard } from '../problems/next-step.ts';
 import { UserError } from '../problems/user-error.ts';
-import type { RunEnding } from '../state/run-history.ts';
+import type { RunEnding, RunResources } from '../state/run-history.ts';
 import type { StateSession } from '../state/session.ts';
 import type { Redactor } from '../values/redactor.ts';
 import { commitId } from './local-user.ts';
@@ -96,25 +101,37 @@ async function recordCommit(
 
 /** The result of a run for the history. Tripped guards were lifted, or the plan would not have been applied. */
 function endingOf(
-  { results, interrupted }: ApplyReport,
+  report: ApplyReport,
   { resources, guards, violations = [] }: PlanDocument,
 ): Partial<RunEnding> {
+  const { results, interrupted } = report;
   const planned = new Map(resources.map((resource) => [resource.address, resource]));
   const isWhole = [...results.values()].every(({ status }) => status === 'done');
   const result = interrupted !== undefined ? 'interrupted' : 'failed';
   return {
     ...((interrupted !== undefined || !isWhole) && { result }),
-    resources: [...results].map(([address, each]) => {
-      const { action = 'noop', id = null, changes = [] } = planned.get(address) ?? {};
-      const paths = action === 'create' || action === 'forget' ? [] : changes.map(({ path }) => path);
-      const common = { address, action, paths, result: each.status };
-      if (each.status === 'done') return { ...common, id: each.id };
-      return {
-        ...common,
-        id,
-        error: each.status === 'failed' ? (each.recorded ?? each.error) : each.because,
-      };
-    }),
+    resources: [...results]
+      .map(([address, each]): RunResources[number] => {
+        const { action = 'noop', id = null, changes = [] } = planned.get(address) ?? {};
+        const paths = action === 'create' || action === 'forget' ? [] : changes.map(({ path }) => path);
+        const common = { address, action, paths, result: each.status };
+        if (each.status === 'done') return { ...common, id: each.id };
+        return {
+          ...common,
+          id,
+          error: each.status === 'failed' ? (each.recorded ?? each.error) : each.because,
+        };
+      })
+      .concat(
+        renamedBy(report).map(({ address, previous_address: from, id }) => ({
+          address,
+          action: 'rename',
+          from,
+          id,
+          paths: [],
+          result: 'done',
+        })),
+      ),
     ...(guards.length > 0 && { lifted: guards.map(({ guard }) => guard) }),
     ...waiversIn(violations),
   };

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it, vi } from 'vitest';
@@ -30,6 +31,23 @@ async function runsIn({ run }: TestWorkspace, ...args: string[]): Promise<readon
   expect(validate(document), JSON.stringify(validate.errors)).toBe(true);
   return document.runs;
 }
+
+it('tells of a rename, and of records that stay after they were released', async () => {
+  await using w = await testWorkspace(FILES);
+  await w.run('apply', '--auto-approve');
+  const renamed = agentManifest('day').replace('name: day', 'name: dawn\n  previous_names: [day]');
+  await w.folder.write('manifests/a.yaml', renamed);
+  const { stdout } = await w.run('apply', '--auto-approve');
+  expect(stdout).toContain('Plan: 1 to rename.');
+  expect(stdout).toContain('Applied: 1 renamed.');
+  await rm(path.join(w.folder.root, 'manifests/b.yaml'));
+  expect((await w.run('apply', '--auto-approve')).stdout).toContain('voxform orphans');
+  const [released, rename] = await runsIn(w);
+  expect(rename?.resources).toMatchObject([
+    { action: 'rename', from: 'Agent/day', address: 'Agent/dawn', result: 'done' },
+  ]);
+  expect(released?.resources).toMatchObject([{ action: 'forget', address: 'Agent/night' }]);
+});
 
 it('tells of every run that locked the state what it did and how it ended', async () => {
   await using w = await testWorkspace(FILES);

@@ -84,7 +84,10 @@ describe('an apply as text', () => {
           [ ] If you find it in the dashboard: voxform import Webhook/events ID
           [ ] If it is not there: voxform state resolve Webhook/events --not-created
 
-      Applied: 1 adopted, 2 updated, 1 replaced, 1 forgotten, 1 failed, 1 skipped.
+      1 record stays as an orphan: voxform orphans
+
+      Applied: 1 renamed, 1 adopted, 2 updated, 1 replaced, 1 forgotten, 1 failed, 1
+      skipped.
       2 manual, 1 blocked, 1 unknown.
       "
     `);

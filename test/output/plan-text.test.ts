@@ -133,8 +133,9 @@ describe('a plan as text', () => {
           orphan: delete it in the dashboard
         ! the state file is tracked by Git and no remote backend is configured
 
-      Plan: 2 to create, 2 to update, 1 to replace, 1 to adopt, 1 to forget.
-      2 manual, 1 blocked, 1 unknown, 1 manual afterwards, 2 unchanged.
+      Plan: 2 to create, 2 to update, 1 to replace, 1 to adopt, 1 to forget, 1 to
+      rename.
+      2 manual, 1 blocked, 1 unknown, 1 manual afterwards, 1 unchanged.
       "
     `);
   });

@@ -1,4 +1,4 @@
-import type { ApplyReport } from '../../engine/apply/apply-report.ts';
+import { type ApplyReport, renamedBy } from '../../engine/apply/apply-report.ts';
 import type { PlanResult } from '../../engine/engine.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { revalidatePlan } from '../../engine/revalidate-plan.ts';
@@ -149,7 +149,7 @@ async function approveAndApply(
     onEvent: progress.apply,
   });
   progress.clear();
-  if (options.output !== 'text' || applied.results.size > 0) {
+  if (options.output !== 'text' || applied.results.size + renamedBy(applied).length > 0) {
     const { full = context.verbose } = options;
     await report(context, { ...options, full, reach }, applyReport(applied));
     shown(applied);

@@ -1,7 +1,12 @@
 import type { NextStep } from '../../problems/next-step.ts';
 import type { Advice } from '../../problems/user-error.ts';
 import type { Action } from '../plan/plan-actions.ts';
-import type { PlanDocument, PlanWarning } from '../plan/plan-document.ts';
+import {
+  type PlanDocument,
+  type PlannedResource,
+  type PlanWarning,
+  renamedIn,
+} from '../plan/plan-document.ts';
 
 export type ResourceResult =
   | {
@@ -47,3 +52,8 @@ export type ApplyEvent =
       readonly action: Action;
       readonly result: ResourceResult;
     };
+
+/** Recorded renames without another change. A run that ended early records none. */
+export function renamedBy({ plan, halted, interrupted }: ApplyReport): readonly PlannedResource[] {
+  return halted === undefined && interrupted === undefined ? renamedIn(plan.resources) : [];
+}

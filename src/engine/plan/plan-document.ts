@@ -33,3 +33,10 @@ export function isUnconfirmed({ action, steps = [] }: PlannedResource): boolean 
     steps.every((step) => step.action !== 'import' || step.id === null)
   );
 }
+
+/** Resources with a new name and no other change. */
+export function renamedIn(resources: readonly PlannedResource[]): readonly PlannedResource[] {
+  return resources.filter(
+    ({ action, previous_address }) => action === 'noop' && previous_address !== undefined,
+  );
+}

@@ -155,6 +155,7 @@ export function applyText(
     section(alarming('Not recorded'), renderUnrecorded(applied, wording)),
     section(style.bold('Left to do'), renderLeft(leftIn(report), wording)),
     renderWarnings(report.warnings, style, { full, reach, applied: true }),
+    renderOrphans(applied, wording),
     ended === undefined ? '' : style.prose(ended, { format: style.warn }),
     applyClosing(report, style),
   ]);
@@ -198,6 +199,18 @@ function renderLines(done: readonly AppliedWrite[], style: Style): string {
       return `${mark} ${pad(address, widest)}  ${pad(word, longest)}  ${style.dim(id)}`.trimEnd();
     })
     .join('\n');
+}
+
+/** The records of forgotten resources still exist. */
+function renderOrphans(applied: readonly AppliedWrite[], { style, reach }: Wording): string {
+  const left = applied.filter(
+    ({ resource: { action, notices }, result }) =>
+      action === 'forget' && result.status === 'done' && notices === undefined,
+  );
+  if (left.length === 0) return '';
+  const records =
+    left.length === 1 ? '1 record stays as an orphan' : `${left.length} records stay as orphans`;
+  return style.prose(`${records}: ${commandFor('voxform orphans', reach)}`);
 }
 
 /** A paragraph for each reason. */
