@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { defaultManifests } from '../../src/project/check-project.ts';
+import type { GitlabJob } from '../ci-kit/gitlab-runner.ts';
 import { command } from '../trust/in-process.ts';
 import { temporaryFolder } from './voxform-process.ts';
 
@@ -130,6 +131,22 @@ describe('the source that CI installs from', () => {
     }
   });
 
+  it('is no action on GitLab', async () => {
+    await using folder = await gitlabRepository();
+    const before = await readdir(folder.root);
+    const given = await command(['init', '--install', `acme/voxform@${commit}`], { cwd: folder.root });
+    const asked = await command(['init'], {
+      cwd: folder.root,
+      columns: 80,
+      typed: `acme/voxform@${commit}\n`,
+    });
+    for (const ended of [given, asked]) {
+      expect(ended.code).toBe(1);
+      expect(ended.stderr).not.toContain('OWNER/');
+    }
+    expect(await readdir(folder.root)).toEqual(before);
+  });
+
   it.each([
     { typed: `acme/voxform@${commit}\n`, code: 0, has: `uses: acme/voxform@${commit}\n`, reason: 'a source' },
     { typed: '\n', code: 0, has: 'VOXFORM_PACKAGE: ""', reason: 'left for later' },
@@ -143,3 +160,49 @@ describe('the source that CI installs from', () => {
     expect(text).toContain(has);
   });
 });
+
+describe('several projects of a repository on GitLab', () => {
+  it('init lists the lines that an existing .gitlab-ci.yml lacks', async () => {
+    await using folder = await gitlabRepository();
+    const file = path.join(folder.root, '.gitlab-ci.yml');
+    await writeFile(file, 'stages: [test, deploy]\nlint: { script: [make lint] }\n');
+    const first = await command(['init', 'a'], { cwd: folder.root });
+    expect(first.stdout).toContain(
+      'Add to .gitlab-ci.yml:\n  include:\n    - local: .gitlab/voxform-a.yml\n',
+    );
+    await writeFile(file, 'stages: [test, deploy]\ninclude:\n  - local: .gitlab/voxform-a.yml\n');
+    const second = await command(['init', 'b'], { cwd: folder.root });
+    expect(second.stdout).toContain('Add to .gitlab-ci.yml:\n    - local: .gitlab/voxform-b.yml\n');
+  });
+
+  it('their templates share no name, because GitLab merges them', async () => {
+    await using folder = await gitlabRepository();
+    const names: string[] = [];
+    for (const [project, suffix] of [
+      ['.', ''],
+      ['a', '-a'],
+      ['teams/b', '-teams-b'],
+    ] as const) {
+      expect((await command(['init', project], { cwd: folder.root })).code).toBe(0);
+      const text = await readFile(path.join(folder.root, `.gitlab/voxform${suffix}.yml`), 'utf8');
+      const template = parse(text) as Record<string, GitlabJob & { variables?: object }>;
+      names.push(...Object.keys(template));
+      const apply = template[`voxform${suffix}:apply`];
+      expect(apply?.extends).toBe(`.voxform${suffix}`);
+      expect(apply?.resource_group).toBe(`voxform${suffix}`);
+      expect(apply?.script?.join()).toContain(`--job voxform${suffix}:plan `);
+      expect(apply?.artifacts?.paths).toEqual(['$VOXFORM_PROJECT/.voxform/rescue']);
+      const { variables } = suffix === '' ? template : (template[`.voxform${suffix}`] ?? {});
+      expect(variables).toMatchObject({ VOXFORM_PROJECT: project, VOXFORM_WORKSPACE: 'staging' });
+    }
+    expect(names).toEqual([...new Set(names)]);
+  });
+});
+
+async function gitlabRepository() {
+  const folder = await temporaryFolder();
+  execFileSync('git', ['init', '--quiet'], { cwd: folder.root });
+  const origin = 'https://gitlab.example.com/acme/voices.git';
+  execFileSync('git', ['remote', 'add', 'origin', origin], { cwd: folder.root });
+  return folder;
+}

@@ -15,7 +15,15 @@ const FORMS = [
   ['IMAGE@sha256:DIGEST', 'a container image'],
 ] as const;
 
-export const installationForms = FORMS.map(([form]) => form).join(', ');
+type CiHost = 'github' | 'gitlab';
+
+/** The forms that a host takes. The first one is an action of GitHub. */
+const formsOf = (host: CiHost) => (host === 'github' ? FORMS : FORMS.slice(1));
+
+export const installationForms = (host: CiHost = 'github'): string =>
+  formsOf(host)
+    .map(([form]) => form)
+    .join(', ');
 
 /** Parses a value of `--install`. Characters with a meaning in YAML, a shell or GitHub expressions are refused. */
 export function parseInstallation(text: string): Installation | undefined {
@@ -31,19 +39,21 @@ export function parseInstallation(text: string): Installation | undefined {
  * Asks where CI gets voxform from. Undefined if the user decides later.
  * @throws UserError for an invalid answer.
  */
-export async function askForInstallation({
-  terminal,
-  interrupts,
-}: Pick<Context, 'terminal' | 'interrupts'>): Promise<Installation | undefined> {
+export async function askForInstallation(
+  { terminal, interrupts }: Pick<Context, 'terminal' | 'interrupts'>,
+  host: CiHost,
+): Promise<Installation | undefined> {
   const width = Math.max(...FORMS.map(([form]) => form.length));
-  const forms = FORMS.map(([form, meaning]) => `  ${form.padEnd(width)}  ${meaning}\n`).join('');
+  const forms = formsOf(host)
+    .map(([form, meaning]) => `  ${form.padEnd(width)}  ${meaning}\n`)
+    .join('');
   terminal.err(`Which voxform does CI run? It gets your API keys.\n${forms}`);
   const answer = (await terminal.ask('Source (Enter: choose later): ', interrupts.stop))?.trim() ?? '';
   if (answer === '') return undefined;
   const installation = parseInstallation(answer);
   if (installation !== undefined) return installation;
   throw new UserError('not a source of voxform; nothing was written', {
-    hint: `Expected ${installationForms}.`,
+    hint: `Expected ${installationForms(host)}.`,
   });
 }
 
@@ -96,6 +106,9 @@ function partsOf(installation: Installation | undefined): { env: string; job: st
   }
 }
 
+/** The file that includes the templates of all projects of a repository on GitLab. */
+export const GITLAB_FILE = '.gitlab-ci.yml';
+
 interface CiProject {
   /** The voxform to run. Without one, the jobs fail before a step that has a key. */
   readonly installation: Installation | undefined;
@@ -104,17 +117,14 @@ interface CiProject {
 }
 
 /** The settings of the CI that runs a project, by path in the repository. The first one names the package of voxform. */
-export async function ciFiles(
-  host: 'github' | 'gitlab',
-  ci: CiProject,
-): Promise<ReadonlyMap<string, string>> {
+export async function ciFiles(host: CiHost, ci: CiProject): Promise<ReadonlyMap<string, string>> {
   const suffix = suffixOf(ci);
   if (host === 'github') return new Map([[`.github/workflows/voxform${suffix}.yml`, githubWorkflow(ci)]]);
   const template = `.gitlab/voxform${suffix}.yml`;
   const main = `stages: [test, deploy]\ninclude:\n  - local: ${template}\n`;
   return new Map([
     [template, await gitlabTemplate(ci)],
-    ['.gitlab-ci.yml', main],
+    [GITLAB_FILE, main],
   ]);
 }
 
@@ -124,6 +134,7 @@ function suffixOf({ project }: CiProject): string {
 }
 
 async function gitlabTemplate({ installation, project }: CiProject): Promise<string> {
+  const suffix = suffixOf({ installation, project });
   const text = readFileSync(packagePath('ci/gitlab/voxform.gitlab-ci.yml'), 'utf8');
   const values: Readonly<Record<string, string>> = {
     ...(installation?.from === 'image' && { VOXFORM_IMAGE: installation.image }),
@@ -137,11 +148,22 @@ async function gitlabTemplate({ installation, project }: CiProject): Promise<str
     /^variables:\n/m,
     `variables:\n  # The workspace of voxform.yaml that the jobs plan and apply.\n  VOXFORM_WORKSPACE: ${CI_WORKSPACE}\n`,
   );
-  return Object.entries(values).reduce(
+  const template = Object.entries(values).reduce(
     (filled, [name, value]) =>
       filled.replace(new RegExp(`^(  ${name}: ).*$`, 'm'), (_, key: string) => key + JSON.stringify(value)),
     selecting,
   );
+  return suffix === '' ? template : asOneOfSeveral(template, suffix);
+}
+
+/** GitLab merges all included files, so the jobs get names of their own, and keep their variables to themselves. */
+function asOneOfSeveral(template: string, suffix: string): string {
+  return template
+    .replace(
+      /^variables:\n([\s\S]*?)\n\.voxform:\n/m,
+      (_, variables: string) => `.voxform:\n  variables:\n${variables.replace(/^(?=.)/gm, '  ')}`,
+    )
+    .replace(/^(\.voxform|voxform)(?=:)|(?<=extends: |--job |resource_group: )\.?voxform/gm, `$&${suffix}`);
 }
 
 export function githubWorkflow({ installation, project }: CiProject): string {

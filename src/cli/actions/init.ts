@@ -9,7 +9,14 @@ import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
 import type { Context } from '../context.ts';
 import { packagePath } from '../package-files.ts';
-import { askForInstallation, CI_WORKSPACE, ciFiles, type Installation } from './ci-workflow.ts';
+import {
+  askForInstallation,
+  CI_WORKSPACE,
+  ciFiles,
+  GITLAB_FILE,
+  type Installation,
+  installationForms,
+} from './ci-workflow.ts';
 import { cancelled } from './confirm.ts';
 import { settingsFiles, withSharedState } from './init-settings.ts';
 
@@ -35,22 +42,32 @@ export async function init(context: Context, { dir: folder, install }: Given): P
   const settings = (installation?: Installation) => ciFiles(host, { installation, project });
   const [ciFile = ''] = [...(await settings())].map(([name]) => path.join(root, name));
   const asks = install === undefined && context.terminal.canAsk && !(await exists(ciFile));
-  const installation = asks ? await askForInstallation(context) : install;
+  const installation = asks ? await askForInstallation(context, host) : install;
+  if (host === 'gitlab' && installation?.from === 'action') {
+    throw new UserError('an action runs only on GitHub, and origin is on GitLab; nothing was written', {
+      hint: `Expected ${installationForms(host)}.`,
+    });
+  }
   if (context.interrupts.stop.aborted) return cancelled(context);
   const files = await projectFiles(isShared);
+  const ci = await settings(installation);
   const all = [
     ...[...files].map(([name, text]) => [path.join(target, name), text] as const),
-    ...[...(await settings(installation))].map(([name, text]) => [path.join(root, name), text] as const),
+    ...[...ci].map(([name, text]) => [path.join(root, name), text] as const),
   ];
   const out = (line: string): void => context.terminal.out(`${line}\n`);
   const shown = (file: string): string => path.join(folder, path.relative(target, file));
   for (const [file, text] of all.sort(([a], [b]) => (a < b ? -1 : 1)))
     out(`${(await writeNew(file, text)) ? 'created' : 'kept   '}  ${shown(file)}`);
-  const unignored = await linesMissing(path.join(target, '.gitignore'), files.get('.gitignore'));
-  if (unignored.length > 0) {
+  for (const [file, text] of [
+    [path.join(target, '.gitignore'), files.get('.gitignore')],
+    [path.join(root, GITLAB_FILE), ci.get(GITLAB_FILE)],
+  ] as const) {
+    const missing = text === undefined ? [] : await linesMissing(file, text);
+    if (missing.length === 0) continue;
     out('');
-    out(`Add to ${path.join(folder, '.gitignore')}:`);
-    for (const line of unignored) out(`  ${line}`);
+    out(`Add to ${shown(file)}:`);
+    for (const line of missing) out(`  ${line}`);
   }
   const here = folder === '.' ? '' : ` -C ${shellWord(folder)}`;
   out('');
@@ -133,7 +150,7 @@ async function writeNew(file: string, text: string): Promise<boolean> {
 }
 
 /** The patterns that the file lacks. */
-async function linesMissing(file: string, text = ''): Promise<string[]> {
+async function linesMissing(file: string, text: string): Promise<string[]> {
   const has = new Set((await readFile(file, 'utf8')).split(/\r?\n/));
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#') && !has.has(line));
 }

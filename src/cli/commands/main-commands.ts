@@ -35,7 +35,7 @@ export const mainCommands = {
         )
         .argument('[dir]', 'Folder', '.')
         .addOption(
-          new Option('--install <source>', `Where CI gets voxform from: ${installationForms}`).argParser(
+          new Option('--install <source>', `Where CI gets voxform from: ${installationForms()}`).argParser(
             parseInstall,
           ),
         )
@@ -177,6 +177,6 @@ export const mainCommands = {
 
 function parseInstall(text: string): Installation {
   const installation = parseInstallation(text);
-  if (installation === undefined) throw new InvalidArgumentError(`Expected ${installationForms}.`);
+  if (installation === undefined) throw new InvalidArgumentError(`Expected ${installationForms()}.`);
   return installation;
 }
