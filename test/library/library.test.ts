@@ -212,7 +212,7 @@ describe('a program that uses voxform', () => {
     expect(wrong).toBeInstanceOf(InvalidManifests);
     expect(wrong instanceof InvalidManifests && wrong.diagnostics[0]).toMatchObject({
       file: 'manifests/more.yaml',
-      line: 3,
+      line: 4,
     });
     expect(await failureOf(loadProject({ cwd: `${given.folder.root}/manifests` }))).toBeInstanceOf(UserError);
     const keyless = await loadProject({ cwd: given.folder.root });
