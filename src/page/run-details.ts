@@ -45,7 +45,7 @@ export function detailOfReport(report: RunReport, redact: (text: string) => stri
     id: `${startedAt.toISOString().replace(/[-:.]/g, '')}-${number}`,
     began: startedAt,
     seconds,
-    result: resultWord(result, hold !== undefined),
+    result: invalid !== undefined && result === 'ok' ? 'invalid' : resultWord(result, hold !== undefined),
     command: 'watch',
     who: undefined,
     askedBy: askedBy.join(', ') || undefined,

@@ -4,6 +4,7 @@ import { rowOf } from '../../src/page/fleet-rows.ts';
 import type { RunDetail, WorkspaceRow } from '../../src/page/page-data.ts';
 import { decision, detailOfReport } from '../../src/page/run-details.ts';
 import { addressText, facts, pathOf, runsTable } from '../../src/page/views/parts.ts';
+import { UserError } from '../../src/problems/user-error.ts';
 import { sampleReport } from '../operator/sample-report.ts';
 import { agents } from '../output/many-resources.ts';
 import { plan, resource, richPlan } from '../output/sample-plan.ts';
@@ -125,6 +126,13 @@ it('says of a run of a watch without changes how its resources stand', () => {
   const resources = [resource('Agent/a'), resource('Agent/b', { notices: ['its draft is newer'] })];
   const { summary } = detailOfReport(sampleReport({ plan: plan(resources) }), (text) => text);
   expect(summary).toBe('1 unpublished, 1 in sync');
+});
+
+it('calls a run on the last valid manifests invalid', () => {
+  const invalid = { diagnostics: [], error: new UserError('broken') };
+  const run = (more: Parameters<typeof sampleReport>[0]) => detailOfReport(sampleReport(more), String).result;
+  expect(run({ invalid, hold: { why: 'changing' } })).toBe('invalid');
+  expect(run({ hold: { why: 'changing' } })).toBe('planned');
 });
 
 it('shortens digests', () => {
