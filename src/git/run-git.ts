@@ -157,7 +157,7 @@ const MOST_TOLD = 500;
 export function lastWords(complaint: string): string {
   const lines = complaint
     .split('\n')
-    .map((line) => line.replaceAll(/\0|^(fatal|error|remote): /g, '').trim())
+    .map((line) => line.replaceAll(/\0|^(fatal|error|remote): /g, '').replace(/[\s.]+$/, ''))
     .filter((line) => line !== '');
   return [...new Set(lines)]
     .join('; ')

@@ -178,8 +178,13 @@ function isHalfDone({ resource: { steps = [] }, result }: AppliedWrite): boolean
 
 /** Why an apply ended early, as a sentence or two, if it did. */
 export function earlyEnd(report: ApplyReport): string | undefined {
-  if (report.interrupted !== undefined)
-    return `Interrupted by ${report.interrupted}. Requests in flight were finished; run apply again for the rest.`;
+  const { interrupted, results } = report;
+  if (interrupted !== undefined) {
+    const isWhole = [...results.values()].every(({ status }) => status === 'done');
+    return isWhole
+      ? `Interrupted by ${interrupted}. Nothing was left to do.`
+      : `Interrupted by ${interrupted}. Requests in flight were finished; run apply again for the rest.`;
+  }
   const halted = haltOf(report);
   if (halted === undefined) return undefined;
   return `Stopped early: ${halted}. Run plan before you apply again.`;

@@ -80,7 +80,7 @@ async function publishedOf(
 
 function versionTable(all: readonly VersionShown[], style: Style): string {
   const rows = all.map((each) => [String(each.version), timeText(each.published_at, 'local')]);
-  return renderTable([{ title: 'VERSION', align: 'right' }, ...whole('PUBLISHED')], rows, style);
+  return renderTable([{ title: 'VERSION', align: 'right' }, ...whole('PUBLISHED (LOCAL)')], rows, style);
 }
 
 /** @throws UserError for flags that exclude each other. */
