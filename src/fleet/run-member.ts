@@ -15,7 +15,6 @@ import type { FleetRule } from './addresses.ts';
 import { ruleOf } from './fleet-file.ts';
 import type { KeptLoads } from './kept-loads.ts';
 import type { ProjectCheckout, ProjectVersion, Sources } from './member.ts';
-import { sameWorkspace } from './rows/claim-rows.ts';
 import type { AskedWhy, RunRow } from './rows/run-rows.ts';
 
 /** The common parts of all runs of a process. */
@@ -59,14 +58,7 @@ export async function runMember(
   row: RunRow,
   shutdown: GracefulShutdown,
 ): Promise<MemberRun> {
-  if (row.refused !== undefined) {
-    throw new UserError(row.refused, {
-      hint: 'Have each manifest belong to one project: narrow manifests in voxform.yaml, or projects in fleet.yaml.',
-    });
-  }
-  if (row.twins !== undefined) {
-    throw sameWorkspace(row.address, row.twins);
-  }
+  if (row.conflict !== undefined) throw row.conflict;
   const redactor = new Redactor();
   const { requests } = shutdown;
   const wanted = (version: ProjectVersion) =>

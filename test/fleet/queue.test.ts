@@ -120,9 +120,18 @@ describe.each(Object.entries(newDatabases))(
         const rows = await rowsToRun(database, [
           { id: 'x', retryCount: 0, address: memberNamed('a').address, due: new Date().toISOString() },
         ]);
-        expect([...rows.values()].map(({ twins }) => twins)).toEqual([
-          'voices/b:production and voices/c:production',
-        ]);
+        expect([...rows.values()].map(({ conflict }) => messageOf(conflict))).toEqual([await claim('a')]);
+      });
+      await step('with the reason that a process knows which has both sources of a project', async () => {
+        const refused = 'voices/b and voices/a are the same project; neither runs';
+        await discover(
+          database,
+          contentsOf(members.map((each, index) => (index === 1 ? { ...each, refused } : each))),
+        );
+        await database.ask(
+          `UPDATE voxform_fleet.workspaces SET workspace_id = 'one', base_url = 'https://one.example.com'`,
+        );
+        expect(await claim('a')).toContain(refused);
       });
       await step('each may begin once it is another one, again and again', async () => {
         await database.ask('DELETE FROM voxform_fleet.claims');

@@ -1,4 +1,5 @@
 import { UserError } from '../../problems/user-error.ts';
+import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 
@@ -41,25 +42,51 @@ VALUES ($1, $2, $3, ARRAY[$4], now() + $5 * interval '1 millisecond')
 ON CONFLICT (workspace_id, base_url) DO UPDATE SET address = excluded.address, until = greatest(c.until, excluded.until),
   holders = CASE WHEN c.until < now() THEN excluded.holders ELSE array_remove(c.holders, $4) || excluded.holders END
 WHERE c.address = excluded.address OR c.until < now()
-RETURNING (${TWINS}) AS twins`,
+RETURNING ${conflictColumns({ address: '$1', workspaceId: '$2', baseUrl: '$3' })}`,
     ...identity,
     holder,
     patience,
     corrects,
   );
-  if (claimed?.twins === null) return;
-  if (claimed !== undefined) throw sameWorkspace(address, String(claimed.twins));
+  if (claimed !== undefined) {
+    const conflict = conflictOf(address, claimed);
+    if (conflict !== undefined) throw conflict;
+    return;
+  }
   const [other] = await ask(HOLDER, ...identity);
   throw inUse(address, String(other?.address ?? 'another address'));
 }
 
-const TWINS = `SELECT string_agg(w.address, ' and ' ORDER BY w.address) FROM ${S}.workspaces w
-  WHERE w.workspace_id = $2 AND w.base_url = $3 AND w.address <> $1 AND w.vanished_at IS NULL`;
 const HOLDER = `SELECT address FROM ${S}.claims WHERE workspace_id = $2 AND base_url = $3 AND address <> $1`;
 const HINT = 'Correct workspace_id in the project of one, or remove it.';
 
-/** @param twins addresses. */
-export function sameWorkspace(address: string, twins: string): UserError {
+/**
+ * Columns for {@link conflictOf}. A process with both sources of a project refuses its workspaces; one with an older fleet file sees only
+ * twins.
+ * @param of SQL of the parts of a workspace.
+ */
+export function conflictColumns({
+  address,
+  workspaceId,
+  baseUrl,
+}: Record<'address' | 'workspaceId' | 'baseUrl', string>): string {
+  const twins = `FROM ${S}.workspaces o WHERE o.workspace_id = ${workspaceId} AND o.base_url = ${baseUrl}
+    AND o.address <> ${address} AND o.vanished_at IS NULL`;
+  return `(SELECT string_agg(o.address, ' and ' ORDER BY o.address) ${twins}) AS twins,
+  (SELECT min(o.refused) ${twins} AND strpos(o.refused, regexp_replace(${address}, ':[^:]*$', ' ')) > 0) AS refused_twin`;
+}
+
+/** The error of a workspace that another address has too. */
+export function conflictOf(
+  address: string,
+  { refused, refused_twin, twins }: DatabaseRow,
+): UserError | undefined {
+  const reason = refused ?? refused_twin ?? null;
+  if (reason !== null)
+    return new UserError(String(reason), {
+      hint: 'Have each manifest belong to one project: narrow manifests in voxform.yaml, or projects in fleet.yaml.',
+    });
+  if (twins === null) return undefined;
   return new UserError(`${address} and ${twins} are the same workspace of the platform; none of them runs`, {
     hint: HINT,
   });

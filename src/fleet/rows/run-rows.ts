@@ -1,11 +1,13 @@
 import type { RequestMemory } from '../../operator/run-report.ts';
 import type { Mode } from '../../operator/workspace-status.ts';
+import type { UserError } from '../../problems/user-error.ts';
 import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
 import type { FreshState } from '../../state/state.ts';
 import type { ResourceEntry, StateDocument } from '../../state/state-document.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import type { ClaimedJob } from '../queue.ts';
+import { conflictColumns, conflictOf } from './claim-rows.ts';
 
 export type AskedWhy = 'changed' | 'requested' | 'approved';
 
@@ -26,9 +28,7 @@ export interface RunRow {
   readonly asked: { readonly why: AskedWhy; readonly by: string | undefined } | undefined;
   readonly approved: { readonly id: string; readonly digest: string; readonly by: string } | undefined;
   /** Why it must not run. */
-  readonly refused: string | undefined;
-  /** Other addresses of the same workspace of the platform: none of them may run. */
-  readonly twins: string | undefined;
+  readonly conflict: UserError | undefined;
   /** The id of the waiting or approved plan. */
   readonly openPlan: string | undefined;
   /** Ids of rejected plans. */
@@ -75,10 +75,7 @@ export async function rowsToRun(
   const rows = await ask(
     `SELECT w.*, now()::text AS read_at, w.last->'missing' AS missing,
   extract(epoch FROM now() - j.due)::float8 AS lateness, p.id AS plan_id, p.digest, p.state AS plan_state,
-  (SELECT string_agg(o.address, ' and ' ORDER BY o.address) FROM ${S}.workspaces o WHERE o.workspace_id = w.workspace_id
-    AND o.base_url = w.base_url AND o.address <> w.address AND o.vanished_at IS NULL) AS twins,
-  (SELECT min(o.refused) FROM ${S}.workspaces o WHERE o.workspace_id = w.workspace_id AND o.base_url = w.base_url
-    AND o.address <> w.address AND o.vanished_at IS NULL AND strpos(o.refused, regexp_replace(w.address, ':[^:]*$', ' ')) > 0) AS refused_twin,
+  ${conflictColumns({ address: 'w.address', workspaceId: 'w.workspace_id', baseUrl: 'w.base_url' })},
   ARRAY(SELECT r.id FROM ${S}.plans r WHERE r.address = w.address AND r.state = 'rejected') AS rejected, l.digest AS left_digest, s.digest AS outside_digest,
   p.decided_by, coalesce(p.plan, l.plan)->'state' AS planned_state, n.digest AS request
 FROM json_to_recordset($1::json) AS j (address text, due timestamptz)
@@ -113,9 +110,7 @@ function rowOf(row: DatabaseRow): RunRow {
       row.plan_state !== 'approved'
         ? undefined
         : { id: String(row.plan_id), digest: String(row.digest), by: String(row.decided_by) },
-    // A process with both sources sees a conflict that one with an older fleet file cannot see.
-    refused: text('refused') ?? text('refused_twin'),
-    twins: text('twins'),
+    conflict: conflictOf(String(row.address), row),
     openPlan: text('plan_id'),
     rejected: row.rejected as string[],
     left: text('left_digest'),
