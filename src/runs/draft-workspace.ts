@@ -1,5 +1,6 @@
 import type { OnReadProgress } from '../engine/observe/read-counter.ts';
 import { kinds } from '../kinds/index.ts';
+import { UserError } from '../problems/user-error.ts';
 import type { Secret } from '../values/value.ts';
 import { discoverEach, idsInState, type KnownId, type Missed } from './discover.ts';
 import { Drafter, type ManifestDrafts } from './export/drafts.ts';
@@ -46,6 +47,11 @@ export async function draftWorkspace(
 
 /** The state itself is released before the workspace is read. */
 async function rememberState(opened: OpenWorkspace) {
-  const state = await opened.state();
+  const state = await opened.state().catch((error: unknown) => {
+    // Outside of a project, the state of the workspace may be elsewhere; it only adds names.
+    if (opened.project.file === undefined && error instanceof UserError) return undefined;
+    throw error;
+  });
+  if (state === undefined) return { inState: new Map(), ids: [] };
   return { inState: namesInState(state), ids: [...idsInState(state.resources)] };
 }

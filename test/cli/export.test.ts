@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tokenPart } from '../../src/runs/export/token-urls.ts';
@@ -137,6 +137,23 @@ describe('export', () => {
 
     await workspace.run('export', '--out', 'out/two', ...flags);
     expect(await tree(path.join(workspace.folder.root, 'out/two'))).toEqual(files);
+  });
+
+  it('reads a workspace from above the project that manages it', async () => {
+    await using workspace = await testWorkspace({ 'client/manifests/a.yaml': agentManifest('reception') });
+    const { url, workspaceId } = workspace.emulator;
+    await rename(`${workspace.folder.root}/voxform.yaml`, `${workspace.folder.root}/client/voxform.yaml`);
+    const home = { XDG_STATE_HOME: `${workspace.folder.root}/home` };
+    await workspace.runWith(home, '-C', 'client', 'apply', '--auto-approve');
+    const env = {
+      ...home,
+      VOXFORM_BASE_URL: url,
+      VOXFORM_WORKSPACE_ID: workspaceId,
+      VOXFORM_API_KEY: API_KEY,
+    };
+    const { code, stderr } = await workspace.runWith(env, 'export', '--out', 'copy');
+    expect(code, stderr).toBe(0);
+    expect(Object.keys(await tree(`${workspace.folder.root}/copy`))).toContain('voxform.yaml');
   });
 
   it('keeps the names that the project has, and writes one file a kind when asked', async () => {
