@@ -54,11 +54,10 @@ export function advice(texts: TemplateStringsArray, ...values: readonly Advice[]
   return texts.flatMap((text, place) => [text, values[place] ?? ''].flat());
 }
 
-/** Commands name a workspace of a fleet by its address, and other workspaces not at all. */
+/** The text, with commands that name the workspace. */
 export function adviceText(given: Advice, reach?: Reach): string {
-  const member = reach !== undefined && 'member' in reach ? reach : undefined;
   const parts = [given].flat();
   return parts
-    .map((each) => (typeof each === 'string' ? each : commandFor(`voxform ${each.command}`, member)))
+    .map((each) => (typeof each === 'string' ? each : commandFor(`voxform ${each.command}`, reach)))
     .join('');
 }

@@ -214,7 +214,7 @@ it.each([
     { member: 'voices/acme:test' },
     'Review with voxform fleet exec voices/acme:test -- plan --out FILE, not with voxform init. No voxform is running.',
   ],
-  [STAGING, 'Review with voxform plan --out FILE, not with voxform init. No voxform is running.'],
+  [STAGING, 'Review with voxform plan --out FILE -w staging, not with voxform init. No voxform is running.'],
 ])('has the commands of a hint mean a workspace that %j reaches', (reach, text) => {
   const hint = advice`Review with ${command('plan --out FILE')}, not with voxform init. No voxform is running.`;
   expect(helpText(new UserError('no', { hint }), reach)).toBe(text);

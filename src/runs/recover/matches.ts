@@ -195,8 +195,13 @@ function candidateOf(
     clauses: [
       ...(resource.id !== undefined ? ['metadata.id names it'] : []),
       ...(hasKey ? [`it has the ${kind.naturalKey?.(resource.spec)?.field} of the manifest`] : []),
-      ...(source !== undefined ? [`${source} has it under this address`] : []),
-      ...found.mentions,
+      ...(source !== undefined ? [`${hasRecord(source)} under this address`] : []),
+      ...found.mentions.filter((clause) => source === undefined || clause !== hasRecord(source)),
     ],
   };
+}
+
+/** The clause about a backup that contains the id. */
+export function hasRecord(backup: string): string {
+  return `${backup} has it`;
 }

@@ -2,7 +2,7 @@ import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Orphan, PendingCreate } from '../../state/state-document.ts';
 import type { KnownId } from '../discover.ts';
-import type { Remembered } from './matches.ts';
+import { hasRecord, type Remembered } from './matches.ts';
 
 /** A backup of a state, or a file with ids of its records. */
 export interface RememberedState {
@@ -42,7 +42,7 @@ export function mergeBackups(backups: readonly RememberedState[], workspaceId: s
       const kind = kindOf(address);
       const key = idKey(kind, id);
       if (!remembered.has(address) && !orphans.has(key)) remembered.set(address, { id, source: name });
-      if (!known.has(key)) known.set(key, { kind, id, clause: `${name} has it` });
+      if (!known.has(key)) known.set(key, { kind, id, clause: hasRecord(name) });
     }
     for (const orphan of state.orphans) {
       const key = idKey(orphan.kind, orphan.id);
