@@ -8,8 +8,8 @@ import type { Style } from './style.ts';
 import { displayWidth, wrapWords } from './text-width.ts';
 
 /**
- * A line for each, `file:line:column  message`, in the given order, and a closing count; empty without diagnostics. With excerpts, lines
- * wrap and each is followed by its excerpt.
+ * A line for each, `file:line:column  message`, in the given order, and a closing count; empty without diagnostics. A secret or variable
+ * that is not set has one line. With excerpts, lines wrap and each is followed by its excerpt.
  */
 export function renderDiagnostics(
   diagnostics: readonly Diagnostic[],
@@ -17,17 +17,27 @@ export function renderDiagnostics(
   excerpt?: Excerpt,
 ): string {
   if (diagnostics.length === 0) return '';
-  const lines = diagnostics.map((diagnostic) => {
+  const lines = byCause(diagnostics).map(([diagnostic, ...alike]) => {
     const warns = diagnostic.severity === 'warning';
     const color = warns ? style.warn : style.error;
     const place = escapeControls(placeOf(diagnostic));
-    const message = `${warns ? 'warning: ' : ''}${escapeControls(diagnostic.message)}`;
+    const elsewhere = alike.length === 0 ? '' : ` (and in ${plural(alike.length, 'other place')})`;
+    const message = `${warns ? 'warning: ' : ''}${escapeControls(diagnostic.message)}${elsewhere}`;
     const [first = '', ...more] = excerpt === undefined ? [message] : wrapped(place, message, style);
     const shown = warns ? first.replace(/^warning:/, color) : first;
     const below = excerpt?.(diagnostic, style) ?? '';
     return [`${color(place)}  ${shown}`, ...more, ...(below === '' ? [] : [below])].join('\n');
   });
   return `${lines.join('\n')}\n\n${style.bold(countOf(diagnostics))}\n`;
+}
+
+/** Rules about a name that one change outside of the files sets right everywhere. */
+const ONE_CAUSE: ReadonlySet<string> = new Set(['missing-secret', 'placeholder-secret', 'missing-variable']);
+
+/** In the order of the first of each. */
+function byCause(diagnostics: readonly Diagnostic[]): readonly (readonly [Diagnostic, ...Diagnostic[]])[] {
+  const groups = Map.groupBy(diagnostics, (each) => (ONE_CAUSE.has(each.code) ? each.message : each));
+  return [...groups.values()] as [Diagnostic, ...Diagnostic[]][];
 }
 
 /** The message in lines. The first fits behind the place; the others are indented. */

@@ -51,6 +51,24 @@ manifests/b.yaml  warning: the file is empty
     expect(renderDiagnostics([], plainStyle())).toBe('');
   });
 
+  it('as text: once for a secret that is not set, whatever uses it', () => {
+    const places = [1, 2, 3].map((line) => ({
+      severity: 'error' as const,
+      code: 'missing-secret',
+      message: 'the secret A is not set',
+      file: `${line}.yaml`,
+      line,
+    }));
+    const other = places.map((each) => ({ ...each, code: 'unknown-field' }));
+    expect(renderDiagnostics(places, plainStyle()).split('\n')).toEqual([
+      expect.stringMatching(/^1\.yaml:1 .* 2 other places/),
+      '',
+      '3 errors in 3 files',
+      '',
+    ]);
+    expect(renderDiagnostics(other, plainStyle()).split('\n')).toHaveLength(6);
+  });
+
   it('as data: valid where only warnings are left', () => {
     expect(diagnosticsJson(diagnostics)).toEqual({ valid: false, errors: 2, warnings: 1, diagnostics });
     expect(diagnosticsJson(diagnostics.slice(2)).valid).toBe(true);
