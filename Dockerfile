@@ -12,6 +12,7 @@ COPY src src
 COPY schemas schemas
 COPY examples examples
 COPY ci ci
+COPY completions completions
 # The tarball that npm would publish. The lock file pins the tested dependencies.
 RUN npm pack --pack-destination / \
   && mkdir /voxform \

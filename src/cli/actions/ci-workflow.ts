@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { UserError } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
 import { packagePath } from '../package-files.ts';
@@ -60,52 +60,6 @@ export async function askForInstallation(
 /** The name of the first workspace on the platform in the docs. A new project has only a local workspace, which CI cannot reach. */
 export const CI_WORKSPACE = 'staging';
 
-const SETUP_NODE = `      - uses: actions/setup-node@820762786026740c76f36085b0efc47a31fe5020 # v7.0.0
-        with: { node-version: 24 }
-`;
-
-const FROM_PACKAGE = `${SETUP_NODE}      - name: Install voxform
-        working-directory: \${{ github.workspace }}
-        run: |
-          case $VOXFORM_PACKAGE in
-            '') echo '::error title=voxform::Fill in VOXFORM_PACKAGE and VOXFORM_SHA256 in this workflow'; exit 1 ;;
-            https://*) curl --fail --silent --show-error --location --output "$RUNNER_TEMP/voxform.tgz" "$VOXFORM_PACKAGE" ;;
-            *) cp "$VOXFORM_PACKAGE" "$RUNNER_TEMP/voxform.tgz" ;;
-          esac
-          echo "$VOXFORM_SHA256  $RUNNER_TEMP/voxform.tgz" | sha256sum --check
-          npm install --global --ignore-scripts --no-audit --no-fund "$RUNNER_TEMP/voxform.tgz"
-`;
-
-/** The parts of the workflow that depend on the installation. */
-function partsOf(installation: Installation | undefined): { env: string; job: string; steps: string } {
-  switch (installation?.from) {
-    case 'action':
-      return {
-        env: '',
-        job: '',
-        steps: `      - uses: ${installation.action}\n        with: { mode: install }\n`,
-      };
-    case 'image':
-      return {
-        env: '',
-        // The owner of the checkout on GitHub's runners.
-        job: `    container: { image: "${installation.image}", options: --user 1001 }\n`,
-        steps: '',
-      };
-    case 'package':
-    case undefined: {
-      const { file, sha256 } = installation ?? { file: '', sha256: '' };
-      const env = `  # The package of voxform: a file of this repository or an https address, and its SHA-256.
-  VOXFORM_PACKAGE: "${file}"
-  VOXFORM_SHA256: "${sha256}"
-`;
-      return { env, job: '', steps: FROM_PACKAGE };
-    }
-    default:
-      return installation satisfies never;
-  }
-}
-
 /** The file that includes the templates of all projects of a repository on GitLab. */
 export const GITLAB_FILE = '.gitlab-ci.yml';
 
@@ -119,7 +73,8 @@ interface CiProject {
 /** The settings of the CI that runs a project, by path in the repository. The first one names the package of voxform. */
 export async function ciFiles(host: CiHost, ci: CiProject): Promise<ReadonlyMap<string, string>> {
   const suffix = suffixOf(ci);
-  if (host === 'github') return new Map([[`.github/workflows/voxform${suffix}.yml`, githubWorkflow(ci)]]);
+  if (host === 'github')
+    return new Map([[`.github/workflows/voxform${suffix}.yml`, await githubWorkflow(ci)]]);
   const template = `.gitlab/voxform${suffix}.yml`;
   const main = `stages: [test, deploy]\ninclude:\n  - local: ${template}\n`;
   return new Map([
@@ -135,25 +90,32 @@ function suffixOf({ project }: CiProject): string {
 
 async function gitlabTemplate({ installation, project }: CiProject): Promise<string> {
   const suffix = suffixOf({ installation, project });
-  const text = readFileSync(packagePath('ci/gitlab/voxform.gitlab-ci.yml'), 'utf8');
-  const values: Readonly<Record<string, string>> = {
-    ...(installation?.from === 'image' && { VOXFORM_IMAGE: installation.image }),
-    ...(installation?.from === 'package' && {
-      VOXFORM_PACKAGE: installation.file,
-      VOXFORM_SHA256: installation.sha256,
-    }),
-    VOXFORM_PROJECT: project,
-  };
+  const text = await readFile(packagePath('ci/gitlab/voxform.gitlab-ci.yml'), 'utf8');
   const selecting = text.replace(
     /^variables:\n/m,
     `variables:\n  # The workspace of voxform.yaml that the jobs plan and apply.\n  VOXFORM_WORKSPACE: ${CI_WORKSPACE}\n`,
   );
-  const template = Object.entries(values).reduce(
+  const template = withValues(selecting, {
+    ...(installation?.from === 'image' && { VOXFORM_IMAGE: installation.image }),
+    ...packageOf(installation),
+    VOXFORM_PROJECT: project,
+  });
+  return suffix === '' ? template : asOneOfSeveral(template, suffix);
+}
+
+function packageOf(installation: Installation | undefined) {
+  return installation?.from === 'package'
+    ? { VOXFORM_PACKAGE: installation.file, VOXFORM_SHA256: installation.sha256 }
+    : {};
+}
+
+/** The settings with these variables. */
+function withValues(settings: string, values: Readonly<Record<string, string>>): string {
+  return Object.entries(values).reduce(
     (filled, [name, value]) =>
       filled.replace(new RegExp(`^(  ${name}: ).*$`, 'm'), (_, key: string) => key + JSON.stringify(value)),
-    selecting,
+    settings,
   );
-  return suffix === '' ? template : asOneOfSeveral(template, suffix);
 }
 
 /** GitLab merges all included files, so the jobs get names of their own, and keep their variables to themselves. */
@@ -166,56 +128,29 @@ function asOneOfSeveral(template: string, suffix: string): string {
     .replace(/^(\.voxform|voxform)(?=:)|(?<=extends: |--job |resource_group: )\.?voxform/gm, `$&${suffix}`);
 }
 
-export function githubWorkflow({ installation, project }: CiProject): string {
-  const { env, job, steps } = partsOf(installation);
+/** Plans every pull request, and applies every merge. The template installs a package of voxform. */
+export async function githubWorkflow({ installation, project }: CiProject): Promise<string> {
   const suffix = suffixOf({ installation, project });
-  const folder =
-    project === '.' ? '' : `\ndefaults:\n  run:\n    working-directory: ${JSON.stringify(project)}\n`;
-  return `# Plans every pull request, and applies every merge.
-name: voxform${suffix}
-on:
-  pull_request:
-  push:
-    branches: [main]
-
-permissions:
-  contents: read
-
-env:
-  # The workspace of voxform.yaml that the jobs plan and apply, with the key that it names in both steps below.
-  VOXFORM_WORKSPACE: ${CI_WORKSPACE}
-${env}${folder}
-jobs:
-  plan:
-    if: github.event_name == 'pull_request'
-    runs-on: ubuntu-latest
-${job}    steps:
-      # Keeps the token of the job: git reads the state with it. The whole history tells whether a commit is older than the last apply.
-      - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
-        with: { fetch-depth: 0 }
-${steps}      - run: voxform validate --output github
-      - name: Plan
-        # A pull request from a fork gets no secrets.
-        if: github.event.pull_request.head.repo.full_name == github.repository
-        run: voxform plan --output markdown >> "$GITHUB_STEP_SUMMARY"
-        env:
-          STAGING_API_KEY: \${{ secrets.STAGING_API_KEY }}
-          OPENAI_API_KEY: \${{ secrets.OPENAI_API_KEY }}
-
-  apply:
-    if: github.event_name == 'push'
-    runs-on: ubuntu-latest
-${job}    permissions:
-      contents: write # to push the state
-    # In turn: one that waited for the lock of the state would apply an older commit.
-    concurrency: { group: voxform-apply${suffix}, cancel-in-progress: false }
-    steps:
-      - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
-        # Check out the branch, not the pushed commit: a late job must not revert later merges.
-        with: { ref: main, fetch-depth: 0 }
-${steps}      - run: voxform apply --auto-approve --lock-timeout 15m
-        env:
-          STAGING_API_KEY: \${{ secrets.STAGING_API_KEY }}
-          OPENAI_API_KEY: \${{ secrets.OPENAI_API_KEY }}
-`;
+  const template = await readFile(packagePath('ci/github/workflow.yml'), 'utf8');
+  const named = template
+    .replace(/^name: voxform|group: voxform-apply/gm, (name) => name + suffix)
+    .replace(/^jobs:/m, (jobs) =>
+      project === '.'
+        ? jobs
+        : `defaults:\n  run:\n    working-directory: ${JSON.stringify(project)}\n\n${jobs}`,
+    );
+  if (installation === undefined || installation.from === 'package')
+    return withValues(named, packageOf(installation));
+  const variables = /^ {2}# The package of voxform:.*\n(?: {2}VOXFORM_(?:PACKAGE|SHA256): .*\n)+/m;
+  const steps = /^ {6}- uses: actions\/setup-node[\s\S]*?(?=^ {6}- run: voxform)/gm;
+  const withoutPackage = named.replace(variables, '');
+  return installation.from === 'action'
+    ? withoutPackage.replace(steps, `      - uses: ${installation.action}\n        with: { mode: install }\n`)
+    : withoutPackage
+        .replace(steps, '')
+        // The owner of the checkout on GitHub's runners.
+        .replaceAll(
+          /^ {4}runs-on: .*\n/gm,
+          `$&    container: { image: "${installation.image}", options: --user 1001 }\n`,
+        );
 }

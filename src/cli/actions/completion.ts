@@ -1,11 +1,12 @@
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
 import { complete } from '../completion/candidates.ts';
 import { answerFor, type Shell, wordsFrom } from '../completion/completion-answer.ts';
 import type { CompletionCursor } from '../completion/cursor.ts';
 import { projectSources } from '../completion/project-sources.ts';
-import { scripts } from '../completion/scripts.ts';
 import type { Context } from '../context.ts';
+import { packagePath } from '../package-files.ts';
 import { inProject } from '../project-context.ts';
 
 interface CompletionOptions {
@@ -21,7 +22,7 @@ interface CompletionOptions {
 export function completionOf(program: Command) {
   return async (context: Context, { shell, complete: given }: CompletionOptions): Promise<void> => {
     const answer = given && (await answerTo(context, program, { shell, given }).catch(() => ''));
-    context.terminal.out(answer ?? scripts[shell]);
+    context.terminal.out(answer ?? (await readFile(packagePath(`completions/voxform.${shell}`), 'utf8')));
   };
 }
 

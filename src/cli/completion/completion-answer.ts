@@ -2,6 +2,11 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Completion } from './candidates.ts';
 
+/*
+ * The script of a shell, in `completions/`, passes every word to `voxform completion SHELL --complete` with a leading =, so that none is
+ * empty or looks like a flag. It reads candidates, or :files, :folders and :stay.
+ */
+
 export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 
 export type Shell = (typeof SHELLS)[number];
