@@ -2,59 +2,59 @@ import { type AnswerTime, type ConcurrencyLimit, MOST_AT_ONCE } from './concurre
 
 const FIRST_LIMIT = 16;
 
-/** Small enough that one step past what a server can do at once stays below half as much again. */
+/** One step above the server's capacity must not cost half as much again. */
 const STEP = 1.25;
 
-/** An answer shows what the limit does if on average nearly as many requests were in flight. */
+/** Minimum mean share of the limit in flight for an answer to say something about the limit. */
 const FILLED = 0.85;
 
-/** A round has at least so many answers for each request at once, a wave of equal ones apart, and at most so many. */
+/** The minimum number of answers of a round for each concurrent request. A wave of equal answers may be shorter. */
 const SHORTEST_ROUND = 2;
 const LONGEST_ROUND = 20;
-/** A round ends once the error of its mean is a quarter of what decides. */
+/** A round ends when the error of its mean is a quarter of the decision threshold. */
 const PRECISION = Math.log(STEP) / 8;
-/** A round whose answers are nearly equal, so that the error is this small, ends with its first wave. */
+/** A round of nearly equal answers, with an error below this, ends with its first wave. */
 const WAVE_PRECISION = PRECISION / 2;
-/** Share of the time of an answer that lies between two waves. */
+/** The gap between two waves, as a share of the response time. */
 const APART = 0.1;
 
-/** Answers for each request at once between experiments that failed: doubled each time. */
+/** Answers for each concurrent request between failed experiments; doubled after each. */
 const FIRST_REST = 20;
 const LONGEST_REST = 160;
 
-/** Answers that make a mean usable, and after which older ones fade. */
+/** The number of answers for a usable mean; older answers then fade. */
 const FEWEST = 8;
 const REMEMBERED = 500;
 
-/** Comparisons that a step down below the first limit needs, at least: a wrong one costs most there. */
+/** The minimum number of comparisons before a step below the first limit, where a wrong step costs most. */
 const FEWEST_LOOKS_BELOW = 4;
-/** Doubt about a single comparison, as a share of the step. */
+/** The error of a single comparison, as a share of the step. */
 const ONE_LOOK = 0.25;
-/** Comparisons after which it is not clear that less would do. */
+/** The maximum number of comparisons of a trial without a clear result. */
 const MOST_LOOKS = 10;
 
-/** Answers for each request at once after which a timeout is forgotten. */
+/** Answers for each concurrent request after which a timeout is forgotten. */
 const FORGOTTEN = 10;
 
-/** Share of its time that our own thread computes from which on a delay may be ours. */
+/** CPU share of this thread above which it may cause the delays itself. */
 const BUSY = 0.8;
 
-/** One step up or down from the good limit, which is tried alternately with it. */
+/** One step up or down from the good limit. The two alternate. */
 interface Trial {
   readonly limit: number;
-  /** Of the last round at the good limit, and of the one at this limit: how much longer than usual answers took. */
+  /** The logarithm of the response time, relative to the usual one, in the last round at the good limit and at this limit. */
   before: number;
   between: number;
-  /** What the step changed in the time of an answer, for each comparison; 1 is what it changed in the requests at once. */
+  /** For each comparison: the change of the response time, relative to the change of the limit. */
   readonly changes: Sample;
 }
 
 /**
- * Climbs to the throughput of the platform. Throughput is requests at once over the time of a response, so a changed limit
- * is an experiment: a step up stays if throughput rose by at least half of the step, a step down if it clearly fell by less.
- * A round at the changed limit is compared with the mean of those before and after it, so that a platform that speeds up or
- * slows down by itself does not decide. Refusals and timeouts halve the limit, which then returns to what was good before.
- * Times are compared as logarithms, so that one slow answer does not outweigh the others, and only with those of the same sort.
+ * Searches for the limit with the highest throughput, which is concurrency divided by response time. Each change of the limit is an
+ * experiment: a step up stays if throughput rose by at least half of the step, a step down if it clearly fell by less. A round at the
+ * changed limit is compared with the mean of the rounds before and after it, so that other changes of the platform's speed do not count.
+ * Refusals and timeouts halve the limit, which later returns to the last good one. Response times are compared as logarithms, so that one
+ * slow answer does not outweigh the others, and only within the same sort.
  */
 export class AdaptiveLimit implements ConcurrencyLimit {
   readonly #busy: () => number;
@@ -63,23 +63,23 @@ export class AdaptiveLimit implements ConcurrencyLimit {
   #good = FIRST_LIMIT;
   #direction: 'up' | 'down' = 'up';
   #trial: Trial | undefined;
-  /** By sort: the logarithm of the time of an answer at the good limit. */
+  /** By sort: the logarithm of the response time at the good limit. */
   readonly #usual = new Map<string, Sample>();
-  /** How much longer than usual the responses took. */
+  /** Response times of the round, relative to the usual ones. */
   #round = new Sample();
-  /** Answers of the round, comparable or not. */
+  /** The number of answers in the round, comparable or not. */
   #answers = 0;
   #answersSinceTimeout = 0;
   /** Changes with the limit. */
   #stamp = 0;
-  /** When requests were sent since the limit changed, until the first response shows how many of them filled the limit. */
+  /** Start times of requests since the limit changed, until the first response shows how many of them filled the limit. */
   #sent: number[] = [];
   #wave: number | undefined;
   /** Answers until the next experiment. */
   #rest = 0;
   #nextRest = FIRST_REST;
 
-  /** @param busy gives the share of its time for which this thread has computed since it was last asked. */
+  /** @param busy returns the CPU share of this thread since the last call. */
   constructor(busy: () => number) {
     this.#busy = busy;
   }
@@ -93,7 +93,7 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     return this.#stamp;
   }
 
-  /** Only requests that were sent under this limit and filled it count. */
+  /** Only requests that were sent under this limit and that filled it count. */
   answered(stamp: number, { sort, milliseconds, at, inFlight }: AnswerTime): void {
     this.#answersSinceTimeout++;
     if (stamp !== this.#stamp) return;
@@ -132,7 +132,7 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     this.#change(Math.max(1, Math.floor(this.#now / 2)));
   }
 
-  /** Each comparison takes longer than the last, so that no periodic load fits all of them. */
+  /** Each comparison is longer than the last, so that no periodic load matches all of them. */
   #isComparable(): boolean {
     const isFirst = (this.#trial?.changes.count ?? 0) === 0;
     const isWave = this.#round.count >= FEWEST && this.#answers >= (this.#wave ?? 0);
@@ -148,7 +148,7 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     else this.#goOn(isBusy);
   }
 
-  /** After a round at the good limit, outside a trial. */
+  /** Continues after a round at the good limit, outside of a trial. */
   #goOn(isBusy: boolean): void {
     this.#rest -= this.#answers;
     const { mean } = this.#round;
@@ -252,14 +252,14 @@ function stepDown(limit: number): number {
   return Math.max(1, Math.min(limit - 1, Math.ceil(limit / STEP)));
 }
 
-/** Mean of what was added and its error. */
+/** A running mean with its error. */
 class Sample {
   count = 0;
   mean = 0;
   #squares = 0;
   readonly #remembered: number;
 
-  /** @param remembered Number of values after which older ones fade. */
+  /** @param remembered number of values after which older ones fade. */
   constructor(remembered = Number.POSITIVE_INFINITY) {
     this.#remembered = remembered;
   }
@@ -279,7 +279,7 @@ class Sample {
     return this;
   }
 
-  /** By so much, which so many values showed. */
+  /** Adds `by` to the mean, based on `count` values. */
   shift(by: number, count: number): void {
     this.mean += by;
     this.count = Math.min(this.count, count);

@@ -5,8 +5,8 @@ interface KnownRecord {
 }
 
 /**
- * Records by path, for a caller that reads them repeatedly: a response with the same bytes is neither parsed nor checked again.
- * Records that a whole round did not read are removed.
+ * Caches records by path for repeated reads: a response with the same bytes is neither parsed nor checked again. Records that a whole round
+ * did not read are removed.
  */
 export class AnswerMemory {
   readonly #known = new Map<string, KnownRecord & { round: number }>();

@@ -1,4 +1,4 @@
-/** Stay encoded: decoding them could change how a server splits the path. */
+/** These characters stay encoded: decoding them could change how a server splits the path. */
 const DELIMITERS = '/\\%;';
 const MAPPED_IPV4 = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/;
 
@@ -20,7 +20,7 @@ export function originOf(baseUrl: string): string {
   return URL.parse(baseUrl)?.origin ?? baseUrl;
 }
 
-/** Without the dot of the DNS root, and with IPv4 in its own form. */
+/** The host without the dot of the DNS root, and with IPv4 in its own form. */
 function hostOf(hostname: string): string {
   const mapped = MAPPED_IPV4.exec(hostname);
   if (mapped === null) return hostname.replace(/\.+$/, '');

@@ -5,7 +5,7 @@ export function limitFor(concurrency: Concurrency): ConcurrencyLimit {
   return concurrency === 'auto' ? new AdaptiveLimit(busyShare()) : new FixedLimit(concurrency);
 }
 
-/** Gives the share of time for which this thread was busy since the last call. */
+/** Returns the CPU share of this thread since the last call. */
 function busyShare(): () => number {
   let last = performance.eventLoopUtilization();
   return () => {
@@ -16,7 +16,7 @@ function busyShare(): () => number {
   };
 }
 
-/** Least successes between two steps up; more, if the limit is higher. */
+/** Minimum number of successes between two steps up; grows with the limit. */
 const SUCCESSES_PER_STEP = 10;
 
 /** A configured limit. Refusals halve it, and successes raise it again one by one. */

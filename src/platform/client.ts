@@ -7,14 +7,14 @@ import type { ApiKeyRecord, InvoiceRecord, KnowledgeBaseRecord } from './records
 import type { WorkspaceCheck } from './workspace-check.ts';
 
 /**
- * The platform's API: one method an endpoint. All throw `PlatformError`. Lists are read page by page, 100 a page, as they
- * are iterated; an iteration that is left early asks for no further page. Records of other workspaces are passed over in lists, and
- * given where they are asked for by their ids.
+ * The platform's API, with one method for each endpoint. All methods throw `PlatformError`. Lists are fetched page by page while they are
+ * iterated, 100 records each; an aborted iteration fetches no further page. Lists omit records of other workspaces; reads by id return
+ * them.
  */
 export interface PlatformClient extends AsyncDisposable {
-  /** Which workspaces the records belong to that were read. */
+  /** The workspaces of the records that were read. */
   readonly workspaceCheck: WorkspaceCheck;
-  /** How many requests may run at once, by the answers so far. A method, so that a copy of the client does not keep an old number. */
+  /** The current concurrency limit. A method, so that a copy of the client does not keep an old number. */
   atOnce(): number;
   readonly agents: {
     get(id: string): Promise<AgentRecord>;
@@ -39,30 +39,30 @@ export interface PlatformClient extends AsyncDisposable {
   };
   readonly invoices: { list(): AsyncIterable<InvoiceRecord> };
   readonly apiKeys: { list(): AsyncIterable<ApiKeyRecord> };
-  /** The records below `/api/v1/<name>`. */
+  /** The collection at `/api/v1/<name>`. */
   collection<T extends IdentifiedRecord>(name: string, record: Schema<T>): RecordCollection<T>;
-  /** The same platform over the same connections. Once the signal aborts, no write is sent that has not been sent yet. */
+  /** A client with the same connections. After the signal aborts, it starts no further write. */
   writingUntil(signal: AbortSignal, permission: WritePermission): PlatformClient;
-  /** Closes the connections; requests still under way fail. */
+  /** Closes the connections. Requests in flight fail. */
   close(): Promise<void>;
 }
 
-/** The right to write to the platform, which may end at any time. */
+/** Permission to write to the platform, which may end at any time. */
 export interface WritePermission {
-  /** Asked right before the first byte of each write is sent. False where `renew` has to be called first. */
+  /** Checked right before the first byte of each write. If false, call `renew` first. */
   readonly mayWrite: boolean;
-  /** Rejects where nothing may be written any more. */
+  /** Rejects if writes are no longer allowed. */
   renew(): Promise<void>;
 }
 
-/** Gives the schema of a record, which is made when it is first needed. */
+/** Returns the schema of a record, created on first use. */
 export type Schema<T> = () => z.ZodType<T>;
 
 export interface IdentifiedRecord {
   readonly id: string;
 }
 
-/** One method for each endpoint that the platform may have: a kind must call only those that it has. */
+/** One method for each endpoint that the platform may have. A kind must call only those that exist for it. */
 export interface RecordCollection<T extends IdentifiedRecord> {
   list(): AsyncIterable<T>;
   get(id: string): Promise<T>;

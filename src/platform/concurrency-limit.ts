@@ -1,39 +1,39 @@
-/** A number of requests at once, or as many as the platform handles well. */
+/** The number of concurrent requests; `auto` adapts it to the platform. */
 export type Concurrency = number | 'auto';
 
-/** Largest number that a user may configure. */
+/** The largest number that a user may configure. */
 export const MOST_GIVEN = 256;
 
 export function isConcurrency(value: unknown): value is Concurrency {
   return value === 'auto' || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MOST_GIVEN);
 }
 
-/** How long a response took. Requests of one sort take equally long on an idle platform. */
+/** The response time of one request. Requests of one sort take equally long on an idle platform. */
 export interface AnswerTime {
   readonly sort: string;
   readonly milliseconds: number;
-  /** When it arrived, in milliseconds of the clock of `stamp`. */
+  /** Time of arrival, in milliseconds of the clock of `stamp`. */
   readonly at: number;
-  /** Mean number of requests in flight meanwhile. */
+  /** Mean number of requests in flight during the request. */
   readonly inFlight: number;
 }
 
-/** How many requests may run at once, by the outcome of earlier ones. */
+/** The limit of concurrent requests, derived from earlier outcomes. */
 export interface ConcurrencyLimit {
   readonly now: number;
-  /** For a request that is sent now. Pass it to `answered` with the response. */
+  /** Called for each request that is sent. Pass the result to `answered` with the response. */
   stamp(now: number): number;
   answered(stamp: number, time: AnswerTime): void;
-  /** The platform refused because of load. Once per burst. */
+  /** Reports a refusal because of load. Once per burst. */
   refused(): void;
-  /** A response timed out. Once per burst. */
+  /** Reports a timeout. Once per burst. */
   timedOut(): void;
 }
 
-/** Without a configured number. */
+/** The maximum without a configured number. */
 export const MOST_AT_ONCE = 64;
 
-/** Most requests that may ever run at once. */
+/** The maximum number of concurrent requests. */
 export function mostAtOnce(concurrency: Concurrency): number {
   return concurrency === 'auto' ? MOST_AT_ONCE : concurrency;
 }

@@ -5,8 +5,8 @@ import type { Secret } from '../values/value.ts';
 import { type ProxySettings, proxyAuthorization } from './proxy.ts';
 
 /**
- * The base address of all requests, which may have a path. Throws `UserError` for anything but a plain http or https
- * address: credentials, a query or a fragment would be lost or sent to the wrong place.
+ * The base address of all requests, which may have a path. Throws `UserError` unless it is a plain http or https address: credentials, a
+ * query or a fragment would be lost or sent to the wrong place.
  */
 export function parseBaseUrl(text: string): URL {
   if (!URL.canParse(text)) throw invalidBaseUrl('is not a URL');
@@ -25,7 +25,7 @@ function invalidBaseUrl(problem: string): UserError {
   });
 }
 
-/** Value of the `Authorization` header. Throws `UserError`, which does not show the key, for a key that no header can hold. */
+/** The value of the `Authorization` header. Throws `UserError`, which does not show the key, if the key is not valid in a header. */
 export function bearer(apiKey: Secret): string {
   const key = apiKey.reveal();
   if (!/^[\x21-\x7e]+$/.test(key)) {
@@ -45,7 +45,7 @@ export interface Connecting {
   readonly ca?: string | undefined;
 }
 
-/** Pools of connections, one for each way to reach a server. */
+/** Connection pools, one for each way to reach a server. */
 export class Pools {
   readonly #pools = new Map<string, Promise<Dispatcher>>();
 
@@ -61,7 +61,7 @@ export class Pools {
   }
 }
 
-/** A pool of connections. Loads undici only when the first request needs it. */
+/** A connection pool. Loads undici only with the first request. */
 export async function poolFor(origin: string, connecting: Connecting): Promise<Dispatcher> {
   const { connections, connectMilliseconds, proxy, ca } = connecting;
   const [PoolOf, secureContext] = await Promise.all([loadedPool(), trusting(ca)]);
@@ -98,7 +98,7 @@ export async function poolFor(origin: string, connecting: Connecting): Promise<D
   );
 }
 
-/** Only this part of undici: the whole takes twice as long to load. */
+/** Loading only this part of undici takes half the time. */
 async function loadedPool(): Promise<typeof Pool> {
   // @ts-expect-error A part of a package has no types of its own.
   return ((await import('undici/lib/dispatcher/pool.js')) as { readonly default: typeof Pool }).default;

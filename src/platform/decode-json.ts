@@ -5,7 +5,7 @@ import { looksLikeMarkup, textOfMarkup } from './plain-text.ts';
 /** The decoded body of a response, or why it is not JSON, not yet safe for a terminal. */
 type Decoded = { readonly value: unknown } | { readonly problem: string };
 
-/** Deeper than any manifest can nest. Below it, recursion over a response is safe. */
+/** More than any manifest can nest. Recursion over a response is safe up to this depth. */
 const DEEPEST = 200;
 
 /** Decodes the body of a success, whatever its content type. */

@@ -1,18 +1,18 @@
 import { isObject, parsedJson } from '../values/json.ts';
 import { looksLikeMarkup, oneLine, textOfMarkup } from './plain-text.ts';
 
-/** What the body of a refusal says. How the platform forms it is not documented, so any form is read. */
+/** The content of an error response. The platform does not document its form, so all common forms are accepted. */
 interface ErrorBody {
   readonly code?: string;
-  /** One line, at most 300 characters, names of fields in front of what is said of them. */
+  /** One line of at most 300 characters, with the names of fields before their problems. */
   readonly detail?: string;
-  /** The first field that it objects to, as a path with dots. */
+  /** The first rejected field, as a path with dots. */
   readonly field?: string;
 }
 
 const LONGEST_DETAIL = 300;
 const LONGEST_NAME = 100;
-/** How many single complaints are looked at: more would not fit a line. */
+/** The maximum number of details: more do not fit on a line. */
 const MOST_COMPLAINTS = 10;
 
 interface Complaint {
@@ -21,7 +21,7 @@ interface Complaint {
   readonly code: string | undefined;
 }
 
-/** Reads a body of any form: JSON of the common shapes, HTML, text, nothing. Never throws. */
+/** Parses a body of any form: JSON of the common shapes, HTML, text, empty. Never throws. */
 export function readErrorBody(body: Buffer, redact: (text: string) => string): ErrorBody {
   const text = body
     .toString('utf8')
@@ -46,7 +46,7 @@ function sentence({ field, text }: Complaint): string {
 }
 
 function complaintsOf(text: string, redact: (text: string) => string): readonly Complaint[] {
-  // Before the tags are taken away: a secret may hold what looks like one.
+  // Redact first: a secret may contain text that looks like a tag.
   if (looksLikeMarkup(text)) return [plain(textOfMarkup(redact(text)))];
   const value = parsedJson(text);
   if (value === undefined) return [plain(text)];
@@ -62,7 +62,7 @@ function plain(text: string): Complaint {
   return { field: undefined, text, code: undefined };
 }
 
-/** Where bodies keep their list of single complaints, and the object that they may be wrapped in. */
+/** Keys of lists of details, and of an object that wraps them. */
 const LISTS = [
   'errors',
   'issues',
@@ -84,7 +84,7 @@ function fromJson(value: unknown, depth: number): readonly Complaint[] {
   const own = ownComplaint(value);
   const inner = innerComplaints(value, depth);
   if (inner.length > 0) {
-    // The outer text is a heading ("The given data was invalid") that the inner complaints make superfluous.
+    // The outer text is a heading ("The given data was invalid") that is redundant beside the details.
     const [first, ...others] = inner;
     return first === undefined
       ? inner

@@ -15,7 +15,7 @@ export type AttemptResult =
       readonly reason: 'network' | 'timeout' | 'aborted' | 'too-large';
       /** False if certainly no byte was written to a connection. */
       readonly sent: boolean;
-      /** Of a response that began. */
+      /** The status of the response, if one began. */
       readonly status: number | undefined;
       readonly error: Error | undefined;
     };
@@ -24,11 +24,11 @@ interface ExchangeLimits {
   /** From connecting to the last byte of the response. */
   readonly timeoutMilliseconds: number;
   readonly maxBodyBytes: number;
-  /** Of a write that needs one. */
+  /** The permission that a write needs. */
   readonly permission?: { readonly mayWrite: boolean } | undefined;
 }
 
-/** Longest part of an error response that is read. */
+/** The maximum number of bytes that are read of an error response. */
 export const REFUSAL_BYTES = 64 * 1024;
 
 /**
@@ -68,7 +68,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // Stopped while it waited for a connection, or about to be written a second time, which would make `sent` wrong.
+    // It was stopped while it waited for a connection, or undici is about to write it a second time, which would make `sent` wrong.
     if (this.#settled || this.#sent || this.#permission?.mayWrite === false) {
       controller.abort(new Error('given up'));
       this.#fail('network', undefined);

@@ -15,7 +15,7 @@ import { ProxyFailure, type ProxySettings } from './proxy.ts';
 import { knownField } from './records/request-fields.ts';
 import { isClosedLocalPort, isOfGateway, type Method } from './retry.ts';
 
-/** The server that a request was for, for messages. */
+/** The server of a request, for messages. */
 interface Peer {
   /** Host and port. */
   readonly host: string;
@@ -31,7 +31,7 @@ export interface FailedCall extends Peer {
   readonly path: string;
   readonly outcome: RequestOutcome;
   readonly tries: number;
-  /** For all pauses. */
+  /** The maximum for all pauses together. */
   readonly maxWaitSeconds: number;
 }
 
@@ -47,7 +47,7 @@ export function failureOf(call: FailedCall, result: AttemptResult): PlatformErro
   return errorOf(call, result.reason, { facts, said, cause: causeOf(call, result.error) });
 }
 
-/** The error for a success whose body is not as the API documents it. */
+/** The error for a successful response whose body does not match the API. */
 export function malformed(
   call: RequestOf,
   answer: { readonly status: number; readonly requestId: string | undefined },
@@ -57,7 +57,7 @@ export function malformed(
   return errorOf(call, 'malformed', { facts: answer, said });
 }
 
-/** The error for a request that is not sent, because the platform asks for too long a pause with this status. */
+/** The error for a request that is not sent because the platform asks for too long a pause with this status. */
 export function tooLongAPause(call: FailedCall, milliseconds: number, status: number): PlatformError {
   const why = status === 429 ? 'limits the request rate and' : `is not ready (${status}) and`;
   const said = `the platform ${why} asks for another pause of ${Math.ceil(milliseconds / 1000)} s; the limit for all pauses is ${call.maxWaitSeconds} s`;
@@ -91,7 +91,7 @@ function errorOf(
   return new PlatformError(reason, { method, path, outcome, ...facts }, message, cause);
 }
 
-/** Id of the request, from the platform or a gateway. */
+/** The request id of the platform or a gateway. */
 export function requestIdOf(
   headers: IncomingHttpHeaders,
   redact: (text: string) => string,

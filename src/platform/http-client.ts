@@ -28,13 +28,13 @@ type Sending = Pick<Transport, 'atOnce' | 'send' | 'close'>;
 interface ClientOptions {
   readonly transport: Sending;
   readonly workspaceId: string;
-  /** `hidden` by default: code that acts on a record needs the documented types. */
+  /** Default: `hidden`, because code that uses a record needs the documented types. */
   readonly odd?: OddFields | undefined;
   /** For a caller that reads the same records repeatedly. */
   readonly memory?: AnswerMemory | undefined;
 }
 
-/** The platform's API over HTTP. Its methods throw `UserError` for an id that no path can hold. */
+/** The platform's API over HTTP. Its methods throw `UserError` for an id that cannot be part of a path. */
 export function createClient(options: ClientOptions): PlatformClient {
   const { transport, workspaceId, odd = 'hidden', memory } = options;
   const workspaceCheck = new WorkspaceCheck(workspaceId);
@@ -95,7 +95,7 @@ function byId({ id }: { readonly id: string | number }): string | number {
   return id;
 }
 
-/** How servers refuse a GET with a body that they do not expect. */
+/** The statuses of servers that do not accept a GET with a body. */
 const REFUSES_BODY: ReadonlySet<number> = new Set([400, 403, 405, 411, 413, 415, 501]);
 
 type CallRange = Omit<CallFilter, 'per_page' | 'cursor'>;
@@ -111,7 +111,7 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
     const asked: RequestLine = { method: 'GET', path: path + queryText(query) };
     return { asked, answer: await transport.send(asked) };
   };
-  /** Sends `size` as long as the platform accepts it: the document does not name it for these lists. */
+  /** Sends `size` as long as the platform accepts it. The API document does not list it for these endpoints. */
   const askSized = (path: string, size: Query) => {
     let isTaken = true;
     return async (query: Query) => {
@@ -119,7 +119,7 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
         try {
           return await ask(path, { ...size, ...query });
         } catch (error) {
-          // It may have refused the size alone.
+          // The refusal may concern only `size`.
           const isInvalid = error instanceof PlatformError && (error.status === 400 || error.status === 422);
           if (!isInvalid) throw error;
         }
@@ -130,13 +130,13 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
     };
   };
   return {
-    /** @param id of the record: a response about another one would lead to an update of that one. */
+    /** @param id of the record. A response with another record must not lead to an update of that one. */
     async get<T extends IdentifiedRecord>(schema: z.ZodType<T>, path: string, id?: string): Promise<T> {
       const asked: RequestLine = { method: 'GET', path };
       const known = memory?.get(path);
       const answer = await transport.send({ ...asked, lastDigest: memory && (known?.digest ?? '') });
       const { digest } = answer;
-      // A version that is not there may be denied in this way too.
+      // The platform may report a missing version in this way too.
       if (id === undefined) refuseEmpty(asked, answer);
       const isKnown = known !== undefined && digest === known.digest;
       const record = isKnown ? (known.record as T) : readRecord(schema, asked, { odd, answer });
@@ -161,8 +161,8 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
         workspaceCheck,
       ),
     /**
-     * The document shows a `meta` for them and no paging: whether they come as one list or in pages is the platform's affair. As many as
-     * a page may have, without a word of others, are the whole list if it is no shorter without a size.
+     * The API document shows a `meta` without paging for users, so the list may or may not be paged. A full page without a cursor is the
+     * whole list if a request without a size returns no more.
      */
     users: (path: string) => {
       const page = askSized(path, { per_page: PER_PAGE });
@@ -188,9 +188,9 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
       );
     },
     /**
-     * The filters travel in the body. A page that names its own cursor as the next one shows that nobody reads it: then the list is
-     * read again with them in the query as well, which the document leaves open. It has to begin anew, because a cursor may be a
-     * position in the list without filters. A body that is refused is left out.
+     * The filters are in the body. A page whose cursor points to itself shows that the platform ignores the cursor in the body. The list is
+     * then read again with the filters in the query as well, from the start, because a cursor may refer to the list without filters. A body
+     * that is refused is omitted.
      */
     calls: (filter: CallRange) => {
       let carriers: 'body' | 'both' | 'query' = 'body';
@@ -209,7 +209,7 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
           const status = error instanceof PlatformError ? error.status : undefined;
           if (status === undefined || !REFUSES_BODY.has(status)) throw error;
           carriers = 'query';
-          // Refused without it too: the body was not the reason.
+          // The request fails without the body too, so the body was not the reason.
           return await read(undefined).catch((again) => {
             throw again instanceof PlatformError && again.status === status ? error : again;
           });
@@ -226,8 +226,8 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
       return own(pages(next, byId, passingList), workspaceCheck);
     },
     /**
-     * The cursor is the id of the last invoice. Nothing tells the last page, and the platform may give fewer than it was
-     * asked for, so only an empty page ends the list.
+     * The cursor is the id of the last invoice. The platform does not mark the last page and may return short pages, so only an empty page
+     * ends the list.
      */
     invoices: (path: string) => {
       const page = askSized(path, { limit: PER_PAGE });
@@ -244,7 +244,7 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
   };
 }
 
-/** The records of a list that do not belong to another workspace. */
+/** The records of a list without those of other workspaces. */
 async function* own<T extends object>(
   records: AsyncIterable<T>,
   workspaceCheck: WorkspaceCheck,
@@ -260,7 +260,7 @@ function ignoredCursor({ path, items: { length } }: RecordPage<unknown>): Platfo
   );
 }
 
-/** A segment of a path. Throws `UserError` for a text that would change the path. */
+/** A path segment. Throws `UserError` for a text that would change the path. */
 function segment(text: string): string {
   if (/^\.{0,2}$/.test(text)) throw new UserError(`"${text}" is not a valid record id`);
   return encodeURIComponent(text.toWellFormed());

@@ -4,15 +4,13 @@ import { isSuccess, REFUSAL_BYTES } from './exchange.ts';
 
 type Answer = AttemptResult & { readonly type: 'answer' };
 
-/** A server rarely nests encodings; a few are allowed, each within the same limit. */
+/** The maximum number of nested encodings. Each is subject to the same size limit. */
 const MOST_ENCODINGS = 3;
 
 /**
- * An answer that was compressed, which a server may do unasked, with its body as it was before; any other as it is. undici's own
- * interceptor is experimental, says so on stderr, and stands before every request.
- *
- * @returns a failure where the body is damaged, breaks off, is larger than `maxBodyBytes` once inflated, or is compressed in a
- * way that nobody here knows. A refusal is known from its status: of its body what can be read is kept.
+ * The response with a decompressed body. Servers may compress unasked. undici's own interceptor is experimental and prints a warning.
+ * @returns a failure if the body is damaged, incomplete, larger than `maxBodyBytes` when decompressed, or has an unknown encoding. An error
+ * response keeps its status and the readable part of its body.
  */
 export async function inflated(result: AttemptResult, maxBodyBytes: number): Promise<AttemptResult> {
   if (result.type !== 'answer' || result.body.length === 0) return result;
@@ -37,10 +35,10 @@ export async function inflated(result: AttemptResult, maxBodyBytes: number): Pro
 }
 
 const EMPTY = Buffer.alloc(0);
-/** RFC 8878 asks of every decoder that it can do with a window of 8 MB; larger ones are for files. */
+/** RFC 8878 requires decoders to support windows of 8 MB; larger ones are for files. */
 const ZSTD_WINDOW_LOG = 23;
 
-/** Loads zlib, which runs that meet no compressed answer do without. */
+/** Loads zlib only for a compressed response. */
 async function decoderOf(encoding: string, body: Buffer): Promise<Readable | undefined> {
   const zlib = await import('node:zlib');
   const decoder = () => {
@@ -49,7 +47,7 @@ async function decoderOf(encoding: string, body: Buffer): Promise<Readable | und
       case 'x-gzip':
         return zlib.createGunzip();
       case 'deflate':
-        // Some servers leave out the two bytes that zlib begins with.
+        // Some servers omit the two bytes of the zlib header.
         return ((body[0] ?? 0) & 0x0f) === 8 ? zlib.createInflate() : zlib.createInflateRaw();
       case 'br':
         return zlib.createBrotliDecompress();
@@ -68,7 +66,7 @@ async function decoderOf(encoding: string, body: Buffer): Promise<Readable | und
 
 type End = 'whole' | 'too-large' | 'damaged';
 
-/** What a stream gives, and no more than so many bytes of it, which a bomb is not inflated beyond. */
+/** The bytes of a stream up to a limit, which protects against decompression bombs. */
 async function readUpTo(
   most: number,
   stream: Readable,
@@ -102,5 +100,5 @@ function damaged(answer: Answer, encoding: string): FailedAttempt {
   return { ...failure(answer), reason: 'network', error };
 }
 
-/** Code of the error of an answer that cannot be inflated. */
+/** The error code of a response that cannot be decompressed. */
 export const DAMAGED = 'DAMAGED_ENCODING';

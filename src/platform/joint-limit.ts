@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 import { type Connecting, Pools, poolFor } from './connection.ts';
 import type { Method } from './retry.ts';
 
-/** Requests in flight, and connections, that several clients share. Of several platforms, none ever has more than half. */
+/** A limit of concurrent requests, and connections, that several clients share. With several platforms, none gets more than half. */
 export class JointLimit {
   readonly #most: number;
   readonly #held = new Map<string, number>();
@@ -15,21 +15,21 @@ export class JointLimit {
     this.#most = most;
   }
 
-  /** Says whether the clients are of platforms on several origins. */
+  /** True if the clients use platforms on several origins. */
   set isMixed(isMixed: boolean) {
     this.#isMixed = isMixed;
     this.#hand();
   }
 
-  /** Places that one platform may have. */
+  /** The maximum number of slots for one platform. */
   get mostOfOne(): number {
     return this.#isMixed ? Math.max(1, Math.floor(this.#most / 2)) : this.#most;
   }
 
   /**
-   * A place for a request, to be given back with `release` exactly once.
+   * Waits for a slot. Release it exactly once.
    * @param origin of the platform.
-   * @throws the reason of a signal that aborts first: then there is nothing to give back.
+   * @throws the reason of a signal that aborts first: then there is no slot to release.
    */
   async take(origin: string, signals: readonly AbortSignal[]): Promise<void> {
     if (this.#isFree(origin)) return this.#grant(origin);
@@ -56,15 +56,15 @@ export class JointLimit {
   }
 
   /**
-   * Connections for reads, which last from one client to the next. A write never finds its connection closed by the other side: nobody
-   * could say then whether it was carried out.
+   * Connections for reads, shared by successive clients. Writes do not use them: if the server closed an idle connection, it would be
+   * unknown whether a write was executed.
    * @internal
    */
   reads(origin: string, connecting: Omit<Connecting, 'connections'>): Promise<Dispatcher> {
     return this.#pools.to(origin, { ...connecting, connections: this.#most });
   }
 
-  /** Ends the connections. */
+  /** Closes the connections. */
   async close(): Promise<void> {
     await this.#pools.close();
   }
@@ -78,7 +78,7 @@ export class JointLimit {
     this.#held.set(origin, (this.#held.get(origin) ?? 0) + 1);
   }
 
-  /** To whoever came first of those who may have one. */
+  /** Gives free slots to the first eligible waiters. */
   #hand(): void {
     for (;;) {
       const place = this.#waiting.findIndex(({ origin }) => this.#isFree(origin));
@@ -90,7 +90,7 @@ export class JointLimit {
   }
 }
 
-/** The connections of one client, which may share those for reads with other clients. */
+/** The connections of one client. Those for reads may be shared with other clients. */
 export class Connections {
   readonly #begin: () => Promise<Dispatcher>;
   readonly #shared: Promise<Dispatcher> | undefined;

@@ -5,7 +5,7 @@ import type { Permit, Throttle } from './throttle.ts';
 
 interface LoadControlOptions {
   readonly throttle: Throttle;
-  /** Longest pause, in milliseconds. */
+  /** The maximum pause in milliseconds. */
   readonly longestPause: number;
   readonly now: () => number;
   readonly random: () => number;
@@ -23,7 +23,7 @@ export class LoadControl {
     this.#options = options;
   }
 
-  /** Call it before the permit of the request is returned. */
+  /** Must be called before the permit of the request is released. */
   hear(result: AttemptResult, permit: Permit, time: AnswerTime): void {
     const { throttle, now, random } = this.#options;
     if (result.type !== 'answer') {
@@ -59,15 +59,15 @@ export class LoadControl {
 /** A request in flight. */
 export interface Flight {
   readonly since: number;
-  /** Milliseconds of all requests together until then. */
+  /** Sum of the durations of all requests until then, in milliseconds. */
   readonly before: number;
 }
 
-/** Counts requests in flight, and gives their mean number during one of them. */
+/** Tracks the mean number of requests in flight. */
 export class InFlight {
   readonly #now: () => number;
   #count = 0;
-  /** Milliseconds of all requests together until `#at`. */
+  /** Sum of the durations of all requests until `#at`, in milliseconds. */
   #sum = 0;
   #at = 0;
 
@@ -81,7 +81,7 @@ export class InFlight {
     return { since: this.#at, before: this.#sum };
   }
 
-  /** The mean number of requests in flight since this one began, itself included. Call it exactly once. */
+  /** The mean number of requests in flight since this one began, including itself. Must be called exactly once. */
   end({ since, before }: Flight): number {
     this.#advance();
     const mean = this.#at > since ? (this.#sum - before) / (this.#at - since) : this.#count;

@@ -1,50 +1,47 @@
 import { PlatformError } from './platform-error.ts';
 
-/** Largest page of the platform. */
+/** The platform's maximum page size. */
 export const PER_PAGE = 100;
 
 export interface RecordPage<T> {
   readonly items: readonly T[];
   readonly next: string | undefined;
-  /** Path of the request that gave it, for messages. */
+  /** Path of the request, for messages. */
   readonly path: string;
   /** True if the list was restarted, so that cursors of the first reading may come again. */
   readonly beginsAnew?: boolean;
 }
 
 interface ListBounds {
-  /** More pages than a real list has: a longer one would never end. */
+  /** A limit above any real list, against endless ones. */
   readonly mostPages: number;
-  /** How many of the latest keys and cursors are kept: all, for a list that is in memory anyway. */
+  /** The number of recent keys and cursors that are kept. A list in memory keeps all. */
   readonly remembers: number;
-  /** Whether the same page again ends the list, because the platform may not know cursors for it. */
+  /** True if a repeated page ends the list, for endpoints that may not support cursors. */
   readonly mayIgnoreCursor?: boolean;
 }
 
-/** 100,000 records with 20 per page, half a million with 100: more than any workspace has, and still within memory. */
+/** 100,000 records with 20 per page, 500,000 with 100: more than any workspace has, and within memory. */
 const HELD_PAGES = 5_000;
 
-/** For a list that is held in memory: each record is given once, wherever it repeats. */
+/** For a list in memory: each record is returned once. */
 export const heldList: ListBounds = {
   mostPages: HELD_PAGES,
   remembers: HELD_PAGES * PER_PAGE,
 };
 
-/**
- * For a streamed list, such as millions of calls. New records push earlier ones to the next page, so repeats come soon.
- */
+/** For a streamed list, such as millions of calls. New records move earlier ones to the next page, so repeats are close together. */
 export const passingList: ListBounds = {
   mostPages: 100_000,
   remembers: 10 * PER_PAGE,
 };
 
 /**
- * The records of a list in the platform's order, each once: of a repeated record, the first one counts. The next page is read when the last
- * one is used up.
- *
- * @param read gives the page at a cursor; the first one without.
- * @param keyOf tells one record from another.
- * @throws PlatformError `cursor-loop` if a cursor repeats, or the list does not end.
+ * The records of a list in the platform's order, without repeats: the first occurrence counts. The next page is fetched after the last
+ * record of a page.
+ * @param read fetches the page at a cursor; without a cursor, the first page.
+ * @param keyOf identifies a record.
+ * @throws PlatformError `cursor-loop` if a cursor repeats or the list does not end.
  */
 export async function* pages<T>(
   read: (cursor: string | undefined) => Promise<RecordPage<T>>,
@@ -59,12 +56,12 @@ export async function* pages<T>(
     const page = await read(cursor);
     if (mayIgnoreCursor) {
       const shown = JSON.stringify(page.items.map(keyOf));
-      // Further pages may be empty one after the other, each with a cursor of its own.
+      // Several pages may be empty, each with its own cursor.
       if ((page.items.length > 0 || page.next === cursor) && shown === before) return;
       before = shown;
     }
     if (page.beginsAnew === true) cursors.clear();
-    // Before the records: a page that comes again would give them twice.
+    // Checked before the records: a repeated page would return them twice.
     if (page.next !== undefined && !cursors.add(page.next))
       throw neverEnding(
         page.path,
@@ -78,7 +75,7 @@ export async function* pages<T>(
   }
 }
 
-/** The latest keys, up to a number. */
+/** A bounded set of the latest keys. */
 class Latest<T> {
   readonly #seen = new Set<T>();
   readonly #most: number;
@@ -91,12 +88,12 @@ class Latest<T> {
     this.#seen.clear();
   }
 
-  /** False where it is remembered already. */
+  /** False if it is already in the set. */
   add(value: T): boolean {
     if (this.#seen.has(value)) return false;
     this.#seen.add(value);
     if (this.#seen.size > this.#most) {
-      // A set keeps the order in which things came.
+      // A set iterates in insertion order.
       this.#seen.delete(this.#seen.values().next().value as T);
     }
     return true;

@@ -11,13 +11,13 @@ interface WantedPermit {
 }
 
 interface PermitsOptions extends Pick<TransportOptions, 'shared'> {
-  /** Of the platform. */
+  /** Origin of the platform. */
   readonly origin: string;
   readonly throttle: Throttle;
   readonly stop: AbortSignal;
 }
 
-/** Permits of the transport's own throttle and of the limit that it shares with other clients. */
+/** Issues permits from the transport's own throttle and from the shared limit. */
 export class Permits {
   readonly #options: PermitsOptions;
 
@@ -25,7 +25,7 @@ export class Permits {
     this.#options = options;
   }
 
-  /** @throws PlatformError if the request must not be sent any more. */
+  /** @throws PlatformError if the request must no longer be sent. */
   async take(failed: () => FailedCall, wanted: WantedPermit): Promise<Permit> {
     const { throttle, shared, origin, stop } = this.#options;
     const { again, heldBackBy, permission } = wanted;

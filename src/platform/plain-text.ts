@@ -1,11 +1,11 @@
 import { stripVTControlCharacters } from 'node:util';
 
 /**
- * A text of the platform as one line that is safe for a terminal: no escape sequences, no control or direction characters, blanks
- * folded, secrets replaced, at most `length` characters.
+ * The platform's text on one line, safe for a terminal: without escape sequences, control and direction characters, with blanks collapsed
+ * and secrets replaced, at most `length` characters.
  */
 export function oneLine(text: string, length: number, redact: (text: string) => string): string {
-  // Before folding, for secrets with line breaks; after it, for secrets that removed characters had split.
+  // Redact before folding, for secrets with line breaks, and after it, for secrets that were split by removed characters.
   const clean = stripVTControlCharacters(redact(text))
     .replace(/[\s\u0085]+/g, ' ')
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}]/gu, '')

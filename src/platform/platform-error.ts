@@ -1,37 +1,37 @@
 import { errorMessage } from '../problems/error-code.ts';
 
 /**
- * What is known of a request that did not succeed. `not-done`: the platform certainly did not carry it out (it was never
- * sent, or was answered with a refusal). `lost`: it may have been carried out; nobody knows.
+ * The outcome of a failed request. `not-done`: certainly not executed, because it was never sent or was refused. `lost`: unknown, it may
+ * have been executed.
  */
 export type RequestOutcome = 'not-done' | 'lost';
 
 export interface ExchangeFacts {
   readonly method: string;
-  /** Path with its query, never a header or a body. */
+  /** Path and query, without headers and body. */
   readonly path: string;
   readonly outcome: RequestOutcome;
   readonly status?: number | undefined;
-  /** The platform's own code for the problem, where the body has one. */
+  /** The platform's error code, if the body has one. */
   readonly code?: string | undefined;
-  /** The platform's own words, shortened and with secrets removed. */
+  /** The platform's message, shortened and redacted. */
   readonly detail?: string | undefined;
-  /** The field of the request that the platform objects to, where the body names one. */
+  /** The request field that the platform rejects, if the body names one. */
   readonly field?: string | undefined;
-  /** As much of it as consists of fields of requests. */
+  /** The part of `field` that consists of known request fields. */
   readonly knownField?: string | undefined;
   readonly requestId?: string | undefined;
-  /** Host and port of this machine where nothing listens. */
+  /** A local host and port without a listener. */
   readonly nobodyAt?: string | undefined;
-  /** True where an answer came whose compression could not be undone. */
+  /** True if the response could not be decompressed. */
   readonly undecodable?: boolean | undefined;
-  /** How many calls can be read of a list whose cursor the platform ignores. */
+  /** The number of readable calls of a list whose cursor the platform ignores. */
   readonly firstCalls?: number | undefined;
-  /** True where a proxy did not connect to the platform. */
+  /** True if a proxy did not connect to the platform. */
   readonly atProxy?: boolean | undefined;
 }
 
-/** The message of an error for a history: without the text of an answer, also where another error quotes it. */
+/** The error message for a history, without the platform's text, even if another error quotes it. */
 export function recordedMessage(error: unknown): string {
   if (error instanceof PlatformError) return error.recorded;
   const message = errorMessage(error);
@@ -39,7 +39,7 @@ export function recordedMessage(error: unknown): string {
   return cause instanceof PlatformError ? message.replace(cause.message, () => cause.recorded) : message;
 }
 
-/** A request to the platform that did not succeed. Branch on `status`, `outcome` and `reason`, never on the message. */
+/** A failed request to the platform. Branch on `status`, `outcome` and `reason`, never on the message. */
 export class PlatformError extends Error {
   override readonly name = 'PlatformError';
   readonly reason: PlatformErrorReason;
@@ -51,12 +51,12 @@ export class PlatformError extends Error {
     this.facts = facts;
   }
 
-  /** The same error, saying one thing more at its end. */
+  /** The same error with a note at the end of its message. */
   withNote(note: string): PlatformError {
     return new PlatformError(this.reason, this.facts, `${this.message}; ${note}`, this.cause);
   }
 
-  /** The message for what is kept: without the text of the answer, which may repeat values of the request. */
+  /** The message for storage: without the platform's text, which may repeat values of the request. */
   get recorded(): string {
     const { method, path, status, code, detail, knownField: field, requestId, outcome } = this.facts;
     if (detail === undefined && this.reason !== 'malformed') return this.message;
@@ -78,20 +78,20 @@ export class PlatformError extends Error {
     return this.facts.outcome;
   }
 
-  /** True where the platform itself says that it has nothing at this path; a gateway's 404 or 410 says nothing of it. */
+  /** True if the platform itself reports that nothing exists at this path. A 404 or 410 of a gateway does not count. */
   get saysMissing(): boolean {
     if (this.reason === 'empty') return true;
     return this.reason === 'status' && (this.status === 404 || this.status === 410);
   }
 
-  /** True where the platform itself says that the key may not do this. */
+  /** True if the platform itself denies access to the key. */
   get saysForbidden(): boolean {
     return this.reason === 'status' && this.status === 403;
   }
 }
 
 export type PlatformErrorReason =
-  /** An answer with a status other than 2xx. */
+  /** A response with a status other than 2xx. */
   | 'status'
   /** A 403, 404 or 410 of another server than the platform: a gateway, a load balancer, a web site. */
   | 'gateway'

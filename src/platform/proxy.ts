@@ -5,11 +5,11 @@ import { UserError } from '../problems/user-error.ts';
 import { isLoopback } from '../values/loopback.ts';
 import { Secret } from '../values/value.ts';
 
-/** The proxy that requests to one address go through. */
+/** The proxy for an address. */
 export interface ProxySettings {
   /** `http://proxy.example.com:3128`, without credentials. */
   readonly origin: string;
-  /** For messages: host and port. */
+  /** Host and port, for messages. */
   readonly shown: string;
   /** `user:password`, if the proxy needs them. */
   readonly credentials: Secret | undefined;

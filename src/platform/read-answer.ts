@@ -19,14 +19,14 @@ interface AnswerReading {
   readonly answer: TransportAnswer;
 }
 
-/** The record in an answer's `data`. Throws `PlatformError` `malformed`, whose outcome is `lost` where something was written. */
+/** The record in `data` of a response. Throws `PlatformError` `malformed`, with outcome `lost` for a write. */
 export function readRecord<T>(schema: z.ZodType<T>, asked: RequestLine, { answer, odd }: AnswerReading): T {
   const data = dataOf(asked, answer);
   if (!isObject(data)) throw unexpected(asked, answer, '`data` is not a record');
   return admitted(schema, data, { odd, refuse: (problem) => unexpected(asked, answer, problem) });
 }
 
-/** Throws `PlatformError` `malformed` unless the record is the one that was asked for. */
+/** Throws `PlatformError` `malformed` unless the record is the requested one. */
 export function refuseOther(
   record: { readonly id: string },
   {
@@ -39,7 +39,7 @@ export function refuseOther(
   throw unexpected(asked, answer, `the response has another record, ${JSON.stringify(record.id)}`);
 }
 
-/** Throws `PlatformError` `empty` where `data` is null. */
+/** Throws `PlatformError` `empty` if `data` is null. */
 export function refuseEmpty(asked: RequestLine, { status, body }: TransportAnswer): void {
   if (!isObject(body) || body.data !== null) return;
   const { method, path } = asked;
@@ -47,7 +47,7 @@ export function refuseEmpty(asked: RequestLine, { status, body }: TransportAnswe
   throw new PlatformError('empty', facts, `${method} ${path}: ${status}, but \`data\` is null`);
 }
 
-/** The records of a list that has `data` only. */
+/** The records of a list that contains only `data`. */
 export function readItems<T>(schema: z.ZodType<T>, asked: RequestLine, { answer, odd }: AnswerReading): T[] {
   const data = dataOf(asked, answer);
   if (!Array.isArray(data)) throw unexpected(asked, answer, '`data` is not a list');
@@ -59,7 +59,7 @@ export function readItems<T>(schema: z.ZodType<T>, asked: RequestLine, { answer,
   );
 }
 
-/** True for a full page that names no next one. */
+/** True for a full page without a next cursor. */
 export function isOpenPage({ body }: TransportAnswer): boolean {
   if (!isObject(body) || !Array.isArray(body.data) || body.data.length !== PER_PAGE) return false;
   const next = isObject(body.meta) ? body.meta.next_cursor : undefined;
@@ -67,8 +67,8 @@ export function isOpenPage({ body }: TransportAnswer): boolean {
 }
 
 /**
- * A page of a list that has `meta`. `isWhole` is for lists that the document does not call paged: whether that many records without a
- * cursor are the whole list.
+ * A page of a list with `meta`. `isWhole`, for lists that are not documented as paged, returns whether that many records without a cursor
+ * are the whole list.
  */
 export function readPage<T>(
   schema: z.ZodType<T>,
@@ -84,8 +84,8 @@ export function readPage<T>(
 }
 
 /**
- * The cursor of the next page. `meta` is read field by field, so that a malformed field does not hide another. An incomplete list
- * that passed for complete would cause duplicate records, so any doubt is an error.
+ * The cursor of the next page. `meta` is read field by field, so that a malformed field does not hide another. Treating an incomplete list
+ * as complete would cause duplicate records, so any doubt is an error.
  */
 function nextCursor(
   asked: RequestLine,
@@ -97,7 +97,7 @@ function nextCursor(
   const { next_cursor: next, per_page: size } = meta;
   if (next === null) return undefined;
   if (typeof next === 'string' && next !== '') return next;
-  // A larger number has lost digits.
+  // A larger number has lost precision.
   if (typeof next === 'number' && Math.abs(next) <= Number.MAX_SAFE_INTEGER) return String(next);
   if (next !== undefined && next !== false && next !== '') {
     throw unexpected(
@@ -117,9 +117,7 @@ function dataOf(asked: RequestLine, { status, requestId, body }: TransportAnswer
   throw unexpected(asked, { status, requestId }, 'the response has no `data`');
 }
 
-/**
- * A record is read without its optional fields of an unexpected type: a delivered id must not be lost because of another field.
- */
+/** Drops optional fields of an unexpected type: a delivered id must not be lost because of another field. */
 function admitted<T>(
   schema: z.ZodType<T>,
   value: unknown,
@@ -138,7 +136,7 @@ function admitted<T>(
   return odd === 'kept' ? asItCame(value, second.data) : second.data;
 }
 
-/** The record with the fields that the schema drops; all others come from the schema, because it conceals secrets. */
+/** The record with the fields that the schema drops; all others come from the schema, which conceals secrets. */
 function asItCame<T>(value: unknown, read: T): T {
   const given = Object.entries(read ?? {}).filter(([, field]) => field !== undefined);
   return { ...(value as T), ...Object.fromEntries(given) };

@@ -6,9 +6,9 @@ import type { AttemptResult } from './exchange.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT';
 
-/** How often a request is sent at most. */
+/** The maximum number of attempts. */
 export const MOST_TRIES = 5;
-/** The same after a 429, which promises that nothing happened. The longest pause usually ends it sooner. */
+/** The maximum after a 429, which guarantees that nothing happened. The longest pause usually ends it sooner. */
 export const MOST_TRIES_THROTTLED = 20;
 
 /** Milliseconds. */
@@ -19,13 +19,13 @@ interface BackoffRange {
 
 const BACKOFF: BackoffRange = { first: 500, longest: 30_000 };
 
-/** What one caller retries, and for how long. */
+/** The retry policy of one caller. */
 interface RetryPolicy {
-  /** Whether another attempt may succeed, and can do no harm. */
+  /** True if another attempt may succeed and is safe. */
   mayRetry(result: AttemptResult, attempts: number): boolean;
-  /** Milliseconds that the server asks for; undefined where it names no time. */
+  /** Milliseconds that the server asks for, if any. */
   askedPause(result: AttemptResult): number | undefined;
-  /** Milliseconds that all asked pauses may take together. Requests may share it. */
+  /** Milliseconds for all requested pauses together. Requests may share it. */
   readonly budget: { left: number };
   /** Waits. Rejects to end all attempts. */
   wait(pause: RetryPause): Promise<void>;
@@ -41,7 +41,7 @@ interface RetryPause {
 interface LastAttempt {
   readonly result: AttemptResult;
   readonly attempts: number;
-  /** Milliseconds that the server asked for, where that exceeds the budget. */
+  /** Milliseconds that the server asked for, if that exceeds the budget. */
   readonly tooLong?: number;
 }
 
@@ -60,7 +60,7 @@ export async function sendWithRetries(
   }
 }
 
-/** Whether the platform may have done what this attempt asked for. A read changes nothing. */
+/** True if the platform may have executed the request of this attempt. A read changes nothing. */
 export function mayHaveTakenEffect(method: Method, result: AttemptResult): boolean {
   if (method === 'GET') return false;
   if (result.type === 'failure') return result.sent;
@@ -70,7 +70,10 @@ export function mayHaveTakenEffect(method: Method, result: AttemptResult): boole
   return !DECLINES.has(result.status) && !isRefused;
 }
 
-/** A gateway stopped waiting: 408, and the codes of load balancers for a client that disconnected (460, 499). The platform may have done the request. */
+/**
+ * A gateway stopped waiting: 408, and the codes of load balancers for a client that disconnected (460, 499). The platform may have executed
+ * the request.
+ */
 const GAVE_UP: ReadonlySet<number> = new Set([408, 460, 499]);
 
 /** Redirects that ask to repeat the request elsewhere. Some servers answer a completed request with the others (302, 303). */
@@ -116,7 +119,7 @@ export function isRetried(method: Method, result: AttemptResult, tries: number):
   return method !== 'POST' || !result.sent;
 }
 
-/** Milliseconds after that many attempts: they double, and half of each is random, so that clients spread. */
+/** The backoff in milliseconds: it doubles with each attempt, and half of it is random, so that clients spread. */
 export function backoff(attempts: number, random: () => number, { first, longest } = BACKOFF): number {
   const full = Math.min(longest, first * 2 ** (attempts - 1));
   return full / 2 + (random() * full) / 2;
@@ -127,14 +130,14 @@ export function pauseOfRefusal(result: AttemptResult, now: number): number | und
   return result.type === 'answer' && isRefusal(result.status) ? retryAfter(result.headers, now) : undefined;
 }
 
-/** Milliseconds that `Retry-After` asks for, in seconds or as a date; undefined where it is absent, past or unreadable. */
+/** Milliseconds until `Retry-After`, given in seconds or as a date; undefined if it is absent, past or unreadable. */
 export function retryAfter(headers: IncomingHttpHeaders, now: number): number | undefined {
   const text = single(headers['retry-after'])?.trim();
   if (text === undefined || text === '') return undefined;
   if (/^\d+(\.\d+)?$/.test(text)) return positive(Number(text) * 1000);
   const date = Date.parse(text);
   if (Number.isNaN(date) || !/[a-z]/i.test(text)) return undefined;
-  // Measured from the platform's own clock where it tells it: ours may differ.
+  // Relative to the platform's clock if it sends its time: ours may differ.
   const sentAt = Date.parse(single(headers.date) ?? '');
   return positive(date - (Number.isNaN(sentAt) ? now : sentAt));
 }
@@ -147,7 +150,7 @@ function single(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
 }
 
-/** Failures that every retry would repeat: certificates, a port without TLS, and a proxy that refuses. */
+/** True for failures that every retry would repeat: certificates, a port without TLS, a proxy that refuses. */
 export function isLasting(error: Error | undefined): boolean {
   const code = errorCode(error);
   return (
@@ -157,8 +160,8 @@ export function isLasting(error: Error | undefined): boolean {
 }
 
 /**
- * True if nothing listens at an address of this machine, where a retry is pointless. Another host that refuses connections may be a load
- * balancer that switches servers.
+ * True if nothing listens at a local address, where a retry is pointless. Another host that refuses connections may be a load balancer that
+ * switches servers.
  */
 export function isClosedLocalPort(host: string, result: AttemptResult): boolean {
   return result.type === 'failure' && errorCode(result.error) === 'ECONNREFUSED' && isLoopback(host);

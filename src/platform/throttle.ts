@@ -4,11 +4,11 @@ import type { AnswerTime, ConcurrencyLimit } from './concurrency-limit.ts';
 export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
 interface ThrottleOptions {
-  /** How many requests may run at once. */
+  /** The limit of concurrent requests. */
   readonly limit: ConcurrencyLimit;
   /** Null for no limit. */
   readonly requestsPerSecond: number | null;
-  /** Longest pause, in milliseconds. */
+  /** The maximum pause in milliseconds. */
   readonly longestPause: number;
   readonly signal: AbortSignal;
   /** Milliseconds since 1970. */
@@ -19,7 +19,7 @@ interface ThrottleOptions {
 /** The platform asks for a longer pause than the limit. */
 export class PauseTooLong extends Error {
   readonly milliseconds: number;
-  /** Of the response that asked for the pause. */
+  /** The status of the response that asked for the pause. */
   readonly status: number;
 
   constructor(milliseconds: number, status: number) {
@@ -35,7 +35,7 @@ export interface Permit {
   readonly burst: number;
   /** Bursts of timeouts before it. */
   readonly lapse: number;
-  /** Of the limit. */
+  /** The stamp of the limit. */
   readonly stamp: number;
 }
 
@@ -44,7 +44,7 @@ interface Waiter {
   reject(error: Error): void;
 }
 
-/** Issues permits: no more at once than the limit allows, spaced by the rate, none during a pause. */
+/** Issues permits within the concurrency limit and the rate, and none during a pause. */
 export class Throttle {
   readonly #options: ThrottleOptions;
   readonly #interval: number;
@@ -57,7 +57,7 @@ export class Throttle {
   #pausedBy = 429;
   #nextStart = 0;
   #sleeping = false;
-  /** When the platform began to refuse all requests, if it does. */
+  /** The time since which the platform refuses all requests, if it does. */
   #refusingSince: number | undefined;
   /** Bursts since the last success. */
   #refusals = 0;
@@ -68,13 +68,13 @@ export class Throttle {
     options.signal.addEventListener('abort', () => this.#rejectAll(new Error('aborted')), { once: true });
   }
 
-  /** How many permits may be in use now: no more than may start within a second. */
+  /** The maximum number of permits in use: no more than may start within a second. */
   get atOnce(): number {
     const { limit, requestsPerSecond } = this.#options;
     return Math.min(limit.now, Math.ceil(requestsPerSecond ?? limit.now));
   }
 
-  /** Bursts of 429 since the last success: how far the backoff has grown. */
+  /** The number of bursts of 429 since the last success, which determines the backoff. */
   get refusals(): number {
     return this.#refusals;
   }
@@ -96,7 +96,7 @@ export class Throttle {
     return signal === undefined ? promise : promise.finally(() => signal.removeEventListener('abort', leave));
   }
 
-  /** Returns the permit. Call it exactly once per permit, after the response was reported. */
+  /** Returns the permit. Must be called exactly once per permit, after the response was reported. */
   release(): void {
     this.#running--;
     if (!this.#isIdle()) this.#hand();
@@ -127,8 +127,8 @@ export class Throttle {
   }
 
   /**
-   * Issues no permit for that long. If the pause, or the time since the platform began to refuse all requests, exceeds the
-   * longest pause, all waiting and new requests are rejected until the pause is over.
+   * Issues no permits for a time. If the pause, or the time since the platform began to refuse all requests, exceeds the longest pause, all
+   * waiting and new requests are rejected until the pause ends.
    */
   pause(milliseconds: number, status: number): void {
     const until = this.#options.now() + milliseconds;
@@ -139,7 +139,7 @@ export class Throttle {
     if (left > 0) this.#rejectAll(new PauseTooLong(left, this.#pausedBy));
   }
 
-  /** Milliseconds that are left of a pause that is too long to wait for; 0 for none. */
+  /** The rest, in milliseconds, of a pause that is too long to wait for; 0 for none. */
   #hopelessFor(): number {
     if (this.#pausedUntil === 0) return 0;
     const { longestPause } = this.#options;

@@ -12,26 +12,26 @@ export interface TransportOptions {
   readonly proxy?: ProxySettings | undefined;
   /** PEM certificates that are trusted besides Node's own. */
   readonly ca?: string | undefined;
-  /** Requests at once, each on its own connection. */
+  /** The number of concurrent requests, each on its own connection. */
   readonly concurrency: Concurrency;
-  /** With other clients; not shared where absent. */
+  /** The limit shared with other clients, if any. */
   readonly shared?: JointLimit | undefined;
   readonly requestsPerSecond: number | null;
-  /** For one attempt, from connecting to the last byte of the response. */
+  /** The timeout of one attempt, from connecting to the last byte of the response. */
   readonly timeoutSeconds: number;
-  /** Longest pause that the platform may ask for; 300 by default. */
+  /** The longest pause that the platform may ask for; 300 by default. */
   readonly maxWaitSeconds?: number | undefined;
-  /** Largest response; 64 MiB by default. */
+  /** The maximum size of a response; 64 MiB by default. */
   readonly maxBodyBytes?: number | undefined;
-  /** Stops everything, requests in flight included. */
+  /** Aborts everything, including requests in flight. */
   readonly signal?: AbortSignal | undefined;
-  /** Removes secrets from texts of the platform. The API key is always removed. */
+  /** Redacts texts of the platform. The API key is always redacted. */
   readonly redact?: ((text: string) => string) | undefined;
   /** Called after every attempt. */
   readonly onRequest?: ((event: RequestEvent) => void) | undefined;
   /** Called with one line when a pause of more than a minute begins. */
   readonly onNotice?: ((text: string) => void) | undefined;
-  /** From 0 to 1: how pauses are spread. */
+  /** Between 0 and 1: the spread of pauses. */
   readonly random?: (() => number) | undefined;
   /** Milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
@@ -40,10 +40,10 @@ export interface TransportOptions {
 
 export interface RequestEvent {
   readonly method: Method;
-  /** With its query, without the path of the base URL. */
+  /** Path and query, without the path of the base URL. */
   readonly path: string;
   readonly status?: number | undefined;
-  /** From 1. */
+  /** Starts at 1. */
   readonly attempt: number;
   readonly milliseconds: number;
   /** Why the response is incomplete: a reason of `PlatformError`. */

@@ -35,14 +35,14 @@ export type { RequestEvent, TransportOptions } from './transport-options.ts';
 
 export interface TransportRequest {
   readonly method: Method;
-  /** Begins with `/api/v1`; its parts are percent-encoded, its query included. */
+  /** Begins with `/api/v1`; percent-encoded, including the query. */
   readonly path: string;
   readonly body?: unknown;
-  /** After it aborts, the request is not sent any more, unless an earlier attempt may have succeeded. */
+  /** After it aborts, the request is no longer sent, unless an earlier attempt may have succeeded. */
   readonly heldBackBy?: AbortSignal | undefined;
-  /** Needed right before the first byte is sent. */
+  /** Checked right before the first byte is sent. */
   readonly permission?: WritePermission | undefined;
-  /** Of the last response; empty for none. If it is given, the answer has a digest, and no body if the digest is unchanged. */
+  /** Digest of the last response; empty for none. If it is given, the answer has a digest, and no body if the digest is unchanged. */
   readonly lastDigest?: string | undefined;
 }
 
@@ -78,7 +78,7 @@ export class Transport {
   readonly #maxWaitSeconds: number;
   #hasAnswered = false;
   readonly #stop = new AbortController();
-  /** Not a set, whose freed places would keep old responses in memory. */
+  /** Not a set: its freed entries would keep old responses in memory. */
   readonly #underWay: (Exchange | undefined)[] = [];
   readonly #inFlight: InFlight;
   readonly #now: () => number;
@@ -139,7 +139,7 @@ export class Transport {
     else options.signal?.addEventListener('abort', this.#abort, { once: true });
   }
 
-  /** The parsed JSON of a 2xx answer. Throws `PlatformError` for everything else. */
+  /** The parsed JSON of a 2xx response. Throws `PlatformError` for everything else. */
   async send(request: TransportRequest): Promise<TransportAnswer> {
     const call: OpenCall = {
       method: request.method,
@@ -166,7 +166,7 @@ export class Transport {
         isRetried(call.method, result, attempts),
       askedPause: (result) => pauseOfRefusal(result, this.#now()),
       budget: { left: this.#maxWaitSeconds * 1000 },
-      // The throttle makes all requests wait for a pause. After any other failure, this request waits alone.
+      // During a pause, the throttle delays all requests. After any other failure, only this request waits.
       wait: async ({ asked, result, attempts }) => {
         if (asked === undefined && result.status !== 429)
           await this.#backOff(attempts, () => this.#failed(call, outcome, attempts));
@@ -178,7 +178,7 @@ export class Transport {
     throw failureOf(failed(), result);
   }
 
-  /** How many requests may run at once, by the responses so far, the rate and the shared limit. */
+  /** The current limit of concurrent requests, from the responses so far, the rate and the shared limit. */
   atOnce(): number {
     return Math.min(this.#throttle.atOnce, this.#options.shared?.mostOfOne ?? Number.POSITIVE_INFINITY);
   }
@@ -282,7 +282,7 @@ export class Transport {
   }
 }
 
-/** The path without its query and its ids, which have at least one digit. */
+/** The path without its query and its ids, which contain at least one digit. */
 function sortOf({ method, path }: OpenCall): string {
   return `${method} ${path.replace(/\?.*|[^/?]*\d[^/?]*/g, '')}`;
 }

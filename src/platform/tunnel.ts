@@ -13,7 +13,7 @@ interface TunnelOptions {
   readonly secureContext: SecureContext | undefined;
 }
 
-/** Connects to TLS servers through a proxy. undici owns a connection as soon as its tunnel is open. */
+/** Connects to TLS servers through a proxy. undici owns a connection once its tunnel is open. */
 export function tunnelConnector(options: TunnelOptions): buildConnector.connector {
   const { connectMilliseconds: timeout, secureContext } = options;
   const secure = buildConnector({ timeout, allowH2: false, ...(secureContext && { secureContext }) });
@@ -40,7 +40,7 @@ function openTunnel(
     timeout: connectMilliseconds,
     ...(secureContext && { secureContext }),
   });
-  // The caller has a timer. A run that ends does not wait for a proxy.
+  // The caller has a timeout. A finished run does not wait for a proxy.
   asking.once('socket', (socket) => socket.unref());
   asking.once('connect', ({ statusCode = 0 }, socket: Socket) => {
     if (statusCode >= 200 && statusCode < 300) {

@@ -6,7 +6,7 @@ import { Exchange } from './exchange.ts';
 import { inflated } from './inflate.ts';
 import type { ProxySettings } from './proxy.ts';
 
-/** How a server is reached. */
+/** Network settings for a server. */
 export interface Network {
   readonly proxy?: ProxySettings | undefined;
   /** PEM certificates that are trusted besides Node's own. */
@@ -14,9 +14,9 @@ export interface Network {
 }
 
 interface WebClientOptions {
-  /** At once, to each server. */
+  /** The maximum number of connections per server. */
   readonly connections: number;
-  /** For one attempt, from connecting to the last byte of the response. */
+  /** The timeout of one attempt, from connecting to the last byte of the response. */
   readonly timeoutMilliseconds: number;
   readonly maxBodyBytes: number;
 }
@@ -25,13 +25,13 @@ interface WebRequest {
   readonly method: string;
   readonly url: URL;
   readonly network: Network;
-  /** Besides those of every request for JSON. */
+  /** Headers in addition to those of every JSON request. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | string | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Requests to servers other than the platform: hosts of repositories, servers of states, receivers of notifications. */
+/** Sends requests to servers other than the platform: code hosts, state servers, receivers of notifications. */
 export class WebClient {
   readonly #options: WebClientOptions;
   readonly #pools = new Pools();
@@ -40,7 +40,7 @@ export class WebClient {
     this.#options = options;
   }
 
-  /** One attempt. It follows no redirect and never rejects: a failure is in the result. */
+  /** Makes one attempt. Follows no redirect and never rejects: a failure is in the result. */
   async send({ method, url, network, headers, body, signal }: WebRequest): Promise<AttemptResult> {
     const { connections, timeoutMilliseconds: connectMilliseconds, maxBodyBytes } = this.#options;
     const exchange = new Exchange(this.#options);

@@ -11,7 +11,7 @@ export class ForeignRecord extends UserError {
   }
 }
 
-/** The error for a record that was asked for by its id. */
+/** The error for a record that was requested by id. */
 export function foreignRecord(
   what: string,
   { actual, workspaceId }: { readonly actual: string; readonly workspaceId: string },
@@ -19,30 +19,33 @@ export function foreignRecord(
   return new ForeignRecord(`the ${what} belongs to workspace ${actual}, but this run is for ${workspaceId}`);
 }
 
-/** A record that may say which workspace it belongs to. */
+/** A record that may contain its workspace id. */
 export interface OfWorkspace {
   readonly id: string | number;
   readonly workspace_id?: unknown;
 }
 
-/** Which workspaces the records belong to that a client has read. What a key may see is not documented: it may be several. */
+/**
+ * Tracks the workspaces of the records that a client has read. The API does not document which workspaces a key can access: there may be
+ * several.
+ */
 export class WorkspaceCheck {
   readonly workspaceId: string;
   #own = 0;
   #foreign = 0;
-  /** The workspaces of the foreign records that are not looked at again elsewhere, by id. */
+  /** By id: the workspaces of foreign records, which are not checked again elsewhere. */
   readonly #workspaces = new Map<string, string>();
 
   constructor(workspaceId: string) {
     this.workspaceId = workspaceId;
   }
 
-  /** How many records of other workspaces were read, in lists and one by one. */
+  /** The number of records of other workspaces that were read. */
   get foreign(): number {
     return this.#foreign;
   }
 
-  /** Counts a record. True where it belongs to the workspace, or does not say. */
+  /** Counts a record. True if it belongs to the workspace, or contains no workspace id. */
   admits(record: object): boolean {
     const { id, workspace_id: actual } = record as Partial<OfWorkspace>;
     if (typeof actual !== 'string') return true;
@@ -55,20 +58,20 @@ export class WorkspaceCheck {
     return false;
   }
 
-  /** The first record that was seen in another workspace. */
+  /** The first record of another workspace. */
   get elsewhere(): { readonly id: string; readonly workspaceId: string } | undefined {
     const [first] = this.#workspaces;
     return first === undefined ? undefined : { id: first[0], workspaceId: first[1] };
   }
 
-  /** The other workspace that a record was seen in. */
+  /** The other workspace that a record belongs to. */
   workspaceOf(id: string): string | undefined {
     return this.#workspaces.get(id);
   }
 
   /**
-   * Call it before using what was read.
-   * @throws ForeignRecord if all records with a workspace belong to other ones.
+   * Must be called before the records are used.
+   * @throws ForeignRecord if all records with a workspace id belong to other workspaces.
    */
   refuseWrongWorkspace(): void {
     const [first] = this.#workspaces;
@@ -81,5 +84,5 @@ export class WorkspaceCheck {
   }
 }
 
-/** As many as a list in memory may have; streamed calls may be millions. */
+/** The maximum size of a list in memory; streamed calls may be millions. */
 const MOST_REMEMBERED = 500_000;

@@ -17,7 +17,7 @@ import {
   url,
 } from './record-fields.ts';
 
-/** The parts of an agent's configuration. */
+/** The sections of an agent's configuration. */
 export const agentConfigs = lazily(() => ({
   call_config: z
     .strictObject({
@@ -119,7 +119,9 @@ export const agentConfigs = lazily(() => ({
     .describe('Text to speech.'),
 }));
 
-/** Body of both the create and the update of an agent. Which fields a create needs is not documented: none is demanded. */
+/**
+ * Body of both the create and the update of an agent. The API does not document which fields a create requires, so none is required here.
+ */
 export const agentRequest = lazily(() =>
   z
     .strictObject({
@@ -140,7 +142,7 @@ const versionNumber = lazily(() =>
   ]),
 );
 
-/** The only secret that an agent has, write-only by the document. */
+/** The only secret of an agent, documented as write-only. */
 const SECRETS = ['api_key'];
 
 const configObject = (config: z.ZodObject) => {
@@ -168,7 +170,7 @@ export const agentRecord = lazyLooseObject(() => ({
   published_at: timestamp(),
 }));
 
-/** By the document a version and its time alone; some platforms repeat the whole agent. */
+/** Documented with version and time only; some platforms include the whole agent. */
 export const versionSummary = lazyLooseObject(() => ({
   version: versionNumber(),
   published_at: timestamp(),

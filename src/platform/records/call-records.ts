@@ -7,7 +7,7 @@ import { anyText, anything, timestamp } from './record-fields.ts';
 const anyDate = () =>
   z.string().refine((value) => !Number.isNaN(Date.parse(value)), { error: 'expected a date or a date-time' });
 
-/** Filters of the call histories. They travel in the body of a GET. */
+/** Filters of call histories, sent in the body of a GET. */
 export const callFilter = lazily(() =>
   z
     .strictObject({
@@ -29,7 +29,7 @@ export const callRecord = lazyLooseObject(() => ({
   /** `HH:MM:SS` */
   duration: anything(),
   channel_type: anyText(),
-  /** A decimal, which may come as text. */
+  /** A decimal, possibly as text. */
   cost: anything(),
   session_id: anyText(),
   end_reason: anyText(),

@@ -24,7 +24,7 @@ export const numberRequest = lazyStrictObject(() => ({
 
 export const numberRecord = lazyLooseObject(() => ({
   id: z.string().min(1),
-  /** The platform may render it as a JSON number, which loses the plus; kept as it comes, so that the loss stays known. */
+  /** The platform may return it as a JSON number without the plus. It is kept as received, so that the loss is detectable. */
   number: naming(z.union([z.string(), z.number()])),
   nickname: anything(),
   inbound_agent_id: anyText(),

@@ -3,13 +3,10 @@ import { about } from '../../values/described.ts';
 import { lazily } from '../../values/lazily.ts';
 
 /*
- * The platform's records and requests, each once, and made when they are first needed. Requests are strict: they carry the API
- * document's limits, and the manifests, the emulator and the JSON Schemas are built on them. Records are loose: fields that the
- * document does not name are kept, and the value of a field that a manifest may manage is taken as it comes, because the comparison
- * is the place that judges it.
+ * Schemas of the platform's records and requests, created on first use. Requests are strict and have the limits of the API document;
+ * manifests, emulator and JSON Schemas are built on them. Records are loose: undocumented fields are kept, and a field that a manifest may
+ * manage accepts any value, because only the comparison judges it.
  */
-
-// ---- Of requests
 
 /** As `meta`, without a copy of the schema. */
 function withMeta<T extends z.ZodType>(
@@ -29,51 +26,49 @@ export const url = (description: string, example: string) =>
   withMeta(z.url({ error: 'expected a valid URL, such as https://example.com/hook' }), description, example);
 
 /*
- * A description says no more than the API document does: units, values and limits that it states. A meaning that only the field's
- * name suggests is marked by `presumably`.
+ * Descriptions contain only what the API document states: units, values and limits. A meaning that is only suggested by the field's name is
+ * marked with `presumably`.
  */
 export const presumably = (meaning: string): string => `Presumably ${meaning}.`;
 export const anyValue = (what: string): string => `${what} (values not documented).`;
 export const anyRange = (what: string): string => `${what} (range not documented).`;
 
-// ---- Of records
-
-/** ISO 8601 in UTC, with `+00:00` or with microseconds and `Z`; kept as the platform wrote it. */
+/** ISO 8601 in UTC, with `+00:00` or with microseconds and `Z`; kept as received. */
 export const timestamp = lazily(() => z.string().nullish());
-/** Shown or not. */
+/** Optional text. */
 export const anyText = timestamp;
-/** Shown or not, in whatever form. */
+/** Optional, of any type. */
 export const anything = lazily(() => z.unknown().optional());
 
-/** The field that names a record in a list. A null is no name: it counts as not shown, so that the record matches nothing. */
+/** The field that identifies a record in a list. Null counts as absent, so that the record matches nothing. */
 export function naming<T extends z.ZodType>(name: T) {
   return name.nullish().transform((value) => value ?? undefined);
 }
 
-/** The fields of a request that hold numbers. */
+/** The numeric fields of a request. */
 export function numberFields({ shape }: z.ZodObject): readonly string[] {
   return Object.keys(shape).filter((key) => z.safeParse(shape[key] ?? z.never(), 1).success);
 }
 
 const NUMBER_IN_TEXT = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
-/** A number that the platform may render as text, as a number; anything else as it is. */
+/** Converts a number in text to a number; leaves other values unchanged. */
 function asNumber(shown: unknown): unknown {
   return typeof shown === 'string' && NUMBER_IN_TEXT.test(shown) ? Number(shown) : shown;
 }
 
-/** Shown or not, in whatever form; a number in text as a number. */
+/** Optional, of any type; a number in text becomes a number. */
 export const anyNumber = lazily(() => z.unknown().optional().transform(asNumber));
 
-/** What stands for a secret that the platform shows although it should not. Nothing is there where it shows null. */
+/** The placeholder for a secret that the platform shows although it should not; null stays null. */
 function conceal(shown: unknown): unknown {
   return (shown ?? null) === null ? shown : '(secret)';
 }
 
-/** A field that the API document calls secret: nobody gets to see what is shown in it. */
+/** A field that the API document calls secret. Its value is never exposed. */
 export const concealed = lazily(() => z.unknown().optional().transform(conceal));
 
-/** The shown values with `asNumber` applied to some of the fields, and others concealed. */
+/** The observed values with `asNumber` applied to some fields, and others concealed. */
 export function shownValues(
   shown: Readonly<Record<string, unknown>>,
   { numbers, secrets }: { readonly numbers: readonly string[]; readonly secrets: readonly string[] },

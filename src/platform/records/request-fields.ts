@@ -5,7 +5,7 @@ import { numberRequest } from './number-records.ts';
 import { userRequest } from './user-records.ts';
 import { webhookRequest } from './webhook-records.ts';
 
-/** Names of the fields of all requests that write, at any depth. */
+/** The field names of all write requests, at any depth. */
 const names = lazily(() => {
   const found = new Set<string>();
   for (const request of [agentRequest(), numberRequest(), userRequest(), webhookRequest()])
@@ -23,8 +23,8 @@ function collect(schema: unknown, found: Set<string>): void {
 }
 
 /**
- * The end of a path that an answer names, as far as it consists of fields of requests and indexes; undefined if nothing of it does.
- * An answer may name a value of the request in the place of a field.
+ * The longest suffix of a path in an error response that consists of request fields and indexes; undefined if there is none. An error
+ * response may contain a value of the request in place of a field.
  */
 export function knownField(path: string): string | undefined {
   const parts = path.split('.');

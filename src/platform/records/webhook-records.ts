@@ -12,7 +12,7 @@ import {
   url,
 } from './record-fields.ts';
 
-/** Loose: whether the envelope may hold other keys is not documented. */
+/** Loose: the API document does not exclude other keys in the envelope. */
 const webhookPayload = () =>
   z.looseObject({
     data: z

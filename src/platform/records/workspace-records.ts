@@ -12,9 +12,9 @@ export const knowledgeBaseRecord = lazyLooseObject(() => ({
 
 export const invoiceRecord = lazyLooseObject(() => ({
   id: z.string().min(1),
-  /** Unix time in seconds, as the period's bounds. */
+  /** Unix time in seconds, as the bounds of the period. */
   created_at: z.number().nullish(),
-  /** Minor units of the currency, as the other amounts. */
+  /** Minor units of the currency, as for all amounts. */
   amount_due: z.number().nullish(),
   amount_paid: z.number().nullish(),
   total: z.number().nullish(),
