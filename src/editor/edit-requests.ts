@@ -25,7 +25,7 @@ export const EDIT_CAPABILITIES: ServerCapabilities = {
   codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
 };
 
-/** Answers with changes of a file: formatting and fixes. */
+/** Handles formatting and code actions. */
 export function listenToEdits({ connection, session, answer }: EditorRequests): void {
   connection.onRequest(DocumentFormattingRequest.type, (params) =>
     answer(inFile, params, () => {
@@ -74,14 +74,14 @@ interface CodeFix {
   readonly change: ChangedText;
 }
 
-/** Fixes for a diagnostic with one change of the text, likeliest first. */
+/** Fixes for a diagnostic that has one edit, the likeliest first. */
 function fixesOf(diagnostic: Diagnostic, document: TextDocument): readonly CodeFix[] {
   const { fix } = diagnostic;
   if (fix === undefined) return [];
   const range = rangeOf(diagnostic, document);
   const text = document.getText();
   const written = text.slice(range.start, range.end);
-  // A block text, an alias, an anchor or a tag: the error is elsewhere.
+  // The error is elsewhere than in a block text, an alias, an anchor or a tag.
   if (/^[|>*&!]/.test(written) || written === '') return [];
   return textsFor(fix, { written, json: isJson(text) }).map((instead) => ({
     title: 'quotes' in fix ? TITLES[fix.quotes] : `Change to ${instead}`,
@@ -92,7 +92,7 @@ function fixesOf(diagnostic: Diagnostic, document: TextDocument): readonly CodeF
 const TITLES = { add: 'Put it in quotes', remove: 'Remove the quotes' } as const;
 
 interface Written {
-  /** As written. */
+  /** The text as written. */
   readonly written: string;
   readonly json: boolean;
 }

@@ -27,7 +27,7 @@ interface EditedProjectOptions {
   readonly policies: OtherPolicies | undefined;
   /** Absolute path of the folder for parsed manifests and names on the platform; nothing is cached if absent. */
   readonly cacheFolder: string | undefined;
-  /** Receives every secret of the project. */
+  /** Redacts the secrets of the project. */
   readonly redactor: Redactor;
   /** Called with messages for the user. */
   readonly onNotice: (text: string) => void;
@@ -88,7 +88,7 @@ export class EditedProject {
       return await validate(workspace);
     } catch (error) {
       if (!(error instanceof UserError) || signal.aborted) throw error;
-      // No workspace is selected, or an unknown one.
+      // No workspace is selected, or the selected one is unknown.
       const { workspaces, defaultWorkspace } = await loadProject({ cwd, env });
       const [first = defaultWorkspace] = defaultWorkspace === undefined ? Object.keys(workspaces) : [];
       if (first === undefined) throw error;

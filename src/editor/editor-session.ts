@@ -27,7 +27,7 @@ export interface EditorSessionOptions {
   readonly policies: OtherPolicies | undefined;
   /** Absolute path of the folder for parsed manifests; nothing is cached if absent. */
   readonly cacheFolder: string | undefined;
-  /** Receives every secret of a project. */
+  /** Redacts the secrets of projects. */
   readonly redactor: Redactor;
 }
 
@@ -60,7 +60,7 @@ export class EditorSession {
   /** By the real path of the folder. */
   readonly #projects = new Map<string, ProjectLoads>();
   readonly #watches: DiskWatch[] = [];
-  /** The last published diagnostics: by their project or fleet file, then by address. */
+  /** Published diagnostics: by project or fleet file, then by address. */
   readonly #told = new Map<string, ReadonlyMap<string, readonly Shown[]>>();
 
   constructor(options: EditorSessionOptions, telling: EditorTold) {
@@ -181,7 +181,7 @@ export class EditorSession {
     else this.#say([error.message, error.hint].filter(Boolean).join('. '));
   }
 
-  /** Not with each typed key. */
+  /** Repeated messages are not sent with each keystroke. */
   #say(text: string): void {
     if (text !== this.#said) this.#telling.notice(text);
     this.#said = text;
@@ -331,7 +331,7 @@ class ProjectLoads {
     this.#running ??= this.#run();
   }
 
-  /** The current project; undefined if it cannot be loaded. */
+  /** The project with all changes; undefined if it cannot be loaded. */
   async current(): Promise<ProjectSnapshot | undefined> {
     await this.#running;
     return this.#snapshot;

@@ -25,7 +25,7 @@ export function roleOf(
 
 const matchers = new WeakMap<readonly string[], (file: string) => boolean>();
 
-/** By the patterns, because a new file declares nothing yet. */
+/** Uses the patterns, because a new file declares nothing yet. */
 function namedBy(patterns: readonly string[]): (file: string) => boolean {
   const known = matchers.get(patterns);
   if (known !== undefined) return known;

@@ -14,13 +14,13 @@ import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
 import type { FileRole } from './file-role.ts';
 
-/** The kind whose spec a path lies in, and the path inside it. */
+/** The kind of the spec that contains a path, and the path inside the spec. */
 interface SpecPlace {
   readonly kind: string;
   readonly path: DocumentPath;
 }
 
-/** Undefined outside of specs, and in those of no known kind. */
+/** Undefined outside of specs, and in specs of unknown kinds. */
 export function specPlace(role: FileRole, value: Json, at: DocumentPath): SpecPlace | undefined {
   const [first, second, third, fourth, ...rest] = at;
   const place = (kind: unknown, inside: DocumentPath): SpecPlace | undefined =>
@@ -38,15 +38,15 @@ export function ownAddress(value: Json): string | undefined {
   return `${String(value.kind)}/${String(value.metadata.name)}`;
 }
 
-/** A field that an object may have. */
+/** A possible field of an object. */
 interface SchemaField {
   readonly name: string;
   readonly description: string;
-  /** What it takes, alternatives apart. */
+  /** The alternative schemas of its value. */
   readonly takes: readonly JsonObject[];
 }
 
-/** What may stand at a place of a file, by the JSON Schema of the file. */
+/** The values that the JSON Schema of a file allows at a path. */
 export class SchemaPlace {
   readonly #root: JsonObject;
   readonly #path: DocumentPath;
@@ -56,17 +56,17 @@ export class SchemaPlace {
     const spec = specPlace(role, value, at);
     this.#root = spec === undefined ? schemaOf(role, value) : projectSchema();
     this.#path = spec === undefined ? at : ['defaults', spec.kind, ...spec.path];
-    // What is written is looked at along the way: one key of an object says what the others may be.
+    // Follows the existing value as well: one key of an object can restrict the others.
     this.#value =
       spec === undefined ? value : within(value, at.slice(0, at.length - spec.path.length), this.#path);
   }
 
-  /** What the value may be, alternatives apart. */
+  /** The alternative schemas of the value. */
   get takes(): readonly JsonObject[] {
     return this.#found.flatMap((schema) => this.#alternatives(schema));
   }
 
-  /** Values that the schema gives as examples. */
+  /** Example values of the schema. */
   get examples(): readonly Json[] {
     const all = [...this.#found, ...this.takes];
     return all.flatMap((schema) =>
@@ -74,7 +74,7 @@ export class SchemaPlace {
     );
   }
 
-  /** Fields of the object, by name; those of a value form too. */
+  /** The fields of the object by name, including those of a value form. */
   get fields(): readonly SchemaField[] {
     const found = new Map<string, SchemaField>();
     const { depth, value } = follow(this.#value, this.#path);
@@ -83,7 +83,7 @@ export class SchemaPlace {
       const form = Object.keys(properties).find((key) => key.startsWith('$'));
       const isForm = form !== undefined && isObject(value) && Object.hasOwn(value, form);
       for (const [name, schema] of Object.entries(properties as JsonObject)) {
-        // What may stand beside the key of a value form is none without that.
+        // Optional keys of a value form are offered only beside its main key.
         if (form !== undefined && form !== name && !isForm) continue;
         const takes = this.#alternatives(schema);
         const description = String((isObject(schema) && schema.description) || takes[0]?.description || '');
@@ -93,7 +93,7 @@ export class SchemaPlace {
     return [...found.values()];
   }
 
-  /** The schemas at the path, as they stand. */
+  /** The schemas at the path, before they are narrowed. */
   get #found(): readonly Json[] {
     let schemas: readonly Json[] = [this.#root];
     for (const [depth, part] of this.#path.entries()) {
@@ -125,7 +125,7 @@ function inside(schema: JsonObject, part: string | number): Json | undefined {
     : additionalProperties;
 }
 
-/** The alternatives that what is written leaves: a value form has its keys, and `backend: git` those of git. */
+/** The alternatives that match the existing value: a value form has only its own keys, and `backend: git` those of git. */
 function narrowed(schemas: readonly JsonObject[], written: unknown): readonly JsonObject[] {
   if (!isObject(written)) return schemas;
   const keys = Object.keys(written);
@@ -143,7 +143,7 @@ function narrowed(schemas: readonly JsonObject[], written: unknown): readonly Js
   return left.length > 0 ? left : schemas;
 }
 
-/** The part of a value at one path, at another one. */
+/** Moves the part of a value at one path to another path. */
 function within(value: Json, from: DocumentPath, to: DocumentPath): Json {
   const { depth, value: part } = follow(value, from);
   const found = depth === from.length ? (part as Json) : null;

@@ -40,9 +40,9 @@ import { listenToWords, WORD_CAPABILITIES } from './word-requests.ts';
 interface ServerOptions extends EditorSessionOptions {
   readonly input: Readable;
   readonly output: Writable;
-  /** The workspace asked for; what the editor asks for comes first. */
+  /** The requested workspace. A request of the editor takes precedence. */
   readonly workspace: string | undefined;
-  /** Ends the service. */
+  /** Stops the server. */
   readonly signal: AbortSignal;
 }
 
@@ -52,8 +52,8 @@ const INVALID_PARAMS = -32602;
 const INTERNAL_ERROR = -32603;
 
 /**
- * Serves an editor over the Language Server Protocol until it leaves or the signal comes. Nothing but the protocol is written.
- * @returns whether the editor shut the service down before it left.
+ * Serves an editor over the Language Server Protocol until it exits or the signal aborts. Writes only protocol messages.
+ * @returns true if the editor sent a shutdown request before it exited.
  */
 export async function serveEditor(options: ServerOptions): Promise<boolean> {
   const server = new EditorServer(options);
@@ -105,7 +105,7 @@ class EditorServer {
       const end = () => resolve(this.#state === 'shut down');
       connection.onNotification(ExitNotification.type, end);
       connection.onClose(end);
-      // What follows cannot be understood. The editor starts the service again.
+      // The rest of the stream cannot be parsed. The editor restarts the server.
       connection.onError(([error]) => void this.#log(MessageType.Error, error.message).finally(end));
       input.once('end', end).once('error', end);
       signal.addEventListener('abort', end, { once: true });
@@ -206,7 +206,7 @@ class EditorServer {
       .catch((error: unknown) => this.#failed(error));
   }
 
-  /** What comes out of turn is refused, and a mistake of ours is told without secrets. */
+  /** Rejects requests that are out of order, and reports bugs without secrets. */
   async #answer<T>(
     schema: ZodType,
     params: unknown,
@@ -235,7 +235,7 @@ class EditorServer {
     });
   }
 
-  /** An editor that went away is told nothing any more. */
+  /** Sends nothing after the editor has exited. */
   async #send(send: () => Promise<void>): Promise<void> {
     if (!this.#isClosed) await send().catch(() => undefined);
   }

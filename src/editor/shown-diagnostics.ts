@@ -3,7 +3,7 @@ import { TextDocument } from 'vscode-languageserver-textdocument';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { TextRange } from './snapshot.ts';
 
-/** A diagnostic as an editor shows it, at the key or value that it is about. */
+/** A diagnostic for an editor, at the range of its key or value. */
 export function shownDiagnostic(diagnostic: Diagnostic, document: TextDocument): Shown {
   const { severity, code, message } = diagnostic;
   const { start, end } = rangeOf(diagnostic, document);
@@ -16,10 +16,10 @@ export function shownDiagnostic(diagnostic: Diagnostic, document: TextDocument):
   };
 }
 
-/** A key, or a value on one line, without what follows it. */
+/** A key, or a value on one line. */
 const WORD = /"(?:\\.|[^"\\])*"|'(?:''|[^'])*'|[{[].*[\]}]|\S.*?(?=\s*(?:\s#|:(?:\s|$)|[,\]}]|$))/y;
 
-/** The key or value at the place of a diagnostic; the first line of the text where it is about the whole file. */
+/** The range of the key or value of a diagnostic; the first line for a diagnostic of the whole file. */
 export function rangeOf({ line = 1, column }: Diagnostic, document: TextDocument): TextRange {
   const text = document.getText();
   const begin = document.offsetAt({ line: line - 1, character: 0 });

@@ -5,13 +5,13 @@ import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import type { validateProject } from '../runs/validate-project.ts';
 
-/** Characters of a text from 0, as JavaScript counts them; the end is not part of it. */
+/** Offsets into a text in UTF-16 units; `end` is exclusive. */
 export interface TextRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** A text in place of another. */
+/** A replacement of a range. */
 export interface ChangedText extends TextRange {
   readonly text: string;
 }
@@ -21,28 +21,28 @@ export interface PlaceInFile extends TextRange {
   readonly file: string;
 }
 
-/** A project as its files and the open editors have it at one moment. Of what is broken at this moment, it has the last that could be used. */
+/** A project at a moment, from its files and the open editors. Invalid parts are replaced by their last valid form. */
 export interface ProjectSnapshot {
-  /** A real path: the project folder, or that of the file where it belongs to no project. */
+  /** The real path of the project folder, or of the file's folder for a file without a project. */
   readonly folder: string;
   readonly project: ProjectConfig | undefined;
-  /** The selected one. */
+  /** The selected workspace. */
   readonly workspace: WorkspaceConfig | undefined;
-  /** The files that declare something. */
+  /** The files with declarations. */
   readonly files: readonly string[];
-  /** Of all files, those for other workspaces included. */
+  /** The declarations of all files, including those of other workspaces. */
   readonly declarations: readonly Declaration[];
-  /** As they apply to the workspace. */
+  /** The resources of the workspace. */
   readonly resources: readonly Resource[];
-  /** Where the parts of each spec were written. */
+  /** The places of the parts of each spec. */
   readonly sources: ReadonlyMap<Address, SpecSources>;
-  /** What `voxform validate` says. */
+  /** The diagnostics of `voxform validate`. */
   readonly diagnostics: readonly Diagnostic[];
-  /** In an editor, else on the disk; undefined where there is none that can be read. */
+  /** The text in an editor, or else on disk; undefined if it cannot be read. */
   textOf(file: string): string | undefined;
-  /** Names of this sort that the selected workspace had on the platform when they were last listed. */
+  /** Names of this kind that the last listing of the selected workspace returned. */
   namesOnPlatform(lookup: string): readonly string[];
-  /** What `voxform validate` says of every workspace with these texts in place of files. */
+  /** The result of `voxform validate` for every workspace, with these texts in place of files. */
   checkedWith(texts: ReadonlyMap<string, string>): Promise<CheckedTexts>;
 }
 

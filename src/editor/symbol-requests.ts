@@ -15,7 +15,7 @@ export const SYMBOL_CAPABILITIES: ServerCapabilities = {
   workspaceSymbolProvider: true,
 };
 
-/** More are nothing to choose from. */
+/** The maximum number of search results. */
 const MOST_FOUND = 200;
 
 const KINDS: Readonly<Record<FileSymbol['is'], SymbolKind>> = {
@@ -24,7 +24,7 @@ const KINDS: Readonly<Record<FileSymbol['is'], SymbolKind>> = {
   entry: SymbolKind.Field,
 };
 
-/** Answers what files declare. */
+/** Handles requests for symbols. */
 export function listenToSymbols({ connection, session, answer }: EditorRequests): void {
   connection.onRequest(DocumentSymbolRequest.type, (params) =>
     answer(inFile, params, async () => {

@@ -5,17 +5,17 @@ import { roleOf } from './file-role.ts';
 import { placesIn } from './find-references.ts';
 import type { PlaceInFile, ProjectSnapshot, TextRange } from './snapshot.ts';
 
-/** Something that a file declares. */
+/** A symbol of a file. */
 export interface FileSymbol {
   readonly name: string;
   readonly is: 'resource' | 'section' | 'entry';
-  /** Of all of it. */
+  /** The range of the whole declaration. */
   readonly range: TextRange;
   readonly nameRange: TextRange;
   readonly children: readonly FileSymbol[];
 }
 
-/** The outline of a file: its resources, or its settings with what is named below them. */
+/** The outline of a file: its resources, or its settings with the named items below them. */
 export function symbolsIn(snapshot: ProjectSnapshot, file: string): readonly FileSymbol[] {
   const text = snapshot.textOf(file);
   const role = text === undefined ? undefined : roleOf(snapshot, file, text);
@@ -56,7 +56,7 @@ function entriesOf(node: unknown, is: FileSymbol['is']): FileSymbol[] {
 }
 
 function entry(name: Scalar, range: TextRange, more: Pick<FileSymbol, 'is' | 'children'>): FileSymbol {
-  // An empty name is none to an editor.
+  // Editors reject an empty name.
   return { name: String(name.value) || '(empty)', range, nameRange: rangeIn(name), ...more };
 }
 

@@ -4,34 +4,34 @@ import { isObject, type Json } from '../values/json.ts';
 import { documentAround, documentsIn, placedNodes, rangeIn, readableValue } from './document-at.ts';
 import type { TextRange } from './snapshot.ts';
 
-/** What is being typed at a place of a text, which may be broken YAML. */
+/** The context of the cursor in a text that may be invalid YAML. */
 export interface TextCursor {
-  /** Of the value; for a key, that of its object. */
+  /** The path of the value; for a key, the path of its object. */
   readonly path: DocumentPath;
-  /** `either` for what stands alone under its key: it may become the first key of an object. */
+  /** `either` for a word alone under its key: it may become the first key of an object. */
   readonly at: 'key' | 'value' | 'either';
-  /** What takes the place of this is completed: the whole key or value, quotes included. */
+  /** The range that a completion replaces: the whole key or value, including quotes. */
   readonly range: TextRange;
   /** The text of the range up to the cursor, without its quote. */
   readonly typed: string;
   readonly style: 'PLAIN' | 'QUOTE_DOUBLE' | 'QUOTE_SINGLE';
-  /** True in a text of several lines, which takes no words of YAML. */
+  /** True in a block scalar, where completions do not apply. */
   readonly isBlock: boolean;
   readonly flow: boolean;
-  /** True where the text is JSON, so that everything is written as JSON writes it. */
+  /** True if the text is JSON, so that completions use JSON syntax. */
   readonly json: boolean;
-  /** True where the colon stands there already. */
+  /** True if the colon already follows. */
   readonly hasColon: boolean;
-  /** What the document says, as far as it can be read. */
+  /** The readable part of the document's value. */
   readonly value: Json;
-  /** Keys that the object has besides the one that is typed. */
+  /** The other keys of the object. */
   readonly siblings: ReadonlySet<string>;
 }
 
-/** What stands at the cursor once a letter is typed there: a text that ends in it tells its place whatever follows. */
+/** Inserted at the cursor: a scalar that ends in this letter shows its place in the document, whatever follows. */
 const LETTER = 'x';
 
-/** Undefined inside of comments, blocks of text and whatever else takes no words of ours. */
+/** Undefined in comments, block scalars and other places without completions. */
 export function cursorAt(text: string, offset: number): TextCursor | undefined {
   const { start, text: whole } = documentAround(text, offset);
   const here = offset - start;
@@ -78,7 +78,7 @@ const QUOTED: Readonly<Record<string, RegExp>> = {
 const PLAIN = /^(?:(?!:(?:\s|$)|\s#)[^\r\n])*/;
 const PLAIN_IN_BRACKETS = /^(?:(?!:(?:[\s,[\]{}]|$)|\s#)[^\r\n,[\]{}])*/;
 
-/** What of the line belongs to the word at its beginning. */
+/** The part of the line that belongs to the word at its start. */
 function restOf(
   line: string,
   style: TextCursor['style'],

@@ -50,13 +50,13 @@ const CONTENT_MODIFIED = -32801;
 export interface EditorRequests {
   readonly connection: ProtocolConnection;
   readonly session: EditorSession;
-  /** Answers a request whose params are as they must be, in order and without secrets. */
+  /** Validates the parameters of a request and answers it in order, without secrets. */
   answer<T>(schema: ZodType, params: unknown, work: () => T | Promise<T>): Promise<T | ResponseError<void>>;
-  /** Strikes secrets out of a text. */
+  /** Redacts secrets from a text. */
   said(text: string): string;
 }
 
-/** Where a request points to. */
+/** The target of a request. */
 interface Pointed {
   readonly snapshot: ProjectSnapshot;
   /** Relative to the folder of the snapshot. */
@@ -65,7 +65,7 @@ interface Pointed {
   readonly document: TextDocument;
 }
 
-/** Answers what an editor asks about the words of a file: what can follow, what they mean, where else they stand. */
+/** Handles completion, hover, definition, reference and rename requests. */
 export function listenToWords({ connection, session, answer, said }: EditorRequests): void {
   const at = (params: TextDocumentPositionParams, moment: Moment = 'now') => pointed(session, params, moment);
   const locationOf = (snapshot: ProjectSnapshot, { file, ...range }: PlaceInFile): Location => {
@@ -143,7 +143,7 @@ export function listenToWords({ connection, session, answer, said }: EditorReque
   );
 }
 
-/** `latest` does not wait for what was typed a moment ago in other files. */
+/** `latest` does not wait for recent changes of other files. */
 type Moment = 'now' | 'latest';
 
 async function pointed(
@@ -174,7 +174,7 @@ export async function openedFile(
   return { snapshot: { ...known, textOf }, file, document };
 }
 
-/** For a fleet file, and in a project that cannot be loaded: the file's own text is all there is. */
+/** For a fleet file, and for a project that cannot be loaded: only the text of the file is known. */
 function withoutProject(file: string): ProjectSnapshot {
   return {
     ...NOT_LOADED,
@@ -231,14 +231,14 @@ function completionItem(
     kind: ITEM_KINDS[is],
     ...(detail !== '' && { detail: said(detail) }),
     ...(description !== '' && { documentation: description }),
-    // Editors sort by the label otherwise, and compare with the text that is replaced, quotes included.
+    // By default, editors sort by the label, and filter by the replaced text including quotes.
     sortText: String(index).padStart(5, '0'),
     filterText: newText,
     textEdit: { range: rangeIn(document, range), newText },
   };
 }
 
-/** Where what stands at an offset is defined: an address at its `metadata.name`, a variable in the project file, a file at its beginning. */
+/** The definition of the name at an offset: `metadata.name` of an address, the project file for a variable, the start of a file. */
 export function definitionsAt(
   snapshot: ProjectSnapshot,
   file: string,
@@ -250,7 +250,7 @@ export function definitionsAt(
   if (value === undefined) return [];
   if (value.is === 'file')
     return snapshot.textOf(value.name) === undefined ? [] : [{ file: value.name, start: 0, end: 0 }];
-  // In each workspace that has it, the selected one first.
+  // The definitions in all workspaces, the selected one first.
   const isSelected = ({ declaredFor }: { readonly declaredFor: string | undefined }): number =>
     Number(declaredFor === snapshot.workspace?.name);
   return placesOfValue(snapshot, value)
@@ -259,7 +259,7 @@ export function definitionsAt(
     .map(({ file: at, range }) => ({ file: at, ...range }));
 }
 
-/** The place of its name, also for a former one; several where it is declared twice. */
+/** The declarations of a name or a former name; several if it is declared twice. */
 function declarationsOf(snapshot: ProjectSnapshot, { kind, name }: PlacedAddress): readonly PlaceInFile[] {
   const declared = snapshot.declarations.filter(
     ({ kind: of, metadata }) =>

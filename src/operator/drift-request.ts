@@ -9,7 +9,7 @@ import { messageOf } from './messages.ts';
 import { driftIn } from './plan-run.ts';
 import type { RequestMemory, RunReport } from './run-report.ts';
 
-/** Milliseconds that a host may delay a run: per answer, and in total. */
+/** The time that a host may delay a run, in milliseconds: per answer, and in total. */
 const LONGEST_PAUSE = 20_000;
 const LONGEST = 60_000;
 const PAUSES = { firstRetry: 30_000, longestRetry: 3_600_000 };
@@ -17,19 +17,19 @@ const PAUSES = { firstRetry: 30_000, longestRetry: 3_600_000 };
 /** The key of a workspace without drift that a manifest can take over. */
 const NOTHING = 'nothing';
 
-/** A workspace without a request, so that none is searched for while there is no drift. */
+/** Initial data of a workspace without a request, so that none is searched for while there is no drift. */
 export const NO_REQUEST: RequestMemory = { key: NOTHING, kept: { is: 'none' }, failures: 0 };
 
 interface Keeping extends DriftFacts {
   readonly origin: ProjectOrigin;
-  /** Cancels it without a change of the remembered data. */
+  /** Cancels the update; the stored data stays unchanged. */
   readonly signal: AbortSignal;
 }
 
 /** Keeps the request of a workspace up to date with its drift from run to run. */
 export class DriftRequest {
   #memory: RequestMemory;
-  /** The drift that the request was last created from. */
+  /** The drift for which the request was last created. */
   #proposed: (Pick<DriftFacts, 'resources'> & { readonly drift: string }) | undefined;
 
   constructor(memory: RequestMemory = { failures: 0 }) {
@@ -41,7 +41,7 @@ export class DriftRequest {
     { triggers, ...facts }: Keeping & Pick<RunReport, 'triggers'>,
   ): Promise<RequestMemory> {
     const { resources } = facts;
-    // A person, or a change by a person, caused the run: a host in backoff is tried again.
+    // A person or a person's change caused the run: retry a host in backoff.
     const isAsked = triggers.some((trigger) => trigger !== 'interval' && trigger !== 'retry');
     const drift = JSON.stringify(driftIn(facts.drift));
     const isSame = this.#proposed?.resources === resources && this.#proposed.drift === drift;
@@ -53,7 +53,7 @@ export class DriftRequest {
   }
 }
 
-/** A host that fails or limits requests is not asked for a while. It never makes the run fail. */
+/** Does not call a host in backoff. A failing host never fails the run. */
 async function nextMemory(
   context: RunContext,
   {
@@ -82,7 +82,7 @@ async function nextMemory(
       longestPause: LONGEST_PAUSE,
       signal: within,
     });
-    // Things that a person may change are checked again.
+    // Anything that a person may change is checked again.
     const isSettled = made.is !== 'foreign' && made.is !== 'behind';
     return { ...(isSettled && { key }), kept: made, failures: 0 };
   } catch (error) {
@@ -94,7 +94,7 @@ async function nextMemory(
     const retryAt = new Date(Math.max(until, now.getTime() + pause)).toISOString();
     const problem = within.aborted
       ? `the host of pull requests did not answer within ${LONGEST / 1000} s`
-      : // Without the hint to try again: it is.
+      : // Removes the hint to try again, because the next run does.
         context.redactor.redact(
           messageOf(until === 0 ? error : (error as Error).message, facts.opened.reach),
         );

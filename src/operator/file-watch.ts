@@ -7,7 +7,7 @@ import type { InputFiles } from './last-load.ts';
 import type { FileWatch } from './workspace-watch.ts';
 
 interface FileWatchOptions {
-  /** The folder as it was named, possibly through links. */
+  /** The folder as configured, possibly through links. */
   readonly folder: string;
   changed(): void;
   /** Called if the system cannot watch all files. */
@@ -16,7 +16,7 @@ interface FileWatchOptions {
 
 /** What to watch. */
 interface Targets {
-  /** Including everything below. */
+  /** Folders that are watched recursively. */
   readonly trees: readonly string[];
   /** Folders whose entries matter, each with the relevant names; undefined for all. */
   readonly folders: ReadonlyMap<string, ReadonlySet<string> | undefined>;
@@ -46,10 +46,10 @@ export class WatchedFiles implements FileWatch {
     if (key === this.#key && !this.#isStale) return false;
     this.#key = key;
     this.#isStale = false;
-    // First, because chokidar shares data by path, also with another folder that has the path by now.
+    // Close first, because chokidar shares data by path, also with another folder that now has the path.
     await this.close();
     this.#folders = [...targets.folders].flatMap(([folder, names]) => this.#watchFolder(folder, names));
-    // Without anything to watch, it would never become ready.
+    // Without targets, chokidar never becomes ready.
     if (targets.trees.length > 0) {
       const tree = this.#watchTrees(targets.trees);
       this.#tree = tree;
@@ -135,7 +135,7 @@ function targetsOf(folder: string, { folders: trees, files, secretsDir }: InputF
   return { trees: trees.filter(exists).toSorted(), folders: new Map(present) };
 }
 
-/** Not searched for manifests. A name with two leading dots contains the data of a volume. */
+/** Folders that are not searched for manifests. A name with two leading dots contains the data of a volume. */
 function isPassedOver(name: string): boolean {
   return name === 'node_modules' || /^\.(?!\.)/.test(name);
 }

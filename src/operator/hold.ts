@@ -18,7 +18,7 @@ export interface ApplyPolicy extends GuardOptions {
 
 interface HoldFacts {
   readonly policy: ApplyPolicy;
-  /** Of the workspace. */
+  /** The address of the workspace. */
   readonly address: string;
   /** Resources that may be in a half-written file. */
   readonly leaving: readonly string[];
@@ -28,7 +28,7 @@ interface HoldFacts {
   hasNews(): boolean;
 }
 
-/** Why nothing of a plan may be written now; undefined if it may be applied. */
+/** The reason why a plan must not be applied now; undefined if it may. */
 export function holdOf(
   document: PlanDocument,
   { policy, address, leaving, window, isStopping, hasNews }: HoldFacts,
@@ -50,7 +50,7 @@ export function holdOf(
   return leaving.length > 0 ? { why: 'leaving', addresses: leaving } : undefined;
 }
 
-/** Whether changes may be applied now, or when they may next. */
+/** The state of the apply windows: open, or the time of the next opening. */
 type WindowState = { readonly open: true } | { readonly open: false; readonly opensAt: Date | undefined };
 
 /** The state of the windows at a time. Without windows, always open. A window lasts its full duration, also when clocks change. */

@@ -10,7 +10,7 @@ import { parserWithMemory } from '../state/document-text.ts';
 export interface InputFiles {
   /** Folders that are searched for manifests, with all subfolders. */
   readonly folders: readonly string[];
-  /** Single files, whether they exist or not. */
+  /** Individual files, existing or not. */
   readonly files: readonly string[];
   /** A folder with one file per secret. */
   readonly secretsDir: string | undefined;

@@ -73,7 +73,7 @@ export function planWords({ plan }: Pick<RunReport, 'plan'>): string {
   return counts(plan.summary, appliedActions) || `${inSync}${kept === 0 ? '' : `, ${kept} not applied`}`;
 }
 
-/** The number of changing resources that are named. */
+/** The maximum number of named resources. */
 const NAMED = 3;
 
 /** `1 to update (Agent/x, answers +12025550120)`: the actions of an apply and their resources. */

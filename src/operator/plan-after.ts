@@ -19,12 +19,12 @@ export function planAfter({ plan, applied }: Pick<RunReport, 'plan' | 'applied'>
   return withDashboardLinks({ ...plan, resources, summary: summaryOf(resources) });
 }
 
-/** The record may exist twice on the platform, or its id may be lost. */
+/** True if the record may be duplicated on the platform, or its id may be lost. */
 export function isDoubtful({ action, steps = [] }: PlannedResource): boolean {
   return action === 'unknown' || steps.some((step) => step.action === 'import');
 }
 
-/** Has a manual step, which no run executes. */
+/** True if the resource has a manual step. */
 export function isForPerson({ steps = [], notices = [] }: PlannedResource): boolean {
   return steps.length > 0 || notices.length > 0;
 }
@@ -40,7 +40,7 @@ export function statusAfter(report: RunReport, isRejected = false): RunStatus | 
   if (plan === undefined || result === 'busy' || result === 'interrupted') return undefined;
   if (hold?.why === 'approval' && !isRejected) return 'waiting';
   const left = (planAfter(report)?.resources ?? []).filter(({ action }) => action !== 'noop');
-  // Drift that waits to be accepted is in no plan.
+  // Drift that waits for acceptance is in no plan.
   const isOpen = (address: string): boolean =>
     request !== undefined || left.some((each) => each.address === address);
   if (drift.some(({ address }) => isOpen(address))) return 'drifted';

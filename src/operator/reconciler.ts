@@ -87,7 +87,7 @@ export class Reconciler {
   #busySince: number | undefined;
   /** The id of the current run, once it has the lock. */
   #id: string | undefined;
-  /** Equal in all runs until there is a state, so that equal secrets have equal fingerprints. */
+  /** The same in all runs until there is a state, so that equal secrets have equal fingerprints. */
   #fresh: FreshState | undefined;
   readonly #request: DriftRequest;
 
@@ -284,7 +284,7 @@ class MissingSince {
   /** The state with the remembered times. */
   in(state: State): State {
     if (this.#since.size === 0) return state;
-    // Not spread: a state may be an object of a class with getters.
+    // Fields are copied one by one: a state may be a class instance with getters.
     const { lineage, serial, salt, workspaceId, pending, orphans } = state;
     const resources = new Map(
       [...state.resources].map(([address, entry]) => {

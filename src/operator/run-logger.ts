@@ -50,7 +50,7 @@ export class RunLogger implements RunObserver {
       this.#request(report);
     }
     this.#close(report);
-    // Contains the whole run.
+    // Frees the data of the run.
     this.#log = undefined;
   }
 
@@ -59,7 +59,7 @@ export class RunLogger implements RunObserver {
   }
 
   #fetching({ fetchProblem, commit, invalid, workspace, reach }: RunReport): void {
-    // A run that ended before its fetch says nothing about the source.
+    // A run that ended before its fetch has no news about the source.
     if (fetchProblem === undefined && invalid === undefined && workspace === undefined) return;
     const problem = fetchProblem === undefined ? [] : [messageOf(fetchProblem, reach)];
     const { added, gone } = this.#said.news('fetch', problem);
@@ -174,7 +174,7 @@ export class RunLogger implements RunObserver {
     const open = (plan?.resources ?? []).filter(({ action }) =>
       pendingActions.some((each) => each === action),
     );
-    // Without the time: one run's message must not be news in the next run.
+    // Without the time, so that an unchanged condition is not news in the next run.
     const lost = new Map(missing.map((each) => [each.address, missingMessage(each)]));
     const texts = new Map(
       open.map((each) => [

@@ -39,7 +39,7 @@ export interface DriftedResource {
   readonly digest: string;
 }
 
-/** A record that the platform does not show. No watch creates it again. */
+/** A record that is missing from the platform. Watch never creates it again. */
 export interface MissingResource {
   readonly address: string;
   readonly id: string | null;
@@ -69,7 +69,7 @@ export interface RequestMemory {
   readonly failures: number;
   /** Why the last attempt failed. */
   readonly problem?: string | undefined;
-  /** ISO 8601. No attempt before then. */
+  /** ISO 8601: the earliest time of the next attempt. */
   readonly retryAt?: string | undefined;
 }
 
@@ -79,7 +79,7 @@ export interface RunReport {
   /** The id in the history; undefined if it took no lock. */
   readonly id?: string | undefined;
   readonly triggers: readonly Trigger[];
-  /** People who requested it. */
+  /** The people who requested the run. */
   readonly askedBy: readonly string[];
   readonly mode: Mode;
   readonly startedAt: Date;
@@ -88,7 +88,7 @@ export interface RunReport {
   /** How long another run has held the lock; long after two intervals. */
   readonly busy?: { readonly seconds: number; readonly isLong: boolean } | undefined;
   readonly workspace: { readonly name: string; readonly id: string } | undefined;
-  /** How a command names the workspace. */
+  /** The command-line options for the workspace. */
   readonly reach?: Reach;
   /** Labels of the resources, as `team=sales`; undefined if no manifests could be read. */
   readonly labels?: readonly string[] | undefined;
@@ -138,7 +138,7 @@ const MOST_LABELS = 500;
 /** Longer labels are left out, and those that databases refuse. */
 const LABEL = /^[^\0\p{Cs}]{1,255}$/u;
 
-/** In the form of a report. */
+/** The labels of resources in the form of a report. */
 export function labelsOf(resources: readonly Pick<Resource, 'labels'>[]): readonly string[] {
   const all = resources.flatMap(({ labels }) => Object.entries(labels));
   const named = new Set(all.map(([key, value]) => `${key}=${value}`).filter((each) => LABEL.test(each)));

@@ -7,7 +7,7 @@ export interface ManifestSource {
   readonly isAtomic: boolean;
   /** Fetches the newest manifests. Throws if that fails and there are no earlier ones. */
   fetch(signal: AbortSignal): Promise<Fetched>;
-  /** The last valid version, if it is kept, for the case that the newest is invalid. */
+  /** The last valid version, if it is kept: a fallback for an invalid newest one. */
   lastGood(): Promise<Version | undefined>;
   /** Marks a version as valid, so that it is kept and older ones can be removed. */
   keep(version: Version): Promise<void>;
@@ -24,7 +24,7 @@ export interface Version {
 }
 
 export interface Fetched extends Version {
-  /** Why there may be a newer version. */
+  /** The reason why a newer version may exist. */
   readonly problem: unknown;
 }
 

@@ -16,7 +16,7 @@ export type SaidBefore = Readonly<Record<string, readonly string[]>>;
 /** The length of a digest. There are few conditions at a time. */
 const KEPT = 12;
 
-/** Remembers reported conditions, so that each is reported once while it holds. */
+/** Filters repeated messages: each condition is reported once while it holds. */
 export class RepeatFilter {
   readonly #topics: Map<string, ReadonlySet<string>>;
 

@@ -22,7 +22,7 @@ interface GitSourceOptions extends Pick<FetchOptions, 'env' | 'redact'> {
   readonly cwd: string;
   /** Distinguishes watches of one folder. */
   readonly workspace: string | undefined;
-  /** Receives the password of the address. */
+  /** Registers the password of the address for redaction. */
   keepSecret(secret: string): void;
 }
 
@@ -160,7 +160,7 @@ class GitSource implements ManifestSource {
     const isThere = (await readdir(this.#home)).includes(commit);
     if (!isThere) {
       const { tree, folder } = await this.#projectAt(commit, signal);
-      // Complete under its name or not at all: the next run removes what a killed one leaves.
+      // Renamed when complete: the next run removes the remains of a killed one.
       const partial = `${checkout}.partial`;
       await rm(partial, { recursive: true, force: true });
       const work = path.join(partial, folder);

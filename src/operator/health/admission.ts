@@ -9,7 +9,7 @@ interface ListenAddress {
   readonly port: number;
 }
 
-/** `127.0.0.1:9464`, `[::1]:9464` or `:9464`, which is every address. Throws `UserError` for anything else. */
+/** Parses `127.0.0.1:9464`, `[::1]:9464` or `:9464`, which means every address. Throws `UserError` for anything else. */
 export function parseListen(text: string): ListenAddress {
   const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/.exec(text);
   const port = Number(match?.[3]);

@@ -19,14 +19,14 @@ interface ListenerOptions extends Admission {
   reconcile?(): void;
   /** Removes secrets. */
   redact(text: string): string;
-  /** Counts wrong bearer tokens. */
+  /** Limits attempts with wrong bearer tokens. */
   readonly wrongTokens: WrongTokens;
-  /** Milliseconds that status and metrics may take. */
+  /** The timeout for status and metrics in milliseconds. */
   readonly longest?: number | undefined;
   readonly page: {
     /** Serves every other path. */
     fetch(request: Request, env: HttpBindings): Response | Promise<Response>;
-    /** Whether the sender may read the page, and so the status. */
+    /** True if the sender may read the page, and so the status. */
     mayRead(request: IncomingMessage): Promise<boolean>;
   };
 }
@@ -37,7 +37,7 @@ const READING = 'GET, HEAD';
 const SIGN_IN =
   'authentication required: sign in on the page, or set VOXFORM_WATCH_TOKEN and send it as a bearer token';
 
-/** Milliseconds: less than the timeout of monitoring, as a database behind them may not answer. */
+/** The default timeout in milliseconds. Less than that of monitoring, because their database may not answer. */
 const LONGEST = 5000;
 
 /** Slow or numerous connections must not block others. */
@@ -49,16 +49,16 @@ const limits = {
 };
 const MOST_CONNECTIONS = 1000;
 const MOST_EACH = 250;
-/** Milliseconds without a byte; live updates send one more often. */
+/** The idle timeout in milliseconds; live updates send data more often. */
 const IDLE = 60_000;
 
 export interface Listener {
-  /** With the port that was taken. */
+  /** The address with the actual port. */
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** Of a path without an answer. */
+/** The response for an unknown path. */
 export function notFound({ reconciles }: { readonly reconciles: boolean }): string {
   return `not found; available: /healthz, /readyz, /status, /metrics${reconciles ? ', POST /reconcile' : ''}`;
 }
@@ -68,10 +68,9 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const { host, port } = options.listen;
   const answer = getRequestListener(appOf(options).fetch, { overrideGlobalObjects: false });
   const server = createServer(limits, (request, response) => {
-    // Probes call by number, not by name, from anywhere, and must not depend on anything else that is served here.
+    // Probes use IP addresses, not names, from anywhere, and must not depend on other parts of the server.
     const probe = probeOf(request, options) ?? refusalOf(request);
     if (probe === undefined) return void answer(request, response);
-    // Discard the body.
     request.resume();
     const { status, body, ...headers } = probe;
     response.writeHead(status, { ...HEADERS, ...JSON_TYPE, ...headers });

@@ -5,13 +5,13 @@ import type { RequestEvent } from '../../platform/transport-options.ts';
 import type { KeptRequest } from '../../runs/drift-request/keep-request.ts';
 import { type RunReport, runResults } from '../run-report.ts';
 
-/** What became of a notification; a delayed one has another result later. */
+/** The result of a notification; a delayed one has another result later. */
 export type DeliveryResult = 'delivered' | 'delayed' | 'failed' | 'dropped';
 
 /** The figures of a watch, for Prometheus. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** A registry, and what makes figures in it. */
+/** A metrics registry with its factories. */
 export function instruments() {
   const registry = new Registry();
   const registers = [registry];
@@ -29,7 +29,7 @@ export function instruments() {
 /** Seconds. */
 export const RUN_DURATIONS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
 
-/** How a resource stands: what a plan would still do about it, or what became of an attempt. */
+/** The status of a resource: the remaining action of a plan, or the result of an attempt. */
 const statuses = [
   'in_sync',
   'not_applied',
@@ -40,7 +40,7 @@ const statuses = [
 
 type Status = (typeof statuses)[number];
 
-/** How the pull request for drift stands; `failing` where its host did not do what it was asked. */
+/** The statuses of the pull request for drift; `failing` if the host did not execute a request. */
 export const requestStatuses = [
   ...(['none', 'open', 'closed', 'rejected', 'foreign', 'behind'] satisfies KeptRequest['is'][]),
   'failing',
@@ -137,7 +137,7 @@ export function violationsIn({ violations = [] }: Pick<PlanDocument, 'violations
   return { deny, warn: open.length - deny };
 }
 
-/** The resources by how they stand after the run. */
+/** The number of resources by status after the run. */
 export function countsOf(report: Pick<RunReport, 'plan' | 'applied'>): ReadonlyMap<Status, number> {
   const { plan, applied } = report;
   const counts = new Map<Status, number>(statuses.map((status) => [status, 0]));

@@ -27,7 +27,7 @@ export function statusJson(status: WatchStatus, source: string, mode: string): J
   };
 }
 
-/** Ready from the first run that succeeded until the end begins: an outage of the platform is for alerts, not for restarts. */
+/** Ready from the first successful run until shutdown: an outage of the platform is for alerts, not for restarts. */
 export function isReady({ lastOk, ending }: WatchStatus): boolean {
   return lastOk !== undefined && !ending;
 }

@@ -1,11 +1,11 @@
 import { isIPv6 } from 'node:net';
 
 interface WrongTokenLimits {
-  /** Milliseconds that are never set back. */
+  /** Milliseconds of a monotonic clock. */
   now(): number;
-  /** Wrong tokens of one address within the time. */
+  /** The limit of wrong tokens per address. */
   readonly each?: number;
-  /** Of all addresses together. */
+  /** The limit for all addresses together. */
   readonly all?: number;
 }
 
@@ -13,7 +13,7 @@ const MILLISECONDS = 10 * 60_000;
 const MOST_ADDRESSES = 10_000;
 const ALL = '';
 
-/** Counts wrong tokens, to limit attempts to guess one. */
+/** Limits attempts to guess a token. */
 export class WrongTokens {
   readonly #limits: Required<WrongTokenLimits>;
   readonly #counts = new Map<string, { count: number; readonly until: number }>();
@@ -22,14 +22,14 @@ export class WrongTokens {
     this.#limits = { now, each, all };
   }
 
-  /** Seconds until this address may try a token again; 0 where it may now. */
+  /** Seconds until this address may try another token; 0 if it may now. */
   wait(address: string | undefined): number {
     const { each, all, now } = this.#limits;
     const until = Math.max(this.#fullUntil(networkOf(address), each), this.#fullUntil(ALL, all));
     return Math.ceil(Math.max(0, until - now()) / 1000);
   }
 
-  /** To be called before a check that takes time, and taken back by `remove` if the token is right. */
+  /** Must be called before a slow check; call `remove` if the token is right. */
   add(address: string | undefined): void {
     for (const key of [networkOf(address), ALL]) {
       const known = this.#current(key);
@@ -60,7 +60,7 @@ export class WrongTokens {
   }
 }
 
-/** A single client has a whole network of IPv6 addresses. */
+/** A single client controls a whole network of IPv6 addresses. */
 export function networkOf(address = 'unknown'): string {
   return isIPv6(address) && !address.startsWith('::ffff:')
     ? address.split(':').slice(0, 4).join(':')

@@ -9,13 +9,13 @@ import type { DeliveryResult } from '../health/metrics.ts';
 
 interface Delivery {
   readonly url: Secret;
-  /** For messages. */
+  /** Name of the receiver for messages. */
   readonly shown: string;
   readonly header: { readonly name: string; readonly value: Secret } | undefined;
   readonly body: string;
-  /** Called with each result, `delayed` before the last one; `problem` says why it was not delivered, and names no secret. */
+  /** Called with each result, `delayed` before the final one. `problem` is the reason for a failure, without secrets. */
   onResult(result: DeliveryResult, problem: string): void;
-  /** How the receiver is reached. */
+  /** Network settings for the receiver. */
   readonly network: Network;
 }
 
@@ -24,7 +24,7 @@ interface DeliveriesOptions {
   random(): number;
 }
 
-/** Most deliveries pending for one receiver; later ones are dropped. */
+/** The maximum number of pending deliveries per receiver; later ones are dropped. */
 const MOST_WAITING = 32;
 /** Attempts after which a delivery is reported as delayed. */
 const REPORTED_TRIES = 5;
@@ -33,12 +33,12 @@ const LIMITS = { connections: 1, timeoutMilliseconds: 10_000, maxBodyBytes: 1024
 
 /** Milliseconds. */
 const BACKOFF = { first: 1000, longest: 300_000 };
-/** Longest pause that a receiver may ask for. */
+/** The longest pause that a receiver may ask for. */
 const LONGEST_ASKED = 3_600_000;
 
 /**
- * Delivers notifications in order for each receiver, without blocking the watch. A delivery is retried until the receiver takes it, because
- * nothing else would repeat it.
+ * Delivers notifications in order for each receiver, without blocking the watch. A delivery is retried until the receiver accepts it,
+ * because no later run repeats it.
  */
 export class Deliveries {
   readonly #options: DeliveriesOptions;
@@ -67,7 +67,7 @@ export class Deliveries {
     else delivery.onResult('dropped', 'too many notifications pending for this receiver');
   }
 
-  /** Waits until everything is delivered, at most that many milliseconds, then cancels the rest. */
+  /** Waits for all deliveries, at most that many milliseconds, then cancels the rest. */
   async flush(milliseconds: number): Promise<void> {
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const cancel = this.#options.clock.after(milliseconds, resolve);
@@ -88,7 +88,7 @@ export class Deliveries {
     this.#waiting.delete(receiver);
   }
 
-  /** Why it could not be delivered; undefined once it is. */
+  /** The reason for a failed delivery; undefined if it was delivered. */
   async #send(delivery: Delivery): Promise<string | undefined> {
     const { signal } = this.#end;
     const { url, header, body, network } = delivery;

@@ -35,7 +35,7 @@ export type NotifiedDrift = Readonly<Record<string, string>>;
 interface NotificationEventsOptions {
   /** The drift of a workspace that an earlier watch reported. */
   readonly told?: ((workspaceId: string) => NotifiedDrift) | undefined;
-  /** The conditions that others before it reported. */
+  /** Conditions that earlier notifiers reported. */
   readonly remembered?: RememberedEvents | undefined;
 }
 
@@ -50,11 +50,11 @@ interface Line {
   readonly address: string;
 }
 
-/** The events of a run. A receiver of changes and drift gets each difference once. */
+/** The events of a run. A receiver of both changes and drift gets each difference once. */
 interface FoundEvents {
   readonly failures: readonly string[];
   readonly failed: readonly string[];
-  /** `isOverwritten`: a change of the manifest replaced it, and is an event of its own. */
+  /** `isOverwritten`: a manifest change replaced it, and is a separate event. */
   readonly drift: readonly (Line & { readonly isOverwritten: boolean })[];
   readonly told: NotifiedDrift;
   /** Planned writes. `isCorrection`: the write only restores drift. */
@@ -155,7 +155,7 @@ export class NotificationEvents {
   }
 }
 
-/** Other reasons for holding a plan end by themselves, or are failures. */
+/** Other holds end by themselves, or are failures. */
 function isWaiting({ hold }: RunReport): boolean {
   return hold?.why === 'report' || hold?.why === 'window' || hold?.why === 'approval';
 }
@@ -214,12 +214,12 @@ function keyOf({ address, action, changes }: PlannedResource): string {
   return JSON.stringify([address, action, changes]);
 }
 
-/** True if somebody changed everything that will be written. */
+/** True if everything to be written was changed by somebody on the platform. */
 function hasDrifted({ changes }: PlannedResource): boolean {
   return changes.length > 0 && changes.every(({ cause }) => cause !== 'manifest');
 }
 
-/** True if everything that is written of a record restores a change by somebody. */
+/** True if all changes of a record restore values that somebody changed. */
 function isCorrection({ address, changes }: PlannedResource, { drift }: RunReport): boolean {
   return (
     changes.length > 0 &&
@@ -234,7 +234,7 @@ interface Told {
   readonly addresses: readonly string[];
 }
 
-/** The maximum number of lines of a text; a chat shows no more at once. */
+/** The maximum number of lines of a text, for chats. */
 const MOST_LINES = 20;
 
 function valuesOf(report: RunReport, { event, lines, addresses }: Told): NotificationEvent['values'] {
@@ -264,9 +264,9 @@ function valuesOf(report: RunReport, { event, lines, addresses }: Told): Notific
 }
 
 /**
- * The body of a notification: the template with its placeholders filled in, or all values. Texts for people mention nobody; other values
- * are for programs and unchanged, unless a template shows them.
- * @param redact removes secrets before the text is changed in any other way.
+ * The body of a notification: the template with its placeholders filled in, or all values. Texts for people contain no mentions; other
+ * values are for programs and are unchanged, unless a template shows them.
+ * @param redact redacts the text before any other change.
  */
 export function bodyOf(
   { values }: NotificationEvent,
@@ -279,7 +279,7 @@ export function bodyOf(
   return filled(template, shown as NotificationEvent['values']);
 }
 
-/** A template that is a single placeholder becomes its value. Inside other text, a value is written as text. */
+/** A template that is a single placeholder becomes the value itself. Inside other text, a value is converted to text. */
 function filled(template: Json, values: NotificationEvent['values']): Json {
   if (typeof template === 'string') {
     const [, only] = /^\{\{\s*([a-z_]+)\s*\}\}$/.exec(template) ?? [];
@@ -294,7 +294,7 @@ function asText(value: Json): string {
   return value === null ? '' : String(value);
 }
 
-/** A character of no width. */
+/** A zero-width space. */
 const NOTHING = '\u200b';
 
 /** `<!channel>`, `<@U1>`, `<#C1>`, `<@&1>`, `<https://a|b>`, `<at>Ann</at>`, but not mathematics. */
@@ -305,7 +305,7 @@ const MENTION = /@(?=everyone|here)|(?<![\p{L}\p{N}_.+-])@(?=[\p{L}\p{N}_])/giu;
 const LINK = /\](?=\()/gu;
 
 /**
- * A text without mentions and disguised links in Slack, Mattermost, Discord, Teams and similar services, which reads the same. Its parts
+ * The text without mentions and disguised links for Slack, Mattermost, Discord, Teams and similar services; it looks the same. Its parts
  * may come from anyone with access to the platform.
  */
 function withoutMentions(text: string): string {

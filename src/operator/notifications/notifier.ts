@@ -16,12 +16,12 @@ import {
 interface NotifierOptions {
   readonly log: WatchLog;
   readonly deliveries: Pick<Deliveries, 'add'>;
-  /** Removes secrets. */
+  /** Redacts secrets. */
   redact(text: string): string;
   onResult(result: DeliveryResult): void;
-  /** Survives the watch; nothing does if absent. */
+  /** Persists events across restarts; optional. */
   readonly memory?: NotifiedDriftStore | undefined;
-  /** Events of earlier notifiers of the same workspace. */
+  /** Events that earlier notifiers of the workspace reported. */
   readonly remembered?: RememberedEvents | undefined;
 }
 
@@ -37,7 +37,7 @@ export class Notifier implements RunObserver {
     this.#events = new NotificationEvents({ told: memory?.read, remembered });
   }
 
-  /** For the next notifier of the workspace. */
+  /** The events for the next notifier of the workspace. */
   get remembered(): RememberedEvents {
     return this.#events.remembered;
   }
@@ -68,7 +68,7 @@ export class Notifier implements RunObserver {
   }
 }
 
-/** Survives a restart of watch, so that no drift is reported twice. Its loss only repeats a message. */
+/** Persists across restarts of watch, so that no drift is reported twice. Losing it only repeats a message. */
 export interface NotifiedDriftStore {
   read(workspaceId: string): NotifiedDrift;
   write(workspaceId: string, told: NotifiedDrift): void;

@@ -8,7 +8,7 @@ import { Secret } from '../../values/value.ts';
 
 /** A webhook with a known address. */
 interface Receiver {
-  /** Possibly secret as a whole: never shown. */
+  /** May be secret as a whole, so it is never shown. */
   readonly url: Secret;
   /** The server only, for messages. */
   readonly shown: string;
@@ -20,7 +20,7 @@ interface Receiver {
 
 export interface Receivers {
   readonly receivers: readonly Receiver[];
-  /** Why other webhooks cannot be reached. */
+  /** Problems of unusable webhooks. */
   readonly problems: readonly string[];
 }
 
