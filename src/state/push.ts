@@ -28,7 +28,7 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
   if (document.workspace_id !== session.workspaceId) {
     throw new UserError(
       `the document is the state of workspace ${document.workspace_id}, but ${session.workspaceId} is configured`,
-      { hint: 'Select that workspace: voxform state push --workspace NAME FILE' },
+      { hint: 'Select that workspace with --workspace NAME.' },
     );
   }
   const shared = sharedId(document);
