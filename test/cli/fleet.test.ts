@@ -196,9 +196,10 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
   await step('and applies what was approved, whose answer is lost', async () => {
     first.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });
     await fleet('pause', acme);
-    expect((await fleet('approve', acme, plan.slice(0, 6))).stdout).toBe(
-      `Approved plan ${plan} of ${acme}. Paused, so it applies after: voxform fleet resume ${acme}\n`,
-    );
+    expect(await fleet('approve', acme, plan.slice(0, 6))).toMatchObject({
+      stderr: '',
+      stdout: `Approved plan ${plan} of ${acme}. Paused, so it applies after: voxform fleet resume ${acme}\n`,
+    });
     await fleet('resume', acme);
     const unknown = new RegExp(`${acme} +pending .* 1 unknown$`, 'm');
     await until(async () => unknown.test((await fleet('status')).stdout));
