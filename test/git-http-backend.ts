@@ -1,7 +1,14 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
+
+/** Without `git` in front of it, which is a process more for every request. */
+const BACKEND = path.join(
+  execFileSync('git', ['--exec-path'], { encoding: 'utf8' }).trim(),
+  'git-http-backend',
+);
 
 /** Does what git asks of a bare repository below the folder, with the program that git has for servers. @returns what sends the answer. */
 export async function gitAnswer(
@@ -9,7 +16,7 @@ export async function gitAnswer(
   folder: string,
 ): Promise<(response: ServerResponse) => void> {
   const { pathname, search } = new URL(request.url ?? '/', 'http://localhost');
-  const child = spawn('git', ['http-backend'], {
+  const child = spawn(BACKEND, [], {
     env: {
       ...process.env,
       // As hosts tidy up: not after each push.

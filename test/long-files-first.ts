@@ -1,43 +1,43 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * What comes first. To start a process takes the longer the more memory the starting one has, ten times as long at the end of a run as
- * at its beginning: files that start hundreds come before all others, and so does the one that counts all objects.
+ * What comes first. To start a process takes the longer the more memory the starting one has: files that start hundreds come before all
+ * others, and so does the one that counts all objects. Between them stand those that wait most of the time, so that the cores always have
+ * something to do.
  */
-const FIRST = [
+const LONG = [
   'torture/campaign',
+  'demo',
+  'fleet/fencing',
   'state/backends/git/git-store',
   'page/memory',
   'ci-kit/github',
+  'operator/scripted-day',
   'cli/accept-request',
   'state/backends/git/git-remote',
+  'fleet/serving',
   'state/backends/contract',
   'fleet/sources',
   'cli/git-state',
+  'docs/fleet',
   'ci-kit/drift',
   'cli/state-move',
+  'fleet/control',
   'cli/shared-git-state',
   'operator/git-paths',
   'operator/git-source',
+  'page/attacks',
   'ci-kit/init-workflow',
   'ci-kit/gitlab',
   'fleet/drift-request',
-];
-
-/** Short to read, long to run; the longest first. */
-const LONG = [
-  ...FIRST,
-  'demo',
+  'fleet/rules-in-force',
   'package',
   'page/browser',
+  'page/fleet-command',
   'new-members/new-members',
   'docs/moving-a-workspace',
-  'fleet/fencing',
-  'output/html/browser',
-  'operator/scripted-day',
-  'docs/fleet',
   'fleet/embedded',
-  'page/fleet-command',
+  'output/html/browser',
   'cli/fleet',
   'cli/completion/shells',
   'ci-kit/hooks',
