@@ -30,7 +30,6 @@ export function loadProject(options: LoadOptions): Promise<Project> {
 
 /** A call in progress. */
 interface LibraryCall {
-  readonly context: RunContext;
   readonly opened: OpenWorkspace;
   /** Must be called before the first write: from then on, an abort lets requests in flight finish. */
   beginWriting(): void;
@@ -53,7 +52,7 @@ export function calling<T>(
       const expected = `"auto" or a whole number between 1 and ${MOST_GIVEN}`;
       throw new UserError(`concurrency must be ${expected}, is ${inspect(concurrency)}`);
     }
-    return work({ context, opened: await openWorkspace(context, { requireKey: true }), beginWriting });
+    return work({ opened: await openWorkspace(context, { requireKey: true }), beginWriting });
   });
 }
 

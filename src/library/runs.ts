@@ -5,21 +5,13 @@ import type { ReadProgress } from '../engine/observe/read-counter.ts';
 import { parseSavedPlan } from '../engine/plan/parse-saved-plan.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { sealed } from '../engine/plan/saved-plan.ts';
-import { revalidatePlan } from '../engine/revalidate-plan.ts';
 import { type ApplyDocument, applyJson } from '../output/apply-json.ts';
 import { applyPlan, planInHistory, refuseTrippedGuards } from '../runs/apply-plan.ts';
 import type { ImpactDocument } from '../runs/impact/impact-document.ts';
 import { type ImpactSelection, measureImpact } from '../runs/impact/measure-impact.ts';
-import { judgedPlan, refuseDenied, savedPlanJudged } from '../runs/judged-plan.ts';
+import { judgedPlan, refuseDenied, revalidatedPlan } from '../runs/judged-plan.ts';
 import { withSession } from '../runs/open-workspace.ts';
-import {
-  changesIn,
-  commonInput,
-  type Planning,
-  planWorkspace,
-  preparedToPlan,
-  stateToRead,
-} from '../runs/planning.ts';
+import { changesIn, type Planning, planWorkspace, preparedToPlan, stateToRead } from '../runs/planning.ts';
 import type {
   GuardOptions,
   LockOptions,
@@ -98,21 +90,17 @@ export async function apply(
 ): Promise<Applied> {
   // The check of saved plans refuses a document that a program changed.
   const { document: saved } = readPlan(project, JSON.stringify(given));
-  return calling(project, options, ({ context, opened, beginWriting }) => {
+  return calling(project, options, ({ opened, beginWriting }) => {
     refuseTrippedGuards(saved, options);
     const wanted = { operation: 'apply', options: { ...options, lockTimeout }, fresh: saved.state };
     return withSession(opened, wanted, async ({ session, client }) => {
-      const { now } = context;
       const { onProgress } = options;
-      const surroundings = { opened, state: session.state, client, options, now, onProgress };
-      const revalidated = await savedPlanJudged(
-        await revalidatePlan({ ...commonInput(surroundings), saved, secret: await opened.secretsOf(saved) }),
-        { opened, now: now() },
-      );
+      const { state } = session;
+      const revalidated = await revalidatedPlan({ opened, state, client, options, onProgress }, saved);
       session.note(planInHistory(revalidated.plan.document));
       refuseDenied(revalidated.plan.document);
       beginWriting();
-      const report = await applyPlan(context, {
+      const report = await applyPlan({
         opened,
         session,
         planned: revalidated,
@@ -143,10 +131,10 @@ function planned(
   options: PlanOptions,
   make: (planning: Planning) => Promise<PlanResult>,
 ): Promise<PlanResult> {
-  return calling(project, options, ({ context: { log, now }, opened }) =>
-    preparedToPlan({ log, now }, { opened, options }, (prepared) => {
+  return calling(project, options, ({ opened }) =>
+    preparedToPlan(opened, options, (prepared) => {
       const { onProgress } = options;
-      return make({ ...prepared, opened, options: { refresh: true, ...options }, now, onProgress });
+      return make({ ...prepared, opened, options: { refresh: true, ...options }, onProgress });
     }),
   );
 }
@@ -166,8 +154,8 @@ export function impact(
   address: string,
   options: ImpactOptions = {},
 ): Promise<ImpactDocument> {
-  return calling(project, options, async ({ context, opened }) => {
-    const { id, versions } = versionedRecord(address, await stateToRead(context, opened));
+  return calling(project, options, async ({ opened }) => {
+    const { id, versions } = versionedRecord(address, await stateToRead(opened));
     const { workspace } = opened;
     const { since, direction, channel, compare, onProgress } = options;
     const measured = await opened.withClient(options, (client) =>

@@ -3,7 +3,6 @@ import { requestWriter } from '../output/request-text.ts';
 import type { DriftFacts } from '../runs/accepted-values.ts';
 import { carryOutProposal, proposalOf, proposedDrift } from '../runs/drift-request/propose-drift.ts';
 import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
-import type { RunContext } from '../runs/run-context.ts';
 import { retryPause } from './loop.ts';
 import { messageOf } from './messages.ts';
 import { driftIn } from './plan-run.ts';
@@ -36,10 +35,7 @@ export class DriftRequest {
     this.#memory = memory;
   }
 
-  async keep(
-    context: RunContext,
-    { triggers, ...facts }: Keeping & Pick<RunReport, 'triggers'>,
-  ): Promise<RequestMemory> {
+  async keep({ triggers, ...facts }: Keeping & Pick<RunReport, 'triggers'>): Promise<RequestMemory> {
     const { resources } = facts;
     // A person or a person's change caused the run: retry a host in backoff.
     const isAsked = triggers.some((trigger) => trigger !== 'interval' && trigger !== 'retry');
@@ -48,41 +44,35 @@ export class DriftRequest {
     // Computing the edits reads all manifests again.
     if (isSame && !isAsked && this.#memory.key !== undefined) return this.#memory;
     this.#proposed = { resources, drift };
-    this.#memory = await nextMemory(context, { ...facts, memory: this.#memory, isAsked });
+    this.#memory = await nextMemory({ ...facts, memory: this.#memory, isAsked });
     return this.#memory;
   }
 }
 
 /** Does not call a host in backoff. A failing host never fails the run. */
-async function nextMemory(
-  context: RunContext,
-  {
-    origin,
-    memory,
-    isAsked,
-    signal,
-    ...facts
-  }: Keeping & { readonly memory: RequestMemory; readonly isAsked: boolean },
-): Promise<RequestMemory> {
+async function nextMemory({
+  origin,
+  memory,
+  isAsked,
+  signal,
+  ...facts
+}: Keeping & { readonly memory: RequestMemory; readonly isAsked: boolean }): Promise<RequestMemory> {
+  const { context } = facts.opened;
   const now = context.now();
   const isLeftAlone = memory.retryAt !== undefined && Date.parse(memory.retryAt) > now.getTime();
   if (signal.aborted || (isLeftAlone && !isAsked)) return memory;
   const within = AbortSignal.any([signal, AbortSignal.timeout(LONGEST)]);
   try {
     const { opened, drift } = facts;
-    const acceptance = await proposedDrift(context, facts);
+    const acceptance = await proposedDrift(facts);
     const isNothing = acceptance.files.length === 0;
     if (isNothing && memory.key === NOTHING) return memory;
     const parts = { opened, drift, acceptance, origin, writer: requestWriter, signal: within };
-    const proposal = await proposalOf(context, parts);
+    const proposal = await proposalOf(parts);
     const key = isNothing ? NOTHING : proposal.key;
     if (key === memory.key) return memory;
-    const made = await carryOutProposal(context, opened, {
-      proposal,
-      longestPause: LONGEST_PAUSE,
-      signal: within,
-    });
-    // Anything that a person may change is checked again.
+    const made = await carryOutProposal(opened, { proposal, longestPause: LONGEST_PAUSE, signal: within });
+    // Anything that a person may change are checked again.
     const isSettled = made.is !== 'foreign' && made.is !== 'behind';
     return { ...(isSettled && { key }), kept: made, failures: 0 };
   } catch (error) {

@@ -21,23 +21,15 @@ interface PlanningRun {
   readonly options: PlatformOptions & { readonly allowReplace?: readonly string[] };
   /** Drift is not corrected, because somebody may accept it. */
   readonly keepsDrift: boolean;
-  now(): Date;
 }
 
 /** The plan of a run. If drift is kept, it contains drifted fields only if the manifest changed too. */
 export async function planRun(
   { opened, resources }: LoadedVersion,
-  { state, client, options, keepsDrift, now }: PlanningRun,
+  { state, client, options, keepsDrift }: PlanningRun,
 ): Promise<PlannedRun> {
   const plan = (desired: readonly Resource[]) =>
-    judgedPlan({
-      opened,
-      state,
-      client,
-      desired,
-      options: { ...options, refresh: true },
-      now,
-    });
+    judgedPlan({ opened, state, client, desired, options: { ...options, refresh: true } });
   const first = await plan(resources);
   const drift = driftOf(first.plan);
   if (!keepsDrift) return { ...first, drift };

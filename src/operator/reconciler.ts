@@ -135,7 +135,7 @@ export class Reconciler {
     }
     const { opened, version, warnings, resources } = loaded;
     yield {
-      notify: await receiversOf(opened, context),
+      notify: await receiversOf(opened),
       workspace: { name: address ?? opened.workspace.name, id: opened.workspace.workspaceId },
       reach: opened.reach,
       labels: labelsOf(resources),
@@ -151,7 +151,7 @@ export class Reconciler {
     const state = policy.mode !== 'apply' ? this.#missing.in(stored) : stored;
     const keepsDrift = policy.onDrift !== undefined && policy.mode !== 'report';
     const plan = (from: State): Promise<PlannedRun> =>
-      planRun(loaded, { state: from, client, options: policy, keepsDrift, now: context.now });
+      planRun(loaded, { state: from, client, options: policy, keepsDrift });
     const planned = await plan(state);
     const { document } = planned.plan;
     const [missing, orphans] = [missingIn(document), openOrphans(state)];
@@ -165,17 +165,19 @@ export class Reconciler {
     } else yield await shutdown.writing(() => this.#apply({ loaded, state, planned, plan, askedBy }));
     if (policy.onDrift !== undefined) {
       const facts = { opened, resources, state, client, drift: planned.drift };
-      const request = await this.#request.keep(
-        { ...context, interrupts: shutdown },
-        { ...facts, triggers, origin: this.#options.origin(loaded), signal: shutdown.stop },
-      );
+      const request = await this.#request.keep({
+        ...facts,
+        triggers,
+        origin: this.#options.origin(loaded),
+        signal: shutdown.stop,
+      });
       yield { request };
     }
   }
 
   /** Takes the lock and applies. Plans again if the state has changed meanwhile. */
   async #apply({ loaded, state, planned, plan, askedBy }: Applying): Promise<Partial<RunOutcome>> {
-    const { context, policy, shutdown, operation } = this.#options;
+    const { policy, operation } = this.#options;
     const { opened } = loaded;
     const fresh = { lineage: state.lineage, salt: state.salt };
     this.#fresh = undefined;
@@ -194,10 +196,7 @@ export class Reconciler {
         return { plan: document, ...withHold(hold) };
       }
       if (policy.approved !== undefined) session.note({ approved_by: policy.approved.by });
-      const report = await applyPlan(
-        { ...context, interrupts: shutdown },
-        { opened, session, planned: current, onError: 'continue' },
-      );
+      const report = await applyPlan({ opened, session, planned: current, onError: 'continue' });
       const actions = new Map(document.resources.map(({ address, action }) => [address, action]));
       const applied = [...report.results].map(
         ([address, result]): AppliedChange => ({ address, action: actions.get(address) ?? 'noop', result }),

@@ -148,9 +148,8 @@ export interface Acceptance extends Pick<Acceptable, 'refused' | 'unmoved' | 'un
 
 /** The edits that give the project's files these values. Reads files, writes none. */
 export async function acceptanceOf(
-  { project, workspace }: OpenWorkspace,
+  { project, workspace, context: { env } }: OpenWorkspace,
   { wanted, records, refused, unmoved, unshown = [] }: ValuesFound,
-  env: Readonly<Record<string, string | undefined>>,
 ): Promise<Acceptance> {
   const edits = await planEdits({ project, workspace, kinds, lookups, env, wanted, records });
   const left = new Set(edits.refused.map(({ address, path }) => `${address} ${path}`));

@@ -19,7 +19,7 @@ import type { Redactor } from '../values/redactor.ts';
 import { commitId } from './local-user.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
 import { changesIn } from './planning.ts';
-import type { GuardOptions, RunContext } from './run-context.ts';
+import type { GuardOptions } from './run-context.ts';
 
 export interface ApplyPlanInput {
   readonly opened: OpenWorkspace;
@@ -34,10 +34,15 @@ export interface ApplyPlanInput {
 }
 
 /** Applies an approved plan. The report contains no secrets. */
-export async function applyPlan(
-  { interrupts, now, redactor }: Pick<RunContext, 'interrupts' | 'now' | 'redactor'>,
-  { opened, session, planned, onError, lostCreates, onEvent }: ApplyPlanInput,
-): Promise<ApplyReport> {
+export async function applyPlan({
+  opened,
+  session,
+  planned,
+  onError,
+  lostCreates,
+  onEvent,
+}: ApplyPlanInput): Promise<ApplyReport> {
+  const { interrupts, now, redactor } = opened.context;
   await recordCommit(opened, session, planned.plan.document);
   const report = await apply({
     ...planned,

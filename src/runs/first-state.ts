@@ -20,11 +20,12 @@ import type { RunContext } from './run-context.ts';
 interface NewState {
   readonly project: ProjectConfig;
   readonly workspace: WorkspaceConfig;
-  /** The location of the new state, for messages. */
-  readonly location: string;
-  /** The folder of the user who reads the message. */
-  readonly cwd: string;
+  readonly store: Pick<StateStore, 'location'>;
   readonly reach: Reach;
+  readonly context: Pick<RunContext, 'cwd' | 'env' | 'log'>;
+}
+
+interface OtherStates {
   /** The states that this machine wrote before. */
   readonly marks: Marks | undefined;
   readonly elsewhere?: StateStore['elsewhere'];
@@ -35,8 +36,11 @@ interface NewState {
  * this machine and lost. Otherwise everything would be created again.
  * @throws LostState if it is gone, UserError with the command to take it over if it is elsewhere.
  */
-export async function refuseSecondState(beginning: NewState): Promise<void> {
-  const { project, workspace, marks } = beginning;
+export async function refuseSecondState(
+  beginning: NewState,
+  { marks, elsewhere }: OtherStates,
+): Promise<void> {
+  const { project, workspace, store } = beginning;
   const marked = (await marks?.of(workspace.workspaceId)) ?? [];
   const files = marked.map((mark) => mark.path).filter((each) => path.isAbsolute(each));
   const byDefault = local.place(
@@ -62,27 +66,27 @@ export async function refuseSecondState(beginning: NewState): Promise<void> {
   if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
   const outside = await findOtherState({ ...looking, others: files, folders: [] });
   if (outside !== undefined) throw lyingAt(outside, beginning);
-  const beside = await beginning.elsewhere?.(workspace.workspaceId);
+  const beside = await elsewhere?.(workspace.workspaceId);
   if (beside !== undefined) throw lying({ ...beside, from: shellWord(beside.from) }, beginning);
   const [lost] = marked.toSorted((a, b) => b.serial - a.serial);
   if (lost === undefined) return;
-  const wasHere = path.isAbsolute(lost.path) || lost.path === beginning.location;
-  throw wasHere ? gone(lost, beginning) : elsewhere(lost, beginning);
+  const wasHere = path.isAbsolute(lost.path) || lost.path === store.location;
+  throw wasHere ? gone(lost, beginning) : inOtherStore(lost, beginning);
 }
 
 function lyingAt({ path: place, records }: OtherState, beginning: NewState): UserError {
-  const shown = placeFrom(beginning.cwd, place);
+  const shown = placeFrom(beginning.context.cwd, place);
   return lying({ location: shown, from: shown, records }, beginning);
 }
 
 function lying({ location: shown, from, records }: StateElsewhere, beginning: NewState): UserError {
-  const { workspace, location } = beginning;
+  const { workspace, store } = beginning;
   const holds =
     records === undefined
       ? 'which cannot be read,'
       : `with ${records} ${records === 1 ? 'record' : 'records'},`;
   return new UserError(
-    `no state at ${location} yet, but ${shown}, ${holds} belongs to the same workspace ${workspace.workspaceId}`,
+    `no state at ${store.location} yet, but ${shown}, ${holds} belongs to the same workspace ${workspace.workspaceId}`,
     {
       hint: hintFor(beginning, { text: 'Move it here: ', command: `state move --from ${from}` }),
     },
@@ -106,11 +110,11 @@ function inFolder({ root, localRoot, file }: ProjectConfig, command: string, rea
 }
 
 /** The state that this machine wrote is in another store, which is not searched before. */
-function elsewhere({ path: store, serial }: StateMark, beginning: NewState): UserError {
-  const { workspace, location } = beginning;
+function inOtherStore({ path: other, serial }: StateMark, beginning: NewState): UserError {
+  const { workspace, store } = beginning;
   const command = "state move --from '{ backend: BACKEND, … }'";
   return new UserError(
-    `no state at ${location} yet: this machine wrote the state of the workspace ${workspace.workspaceId} to ${store} (serial ${serial})`,
+    `no state at ${store.location} yet: this machine wrote the state of the workspace ${workspace.workspaceId} to ${other} (serial ${serial})`,
     {
       hint: hintFor(beginning, { text: 'Move it here, with its settings as in voxform.yaml: ', command }),
     },
@@ -118,9 +122,9 @@ function elsewhere({ path: store, serial }: StateMark, beginning: NewState): Use
 }
 
 function gone({ path: place, serial }: StateMark, beginning: NewState): LostState {
-  const { workspace, location, cwd } = beginning;
+  const { workspace, store, context } = beginning;
   return new LostState(
-    `no state at ${location}: this machine wrote the state of the workspace ${workspace.workspaceId} to ${placeFrom(cwd, place)} (serial ${serial}), and it is missing`,
+    `no state at ${store.location}: this machine wrote the state of the workspace ${workspace.workspaceId} to ${placeFrom(context.cwd, place)} (serial ${serial}), and it is missing`,
     { hint: hintFor(beginning, { text: 'Restore a copy: ', command: 'state push FILE', or: RECOVER }) },
   );
 }
@@ -136,10 +140,8 @@ const SHARED = 'Set state: { backend: git } in voxform.yaml';
  * Warns if Git tracks the state: other CI jobs see neither a state in this checkout nor its lock.
  * @throws UserError if there is no state yet, because the ids of new records would be lost with the checkout.
  */
-export async function checkStateInCi(
-  { env, log }: Pick<RunContext, 'env' | 'log'>,
-  { project, workspace, reach }: Pick<Opened, 'project' | 'workspace' | 'reach'>,
-): Promise<void> {
+export async function checkStateInCi({ project, workspace, reach, context }: NewState): Promise<void> {
+  const { env, log } = context;
   if (!isInCi(env)) return;
   const backend = backendOf(workspace.state);
   const file = backend.fileOf(workspace.state);
@@ -175,15 +177,7 @@ async function trackingOf(
   return result?.code === 0 ? 'tracked' : result?.code === 1 ? 'untracked' : undefined;
 }
 
-interface Opened {
-  readonly project: ProjectConfig;
-  readonly workspace: WorkspaceConfig;
-  readonly store: StateStore;
-  readonly reach: Reach;
-}
-
 interface FirstState {
-  readonly opened: Opened;
   readonly session: StateSession;
   readonly document: PlanDocument;
   /** True if a person is asked for approval. */
@@ -196,10 +190,9 @@ interface FirstState {
  * @throws UserError
  */
 export function refuseFirstState(
-  { env }: Pick<RunContext, 'env'>,
-  { opened, session, document, isAsked }: FirstState,
+  { workspace, store, reach, context: { env } }: NewState,
+  { session, document, isAsked }: FirstState,
 ): void {
-  const { workspace, store, reach } = opened;
   const creates = document.summary.create;
   if (!session.isFirst || creates === 0 || (isAsked && !isInCi(env))) return;
   // A platform on this machine is for trials.

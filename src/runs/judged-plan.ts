@@ -1,6 +1,7 @@
 import type { PlanResult } from '../engine/engine.ts';
 import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument, PlannedResource, Violation } from '../engine/plan/plan-document.ts';
+import { revalidatePlan } from '../engine/revalidate-plan.ts';
 import { parseAddress, type Resource } from '../manifests/resource.ts';
 import type { JudgedSubject } from '../policies/judge.ts';
 import { denials, refuseOddWaivers, waived } from '../policies/waivers.ts';
@@ -9,38 +10,36 @@ import { InvalidManifests } from '../project/invalid-project.ts';
 import { unflatten } from '../values/path.ts';
 import { fromForms, Secret, type Value } from '../values/value.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
-import { type Planning, planWorkspace } from './planning.ts';
+import { commonInput, type Planning, type PlanSurroundings, planWorkspace } from './planning.ts';
 import type { Waiver } from './run-context.ts';
 
-interface JudgingOptions {
+interface JudgingPlan {
   readonly opened: OpenWorkspace;
-  readonly now: Date;
-}
-
-interface JudgingPlan extends JudgingOptions {
   readonly desired: readonly Resource[];
   readonly waiver?: Waiver | undefined;
 }
 
 /** Plans all resources in scope, with routes and policy violations. */
 export async function judgedPlan(planning: Planning): Promise<PlanResult> {
-  const { opened, desired, options, now } = planning;
+  const { opened, desired, options } = planning;
   const planned = await planWorkspace({ ...planning, options: { ...options, routes: true } });
-  return judged(planned, { opened, desired, now: now(), waiver: options.waiver });
+  return judged(planned, { opened, desired, waiver: options.waiver });
 }
 
 /**
  * Adds the policy violations to a plan.
  * @throws UserError for a waiver of a rule that cannot be waived.
  */
-export async function judged(planned: PlanResult, judging: JudgingPlan): Promise<PlanResult> {
-  const { opened, desired, waiver } = judging;
+export async function judged(
+  planned: PlanResult,
+  { opened, desired, waiver }: JudgingPlan,
+): Promise<PlanResult> {
   const { rules } = opened.ruleSet;
   const declared = new Map(desired.map((resource) => [resource.address, resource]));
   const document = withLabels(planned.plan.document, declared);
   if (rules.length === 0 && waiver === undefined) return withDocument(planned, document);
   const subjects = document.resources.map((resource) => subjectOf(resource, declared.get(resource.address)));
-  const found = await violationsIn(document, subjects, judging);
+  const found = await violationsIn(document, subjects, opened);
   const { rules: names = [], because = '' } = waiver ?? {};
   refuseOddWaivers(names, rules);
   // The reason is stored in the plan and the history.
@@ -58,30 +57,36 @@ export async function judged(planned: PlanResult, judging: JudgingPlan): Promise
 }
 
 /**
- * Adds the current policy violations to a saved plan, for what it would write. Waivers of the saved plan remain valid, if the rule can be
+ * A saved plan, with the current policy violations for what it would write. Waivers of the saved plan remain valid, if the rule can be
  * waived.
- * @throws UserError if the saved plan was denied.
+ * @throws UserError if anything changed since, or if the saved plan was denied.
  */
-export async function savedPlanJudged(planned: PlanResult, judging: JudgingOptions): Promise<PlanResult> {
+export async function revalidatedPlan(
+  surroundings: PlanSurroundings,
+  saved: PlanDocument,
+): Promise<PlanResult> {
+  const { opened } = surroundings;
+  const secret = await opened.secretsOf(saved);
+  const planned = await revalidatePlan({ ...commonInput(surroundings), saved, secret });
   const { document } = planned.plan;
   refuseDenied(document);
-  const { rules, diagnostics } = await judging.opened.loadRules();
+  const { rules, diagnostics } = await opened.loadRules();
   if (diagnostics.length > 0) throw new InvalidManifests(diagnostics);
-  const { violations: saved = [], resources } = document;
+  const { violations: earlier = [], resources } = document;
   if (rules.length === 0) return planned;
   const written = resources.filter(({ action }) => writes.has(action));
   const found = await violationsIn(
     document,
     written.map((each) => subjectOf(each, savedResource(each))),
-    judging,
+    opened,
   );
-  const reasons = new Map(saved.map(({ id, waived: because }) => [id, because]));
+  const reasons = new Map(earlier.map(({ id, waived: because }) => [id, because]));
   const again = found.map((each) => {
     const because = reasons.get(each.id);
     return because === undefined || each.waivable === false ? each : { ...each, waived: because };
   });
   const addresses = new Set(written.map(({ address }) => address));
-  const others = saved.filter(({ address }) => !addresses.has(address));
+  const others = earlier.filter(({ address }) => !addresses.has(address));
   return withDocument(planned, { ...document, violations: [...again, ...others] });
 }
 
@@ -101,14 +106,18 @@ function withDocument(planned: PlanResult, document: PlanDocument): PlanResult {
 async function violationsIn(
   { summary }: PlanDocument,
   subjects: readonly JudgedSubject[],
-  { opened, now }: JudgingOptions,
+  opened: OpenWorkspace,
 ): Promise<readonly Violation[]> {
   const { rules } = opened.ruleSet;
   if (rules.length === 0) return [];
   const { judge } = await import('../policies/judge.ts');
   const { violationsOf } = await import('../policies/violations.ts');
-  const { workspace, stop: signal } = opened;
-  const objections = await judge(rules, subjects, { workspace, plan: { summary, now }, signal });
+  const { workspace, context } = opened;
+  const objections = await judge(rules, subjects, {
+    workspace,
+    plan: { summary, now: context.now() },
+    signal: context.interrupts.stop,
+  });
   return violationsOf(objections, { root: opened.project.root, sources: opened.sources });
 }
 

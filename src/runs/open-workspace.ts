@@ -1,5 +1,4 @@
 import path from 'node:path';
-import type { ComparedDrafts } from '../engine/observe/plan-publications.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { removeDrafts } from '../files/replace-file.ts';
 import { kinds, lookups } from '../kinds/index.ts';
@@ -42,7 +41,6 @@ interface Opening {
 
 /** A project with a selected workspace, with access to its manifests, its state and its platform. */
 export class OpenWorkspace extends StateAccess {
-  readonly #context: RunContext;
   /** For texts of the platform: redacts short secrets too. */
   readonly #platformRedactor = new Redactor();
   readonly #declarations: (() => Promise<ReadDeclarations>) | undefined;
@@ -56,7 +54,6 @@ export class OpenWorkspace extends StateAccess {
   /** @param declarations shared by several workspaces, so that the files are read once. */
   constructor(context: RunContext, { project, workspace, declarations }: Opening) {
     super(context, project, workspace);
-    this.#context = context;
     this.#declarations = declarations;
     this.#keep(workspace.apiKey);
     for (const setting of Object.values(workspace.state)) if (setting instanceof Secret) this.#keep(setting);
@@ -71,14 +68,14 @@ export class OpenWorkspace extends StateAccess {
   async desired(listener?: LoadListener): Promise<Desired> {
     const desired = validOnly(await this.declared('live', listener));
     for (const warning of desired.diagnostics)
-      this.#context.log.warn(`${placeOf(warning)}: ${warning.message}`);
+      this.context.log.warn(`${placeOf(warning)}: ${warning.message}`);
     return desired;
   }
 
   /** The same, with all problems. `offline` also allows missing variables and secrets. */
   async declared(mode: 'live' | 'offline', listener?: LoadListener): Promise<Desired> {
     const { project, workspace } = this;
-    const { env } = this.#context;
+    const { env } = this.context;
     const declarations = await this.#declarations?.();
     const { rules, diagnostics } = await this.loadRules();
     const source = { project, workspace, kinds, lookups, env, declarations, withSources: rules.length > 0 };
@@ -88,14 +85,9 @@ export class OpenWorkspace extends StateAccess {
     return { ...desired, diagnostics: [...desired.diagnostics, ...diagnostics].sort(compareDiagnostics) };
   }
 
-  /** Aborts long operations. */
-  get stop(): AbortSignal {
-    return this.#context.interrupts.stop;
-  }
-
   /** @throws UserError, InvalidProject */
   async loadRules(): Promise<RuleSet> {
-    this.ruleSet = await loadRules(this.project, this.#context.policies);
+    this.ruleSet = await loadRules(this.project, this.context.policies);
     return this.ruleSet;
   }
 
@@ -106,11 +98,6 @@ export class OpenWorkspace extends StateAccess {
     for (const { spec } of resources) {
       for (const special of specials(spec)) if (special instanceof Secret) this.#keep(special);
     }
-  }
-
-  /** Comparisons of unpublished drafts from earlier runs of a loop. */
-  get comparedDrafts(): ComparedDrafts | undefined {
-    return this.#context.comparedDrafts;
   }
 
   /**
@@ -151,7 +138,7 @@ export class OpenWorkspace extends StateAccess {
    * them.
    */
   connect(options: PlatformOptions, odd?: OddFields): PlatformClient {
-    const { log, interrupts, onRequest, shared, answers, cacheFolder } = this.#context;
+    const { log, interrupts, onRequest, shared, answers, cacheFolder } = this.context;
     const { limits } = this.project;
     const { proxy, ca } = this.network(this.workspace.baseUrl);
     if (proxy !== undefined) log.debug(`through the proxy ${proxy.shown} (${proxy.variable})`);
@@ -202,13 +189,13 @@ export class OpenWorkspace extends StateAccess {
 
   /** For texts that are sent elsewhere: redacts short secrets too. */
   withoutSecrets(text: string): string {
-    return this.#platformRedactor.redact(this.#context.redactor.redact(text));
+    return this.#platformRedactor.redact(this.context.redactor.redact(text));
   }
 
   #keep(secret: Secret): void {
     if (!secret.isSet) return;
     this.#platformRedactor.add(secret.reveal());
-    if (secret.reveal().length >= SHORTEST_REDACTED) this.#context.redactor.add(secret.reveal());
+    if (secret.reveal().length >= SHORTEST_REDACTED) this.context.redactor.add(secret.reveal());
   }
 }
 

@@ -4,23 +4,22 @@ import type { OnReadProgress } from '../engine/observe/read-counter.ts';
 import { dashboardOf, withDashboardLinks } from '../engine/plan/dashboard-links.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { RevalidateInput } from '../engine/revalidate-plan.ts';
-import type { Address, Resource } from '../manifests/resource.ts';
+import type { Resource } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import type { LoadListener } from '../project/load-desired.ts';
 import type { LockInfo } from '../state/lock-info.ts';
 import type { State } from '../state/state.ts';
-import type { Json } from '../values/json.ts';
 import { isLoopback } from '../values/loopback.ts';
 import { VERSION } from '../version.ts';
 import { commitId } from './local-user.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
-import type { PlanningOptions, PlatformOptions, RunContext, RunLog } from './run-context.ts';
+import type { PlanningOptions, PlatformOptions, RunLog } from './run-context.ts';
 import type { StateAccess } from './state-access.ts';
 
 /** Reads the state without a lock, and warns if another run holds it. */
-export async function stateToRead({ log }: Pick<RunContext, 'log'>, opened: OpenWorkspace): Promise<State> {
+export async function stateToRead(opened: OpenWorkspace): Promise<State> {
   const state = await opened.stateAhead();
-  warnOfHolder(log, opened.holder);
+  warnOfHolder(opened.context.log, opened.holder);
   opened.warnOfState();
   return state;
 }
@@ -33,24 +32,31 @@ function warnOfHolder(log: RunLog, holder: LockInfo | undefined): void {
   );
 }
 
-export interface PlanSources {
-  readonly desired: readonly Resource[];
+/** The common inputs of a plan and of the apply of a saved one. */
+export interface PlanSurroundings {
+  readonly opened: OpenWorkspace;
   readonly state: State;
   readonly client: PlatformClient;
+  readonly options: PlatformOptions;
+  readonly onProgress?: OnReadProgress | undefined;
+}
+
+export interface Planning extends PlanSurroundings {
+  readonly desired: readonly Resource[];
+  readonly options: PlanningOptions;
+  /** Reads that were started while the manifests were loaded. */
   readonly ahead?: ReadAhead | undefined;
 }
 
+export type PlanSources = Pick<Planning, 'desired' | 'state' | 'client' | 'ahead'>;
+
 /** Reads that were started before the manifests were loaded, with the state of that time. */
-export interface Prefetch extends Omit<PlanSources, 'desired' | 'ahead'> {
+export interface Prefetch extends Pick<Planning, 'state' | 'client'> {
   readonly holder: LockInfo | undefined;
   readonly ahead: ReadAhead;
 }
 
-interface Loading {
-  readonly opened: OpenWorkspace;
-  readonly options: PlatformOptions & Partial<Pick<PlanningOptions, 'refresh' | 'target' | 'selector'>>;
-  now(): Date;
-}
+type LoadingOptions = PlatformOptions & Partial<Pick<PlanningOptions, 'refresh' | 'target' | 'selector'>>;
 
 interface LoadedManifests {
   readonly desired: readonly Resource[];
@@ -64,16 +70,17 @@ interface LoadedManifests {
  * @throws InvalidManifests before any error of the state or the platform.
  */
 export async function withManifests<T>(
-  loading: Loading,
+  opened: OpenWorkspace,
+  options: LoadingOptions,
   work: (loaded: LoadedManifests) => Promise<T>,
 ): Promise<T> {
-  const { opened } = loading;
   const unneeded = new AbortController();
-  const listener = new BufferedListener();
-  const beginning = begin(loading, unneeded.signal).then((early) => {
-    listener.tell(early?.ahead);
-    return early;
-  });
+  const beginning = begin(opened, options, unneeded.signal);
+  // Promises keep the order of the calls.
+  const listener: LoadListener = {
+    declared: (address, spec) => void beginning.then((early) => early?.ahead.declared(address, spec)),
+    refersTo: (kind) => void beginning.then((early) => early?.ahead.refersTo(kind)),
+  };
   try {
     // A local state is available at once, so records can be read while manifests load.
     if (opened.isStateLocal) await beginning;
@@ -87,56 +94,27 @@ export async function withManifests<T>(
   }
 }
 
-/** Keeps declarations until a listener is attached. */
-class BufferedListener implements LoadListener {
-  #untold: ((listener: LoadListener) => void)[] = [];
-  #told: LoadListener | undefined;
-  #isDone = false;
-
-  /** @param listener undefined to discard them. */
-  tell(listener: LoadListener | undefined): void {
-    if (listener !== undefined) for (const say of this.#untold) say(listener);
-    this.#untold = [];
-    this.#told = listener;
-    this.#isDone = true;
-  }
-
-  declared(address: Address, spec: Json): void {
-    this.#say((listener) => listener.declared(address, spec));
-  }
-
-  refersTo(kind: string): void {
-    this.#say((listener) => listener.refersTo(kind));
-  }
-
-  #say(say: (listener: LoadListener) => void): void {
-    if (this.#told !== undefined) say(this.#told);
-    else if (!this.#isDone) this.#untold.push(say);
-  }
-}
-
 /** Runs the work of a command without a lock, with everything that a plan needs. */
 export function preparedToPlan<T>(
-  { log, now }: Pick<RunContext, 'log' | 'now'>,
-  { opened, options }: Omit<Loading, 'now'>,
+  opened: OpenWorkspace,
+  options: LoadingOptions,
   work: (prepared: PlanSources) => Promise<T>,
 ): Promise<T> {
-  return withManifests({ opened, options, now }, async ({ desired, early }) => {
+  return withManifests(opened, options, async ({ desired, early }) => {
     if (early !== undefined) {
-      warnOfHolder(log, early.holder);
+      warnOfHolder(opened.context.log, early.holder);
       opened.warnOfState();
       return work({ desired, ...early });
     }
-    const state = await stateToRead({ log }, opened);
-    return opened.withClient(options, async (client) => {
-      return await work({ desired, state, client, ahead: undefined });
-    });
+    const state = await stateToRead(opened);
+    return opened.withClient(options, (client) => work({ desired, state, client }));
   });
 }
 
 /** Never rejects: an error occurs again when the result is needed. */
 async function begin(
-  { opened, options, now }: Loading,
+  opened: OpenWorkspace,
+  options: LoadingOptions,
   unneeded: AbortSignal,
 ): Promise<Prefetch | undefined> {
   const isWhole = (options.target ?? []).length === 0 && Object.keys(options.selector ?? {}).length === 0;
@@ -148,6 +126,7 @@ async function begin(
     const state = await opened.stateAhead(undefined, unneeded);
     const { holder } = opened;
     const { workspaceId } = opened.workspace;
+    const { now } = opened.context;
     const concurrency = opened.concurrency(options);
     const ahead = new ReadAhead({ client, workspaceId, state, concurrency, now });
     return { holder, state, client, ahead };
@@ -163,19 +142,9 @@ export function aheadFor(early: Prefetch | undefined, { lineage, serial }: State
   return isSame ? early.ahead : undefined;
 }
 
-/** The common inputs of a plan and of the apply of a saved one. */
-export interface PlanSurroundings {
-  readonly opened: OpenWorkspace;
-  readonly state: State;
-  readonly client: PlatformClient;
-  readonly options: PlatformOptions;
-  now(): Date;
-  readonly onProgress?: OnReadProgress;
-}
-
 type Common = Omit<RevalidateInput, 'saved' | 'secret' | 'ahead'>;
 
-export function commonInput({ opened, state, client, options, now, onProgress }: PlanSurroundings): Common {
+export function commonInput({ opened, state, client, options, onProgress }: PlanSurroundings): Common {
   const { name, workspaceId, baseUrl } = opened.workspace;
   return {
     state,
@@ -183,16 +152,9 @@ export function commonInput({ opened, state, client, options, now, onProgress }:
     workspace: { name, id: workspaceId, baseUrl },
     concurrency: opened.concurrency(options),
     version: VERSION,
-    now,
+    now: opened.context.now,
     onProgress,
   };
-}
-
-export interface Planning extends PlanSurroundings {
-  readonly desired: readonly Resource[];
-  readonly options: PlanningOptions;
-  /** Reads that were started while the manifests were loaded. */
-  readonly ahead?: ReadAhead | undefined;
 }
 
 /** Plans all resources in scope. Reads the platform and writes nothing. */
@@ -211,7 +173,7 @@ export async function planWorkspace(planning: Planning): Promise<PlanResult> {
     guards: opened.project.guards,
     routes: options.routes ?? false,
     publications: options.publications ? 'all' : options.routes ? 'changes' : undefined,
-    comparedDrafts: opened.comparedDrafts,
+    comparedDrafts: opened.context.comparedDrafts,
   });
   const { document } = planned.plan;
   const linked = withDashboardLinks(document, dashboardOf(opened.workspace));

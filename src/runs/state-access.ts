@@ -40,14 +40,14 @@ export class StateAccess {
   readonly store: StateStore;
   /** The lock's holder when the state was last read. */
   holder: LockHolder | undefined;
-  readonly #context: RunContext;
+  readonly context: RunContext;
   #older: string | undefined;
   #waiting: string | undefined;
   #isWarned = false;
   #commit: Promise<string | undefined> | undefined;
 
   constructor(context: RunContext, project: ProjectConfig, workspace: WorkspaceConfig) {
-    this.#context = context;
+    this.context = context;
     this.project = project;
     this.workspace = workspace;
     this.store = this.storeAt(workspace.state);
@@ -56,7 +56,7 @@ export class StateAccess {
   /** How a suggested command names this workspace. */
   get reach(): Reach {
     const isOneOfMany = Object.keys(this.project.workspaces).length > 1;
-    return this.#context.reach ?? (isOneOfMany ? { workspace: this.workspace.name } : undefined);
+    return this.context.reach ?? (isOneOfMany ? { workspace: this.workspace.name } : undefined);
   }
 
   /** True if the state is a local file. */
@@ -75,7 +75,7 @@ export class StateAccess {
   }
 
   #storeUser(state: WorkspaceConfig['state']): StoreUser {
-    const { env, now, failPoint, redactor, cacheFolder, log, interrupts, parseState: parse } = this.#context;
+    const { env, now, failPoint, redactor, cacheFolder, log, interrupts, parseState: parse } = this.context;
     for (const each of Object.values(state)) {
       if (each instanceof Secret && each.isSet && each.reveal().length >= SHORTEST_REDACTED)
         redactor.add(each.reveal());
@@ -96,14 +96,14 @@ export class StateAccess {
       network: (address) => this.network(address),
       debug: (message) => log.debug(message),
       warn: (message) => log.warn(message),
-      marks: marksOf(this.#context, this.workspace.baseUrl),
+      marks: marksOf(this.context, this.workspace.baseUrl),
       redact: redactor.redact,
     };
   }
 
   /** The network settings for an address. Throws `UserError` if the environment names an invalid proxy. */
   network(address: string): Network {
-    const { env, redactor } = this.#context;
+    const { env, redactor } = this.context;
     const proxy = URL.canParse(address) ? proxyFor(new URL(address), env) : undefined;
     for (const secret of secretsOf(proxy)) if (secret.length >= SHORTEST_REDACTED) redactor.add(secret);
     return { proxy, ca: this.workspace.ca };
@@ -148,7 +148,7 @@ export class StateAccess {
   /** Warns if the state is older than a copy, or lacks results of an earlier run. */
   warnOfState(): void {
     if (this.#isWarned) return;
-    for (const each of [this.#older, this.#waiting]) if (each !== undefined) this.#context.log.warn(each);
+    for (const each of [this.#older, this.#waiting]) if (each !== undefined) this.context.log.warn(each);
     this.#isWarned = true;
   }
 
@@ -159,17 +159,8 @@ export class StateAccess {
 
   /** Throws if this workspace has a state under another name, so that no second one is started. */
   refuseSecond(): Promise<void> {
-    const { project, workspace, reach } = this;
-    const { location } = this.store;
-    const marks = marksOf(this.#context, this.workspace.baseUrl);
-    const { cwd } = this.#context;
-    return refuseSecondState({
-      project,
-      workspace,
-      location,
-      reach,
-      marks,
-      cwd,
+    return refuseSecondState(this, {
+      marks: marksOf(this.context, this.workspace.baseUrl),
       elsewhere: (workspaceId) => this.#elsewhere(workspaceId),
     });
   }
@@ -185,7 +176,7 @@ export class StateAccess {
       } catch (error) {
         if (!(error instanceof UserError)) throw error;
         const shown = backendOf(place).locationOf(place, this.#root);
-        this.#context.log.warn(
+        this.context.log.warn(
           `cannot check whether a state of this workspace is near ${shown}: ${error.message}`,
         );
       }
@@ -195,7 +186,7 @@ export class StateAccess {
 
   /** Shared stores that are known without settings: the repository of the manifests, and the database of a fleet. */
   async #otherPlaces(): Promise<StatePlace[]> {
-    const { local } = this.#context;
+    const { local } = this.context;
     const { name: workspace, state } = this.workspace;
     const source = local?.source;
     const hasOrigin = source !== undefined || (await this.git?.('remote', 'get-url', 'origin'))?.code === 0;
@@ -210,7 +201,7 @@ export class StateAccess {
   async inSession<T>(change: StateChange, work: (session: StateSession) => Promise<T>): Promise<T> {
     const options = this.sessionOptions(change.operation, change.options);
     const { fresh = options.fresh, isLost = false } = change;
-    const { log } = this.#context;
+    const { log } = this.context;
     await recordRescues(this.#root, this.store, { session: options, log });
     const beginning = isLost ? undefined : options.beginning;
     return inSession(this.store, { ...options, fresh, beginning }, work);
@@ -218,7 +209,7 @@ export class StateAccess {
 
   /** The options of a session. */
   sessionOptions(operation: string, { lockTimeout, allowOlderState = false }: LockOptions): SessionOptions {
-    const { log, now } = this.#context;
+    const { log, now } = this.context;
     return {
       lock: this.lockRequest(operation, lockTimeout),
       ...(allowOlderState && { allowOlder: (warning: string) => log.warn(warning) }),
@@ -231,7 +222,7 @@ export class StateAccess {
   }
 
   lockRequest(operation: string, timeoutSeconds: number): LockRequest {
-    const { log, interrupts } = this.#context;
+    const { log, interrupts } = this.context;
     return {
       operation,
       timeoutSeconds,
@@ -243,14 +234,14 @@ export class StateAccess {
   }
 
   /** Starts to determine the commit of the manifests, so that it is known when a run begins. */
-  commit(known = this.#context.commit): Promise<string | undefined> {
+  commit(known = this.context.commit): Promise<string | undefined> {
     this.#commit ??= known === undefined ? commitOf(this.git) : Promise.resolve(known);
     return this.#commit;
   }
 
   /** Git in the repository of the manifests; undefined if there is none, or if voxform fetched them. */
   get git(): RepositoryGit | undefined {
-    const { commit, local, env } = this.#context;
+    const { commit, local, env } = this.context;
     return commit === undefined && local?.source === undefined ? gitIn(this.#root, env) : undefined;
   }
 }

@@ -31,10 +31,18 @@ async function beginning(baseUrl: string, written: string, writtenFor?: string) 
     state: { backend: 'local', path: path.join(root, '.voxform/live.state.json') },
   } as WorkspaceConfig;
   const project = { root, workspaces: { live: workspace } } as unknown as ProjectConfig;
-  const location = '.voxform/live.state.json';
   const marks = createMarks({ ...keeping, baseUrl });
   const refused = () =>
-    refuseSecondState({ project, workspace, location, cwd: root, reach: undefined, marks });
+    refuseSecondState(
+      {
+        project,
+        workspace,
+        store: { location: '.voxform/live.state.json' },
+        reach: undefined,
+        context: { cwd: root, env: {}, log: { warn() {}, info() {}, debug() {} } },
+      },
+      { marks },
+    );
   return { refused, place, marks };
 }
 

@@ -62,8 +62,15 @@ async function withDrift<T>(
   return opened.withClient(options, async (client) => {
     // A value that the platform kept is not drift: only a person accepts it, not a request.
     const retryIgnored = options.pullRequest !== true;
-    const flags = { target: addresses, refresh: true, evenIfAll: true, retryIgnored, routes: !retryIgnored };
-    const planning = { opened, state, client, desired: resources, flags: { ...options, ...flags } };
+    const all = {
+      ...options,
+      target: addresses,
+      refresh: true,
+      evenIfAll: true,
+      retryIgnored,
+      routes: !retryIgnored,
+    };
+    const planning = { opened, state, client, desired: resources, options: all };
     const { plan } = await planAll(context, planning);
     return work({ opened, state, resources, drift: driftOf(plan), client });
   });
@@ -81,7 +88,7 @@ async function acceptByRequest(
   const { terminal, log, interrupts } = context;
   const { opened, drift } = facts;
   const { root: checkout } = opened.project;
-  const acceptance = await proposedDrift(context, facts);
+  const acceptance = await proposedDrift(facts);
   const { files, refused } = acceptance;
   const isJson = options.output === 'json';
   const words = { verb: 'Pull request', nothing: 'No drift to accept.' };
@@ -97,11 +104,9 @@ async function acceptByRequest(
   }
   const signal = interrupts.requests;
   const parts = { opened, drift, acceptance, origin: { checkout }, writer: requestWriter, signal };
-  const proposal = await proposalOf(context, parts);
+  const proposal = await proposalOf(parts);
   const longestPause = (options.maxWait ?? MAX_WAIT) * 1000;
-  const kept = isDry
-    ? undefined
-    : await carryOutProposal(context, opened, { proposal, longestPause, signal });
+  const kept = isDry ? undefined : await carryOutProposal(opened, { proposal, longestPause, signal });
   const said = kept && requestWords(kept);
   if (isJson) {
     const json = acceptanceJson(acceptance, { workspace: opened.workspace.name, written: false });

@@ -1,7 +1,6 @@
 import { type ApplyReport, renamedBy } from '../../engine/apply/apply-report.ts';
 import type { PlanResult } from '../../engine/engine.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
-import { revalidatePlan } from '../../engine/revalidate-plan.ts';
 import { notAppliedAfter } from '../../output/action-words.ts';
 import { reportText } from '../../output/formats/text-format.ts';
 import { applyReport, planReport } from '../../output/report.ts';
@@ -10,20 +9,14 @@ import { advice, command, ExitCode, misuse } from '../../problems/user-error.ts'
 import type { Reach } from '../../problems/workspace-command.ts';
 import { applyPlan, planInHistory, refuseTrippedGuards, unliftedGuards } from '../../runs/apply-plan.ts';
 import { checkStateInCi, refuseFirstState } from '../../runs/first-state.ts';
-import { judgedPlan, refuseDenied, savedPlanJudged } from '../../runs/judged-plan.ts';
+import { judgedPlan, refuseDenied, revalidatedPlan } from '../../runs/judged-plan.ts';
 import {
   type OpenWorkspace,
   openWorkspace,
   type SessionWanted,
   withSession,
 } from '../../runs/open-workspace.ts';
-import {
-  aheadFor,
-  changesIn,
-  commonInput,
-  type PlanSurroundings,
-  withManifests,
-} from '../../runs/planning.ts';
+import { aheadFor, changesIn, type PlanSurroundings, withManifests } from '../../runs/planning.ts';
 import type { GuardOptions } from '../../runs/run-context.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Context } from '../context.ts';
@@ -77,8 +70,7 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
       if (saved !== undefined) session.note(planInHistory(saved));
       const progress = progressFor(context);
       const { state } = session;
-      const { now } = context;
-      const planned = await plan({ opened, state, client, options, now, onProgress: progress.read });
+      const planned = await plan({ opened, state, client, options, onProgress: progress.read });
       progress.clear();
       const isReviewed = saved !== undefined;
       return approveAndApply(context, { opened, session, planned, options, isReviewed, shown });
@@ -87,16 +79,11 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
       if (!isStateErrorShown) throw error;
       return context.interrupts.exitCode ?? ExitCode.error;
     });
-  await checkStateInCi(context, opened);
+  await checkStateInCi(opened);
   if (saved !== undefined) {
-    return carryingOut({ fresh: saved.state }, async (surroundings) =>
-      savedPlanJudged(
-        await revalidatePlan({ ...commonInput(surroundings), saved, secret: await opened.secretsOf(saved) }),
-        { opened, now: context.now() },
-      ),
-    );
+    return carryingOut({ fresh: saved.state }, (surroundings) => revalidatedPlan(surroundings, saved));
   }
-  return withManifests({ opened, options, now: context.now }, async ({ desired, early }) => {
+  return withManifests(opened, options, async ({ desired, early }) => {
     refuseOddWaivers(options.waiver?.rules ?? [], opened.ruleSet.rules);
     return carryingOut({ fresh: early?.state, client: early?.client }, (surroundings) =>
       judgedPlan({
@@ -134,14 +121,14 @@ async function approveAndApply(
   refuseDenied(document);
   if (changesIn(document) > 0) {
     refuseTrippedGuards(document, { ...options, allowOlderCommit: options.allowOlderCommit || isAsked });
-    refuseFirstState(context, { opened, session, document, isAsked });
+    refuseFirstState(opened, { session, document, isAsked });
     if (!isApproved && !(await confirm(context, document)))
       return cancelled(context, { what: 'apply', session });
   }
 
   const { interrupts } = context;
   const progress = beginWriting(context, changesIn(document));
-  const applied = await applyPlan(context, {
+  const applied = await applyPlan({
     opened,
     session,
     planned,

@@ -46,10 +46,10 @@ export async function diff(context: Context, options: DiffOptions): Promise<numb
 
 async function look(context: Context, opened: OpenWorkspace, options: DiffOptions): Promise<SeenSide> {
   const { resources: desired } = await opened.desired();
-  const state = await stateToRead(context, opened);
+  const state = await stateToRead(opened);
   return opened.withClient(options, async (client) => {
-    const flags = { ...options, refresh: true, evenIfAll: true };
-    const planned = await planAll(context, { opened, state, client, desired, flags });
+    const all = { ...options, refresh: true, evenIfAll: true };
+    const planned = await planAll(context, { opened, state, client, desired, options: all });
     return { planned, desired, state, lookupNames: opened.workspace.lookupNames };
   });
 }

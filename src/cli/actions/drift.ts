@@ -11,12 +11,12 @@ interface DriftOptions extends SelectionFlags, PlatformFlags, WorkspacesFlags, R
 }
 
 export async function drift(context: Context, options: DriftOptions): Promise<number> {
-  const flags = { ...options, refresh: true, evenIfAll: true };
+  const all = { ...options, refresh: true, evenIfAll: true };
   return reportEach(context, options, {
     what: 'drift',
     look: (opened) =>
-      preparedToPlan(context, { opened, options }, async (prepared) =>
-        driftOf((await planAll(context, { ...prepared, opened, flags })).plan),
+      preparedToPlan(opened, options, async (prepared) =>
+        driftOf((await planAll(context, { ...prepared, opened, options: all })).plan),
       ),
     codeFor: (documents) =>
       options.detailedExitcode && documents.some(hasDrift) ? ExitCode.changes : ExitCode.ok,

@@ -31,7 +31,7 @@ export async function impact(context: Context, options: ImpactFlags): Promise<nu
   const opened = await openWorkspace(context, { requireKey: true });
   // Loads the project's secrets, so that they are redacted from texts of the platform.
   await opened.declared('offline');
-  const state = await stateToRead(context, opened);
+  const state = await stateToRead(opened);
   const { id, versions } = versionedRecord(address, state);
   const { workspace } = opened;
   const { log, terminal } = context;

@@ -67,10 +67,10 @@ export async function migrate(given: Context, options: MigrateOptions): Promise<
   try {
     if (options.dryRun) {
       return await to.withClient(options, async (client) =>
-        show({ ...common, client, state: await stateToRead(context, to) }),
+        show({ ...common, client, state: await stateToRead(to) }),
       );
     }
-    await checkStateInCi(context, to);
+    await checkStateInCi(to);
     return await withSession(to, { operation: 'migrate', options }, ({ session, client }) =>
       run({ ...common, client, state: session.state }, session),
     );
@@ -146,7 +146,7 @@ async function run(running: Moving, session: StateSession): Promise<number> {
     refuseDenied(planned.plan.document);
     const isAsked = !options.autoApprove && context.terminal.canAsk;
     refuseTrippedGuards(planned.plan.document, options);
-    refuseFirstState(context, { opened: running.ends.to, session, document: planned.plan.document, isAsked });
+    refuseFirstState(running.ends.to, { session, document: planned.plan.document, isAsked });
     if (!options.autoApprove && !(await ask(running, changesIn(planned.plan.document))))
       return cancelled(context, { what: 'migration', session });
   }

@@ -5,25 +5,14 @@ import { createProgress, type Progress } from '../../output/progress.ts';
 import type { Report, SeveralReports } from '../../output/report.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';
 import type { Reach } from '../../problems/workspace-command.ts';
-import type { OpenWorkspace } from '../../runs/open-workspace.ts';
-import { type PlanSources, planWorkspace } from '../../runs/planning.ts';
-import type { PlanningOptions } from '../../runs/run-context.ts';
+import { type Planning, planWorkspace } from '../../runs/planning.ts';
 import type { Context } from '../context.ts';
 import type { FullFlag, PlanFlags } from '../flags.ts';
 
-interface PlanningFlags extends PlanSources {
-  readonly opened: OpenWorkspace;
-  readonly flags: PlanningOptions;
-}
-
 /** Plans all resources in scope, with progress. */
-export async function planAll(
-  context: Context,
-  { flags, ...surroundings }: PlanningFlags,
-): Promise<PlanResult> {
-  const { now } = context;
+export async function planAll(context: Context, planning: Planning): Promise<PlanResult> {
   const progress = progressFor(context);
-  const planned = await planWorkspace({ ...surroundings, options: flags, now, onProgress: progress.read });
+  const planned = await planWorkspace({ ...planning, onProgress: progress.read });
   progress.clear();
   return planned;
 }

@@ -59,11 +59,9 @@ async function planOf(
   opened: OpenWorkspace,
   options: PlanCommandFlags,
 ): Promise<PlanDocument> {
-  return preparedToPlan(context, { opened, options }, async (prepared) => {
-    const flags = { ...options, routes: true };
-    const planned = await planAll(context, { ...prepared, opened, flags });
-    const { desired } = prepared;
-    const { plan } = await judged(planned, { ...options, opened, desired, now: context.now() });
+  return preparedToPlan(opened, options, async (prepared) => {
+    const all = { ...prepared, opened, options: { ...options, routes: true } };
+    const { plan } = await judged(await planAll(context, all), { ...options, ...all });
     return plan.document;
   });
 }

@@ -77,7 +77,7 @@ export async function recover(context: Context, options: RecoverOptions): Promis
     const { lockTimeout, allowOlderState = false } = options;
     const lock = { lockTimeout, allowOlderState };
     const recording = interrupted === undefined ? opened : uninterrupted(context, opened);
-    const kept = await recordRecovery(recording, { recovery, taken, isLost, ...lock, now: context.now });
+    const kept = await recordRecovery(recording, { recovery, taken, isLost, ...lock });
     if (kept !== undefined) context.log.info(`The old state is kept in ${kept}.`);
   }
   const unanswered = isLost && begins ? unansweredNow(recovery, taken) : recovery.unanswered;

@@ -71,10 +71,10 @@ async function statusIn(
 ): Promise<WorkspaceStatus> {
   const { log, interrupts, now } = context;
   const { kind, only } = options;
-  return preparedToPlan(context, { opened, options }, async (prepared) => {
-    const flags = { ...options, refresh: true, evenIfAll: true, publications: true };
+  return preparedToPlan(opened, options, async (prepared) => {
+    const all = { ...options, refresh: true, evenIfAll: true, publications: true };
     const look = async (given: PlanSources): Promise<ResourceStatus[]> => {
-      const { plan } = await planAll(context, { ...given, opened, flags });
+      const { plan } = await planAll(context, { ...given, opened, options: all });
       return statusOf(plan.document.resources.filter(({ kind: each }) => kind?.includes(each) ?? true));
     };
     let resources = await look(prepared);

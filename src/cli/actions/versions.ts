@@ -37,7 +37,7 @@ export async function versions(context: Context, options: VersionsOptions): Prom
   const opened = await openWorkspace(context, { requireKey: true });
   // Loads the project's secrets, so that they are redacted from texts of the platform.
   await opened.declared('offline');
-  const state = await stateToRead(context, opened);
+  const state = await stateToRead(opened);
   const { terminal, log } = context;
   return opened.withClient(options, async (client) => {
     const of = versionedRecord(address, state);
@@ -139,7 +139,7 @@ export async function rollback(context: Context, options: RollbackOptions): Prom
   const { address } = options;
   const opened = await openWorkspace(context, { requireKey: true });
   const { resources } = await opened.desired();
-  const state = await stateToRead(context, opened);
+  const state = await stateToRead(opened);
   return opened.withClient(options, async (client) => {
     const resource = resources.find((each) => each.address === address);
     if (resource === undefined) throw undeclared(address, resources);

@@ -29,7 +29,7 @@ export async function writeBack(
   { found, options, command, words }: WritingBack,
 ): Promise<number> {
   const { project, workspace } = opened;
-  const acceptance = await acceptanceOf(opened, found, context.env);
+  const acceptance = await acceptanceOf(opened, found);
   const { files, refused } = acceptance;
   const { terminal, log } = context;
   const isWriting = files.length > 0 && options.dryRun !== true;

@@ -2,7 +2,6 @@ import { UserError } from '../../problems/user-error.ts';
 import { inputsFor, secretsIn } from '../../project/load-desired.ts';
 import type { Findable, NotifyEvent } from '../../project/notify-schema.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
-import type { RunContext } from '../../runs/run-context.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { Secret } from '../../values/value.ts';
 
@@ -25,11 +24,9 @@ export interface Receivers {
 }
 
 /** The webhooks of a project, with secrets as in manifests. */
-export async function receiversOf(
-  opened: OpenWorkspace,
-  { env, redactor }: Pick<RunContext, 'env' | 'redactor'>,
-): Promise<Receivers> {
+export async function receiversOf(opened: OpenWorkspace): Promise<Receivers> {
   const { project, workspace } = opened;
+  const { env, redactor } = opened.context;
   await workspace.secrets.read(secretsIn(project.webhooks));
   const inputs = inputsFor({ project, workspace, env, mode: 'live' });
   const problems: string[] = [];

@@ -19,7 +19,6 @@ import {
   type NotAcceptable,
 } from '../accepted-values.ts';
 import type { OpenWorkspace } from '../open-workspace.ts';
-import type { RunContext } from '../run-context.ts';
 import { type KeptRequest, keepRequest, type RequestWanted } from './keep-request.ts';
 import { type ProjectOrigin, type RequestPlace, requestPlace } from './request-place.ts';
 
@@ -37,7 +36,7 @@ export interface RequestWriter {
 }
 
 /** The edits of the manifests that match them to the platform, without secrets. */
-export async function proposedDrift(context: RunContext, facts: DriftFacts): Promise<Acceptance> {
+export async function proposedDrift(facts: DriftFacts): Promise<Acceptance> {
   const found = await driftValues(facts);
   const isSecret = (text: string): boolean => facts.opened.withoutSecrets(text) !== text;
   const kept = found.wanted.filter(({ value }) => isSecret(JSON.stringify(value)));
@@ -46,15 +45,11 @@ export async function proposedDrift(context: RunContext, facts: DriftFacts): Pro
     path: field,
     why: 'its value holds a secret',
   }));
-  return acceptanceOf(
-    facts.opened,
-    {
-      ...found,
-      wanted: found.wanted.filter((each) => !kept.includes(each)),
-      refused: [...found.refused, ...refused],
-    },
-    context.env,
-  );
+  return acceptanceOf(facts.opened, {
+    ...found,
+    wanted: found.wanted.filter((each) => !kept.includes(each)),
+    refused: [...found.refused, ...refused],
+  });
 }
 
 interface Proposing extends Pick<DriftFacts, 'opened' | 'drift'> {
@@ -72,11 +67,16 @@ interface RequestProposal {
 }
 
 /** @throws UserError if the host or the repository is unknown. */
-export async function proposalOf(
-  { env }: RunContext,
-  { opened, drift, acceptance, origin, writer, signal }: Proposing,
-): Promise<RequestProposal> {
+export async function proposalOf({
+  opened,
+  drift,
+  acceptance,
+  origin,
+  writer,
+  signal,
+}: Proposing): Promise<RequestProposal> {
   const { project, workspace, reach } = opened;
+  const { env } = opened.context;
   const place = await requestPlace({ project, workspace: workspace.name, origin, env, signal });
   const { accepted, refused } = acceptance;
   const subject = { drift, refused, reach };
@@ -109,7 +109,6 @@ function realName(root: string, file: string): string {
  * @throws HostProblem, UserError
  */
 export async function carryOutProposal(
-  { env, redactor, log }: RunContext,
   opened: OpenWorkspace,
   {
     proposal: { place, wanted },
@@ -117,9 +116,10 @@ export async function carryOutProposal(
     signal,
   }: { readonly proposal: RequestProposal; readonly longestPause: number; readonly signal: AbortSignal },
 ): Promise<KeptRequest> {
+  const { env, redactor, log } = opened.context;
   const { api, repository } = place;
   const kind: HostKind = hostKinds[place.host];
-  const token = await tokenOf(opened, kind, env);
+  const token = await tokenOf(opened, kind);
   if (token.isSet) redactor.add(token.reveal());
   const shown = `${repository} on ${new URL(api).host}`;
   const { redact } = redactor;
@@ -146,11 +146,8 @@ export async function carryOutProposal(
   );
 }
 
-async function tokenOf(
-  { project, workspace }: OpenWorkspace,
-  kind: HostKind,
-  env: RunContext['env'],
-): Promise<Secret> {
+async function tokenOf({ project, workspace, context }: OpenWorkspace, kind: HostKind): Promise<Secret> {
+  const { env } = context;
   const form = project.pullRequests.token ?? { $secret: kind.token };
   await workspace.secrets.read('$secret' in form ? [form.$secret] : []);
   const inputs = inputsFor({ project, workspace, env, mode: 'offline' });

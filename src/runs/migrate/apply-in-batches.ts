@@ -8,7 +8,6 @@ import { kindNamed } from '../../kinds/index.ts';
 import type { Address } from '../../manifests/resource.ts';
 import type { NextStep } from '../../problems/next-step.ts';
 import { type ApplyPlanInput, applyPlan } from '../apply-plan.ts';
-import type { RunContext } from '../run-context.ts';
 
 interface BatchedApply extends ApplyPlanInput {
   /** Resources per batch; absent for one batch. */
@@ -18,10 +17,11 @@ interface BatchedApply extends ApplyPlanInput {
 }
 
 /** Applies a plan in batches, live records last. The results of skipped resources give the reason. */
-export async function applyInBatches(
-  context: Pick<RunContext, 'interrupts' | 'now' | 'redactor'>,
-  { batch, maxFailures, ...carrying }: BatchedApply,
-): Promise<ApplyReport> {
+export async function applyInBatches({
+  batch,
+  maxFailures,
+  ...carrying
+}: BatchedApply): Promise<ApplyReport> {
   const { planned } = carrying;
   const { document } = planned.plan;
   const results = new Map<Address, ResourceResult>();
@@ -44,7 +44,7 @@ export async function applyInBatches(
       return because === undefined;
     });
     const rest = index === 0 ? document.resources.filter(({ action }) => !writes.has(action)) : [];
-    const report = await applyPlan(context, {
+    const report = await applyPlan({
       ...carrying,
       lostCreates,
       planned: narrowed(planned, [...reached, ...rest]),

@@ -69,12 +69,12 @@ async function refuseUsedManifests({ project, workspace }: OpenWorkspace): Promi
 export async function adoptLive(
   opened: OpenWorkspace,
   { root, ids, files }: LiveExport,
-  { options, now }: { readonly options: LockOptions & PlatformOptions; now(): Date },
+  options: LockOptions & PlatformOptions,
 ): Promise<void> {
   await withSession(opened, { operation: 'migrate', options }, async ({ session }) => {
     const claims = [...ids].map(([address, id]) => claimOf(address, id));
     const fresh = claims.filter((claim) => !isHeldAlready(session.state, claim, false));
-    await recordClaims(fresh, { session, now });
+    await recordClaims(fresh, { session, now: opened.context.now });
   });
   const folder = path.join(opened.project.root, MANIFESTS);
   // A new folder appears in one step. A part of the manifests would look like all of them.

@@ -10,7 +10,7 @@ import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
 import { judged } from '../judged-plan.ts';
 import { commonInput, stateToRead } from '../planning.ts';
-import type { LockOptions, PlatformOptions, RunContext } from '../run-context.ts';
+import type { LockOptions, PlatformOptions } from '../run-context.ts';
 import { applyInBatches, withLiveWaiting } from './apply-in-batches.ts';
 import { checkRenderings } from './blockers.ts';
 import { type ChecklistItem, checkPlan, checkRest } from './checklist.ts';
@@ -29,7 +29,6 @@ export interface MigrationOptions extends PlatformOptions, LockOptions {
 }
 
 export interface Migrating {
-  readonly context: RunContext;
   readonly ends: MigrationWorkspaces;
   /** Undefined if the project has manifests. */
   readonly live: LiveExport | undefined;
@@ -55,8 +54,8 @@ export interface MigrationPreview {
 
 /** Reads the manifests and both states, and compares them with the target workspace. Writes nothing. */
 export async function previewMigration(migrating: Migrating): Promise<MigrationPreview> {
-  const { context, ends, live, state } = migrating;
-  const fromState = await stateToRead(context, ends.from);
+  const { ends, live, state } = migrating;
+  const fromState = await stateToRead(ends.from);
   const prepared = await prepare({ ...migrating, fromState, toState: state });
   const { list, edits, selected } = prepared;
   const obstructed = new Set(list.of('must').flatMap(({ addresses }) => addresses));
@@ -81,9 +80,9 @@ async function planMigration(
   selected: readonly Resource[],
   migrating: Migrating,
 ): Promise<PlanResult> {
-  const { context, ends, options, client, state, onRead } = migrating;
+  const { ends, options, client, state, onRead } = migrating;
   const planned = await planFor({
-    ...commonInput({ opened: ends.to, state, client, options, now: context.now, onProgress: onRead }),
+    ...commonInput({ opened: ends.to, state, client, options, onProgress: onRead }),
     desired: resources,
     // Only migrated resources: a plan of all would also forget records.
     selection: { targets: selected.map(({ address }) => address), labels: {}, alone: true },
@@ -94,7 +93,7 @@ async function planMigration(
     guards: ends.to.project.guards,
   });
   await ends.to.loadRules();
-  return judged(withLiveWaiting(planned), { opened: ends.to, desired: resources, now: context.now() });
+  return judged(withLiveWaiting(planned), { opened: ends.to, desired: resources });
 }
 
 interface MigrationRun {
@@ -106,16 +105,16 @@ interface MigrationRun {
 
 /** Writes the project's files and the state of the source workspace, then applies the plan in batches. */
 export async function runMigration(
-  { context, ends, live, options }: Migrating,
+  { ends, live, options }: Migrating,
   { session, prepared, planned, onEvent }: MigrationRun,
 ): Promise<ApplyReport> {
   const { root } = ends.to.project;
   // First, because a later run continues this migration if the file exists.
   const map = path.join(root, mapPath({ from: ends.from.workspace.name, to: ends.to.workspace.name }));
   await writeMap(map, rowsOf(prepared, session.state));
-  if (live !== undefined) await adoptLive(ends.from, live, { options, now: context.now });
+  if (live !== undefined) await adoptLive(ends.from, live, options);
   if (prepared.edits.length > 0) await writeFiles(root, prepared.edits);
-  const report = await applyInBatches(context, {
+  const report = await applyInBatches({
     opened: ends.to,
     session,
     planned,

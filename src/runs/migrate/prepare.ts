@@ -13,7 +13,6 @@ import type { FileEdit } from '../../project/write-back/edit-plan.ts';
 import type { State } from '../../state/state.ts';
 import { references } from '../../values/value.ts';
 import { OpenWorkspace, validOnly } from '../open-workspace.ts';
-import type { RunContext } from '../run-context.ts';
 import { checkBlockers } from './blockers.ts';
 import { Checklist } from './checklist.ts';
 import {
@@ -29,7 +28,6 @@ import type { MigrationWorkspaces } from './migration-workspaces.ts';
 import { foreignIds, withoutIds, withSettings } from './project-edits.ts';
 
 interface Preparing {
-  readonly context: RunContext;
   readonly ends: MigrationWorkspaces;
   readonly fromState: State;
   readonly toState: State;
@@ -105,13 +103,15 @@ export async function prepare(input: Preparing): Promise<PreparedMigration> {
 type Load = (project: ProjectConfig, workspace: WorkspaceConfig) => Promise<Desired>;
 
 /** Reads the files once for all loads. Missing secrets are put on the checklist. */
-function loader({ context, ends, live }: Preparing): Load {
+function loader({ ends, live }: Preparing): Load {
   const rooted = (project: ProjectConfig): ProjectConfig =>
     live === undefined ? project : { ...project, root: live.root };
   const declarations =
     live === undefined ? ends.declarations : declarationsOnce(rooted(ends.from.project), { kinds, lookups });
   return (project, workspace) =>
-    new OpenWorkspace(context, { project: rooted(project), workspace, declarations }).declared('offline');
+    new OpenWorkspace(ends.to.context, { project: rooted(project), workspace, declarations }).declared(
+      'offline',
+    );
 }
 
 function refuseUnmatched({ drafts }: LiveExport, { resources }: Desired): void {
@@ -154,11 +154,12 @@ interface LoadedEnds {
 
 /** The resources of the target workspace with the map and the ids of the source workspace in the project file. */
 async function withProjectSettings(
-  { context, names, ends: { from, to } }: Preparing,
+  { names, ends: { from, to } }: Preparing,
   { load, there, first, indexes, foreign }: LoadedEnds,
 ): Promise<{ readonly resources: readonly Resource[]; readonly edits: readonly FileEdit[] }> {
   const originals = new Map(there.resources.map((resource) => [resource.address, resource]));
   const { lookupNames } = to.workspace;
+  const { env } = to.context;
   const ids = there.resources.flatMap(({ address, id }) =>
     id === undefined ? [] : [[address, id] as const],
   );
@@ -172,10 +173,10 @@ async function withProjectSettings(
   const project = await parseProject(edit.after.replace(/^\uFEFF/, ''), {
     root: to.project.root,
     file: to.project.file,
-    env: context.env,
+    env,
   });
   const { name } = to.workspace;
-  const workspace = selectWorkspace(project, { name, env: context.env });
+  const workspace = selectWorkspace(project, { name, env });
   const { resources } = validOnly(await load(project, workspace));
   return { resources, edits: [edit] };
 }

@@ -57,7 +57,6 @@ interface Recording extends LockOptions {
   readonly taken: ReadonlyMap<Address, string>;
   /** The state is lost: its remains are moved away first. */
   readonly isLost: boolean;
-  now(): Date;
 }
 
 /**
@@ -66,7 +65,7 @@ interface Recording extends LockOptions {
  */
 export async function recordRecovery(
   opened: OpenWorkspace,
-  { recovery, taken, isLost, now, ...lock }: Recording,
+  { recovery, taken, isLost, ...lock }: Recording,
 ): Promise<string | undefined> {
   const kept = isLost ? await quarantine(opened, lock.lockTimeout) : undefined;
   // Newer backups of a lost state have been merged into this one.
@@ -78,7 +77,7 @@ export async function recordRecovery(
       await restore(recovery.merged, session, declared);
     }
     const claims = [...taken].map(([address, id]) => claimOf(address, id));
-    await recordClaims(claims, { session, now });
+    await recordClaims(claims, { session, now: opened.context.now });
   });
   return kept;
 }
