@@ -8,7 +8,7 @@ import {
   type FleetDatabase,
   fleetDatabaseAt,
 } from '../../src/fleet/database/fleet-database.ts';
-import type { FleetFigures, ShownWorkspace } from '../../src/fleet/rows/status-rows.ts';
+import type { FleetFigures, FleetWorkspace } from '../../src/fleet/rows/status-rows.ts';
 import { ELSEWHERE } from './machines.ts';
 import { projectFile } from './manifests.ts';
 import { type Ended, type Running, startProcess } from './processes.ts';
@@ -20,7 +20,7 @@ type SameName = 'address' | 'status' | 'failures' | 'asked' | 'plan' | 'last';
 
 /** Of the JSON of `fleet status`, what is read here. */
 export interface ToldFleet extends Pick<FleetFigures, 'at' | 'counts'> {
-  readonly workspaces: readonly (Pick<ShownWorkspace, SameName> & {
+  readonly workspaces: readonly (Pick<FleetWorkspace, SameName> & {
     readonly checked_at: string | null;
     readonly due_at: string;
   })[];

@@ -1,7 +1,7 @@
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { FleetStatus } from '../fleet/control.ts';
-import { holdText } from '../fleet/hold-text.ts';
-import type { ShownWorkspace } from '../fleet/rows/status-rows.ts';
+import type { FleetWorkspace } from '../fleet/rows/status-rows.ts';
+import { holdText, type ShownWorkspace } from '../operator/shown-workspace.ts';
 import { workspaceStatuses } from '../operator/workspace-status.ts';
 import { counts, shownActions } from '../output/action-words.ts';
 import { escapeControls, escapedLines } from '../output/escape-controls.ts';
@@ -88,7 +88,7 @@ export function fleetStatusText(status: FleetOverview, style: Style, { address }
   ].join('\n');
 }
 
-function workspaceText(workspace: ShownWorkspace, now: number, style: Style): string {
+function workspaceText(workspace: FleetWorkspace, now: number, style: Style): string {
   const { status, since, mode, intervalSeconds, workspaceId, baseUrl, checkedAge, failures } = workspace;
   const { asked, paused, vanishedAt, plan, rejected, dueAt } = workspace;
   const toApprove = plan?.state === 'waiting' ? plan : rejected;

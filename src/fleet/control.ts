@@ -11,15 +11,15 @@ import { unusedPatterns } from './rows/member-rows.ts';
 import { lockRows } from './rows/run-rows.ts';
 import {
   type FleetFigures,
+  type FleetWorkspace,
   fleetFigures,
-  type ShownWorkspace,
   shownWorkspaces,
   type WorkspaceFilter,
 } from './rows/status-rows.ts';
 import { addToken, type ListedToken, listTokens, type NewToken, removeToken } from './rows/token-rows.ts';
 
 export interface FleetStatus extends FleetFigures {
-  readonly workspaces: readonly ShownWorkspace[];
+  readonly workspaces: readonly FleetWorkspace[];
 }
 
 interface PersonsDecision {

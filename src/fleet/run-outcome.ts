@@ -2,16 +2,14 @@ import { hash } from 'node:crypto';
 import { isNotApplied, type PlanDocument, type PlannedResource } from '../engine/plan/plan-document.ts';
 import { sealed } from '../engine/plan/saved-plan.ts';
 import { NO_REQUEST } from '../operator/drift-request.ts';
-import { countsOf, violationsIn } from '../operator/health/metrics.ts';
+import { resultsOf, runResult } from '../operator/last-run.ts';
 import { type Pauses, retryPause } from '../operator/loop.ts';
-import { failureMessage, invalidLines, messageOf } from '../operator/messages.ts';
-import { appliedRows, isDoubtful, isForPerson, planAfter, statusAfter } from '../operator/plan-after.ts';
+import { messageOf } from '../operator/messages.ts';
+import { appliedRows, isForPerson, planAfter, statusAfter } from '../operator/plan-after.ts';
 import { NOTHING } from '../operator/reconciler.ts';
 import type { RunReport } from '../operator/run-report.ts';
-import { requestSummary } from '../operator/run-summary.ts';
 import { recordedMessage } from '../platform/platform-error.ts';
-import type { Json, JsonObject } from '../values/json.ts';
-import { nameCounts } from '../values/name-counts.ts';
+import type { Json } from '../values/json.ts';
 import type { ClaimedJob } from './queue.ts';
 import type { FinishedRun } from './rows/finished-runs.ts';
 import type { RunRow } from './rows/run-rows.ts';
@@ -19,8 +17,6 @@ import type { MemberRun } from './run-member.ts';
 
 /** Milliseconds until a run that found the state locked is retried. */
 const BUSY_PAUSE = 5_000;
-/** The maximum number of drifted resources in a summary. */
-const MOST_NAMED = 50;
 
 interface Ended {
   readonly job: ClaimedJob;
@@ -67,7 +63,8 @@ export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended
       : nextTurn(report, now),
     isAnswer: result !== 'interrupted' && result !== 'busy',
     isGood: report.invalid === undefined && report.workspace !== undefined && version.version === row.version,
-    summary: summaryOf(report, {
+    summary: resultsOf(report, {
+      textOf: (error) => messageOf(error, report.reach, recordedMessage(error)),
       after,
       redact,
       timeout,
@@ -80,7 +77,14 @@ export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended
     request: isSame(report.request, row.request) ? undefined : report.request,
     record:
       isWorthKeeping || isNewPlan
-        ? { startedAt, seconds, result: isNewPlan ? 'planned' : result, why, process, applied: told }
+        ? {
+            startedAt,
+            seconds,
+            result: isNewPlan ? 'planned' : runResult({ ...report, result }),
+            why,
+            process,
+            applied: told,
+          }
         : undefined,
   };
 }
@@ -169,52 +173,6 @@ function outsideOf(
     orphans,
   };
   return { digest: hash('sha256', JSON.stringify(state)), state };
-}
-
-interface Summing {
-  readonly after: PlanDocument | undefined;
-  readonly timeout: Error | undefined;
-  readonly now: Date;
-  /** The id of the plan that would wait if it were not rejected. */
-  readonly rejected: string | undefined;
-  redact(text: string): string;
-}
-
-function summaryOf(report: RunReport, { after, redact, timeout, now, rejected }: Summing): JsonObject {
-  const { result, seconds, plan, drift, missing, hold, invalid, reach, commit, labels } = report;
-  const error = timeout ?? report.error;
-  const done = report.applied.filter((each) => each.result.status === 'done');
-  const problems = [
-    ...(invalid === undefined ? [] : invalidLines(invalid)),
-    ...report.applied.flatMap((each) => (each.result.status === 'done' ? [] : [failureMessage(each, reach)])),
-  ];
-  return {
-    result: timeout === undefined ? result : 'timeout',
-    seconds: Math.round(seconds * 1000) / 1000,
-    commit: commit ?? null,
-    hold: hold?.why ?? null,
-    ...(rejected !== undefined && { rejected }),
-    ...(report.request !== undefined && { pull_request: requestSummary(report.request) }),
-    problems: problems.slice(0, MOST_NAMED).map(redact),
-    error: error === undefined ? null : redact(messageOf(error, reach, recordedMessage(error))),
-    ...(labels !== undefined && { labels: labels.map(redact) }),
-    ...(plan !== undefined && {
-      records: plan.resources.filter(({ id }) => id !== null).length,
-      applied: nameCounts(done.map(({ action }) => action)),
-      doubtful: after?.resources.filter(isDoubtful).length ?? 0,
-      person: after?.resources.filter(isForPerson).length ?? 0,
-      orphans: report.orphans.length,
-      ...(plan.dashboard !== undefined && { dashboard: plan.dashboard }),
-      counts: Object.fromEntries([...countsOf(report)].filter(([, count]) => count > 0)),
-      unknown: (after?.resources ?? [])
-        .filter(({ action }) => action === 'unknown')
-        .slice(0, MOST_NAMED)
-        .map(({ address }) => address),
-      ...(plan.violations?.length && { violations: violationsIn(plan) }),
-      drift: drift.slice(0, MOST_NAMED).map(({ address }) => address),
-      missing: missing.map(({ address, id, since }) => ({ address, id, since: since ?? now.toISOString() })),
-    }),
-  };
 }
 
 /** For a run without files; without an error, it was stopped before it had any. */

@@ -19,6 +19,11 @@ export function planAfter({ plan, applied }: Pick<RunReport, 'plan' | 'applied'>
   return withDashboardLinks({ ...plan, resources, summary: summaryOf(resources) });
 }
 
+/** The actions and manual steps of a plan. */
+export function leftIn(plan: PlanDocument | undefined): readonly PlannedResource[] {
+  return plan?.resources.filter(({ action }) => action !== 'noop') ?? [];
+}
+
 /** True if the record may be duplicated on the platform, or its id may be lost. */
 export function isDoubtful({ action, steps = [] }: PlannedResource): boolean {
   return action === 'unknown' || steps.some((step) => step.action === 'import');
@@ -39,7 +44,7 @@ export function statusAfter(report: RunReport, isRejected = false): RunStatus | 
   if (invalid !== undefined) return 'invalid';
   if (plan === undefined || result === 'busy' || result === 'interrupted') return undefined;
   if (hold?.why === 'approval' && !isRejected) return 'waiting';
-  const left = (planAfter(report)?.resources ?? []).filter(({ action }) => action !== 'noop');
+  const left = leftIn(planAfter(report));
   // Drift that waits for acceptance is in no plan.
   const isOpen = (address: string): boolean =>
     request !== undefined || left.some((each) => each.address === address);

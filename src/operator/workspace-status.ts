@@ -22,9 +22,6 @@ export const needs = ['records', 'refused', 'steps'] as const;
 
 export type Need = (typeof needs)[number];
 
-/** The number of intervals after which the results of a run are stale. */
-export const STALE_INTERVALS = 3;
-
 /** `report` reports, `apply` applies, `approve` applies what a person approved. */
 export const modes = ['report', 'apply', 'approve'] as const;
 

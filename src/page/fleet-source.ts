@@ -6,7 +6,6 @@ import {
   enterOrphans,
   fleetVersion,
   isRunning,
-  type KeptRun,
   keptPlan,
   keptRuns,
   needyWorkspaces,
@@ -17,24 +16,22 @@ import {
   workspaceVersion,
 } from '../fleet/rows/page-rows.ts';
 import type { OutsideState } from '../fleet/rows/run-rows.ts';
-import { fleetFigures, type ShownWorkspace, shownWorkspaces } from '../fleet/rows/status-rows.ts';
+import { type FleetFigures, fleetFigures, shownWorkspaces } from '../fleet/rows/status-rows.ts';
 import { workspaceStatuses } from '../operator/workspace-status.ts';
+import { plural } from '../output/plural.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import { runsIn } from '../state/run-history.ts';
 import { openOrphans } from '../state/state.ts';
 import { closingReasons, type StateDocument } from '../state/state-document.ts';
 import type { MovedMark } from '../state/state-errors.ts';
-import { isObject } from '../values/json.ts';
 import type { FleetComparisons } from './fleet-comparisons.ts';
-import { factsOf, factsOfWorkspace, problemsOf } from './fleet-facts.ts';
 import type { CloseOrphan } from './fleet-orphans.ts';
-import { detailOfKeptRun, heldText, resourcesOfState, rowOf } from './fleet-rows.ts';
 import {
-  type ActionName,
   type ActionRequest,
   type Attention,
   closingOutside,
+  type Fact,
   type ListQuery,
   ORPHAN_GONE,
   type Overview,
@@ -45,7 +42,9 @@ import {
   type WorkspaceDetail,
   type WorkspaceList,
 } from './page-data.ts';
-import { detailOfPastRun } from './run-details.ts';
+import { detailOfKeptRun, detailOfPastRun } from './run-details.ts';
+import { lasting } from './views/parts.ts';
+import { detailOf, MOST_RUNS, rowOf } from './workspace-detail.ts';
 
 /** Rows per list. */
 const MOST_SHOWN = 10;
@@ -106,11 +105,6 @@ interface FleetSourceOptions {
   log(message: string): void;
 }
 
-/** The number of runs listed for a workspace. */
-const MOST_RUNS = 50;
-const REJECTED =
-  'The same changes do not ask again; a different plan does. Until then this one can still be approved.';
-
 /** The page of a fleet, from its database: every process shows the same. */
 export class FleetSource implements PageSource {
   readonly title = 'fleet';
@@ -157,45 +151,20 @@ export class FleetSource implements PageSource {
       isRunning(database, address),
       comparisonsOf(database, address),
     ]);
-    const left = plans.left === undefined ? undefined : planDocument.parse(plans.left);
     const { saved } = plans;
-    const held = heldText(shown);
-    const { rejected } = shown;
-    const known = state.outside ?? state.document;
-    return {
-      ...rowOf(shown),
-      facts: [
-        ...factsOfWorkspace(shown),
-        ...(state.outside === undefined ? [] : [['State', state.outside.location] as const]),
-      ],
+    const detail = detailOf({
+      shown,
+      state: state.outside ?? state.document,
       running,
-      nextRun: shown.paused === null && shown.vanishedAt === null ? new Date(shown.dueAt) : undefined,
-      problems: problemsOf(shown),
-      held: held && `Not applied: ${held}.${rejected === null ? '' : ` ${REJECTED}`}`,
-      resources: resourcesOfState(known, left, shown),
-      left,
+      left: plans.left === undefined ? undefined : planDocument.parse(plans.left),
       saved: saved && { ...saved, plan: planDocument.parse(saved.plan) },
       reach: { member: address },
-      orphans: known === undefined ? [] : openOrphans(known),
-      dashboard: isObject(shown.last)
-        ? planDocument.shape.dashboard.safeParse(shown.last.dashboard).data
-        : undefined,
-      outside: state.outside?.location,
-      isUnread: shown.checkedAt === null || state.isMoved,
-      runs: [
-        ...kept.map((run) => detailOfKeptRun(run)),
-        ...state.runs.filter(({ command }) => command !== 'fleet').map(detailOfPastRun),
-      ]
-        .sort((a, b) => b.began.getTime() - a.began.getTime())
-        .slice(0, MOST_RUNS),
+      kept,
+      past: state.runs.filter(({ command }) => command !== 'fleet'),
       stateProblem: undefined,
-      actions: [
-        ...actionsFor(shown),
-        ...(state.document === undefined ? [] : (['close-orphan'] as const)),
-        ...(known === undefined ? [] : (['compare-calls'] as const)),
-      ],
       impacts: new Map(compared.map((each) => [each.resource, impactOf(each)])),
-    };
+    });
+    return { ...detail, isUnread: detail.isUnread === true || state.isMoved };
   }
 
   async run(address: string, id: string): Promise<RunDetail | undefined> {
@@ -207,7 +176,7 @@ export class FleetSource implements PageSource {
     if (kept === undefined) return undefined;
     const plan = kept.plan === null ? undefined : await keptPlan(this.#options.database, address, kept.plan);
     return detailOfKeptRun(kept, {
-      written: state.runs.find((each) => isWriteOf(each, kept)),
+      past: state.runs,
       plan: plan && { ...plan, plan: planDocument.parse(plan.plan) },
     });
   }
@@ -299,24 +268,21 @@ function impactOf({ askedAt, askedBy, isRunning, html, problem }: Comparison): S
   return { askedAt, askedBy, html, problem: isLost ? 'The process that read the calls is gone.' : problem };
 }
 
-/** A run that wrote is also in the history of the state. */
-function isWriteOf({ command, began }: PastRun, { startedAt, seconds, process, result }: KeptRun): boolean {
-  const at = Date.parse(began);
-  return (
-    command === 'fleet' &&
-    // Decisions, and runs that only planned, are left out.
-    process !== '' &&
-    result !== 'planned' &&
-    at >= startedAt.getTime() - 1000 &&
-    at <= startedAt.getTime() + seconds * 1000 + 1000
-  );
-}
-
-function actionsFor({ plan, rejected, paused, vanishedAt }: ShownWorkspace): ActionName[] {
+export function factsOf(
+  { lateness, oldestCheckAge, neverChecked, orphans, processes, sources }: FleetFigures,
+  now: Date,
+): Fact[] {
+  const count = (wanted: string) => processes.filter(({ status }) => status === wanted).length;
+  const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000);
   return [
-    ...(paused === null && vanishedAt === null ? (['run'] as const) : []),
-    ...(paused === null ? (['pause'] as const) : (['resume'] as const)),
-    ...(plan?.state === 'waiting' ? (['approve', 'reject'] as const) : []),
-    ...(plan === null && rejected !== null ? (['approve'] as const) : []),
+    ['Longest unchecked since', oldestCheckAge === null ? 'none' : ago(oldestCheckAge)],
+    ...(neverChecked === 0 ? [] : [['Never checked', plural(neverChecked, 'workspace')] as const]),
+    ...(orphans === 0 ? [] : [['Orphans', String(orphans)] as const]),
+    ['Lateness', lasting(Math.round(lateness))],
+    ['Processes', `${count('alive')} alive${count('dead') === 0 ? '' : `, ${count('dead')} dead`}`],
+    ...sources.map(({ name, problem, fetchedAge, removed }): Fact => {
+      if (removed || problem !== null) return [`Source ${name}`, problem ?? 'no longer in the fleet file'];
+      return [`Source ${name}, fetched`, fetchedAge === null ? 'never' : ago(fetchedAge)];
+    }),
   ];
 }

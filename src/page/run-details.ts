@@ -1,30 +1,82 @@
 import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
-import { holdMessage, invalidLines, messageOf, planWords } from '../operator/messages.ts';
-import { appliedRows } from '../operator/plan-after.ts';
+import { type LastRun, lastRunOf, listed, resultsOf, runResult } from '../operator/last-run.ts';
+import { holdMessage, messageOf, planWords } from '../operator/messages.ts';
+import { appliedRows, leftIn, planAfter } from '../operator/plan-after.ts';
 import type { RunReport } from '../operator/run-report.ts';
-import { requestSummary } from '../operator/run-summary.ts';
-import { appliedActions, counts, countWords, doneWords } from '../output/action-words.ts';
+import type { KeptRun } from '../operator/shown-workspace.ts';
+import { countWords, doneWords } from '../output/action-words.ts';
 import { changesOf, waiverText } from '../output/history-text.ts';
+import { plural } from '../output/plural.ts';
 import type { PastRun } from '../runs/past-runs.ts';
-import { nameCounts } from '../values/name-counts.ts';
+import type { JsonObject } from '../values/json.ts';
 import type { Fact, RunDetail } from './page-data.ts';
-import { leftIn, requestFacts, resourcesOf } from './report-status.ts';
 
-/** The maximum number of resources listed for a run. */
-export const MOST_LISTED = 200;
+/** A run of watch in the form of a fleet's rows. Its plan is not kept, only the resources that are shown. */
+export function keptReport(report: RunReport, redact: (text: string) => string): KeptRun {
+  const { startedAt, number, seconds, mode, triggers, askedBy, commit, hold, reach, id, fetchProblem } =
+    report;
+  const resources = resourcesIn(report, redact);
+  const summary: JsonObject = {
+    ...resultsOf(report, { after: planAfter(report), redact, now: startedAt }),
+    fetch_problem: fetchProblem === undefined ? null : redact(messageOf(fetchProblem, reach)),
+    ...(hold !== undefined && { held: redact(holdMessage(hold, planWords(report), reach)) }),
+    ...(resources.length > 0 && listed(resources.map((each) => ({ ...each })))),
+  };
+  return {
+    id: `${timeId(startedAt)}-${number}`,
+    command: 'watch',
+    run: id ?? '',
+    startedAt,
+    seconds,
+    mode,
+    result: runResult(report),
+    why: triggers.join(', '),
+    askedBy: askedBy.join(', ') || null,
+    commit: commit ?? null,
+    plan: null,
+    process: String(process.pid),
+    summary,
+  };
+}
 
-/** A remembered run of this process, without its plan. */
-export function detailOfReport(report: RunReport, redact: (text: string) => string): RunDetail {
-  const { startedAt, number, result, triggers, seconds, applied, drift, missing, hold, askedBy } = report;
-  const { error, invalid, fetchProblem, reach, commit, plan } = report;
-  const problems = [
-    ...(error === undefined ? [] : [messageOf(error, reach)]),
-    ...(fetchProblem === undefined ? [] : [messageOf(fetchProblem, reach)]),
-    ...(invalid === undefined ? [] : invalidLines(invalid).slice(0, MOST_LISTED)),
-  ].map(redact);
+/** A decision of a person on a watch, as a run without writes. */
+export function keptDecision(
+  result: 'paused' | 'resumed',
+  { at, by, mode, because }: Pick<KeptRun, 'mode'> & Decision,
+): KeptRun {
+  return {
+    id: `${timeId(at)}-${result}`,
+    command: 'watch',
+    run: '',
+    startedAt: at,
+    seconds: 0,
+    mode,
+    result,
+    why: null,
+    askedBy: by,
+    commit: null,
+    plan: null,
+    process: '',
+    summary: because === undefined ? {} : { because },
+  };
+}
+
+interface Decision {
+  readonly at: Date;
+  readonly by: string;
+  readonly because?: string | undefined;
+}
+
+function timeId(at: Date): string {
+  return at.toISOString().replace(/[-:.]/g, '');
+}
+
+/** Missing, drifted, changed and planned resources. */
+function resourcesIn(report: RunReport, redact: (text: string) => string): RunDetail['resources'] {
+  const { drift, missing, plan } = report;
   const planned = new Map(plan?.resources.map((each) => [each.address, each]));
-  const told = [
+  const found = [
     ...missing.map(({ address, id }) => ({ address, action: 'blocked', result: 'missing', id, detail: '' })),
     ...drift.map(({ address, fields }) => ({
       address,
@@ -35,42 +87,8 @@ export function detailOfReport(report: RunReport, redact: (text: string) => stri
     })),
     ...appliedRows(report, redact),
   ];
-  const known = new Set(told.map(({ address }) => address));
-  const resources = [...told, ...plannedIn(plan).filter(({ address }) => !known.has(address))];
-  const done = nameCounts(
-    applied.flatMap(({ action, result: its }) => (its.status === 'done' ? action : [])),
-  );
-  const status = countWords(nameCounts(resourcesOf(report).map(({ status }) => status)));
-  return {
-    id: `${startedAt.toISOString().replace(/[-:.]/g, '')}-${number}`,
-    began: startedAt,
-    seconds,
-    result: invalid !== undefined && result === 'ok' ? 'invalid' : resultWord(result, hold !== undefined),
-    command: 'watch',
-    who: undefined,
-    askedBy: askedBy.join(', ') || undefined,
-    summary:
-      problems[0] ??
-      (doneWords(done).join(', ') || (plan && counts(plan.summary, appliedActions)) || status.join(', ')),
-    facts: [
-      ['Triggers', triggers.join(', ')],
-      ...(commit === undefined ? [] : [['Commit', commit] as const]),
-      ...(plan === undefined
-        ? []
-        : [['Plan', counts(plan.summary, appliedActions) || 'no changes'] as const]),
-      ...(hold === undefined ? [] : [['Held', redact(holdMessage(hold, planWords(report), reach))] as const]),
-      ...requestFacts(report.request && requestSummary(report.request)),
-    ],
-    problems,
-    resources: resources.slice(0, MOST_LISTED),
-    more: Math.max(0, resources.length - MOST_LISTED),
-  };
-}
-
-/** The result of a run in the words of a state's history. */
-export function resultWord(result: string, isHeld: boolean): string {
-  if (result !== 'ok') return result;
-  return isHeld ? 'planned' : 'done';
+  const known = new Set(found.map(({ address }) => address));
+  return [...found, ...plannedIn(plan).filter(({ address }) => !known.has(address))];
 }
 
 /** The actions and manual steps of a plan. */
@@ -84,9 +102,98 @@ export function plannedIn(plan: PlanDocument | undefined): RunDetail['resources'
   }));
 }
 
+interface RunParts {
+  /** The runs in the history of the state. */
+  readonly past?: readonly PastRun[];
+  /** Its plan, if it is still kept. */
+  readonly plan?: { readonly plan: PlanDocument; readonly state: string } | undefined;
+}
+
+export function detailOfKeptRun(run: KeptRun, { past = [], plan: kept }: RunParts = {}): RunDetail {
+  const { id, command, startedAt, seconds, result, mode, why, askedBy, commit, plan, process, summary } = run;
+  const known = lastRunOf(summary);
+  const written = past.find((each) => isWriteOf(each, run));
+  // A decision of a person is not a run.
+  const planned = process === '' ? [] : plannedIn(kept?.plan);
+  const done = [...doneWords(known.applied), ...countWords(known.counts)];
+  const problems = [known.error, known.fetch_problem, ...known.problems].filter((each) => each !== null);
+  const facts: readonly (readonly [string, string | null | undefined])[] = [
+    ['Mode', mode],
+    ['Why', why],
+    ['Commit', commit],
+    ['Process', process === '' ? null : process],
+    ['Held', known.held],
+  ];
+  return {
+    id,
+    began: startedAt,
+    seconds,
+    result: result !== 'ok' ? result : known.hold === null ? 'done' : 'planned',
+    command,
+    who: undefined,
+    askedBy: askedBy ?? undefined,
+    summary:
+      problems[0] ??
+      (known.because && `because: ${known.because}`) ??
+      (done.length > 0 ? done : needWords(known)).join(', '),
+    plan: plan ?? undefined,
+    planState: kept?.state ?? 'gone',
+    facts: [
+      ...facts.flatMap(([name, value]): Fact[] =>
+        value === null || value === undefined ? [] : [[name, value]],
+      ),
+      ...requestFacts(known.pull_request),
+    ],
+    problems,
+    ...(written !== undefined
+      ? resourcesOfPastRun(written)
+      : known.resources.length > 0
+        ? { resources: known.resources, more: known.more }
+        : listed(planned)),
+  };
+}
+
+/** `1 for a person, 2 orphans` */
+export function needWords({ person, orphans }: LastRun): string[] {
+  return [
+    ...(person === 0 ? [] : [`${person} for a person`]),
+    ...(orphans === 0 ? [] : [plural(orphans, 'orphan')]),
+  ];
+}
+
+/** The drift request, or why there is none. */
+export function requestFacts(request: LastRun['pull_request']): Fact[] {
+  if (request === undefined || request.status === 'none' || request.status === null) return [];
+  const { url, status, message } = request;
+  const isLink = url !== null && (status === 'open' || status === 'closed');
+  return [
+    [
+      status === 'closed' ? 'Closed pull request' : 'Pull request',
+      isLink ? new URL(url) : (message ?? status),
+    ],
+  ];
+}
+
+/** True if the history of the state has this run, because it took the lock. */
+export function isWriteOf(
+  { run, command, began }: PastRun,
+  { run: id, command: kept, startedAt, seconds, process, result }: KeptRun,
+): boolean {
+  if (id !== undefined) return run === id;
+  const at = Date.parse(began);
+  return (
+    command === kept &&
+    // Decisions, and runs that only planned, are left out.
+    process !== '' &&
+    result !== 'planned' &&
+    at >= startedAt.getTime() - 1000 &&
+    at <= startedAt.getTime() + seconds * 1000 + 1000
+  );
+}
+
 /** A run from the history of a state. */
 export function detailOfPastRun(run: PastRun): RunDetail {
-  const { resources = [], more = 0, error, ended, job, plan, lifted = [], waived = [] } = run;
+  const { error, ended, job, plan, lifted = [], waived = [] } = run;
   const known: readonly (readonly [string, string | undefined])[] = [
     ['Last write', run.result === 'died' ? ended : undefined],
     ['Job', job && `${job.name} ${job.url}`],
@@ -114,6 +221,12 @@ export function detailOfPastRun(run: PastRun): RunDetail {
     summary: changesOf(run),
     facts: known.flatMap(([name, value]): Fact[] => (value === undefined ? [] : [[name, value]])),
     problems: error === undefined ? [] : [error],
+    ...resourcesOfPastRun(run),
+  };
+}
+
+function resourcesOfPastRun({ resources = [], more = 0 }: PastRun): Pick<RunDetail, 'resources' | 'more'> {
+  return {
     resources: resources.map(({ address, action, result, id, paths, error: why }) => ({
       address,
       action,
@@ -122,29 +235,5 @@ export function detailOfPastRun(run: PastRun): RunDetail {
       detail: why ?? paths.join(', '),
     })),
     more,
-  };
-}
-
-export function pauseText({ by, because }: { readonly by: string; readonly because: string | null }): string {
-  return because === null ? by : `${by}: ${because}`;
-}
-
-/** A decision of a person, as a run without writes. */
-export function decision(
-  result: 'paused' | 'resumed',
-  { at, by, because = '' }: { readonly at: Date; readonly by: string; readonly because?: string | undefined },
-): RunDetail {
-  const id = `${at.toISOString().replace(/[-:.]/g, '')}-${result}`;
-  const nothing = { facts: [], problems: [], resources: [], more: 0 };
-  return {
-    ...nothing,
-    id,
-    began: at,
-    seconds: 0,
-    result,
-    command: 'watch',
-    who: undefined,
-    askedBy: by,
-    summary: because && `because: ${because}`,
   };
 }

@@ -1,16 +1,18 @@
-import { dashboardOf } from '../engine/plan/dashboard-links.ts';
-import { holdMessage, messageOf, planWords } from '../operator/messages.ts';
-import { isDoubtful, isForPerson, planAfter, statusAfter } from '../operator/plan-after.ts';
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import { hasNeed, lastRunOf } from '../operator/last-run.ts';
+import { messageOf } from '../operator/messages.ts';
+import { planAfter, statusAfter } from '../operator/plan-after.ts';
 import type { RunObserver, RunReport } from '../operator/run-report.ts';
-import { requestSummary } from '../operator/run-summary.ts';
-import { type Need, STALE_INTERVALS, type WorkspaceStatus } from '../operator/workspace-status.ts';
+import { type KeptRun, type ShownWorkspace, shownStatus } from '../operator/shown-workspace.ts';
+import type { RunStatus } from '../operator/workspace-status.ts';
 import type { Watch } from '../operator/workspace-watch.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { OpenWorkspace } from '../runs/open-workspace.ts';
 import { recordClosed } from '../runs/orphan-status.ts';
 import { type PastRun, pastRuns } from '../runs/past-runs.ts';
 import { openOrphans } from '../state/state.ts';
-import { closingReasons, type Orphan } from '../state/state-document.ts';
+import { closingReasons } from '../state/state-document.ts';
+import type { JsonObject } from '../values/json.ts';
 import { CallComparisons } from './call-comparisons.ts';
 import {
   type ActionRequest,
@@ -23,12 +25,10 @@ import {
   type WorkspaceList,
   type WorkspaceRow,
 } from './page-data.ts';
-import { problemsOf, requestFacts, resourcesOf, summaryOf } from './report-status.ts';
-import { decision, detailOfPastRun, detailOfReport, pauseText } from './run-details.ts';
-import { lasting } from './views/parts.ts';
+import { detailOfKeptRun, detailOfPastRun, keptDecision, keptReport } from './run-details.ts';
+import { detailOf, MOST_RUNS, rowOf, type ShownState } from './workspace-detail.ts';
 
-interface StateParts {
-  readonly orphans: readonly Orphan[];
+interface StateParts extends ShownState {
   readonly runs: readonly PastRun[];
 }
 
@@ -38,7 +38,7 @@ const KEPT = 60_000;
 /** The shown parts of a state: read on request, and kept for a while. */
 class KeptStateParts {
   readonly #opened: () => OpenWorkspace | undefined;
-  #parts: Promise<StateParts> | undefined;
+  #parts: Promise<StateParts | undefined> | undefined;
   #readAt = 0;
 
   constructor(opened: () => OpenWorkspace | undefined) {
@@ -49,8 +49,11 @@ class KeptStateParts {
     this.#parts = undefined;
   }
 
-  /** @throws UserError if the state cannot be read. */
-  read(): Promise<StateParts> {
+  /**
+   * Undefined while the workspace is unknown.
+   * @throws UserError if the state cannot be read.
+   */
+  read(): Promise<StateParts | undefined> {
     const now = performance.now();
     if (now - this.#readAt > KEPT) this.#parts = undefined;
     if (this.#parts === undefined) this.#readAt = now;
@@ -59,43 +62,12 @@ class KeptStateParts {
     return this.#parts;
   }
 
-  async #read(): Promise<StateParts> {
+  async #read(): Promise<StateParts | undefined> {
     const opened = this.#opened();
-    if (opened === undefined) return { orphans: [], runs: [] };
-    const [{ orphans }, runs] = [await opened.stateAhead(), await pastRuns(opened.store)];
-    return { orphans, runs };
+    if (opened === undefined) return undefined;
+    const { orphans, resources } = await opened.stateAhead();
+    return { orphans, resources: Object.fromEntries(resources), runs: await pastRuns(opened.store) };
   }
-}
-
-/** The number of remembered runs of a process, and of listed runs. */
-const MOST = 50;
-
-/** The latest runs of this process, with decisions of people. */
-class OwnRuns {
-  readonly #runs: RunDetail[] = [];
-
-  keep(run: RunDetail): void {
-    this.#runs.unshift(run);
-    this.#runs.length = Math.min(this.#runs.length, MOST);
-  }
-
-  find(id: string): RunDetail | undefined {
-    return this.#runs.find((run) => run.id === id);
-  }
-
-  /** These runs, and those of others from the state. A run that took the lock is in both. */
-  with(past: readonly PastRun[]): RunDetail[] {
-    const isKept = (own: RunDetail) => !past.some((run) => isSameRun(run, own));
-    return [...this.#runs.filter(isKept), ...past.map(detailOfPastRun)]
-      .sort((a, b) => b.began.getTime() - a.began.getTime())
-      .slice(0, MOST);
-  }
-}
-
-function isSameRun({ command, began }: PastRun, own: RunDetail): boolean {
-  const at = Date.parse(began);
-  const ended = own.began.getTime() + (own.seconds ?? 0) * 1000;
-  return command === 'watch' && at >= own.began.getTime() && at <= ended;
 }
 
 interface WatchSourceOptions {
@@ -116,17 +88,22 @@ interface WatchSourceOptions {
 export class WatchSource implements PageSource, RunObserver {
   readonly title = 'watch';
   readonly #options: WatchSourceOptions;
-  readonly #own = new OwnRuns();
+  /** The latest runs of this process, and decisions of people. */
+  readonly #kept: KeptRun[] = [];
   readonly #state: KeptStateParts;
-  #lastRead: RunReport | undefined;
-  #labels: readonly string[] = [];
-  /** From the last run with the information. */
-  #status: { readonly word: WorkspaceStatus; readonly since: Date; readonly told: RunReport } | undefined;
+  #status: RunStatus | 'never-run' = 'never-run';
+  #since: Date;
+  #checkedAt: Date | undefined;
+  /** As of the last check. */
+  #left: PlanDocument | undefined;
+  /** The results of the last run and, of the platform, those of the last check. */
+  #last: JsonObject = {};
   readonly #comparisons: CallComparisons;
   #version = 0;
 
   constructor(options: WatchSourceOptions) {
     this.#options = options;
+    this.#since = options.now();
     this.#state = new KeptStateParts(() => options.watch().opened);
     this.#comparisons = new CallComparisons({
       now: () => options.now(),
@@ -144,14 +121,17 @@ export class WatchSource implements PageSource, RunObserver {
 
   finished(report: RunReport): void {
     this.#state.forget();
-    this.#labels = report.labels ?? this.#labels;
-    if (report.plan !== undefined) this.#lastRead = report;
-    const word = statusAfter(report);
-    if (word !== undefined) {
-      const since = this.#status?.word === word ? this.#status.since : report.startedAt;
-      this.#status = { word, since, told: report };
+    const run = keptReport(report, (text) => this.#options.redact(text));
+    const isChecked = report.plan !== undefined;
+    this.#last = isChecked ? run.summary : { ...this.#last, ...run.summary };
+    if (isChecked) {
+      this.#checkedAt = report.startedAt;
+      this.#left = planAfter(report);
     }
-    this.#keep(detailOfReport(report, (text) => this.#options.redact(text)));
+    const status = statusAfter(report);
+    if (status !== undefined && status !== this.#status) this.#since = report.startedAt;
+    this.#status = status ?? this.#status;
+    this.#keep(run);
   }
 
   only(): string | undefined {
@@ -159,7 +139,7 @@ export class WatchSource implements PageSource, RunObserver {
   }
 
   async version(): Promise<string> {
-    return `${this.#version}${this.#isOld() ? '-stale' : ''}`;
+    return `${this.#version}${this.#shown().isOld ? '-stale' : ''}`;
   }
 
   async overview(): Promise<Overview> {
@@ -178,11 +158,12 @@ export class WatchSource implements PageSource, RunObserver {
 
   async workspaces({ status, needs, source, label, q = '' }: ListQuery): Promise<WorkspaceList> {
     const row = this.#row();
+    const last = lastRunOf(this.#last);
     const isFound =
       (status === undefined || row.status === status) &&
-      (needs === undefined || this.#hasNeed(needs)) &&
+      (needs === undefined || hasNeed(needs, last, row.status)) &&
       (source === undefined || row.source === source) &&
-      (label === undefined || this.#labels.includes(label)) &&
+      (label === undefined || last.labels.includes(label)) &&
       row.address.toLowerCase().includes(q.toLowerCase());
     const rows = isFound ? [row] : [];
     return { rows, found: rows.length, total: 1, sources: [row.source] };
@@ -190,66 +171,46 @@ export class WatchSource implements PageSource, RunObserver {
 
   async workspace(address: string): Promise<WorkspaceDetail | undefined> {
     if (!this.#isMeant(address)) return undefined;
-    const { watch, now, intervalSeconds } = this.#options;
+    const { watch, source } = this.#options;
     const { status, opened } = watch();
-    const { last, lastOk, secondsUntilNext, paused } = status;
-    const read = this.#lastRead;
-    const parts = await this.#state.read().catch((error: unknown) => this.#textOf(error));
-    const { orphans, runs } = typeof parts === 'string' ? { orphans: [], runs: [] } : parts;
-    const reach = opened?.reach;
-    const commit = last?.commit ?? lastOk?.commit;
-    return {
-      ...this.#row(),
-      address,
-      facts: [
-        ['Workspace', opened?.workspace.workspaceId ?? ''],
-        ['Platform', opened?.workspace.baseUrl ?? ''],
-        ['Manifests', this.#options.source],
-        ...(commit === undefined ? [] : [['Commit', commit] as const]),
-        ...(this.#labels.length === 0
-          ? []
-          : [['Labels', this.#options.redact(this.#labels.join(', '))] as const]),
-        ...requestFacts(read?.request && requestSummary(read.request)),
-        ['Interval', lasting(intervalSeconds)],
-        ...(paused === undefined ? [] : [['Paused by', pauseText(paused)] as const]),
-        ...(lastOk === undefined || lastOk === read ? [] : [['Last success', lastOk.startedAt] as const]),
-      ],
+    const state = await this.#state.read().catch((error: unknown) => this.#textOf(error));
+    const isRead = state !== undefined && typeof state !== 'string';
+    const detail = detailOf({
+      shown: { ...this.#shown(), address },
+      state: isRead ? state : undefined,
       running: status.running,
-      nextRun:
-        secondsUntilNext === undefined ? undefined : new Date(now().getTime() + secondsUntilNext * 1000),
-      problems: problemsOf(last, reach, { redact: this.#options.redact, checkedAt: read?.startedAt }),
-      held:
-        read?.hold === undefined
-          ? undefined
-          : this.#options.redact(holdMessage(read.hold, planWords(read), reach)),
-      resources: resourcesOf(read),
-      left: read && planAfter(read),
+      left: this.#left,
       saved: undefined,
-      reach,
-      orphans: openOrphans({ orphans }),
-      dashboard: opened && dashboardOf(opened.workspace),
-      runs: this.#own.with(runs),
-      stateProblem: typeof parts === 'string' ? parts : undefined,
-      actions: [
-        ...(paused === undefined ? (['run', 'pause'] as const) : (['resume'] as const)),
-        'close-orphan',
-        'compare-calls',
-      ],
+      reach: opened?.reach,
+      kept: this.#kept,
+      past: isRead ? state.runs : [],
+      stateProblem: typeof state === 'string' ? state : undefined,
       impacts: this.#comparisons.shown,
+    });
+    const { lastOk } = status;
+    return {
+      ...detail,
+      source,
+      facts: [
+        ...detail.facts,
+        ['Manifests', source],
+        ...(lastOk === undefined ? [] : [['Last success', lastOk.startedAt] as const]),
+      ],
     };
   }
 
   async run(address: string, id: string): Promise<RunDetail | undefined> {
     if (!this.#isMeant(address)) return undefined;
-    const own = this.#own.find(id);
-    if (own !== undefined) return own;
-    const { runs } = await this.#state.read();
-    const past = runs.find(({ run }) => run === id);
-    return past && detailOfPastRun(past);
+    const own = this.#kept.find((run) => run.id === id);
+    const reading = this.#state.read();
+    const { runs: past = [] } = (await (own === undefined ? reading : reading.catch(() => undefined))) ?? {};
+    if (own !== undefined) return detailOfKeptRun(own, { past });
+    const found = past.find(({ run }) => run === id);
+    return found && detailOfPastRun(found);
   }
 
   async act({ action, of, because, by }: ActionRequest): Promise<void> {
-    const { watch, log, now } = this.#options;
+    const { watch, log, now, mode } = this.#options;
     if (action === 'close-orphan') return this.#closeOrphan({ of, because, by });
     if (action === 'compare-calls') return this.#compareCalls(of ?? '', by);
     const { paused } = watch().status;
@@ -261,23 +222,16 @@ export class WatchSource implements PageSource, RunObserver {
         break;
       case 'pause':
         watch().pause(by, because ?? null);
-        this.#keep(decision('paused', { at: now(), by, because }));
+        this.#keep(keptDecision('paused', { at: now(), by, mode, because }));
         break;
       case 'resume':
         watch().resume(by);
-        this.#keep(decision('resumed', { at: now(), by }));
+        this.#keep(keptDecision('resumed', { at: now(), by, mode }));
         break;
       default:
         throw new UserError('watch cannot do this');
     }
     log(`${by}: ${action}${because === undefined ? '' : ` (${because})`}`);
-  }
-
-  #hasNeed(need: Need): boolean {
-    const read = this.#lastRead;
-    if (need === 'refused') return read?.result === 'refused';
-    const left = (read && planAfter(read))?.resources ?? [];
-    return left.some(need === 'records' ? isDoubtful : isForPerson);
   }
 
   /** The name of the workspace is unknown until the manifests are read for the first time. */
@@ -289,7 +243,7 @@ export class WatchSource implements PageSource, RunObserver {
     const { watch, log, lockTimeout, now } = this.#options;
     const reason = closingReasons.find((each) => each === because);
     const { opened } = watch();
-    const orphan = openOrphans(await this.#state.read()).find(({ id }) => id === of);
+    const orphan = openOrphans((await this.#state.read()) ?? { orphans: [] }).find(({ id }) => id === of);
     if (opened === undefined || orphan === undefined || reason === undefined) throw gone();
     const closed = { because: reason, since: now().toISOString() };
     const done = await recordClosed(opened, [{ ...orphan, closed }], { lockTimeout, askedBy: by });
@@ -307,37 +261,42 @@ export class WatchSource implements PageSource, RunObserver {
     log(`${by}: compare-calls ${address}`);
   }
 
-  #keep(run: RunDetail): void {
+  #keep(run: KeptRun): void {
     this.#version += 1;
-    this.#own.keep(run);
+    this.#kept.unshift(run);
+    this.#kept.length = Math.min(this.#kept.length, MOST_RUNS);
   }
 
   #row(): WorkspaceRow {
-    const { watch, source, mode } = this.#options;
-    const { last, paused } = watch().status;
-    const known = this.#status ?? { word: 'never-run', since: undefined, told: last };
-    const { word, since } = paused === undefined ? known : ({ word: 'paused', since: paused.at } as const);
-    const isOld = this.#isOld();
-    const isStale = isOld && word !== 'failed' && word !== 'invalid' && word !== 'paused';
-    return {
-      address: this.only() ?? 'workspace',
-      status: isStale ? 'stale' : word,
-      since,
-      checkedAt: this.#lastRead?.startedAt,
-      isOld,
-      summary: this.#options.redact(
-        paused === undefined ? summaryOf(known.told) : `paused by ${pauseText(paused)}`,
-      ),
-      source,
-      mode,
-    };
+    return { ...rowOf(this.#shown()), source: this.#options.source };
   }
 
-  #isOld(): boolean {
-    const read = this.#lastRead;
-    if (read === undefined) return false;
-    const age = this.#options.now().getTime() - read.startedAt.getTime();
-    return age > STALE_INTERVALS * this.#options.intervalSeconds * 1000;
+  #shown(): ShownWorkspace {
+    const { watch, now, mode, intervalSeconds } = this.#options;
+    const { status, opened } = watch();
+    const { last, lastOk, failures, secondsUntilNext = 0 } = status;
+    const paused = status.paused ? { ...status.paused, at: status.paused.at.toISOString() } : null;
+    const [since, checkedAt, vanishedAt] = [this.#since, this.#checkedAt, null];
+    const facts = { status: this.#status, since, checkedAt, paused, vanishedAt, intervalSeconds };
+    return {
+      address: this.only() ?? 'workspace',
+      ...shownStatus(facts, now()),
+      mode,
+      intervalSeconds,
+      workspaceId: opened?.workspace.workspaceId ?? null,
+      baseUrl: opened?.workspace.baseUrl ?? null,
+      checkedAt: checkedAt?.toISOString() ?? null,
+      dueAt: new Date(now().getTime() + secondsUntilNext * 1000).toISOString(),
+      asked: null,
+      failures,
+      paused,
+      vanishedAt,
+      commit: last?.commit ?? lastOk?.commit ?? null,
+      problem: null,
+      plan: null,
+      rejected: null,
+      last: this.#last,
+    };
   }
 
   #textOf(error: unknown): string {

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { fleetStatusText } from '../../src/cli/fleet-status-text.ts';
-import type { ShownWorkspace } from '../../src/fleet/rows/status-rows.ts';
+import type { FleetWorkspace } from '../../src/fleet/rows/status-rows.ts';
 import { type WorkspaceStatus, workspaceStatuses } from '../../src/operator/workspace-status.ts';
 import { createStyle } from '../../src/output/style.ts';
 
 const AT = '2030-01-01T00:00:00.000Z';
 const address = 'voices/acme:test';
-const invalid: ShownWorkspace = {
+const invalid: FleetWorkspace = {
   address,
   status: 'invalid',
   since: AT,
@@ -29,7 +29,7 @@ const invalid: ShownWorkspace = {
   last: { commit: 'aaaa', problems: ['a.yaml:1:1 unknown kind'] },
 };
 
-function textOf(workspace: ShownWorkspace, only?: string, more: object = {}): string {
+function textOf(workspace: FleetWorkspace, only?: string, more: object = {}): string {
   const none = Object.fromEntries(workspaceStatuses.map((each) => [each, 0])) as Record<
     WorkspaceStatus,
     number

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ShownWorkspace } from '../../src/fleet/rows/status-rows.ts';
+import type { FleetWorkspace } from '../../src/fleet/rows/status-rows.ts';
 import { runsIn } from '../../src/state/run-history.ts';
 import { API_KEY } from '../cli/workspace.ts';
 import { postgresServer } from '../state/backends/postgres/postgres-server.ts';
@@ -13,7 +13,7 @@ const rules = (mode: string, interval = '1h') =>
 const ADDRESS = 'voices/acme:test';
 const agentsIn = ({ emulators }: TestFleet) =>
   emulators.get('acme')?.requests.filter(({ method }) => method === 'POST').length;
-const shown = async ({ control }: TestFleet): Promise<ShownWorkspace | undefined> =>
+const shown = async ({ control }: TestFleet): Promise<FleetWorkspace | undefined> =>
   (await control.status({ address: ADDRESS })).workspaces[0];
 
 it('applies the approved plan alone, and has a plan that went stale approved anew', async () => {
@@ -184,7 +184,7 @@ it.each([
   { interval: '5s', seconds: 61, status: 'stale' },
   { interval: '30s', seconds: 75, status: 'in-sync' },
   { interval: '30s', seconds: 91, status: 'stale' },
-])('is $status $seconds s after the last check at an interval of $interval', async (given) => {
+] as const)('is $status $seconds s after the last check at an interval of $interval', async (given) => {
   const fleet = await testFleet({ projects: ['acme'], rules: rules('apply', given.interval) });
   const server = await fleet.server();
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
@@ -193,6 +193,8 @@ it.each([
     `UPDATE voxform_fleet.workspaces SET checked_at = now() - interval '${given.seconds} seconds'`,
   );
   expect(await fleet.status(ADDRESS)).toBe(given.status);
+  const { counts, workspaces } = await fleet.control.status({ statuses: [given.status] });
+  expect([counts[given.status], workspaces.map(({ status }) => status)]).toEqual([1, [given.status]]);
 });
 
 it('goes on after the database was away, and has no secret in any table', async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { isDoubtful, planAfter, statusAfter } from '../../src/operator/plan-after.ts';
-import { resourcesOf } from '../../src/page/report-status.ts';
+import { resourcesOf } from '../../src/page/workspace-detail.ts';
 import { plan, resource } from '../output/sample-plan.ts';
 import { inDashboard } from '../step-texts.ts';
 import { sampleReport } from './sample-report.ts';
@@ -49,7 +49,12 @@ it('says of what was applied how it stands, and nothing of what was forgotten', 
     `Agent/d ${ignored}`,
     `Agent/f ${reason}`,
   ]);
-  expect(resourcesOf(report).map(({ address, id, status }) => `${address} ${id} ${status}`)).toEqual([
+  const shown = { status: 'pending', last: {} } as const;
+  expect(
+    resourcesOf(undefined, planAfter(report), shown).map(
+      ({ address, id, status }) => `${address} ${id} ${status}`,
+    ),
+  ).toEqual([
     'Agent/a a unpublished',
     'Agent/b b manual',
     'Agent/d d not applied',

@@ -5,11 +5,10 @@ import { fleetControl } from '../../src/fleet/control.ts';
 import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
 import { shownWorkspaces } from '../../src/fleet/rows/status-rows.ts';
 import { addToken, listTokens, removeToken } from '../../src/fleet/rows/token-rows.ts';
-import { problemsOf } from '../../src/page/fleet-facts.ts';
 import { closingOrphans } from '../../src/page/fleet-orphans.ts';
-import { resourcesOfState } from '../../src/page/fleet-rows.ts';
 import { FleetSource } from '../../src/page/fleet-source.ts';
 import { pathOf } from '../../src/page/views/parts.ts';
+import { problemsOf, resourcesOf } from '../../src/page/workspace-detail.ts';
 import { Secret } from '../../src/values/value.ts';
 import { agentManifest, projectFile } from '../cli/workspace.ts';
 import { testFleet } from '../fleet/test-fleet.ts';
@@ -295,7 +294,7 @@ it('lists what a plan leaves out as in sync', () => {
     { ...resource, address: 'Agent/c', action: 'noop', id: '4', reason: '' },
     { ...resource, address: 'Agent/new', previous_address: 'Agent/old', action: 'noop', id: '3', reason: '' },
   ];
-  const rows = resourcesOfState(
+  const rows = resourcesOf(
     state as never,
     { resources } as never,
     { status: 'paused', last: { drift: ['Agent/c'] } } as never,

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { factsOf } from '../../src/page/fleet-facts.ts';
-import { rowOf } from '../../src/page/fleet-rows.ts';
+import { factsOf } from '../../src/page/fleet-source.ts';
 import type { RunDetail, WorkspaceRow } from '../../src/page/page-data.ts';
-import { decision, detailOfReport } from '../../src/page/run-details.ts';
+import { detailOfKeptRun, keptDecision, keptReport } from '../../src/page/run-details.ts';
 import { addressText, facts, pathOf, runsTable } from '../../src/page/views/parts.ts';
+import { rowOf } from '../../src/page/workspace-detail.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { sampleReport } from '../operator/sample-report.ts';
 import { agents } from '../output/many-resources.ts';
@@ -96,10 +96,11 @@ it('finds resources by text and status, in pages, without a script', async () =>
 });
 
 it('says that a person decided, not that a person asked for it', () => {
-  const paused = decision('paused', { at: new Date(since), by: 'ann' });
+  const decision = { at: new Date(since), by: 'ann', mode: 'apply' };
+  const paused = detailOfKeptRun(keptDecision('paused', decision));
   const table = (run: RunDetail) => runsTable('acme:test', [run], new Date(since)).text;
   expect(table(paused)).toContain('data-title="Who"><bdi>ann</bdi>');
-  const rejected = decision('paused', { at: new Date(since), by: 'ann', because: 'no' });
+  const rejected = detailOfKeptRun(keptDecision('paused', { ...decision, because: 'no' }));
   expect(table({ ...rejected, plan: 'aca9' })).toContain('because: no; plan aca9<');
   expect(table({ ...paused, result: 'ok' })).toContain('data-title="Who">asked by <bdi>ann</bdi>');
 });
@@ -124,13 +125,14 @@ it('isolates an escape from the direction of the name around it', () => {
 
 it('says of a run of a watch without changes how its resources stand', () => {
   const resources = [resource('Agent/a'), resource('Agent/b', { notices: ['its draft is newer'] })];
-  const { summary } = detailOfReport(sampleReport({ plan: plan(resources) }), (text) => text);
-  expect(summary).toBe('1 unpublished, 1 in sync');
+  const { summary } = detailOfKeptRun(keptReport(sampleReport({ plan: plan(resources) }), String));
+  expect(summary).toBe('1 for a person');
 });
 
 it('calls a run on the last valid manifests invalid', () => {
   const invalid = { diagnostics: [], error: new UserError('broken') };
-  const run = (more: Parameters<typeof sampleReport>[0]) => detailOfReport(sampleReport(more), String).result;
+  const run = (more: Parameters<typeof sampleReport>[0]) =>
+    detailOfKeptRun(keptReport(sampleReport(more), String)).result;
   expect(run({ invalid, hold: { why: 'changing' } })).toBe('invalid');
   expect(run({ hold: { why: 'changing' } })).toBe('planned');
 });

@@ -10,10 +10,9 @@ import {
   type WorkspaceDetail,
   type WorkspaceRow,
 } from '../../src/page/page-data.ts';
-import { resourcesOf } from '../../src/page/report-status.ts';
 import { detailOfPastRun, plannedIn } from '../../src/page/run-details.ts';
+import { resourcesOf } from '../../src/page/workspace-detail.ts';
 import { UserError } from '../../src/problems/user-error.ts';
-import { sampleReport } from '../operator/sample-report.ts';
 import { sampleImpact } from '../output/sample-impact.ts';
 import { richPlan } from '../output/sample-plan.ts';
 
@@ -202,7 +201,7 @@ export class SampleSource implements PageSource {
       nextRun: at(-3),
       problems: row.status === 'failed' ? [{ heading: 'The last run failed', lines: [row.summary] }] : [],
       held: undefined,
-      resources: resourcesOf(sampleReport({ plan: this.plan })),
+      resources: resourcesOf(undefined, this.plan, { status: row.status, last: {} }),
       left: this.plan,
       saved: { id: this.waiting, madeAt: at(30), plan: this.plan },
       reach: undefined,

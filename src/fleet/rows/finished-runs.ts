@@ -1,3 +1,4 @@
+import { listed } from '../../operator/last-run.ts';
 import type { AppliedRow } from '../../operator/plan-after.ts';
 import type { RequestMemory } from '../../operator/run-report.ts';
 import type { RunStatus } from '../../operator/workspace-status.ts';
@@ -51,8 +52,6 @@ export interface FinishedRun {
 }
 
 const S = FLEET_SCHEMA;
-/** The maximum number of changes kept of a run. */
-const MOST_TOLD = 200;
 
 /**
  * Stores the results of runs and removes their jobs, in one transaction. A run whose job another process holds by now stores nothing.
@@ -218,10 +217,7 @@ FROM json_to_recordset($1::json) AS r (address text, started_at timestamptz, sec
 
 function recordOf({ row, record, plan, summary }: FinishedRun): Json {
   const applied = record?.applied ?? [];
-  const told = applied.length > 0 && {
-    resources: applied.slice(0, MOST_TOLD).map((each) => ({ ...each })),
-    more: Math.max(0, applied.length - MOST_TOLD),
-  };
+  const told = applied.length > 0 && listed(applied.map((each) => ({ ...each })));
   return {
     address: row.address,
     started_at: record?.startedAt.toISOString() ?? null,

@@ -1,18 +1,11 @@
+import type { KeptRun, ShownWorkspace } from '../../operator/shown-workspace.ts';
 import { type Need, type WorkspaceStatus, workspaceStatuses } from '../../operator/workspace-status.ts';
 import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
-import type { Json } from '../../values/json.ts';
+import type { Json, JsonObject } from '../../values/json.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { LEFT, OUTSIDE, type OutsideState } from './run-rows.ts';
-import {
-  IS_DEAD,
-  IS_OLD,
-  NEEDS,
-  SHOWN,
-  SHOWN_SINCE,
-  type ShownWorkspace,
-  shownWorkspaces,
-} from './status-rows.ts';
+import { IS_DEAD, IS_OLD, NEEDS, SHOWN, SHOWN_SINCE, shownWorkspaces } from './status-rows.ts';
 
 const S = FLEET_SCHEMA;
 
@@ -107,22 +100,6 @@ export async function sourceNames({ ask }: FleetStatements): Promise<readonly st
   return (await ask(`SELECT name FROM ${S}.sources ORDER BY name`)).map(({ name }) => String(name));
 }
 
-/** An entry of the list of runs. */
-export interface KeptRun {
-  readonly id: string;
-  readonly startedAt: Date;
-  readonly seconds: number;
-  readonly mode: string;
-  readonly result: string;
-  readonly why: string | null;
-  readonly askedBy: string | null;
-  readonly commit: string | null;
-  readonly plan: string | null;
-  readonly process: string;
-  /** In the form of `outcomeOf`. */
-  readonly summary: Json;
-}
-
 /** Newest first. @param id to select one run. */
 export async function keptRuns(
   { ask }: FleetStatements,
@@ -139,6 +116,7 @@ WHERE address = $1 AND ($2::bigint IS NULL OR id = $2) ORDER BY runs.id DESC LIM
   const text = (row: DatabaseRow, column: string) => (row[column] === null ? null : String(row[column]));
   return rows.map((row) => ({
     id: String(row.id),
+    command: 'fleet',
     startedAt: row.started_at as Date,
     seconds: Number(row.seconds),
     mode: String(row.mode),
@@ -148,7 +126,7 @@ WHERE address = $1 AND ($2::bigint IS NULL OR id = $2) ORDER BY runs.id DESC LIM
     commit: text(row, 'commit'),
     plan: text(row, 'plan_id'),
     process: String(row.process),
-    summary: row.summary as Json,
+    summary: row.summary as JsonObject,
   }));
 }
 

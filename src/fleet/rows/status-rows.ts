@@ -1,6 +1,7 @@
+import { type ShownWorkspace, STALE, shownStatus } from '../../operator/shown-workspace.ts';
 import {
   type Need,
-  STALE_INTERVALS,
+  type RunStatus,
   type WorkspaceStatus,
   workspaceStatuses,
 } from '../../operator/workspace-status.ts';
@@ -15,14 +16,13 @@ import { REQUEST } from './run-rows.ts';
 
 /** The condition for a process without heartbeats. */
 export const IS_DEAD = "heard_at < now() - interval '60 seconds'";
-/** Milliseconds after which the results of a run are stale: not before another process can have taken over from a dead one. */
-const STALE_AFTER = `greatest(${STALE_INTERVALS} * interval_ms, 60000) * interval '1 millisecond'`;
+const STALE_AFTER = `greatest(${STALE.intervals} * interval_ms, ${STALE.least}) * interval '1 millisecond'`;
 
 export const IS_OLD = `coalesce(checked_at < now() - ${STALE_AFTER}, false)`;
 
 const S = FLEET_SCHEMA;
 
-/** The condition for a stale workspace, whatever its status. */
+/** The status of `shownStatus`. */
 export const SHOWN = `CASE WHEN vanished_at IS NOT NULL THEN 'vanished' WHEN paused_at IS NOT NULL THEN 'paused'
   WHEN status IN ('failed', 'invalid') THEN status
   WHEN checked_at IS NULL THEN 'never-run'
@@ -120,45 +120,9 @@ export async function fleetFigures(statements: FleetStatements): Promise<FleetFi
   };
 }
 
-/** A workspace as people see it. */
-export interface ShownWorkspace {
-  readonly address: string;
-  readonly status: WorkspaceStatus;
-  readonly since: string;
-  readonly mode: string;
-  readonly intervalSeconds: number;
-  readonly workspaceId: string | null;
-  readonly baseUrl: string | null;
-  /** When a run last read the platform, and how many seconds ago. */
-  readonly checkedAt: string | null;
+/** A workspace with the seconds since its last check, by the clock of the database. */
+export interface FleetWorkspace extends ShownWorkspace {
   readonly checkedAge: number | null;
-  /** True if that is too long ago, whatever the status. */
-  readonly isOld: boolean;
-  readonly dueAt: string;
-  readonly asked: { readonly why: string; readonly by: string | null } | null;
-  readonly failures: number;
-  readonly paused: { readonly at: string; readonly by: string; readonly because: string | null } | null;
-  readonly vanishedAt: string | null;
-  readonly commit: string | null;
-  /** A problem of its project, such as an unreadable voxform.yaml. */
-  readonly problem: string | null;
-  /** Waiting or approved. */
-  readonly plan: {
-    readonly id: string;
-    readonly state: string;
-    readonly madeAt: string;
-    readonly by: string | null;
-  } | null;
-  /** The plan that would wait if it were not rejected. */
-  readonly rejected: {
-    readonly id: string;
-    readonly madeAt: string;
-    readonly at: string;
-    readonly by: string;
-    readonly because: string | null;
-  } | null;
-  /** The results of the last run in the form of `outcomeOf`. */
-  readonly last: Json;
 }
 
 export interface WorkspaceFilter {
@@ -177,9 +141,9 @@ export async function shownWorkspaces(
     addresses = address === undefined ? undefined : [address],
     limit = 1000,
   }: WorkspaceFilter = {},
-): Promise<readonly ShownWorkspace[]> {
+): Promise<readonly FleetWorkspace[]> {
   const rows = await ask(
-    `SELECT * FROM (SELECT w.*, ${SHOWN} AS shown, ${SHOWN_SINCE} AS since, extract(epoch FROM now() - checked_at)::float8 AS checked_age, ${IS_OLD} AS is_old,
+    `SELECT * FROM (SELECT w.*, ${SHOWN} AS shown, now() AS at,
   p.id AS plan_id, p.state AS plan_state, p.made_at, p.decided_by, r.id AS rejected, r.decided_at AS rejected_at, r.decided_by AS rejected_by, r.made_at AS rejected_made_at,
   (SELECT n.summary->>'because' FROM ${S}.runs n WHERE n.address = r.address AND n.plan_id = r.id AND n.result = 'rejected'
     ORDER BY n.id DESC LIMIT 1) AS rejected_because
@@ -196,30 +160,33 @@ ORDER BY array_position($4::text[], shown), ${NEEDS.records} IS NOT TRUE, ${FOR_
   return rows.map(shownOf);
 }
 
-function shownOf(row: DatabaseRow): ShownWorkspace {
+function shownOf(row: DatabaseRow): FleetWorkspace {
   const text = (column: string): string | null => (row[column] === null ? null : String(row[column]));
   const time = (column: string): string | null =>
     row[column] === null ? null : (row[column] as Date).toISOString();
   const why = text('asked_why');
   const pausedAt = time('paused_at');
-  const [plan, rejected] = [text('plan_id'), text('rejected')];
+  const paused =
+    pausedAt === null ? null : { at: pausedAt, by: String(row.paused_by), because: text('paused_because') };
+  const [plan, rejected, vanishedAt] = [text('plan_id'), text('rejected'), time('vanished_at')];
+  const at = row.at as Date;
+  const checkedAt = (row.checked_at ?? undefined) as Date | undefined;
+  const intervalSeconds = Number(row.interval_ms) / 1000;
+  const [status, since] = [row.status as RunStatus | 'never-run', row.status_since as Date];
   return {
     address: String(row.address),
-    status: row.shown as WorkspaceStatus,
-    since: String(time('since')),
+    ...shownStatus({ status, since, checkedAt, paused, vanishedAt, intervalSeconds }, at),
     mode: String(row.mode),
-    intervalSeconds: Number(row.interval_ms) / 1000,
+    intervalSeconds,
     workspaceId: text('workspace_id'),
     baseUrl: text('base_url'),
     checkedAt: time('checked_at'),
-    checkedAge: row.checked_age === null ? null : Number(row.checked_age),
-    isOld: row.is_old === true,
+    checkedAge: checkedAt === undefined ? null : (at.getTime() - checkedAt.getTime()) / 1000,
     dueAt: String(time('due_at')),
     asked: why === null ? null : { why, by: text('asked_by') },
     failures: Number(row.failures),
-    paused:
-      pausedAt === null ? null : { at: pausedAt, by: String(row.paused_by), because: text('paused_because') },
-    vanishedAt: time('vanished_at'),
+    paused,
+    vanishedAt,
     commit: text('commit'),
     problem: text('problem'),
     plan:

@@ -1,12 +1,12 @@
 import { type PlanDocument, type PlannedResource, summaryOf } from '../../engine/plan/plan-document.ts';
 import { kinds } from '../../kinds/index.ts';
 import { kindOf } from '../../manifests/resource.ts';
+import { leftIn } from '../../operator/plan-after.ts';
 import { type Html, html, trusted } from '../../output/html/html.ts';
 import { changesHtml } from '../../output/html/html-report.ts';
 import { addressHtml } from '../../output/html/resource-html.ts';
 import { may } from '../access/person.ts';
 import type { WorkspaceDetail } from '../page-data.ts';
-import { leftIn } from '../report-status.ts';
 import {
   actionLink,
   addressText,

@@ -1,4 +1,4 @@
-import { isForPerson } from '../../operator/plan-after.ts';
+import { isForPerson, leftIn } from '../../operator/plan-after.ts';
 import { FEWEST_SHARING } from '../../output/compact.ts';
 import { type Html, html } from '../../output/html/html.ts';
 import { MOST_UNFOLDED } from '../../output/html/html-report.ts';
@@ -12,7 +12,6 @@ import {
   UNREAD,
   type WorkspaceDetail,
 } from '../page-data.ts';
-import { leftIn } from '../report-status.ts';
 import { choice, isolated, moment, pager, pathOf, resourceLink, type ViewContext, word } from './parts.ts';
 
 /** Most urgent first: a possible duplicate costs money until somebody resolves it. */

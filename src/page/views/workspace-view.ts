@@ -1,5 +1,6 @@
 import { recordUrl } from '../../engine/plan/dashboard-links.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
+import { leftIn } from '../../operator/plan-after.ts';
 import { planSummary } from '../../output/action-words.ts';
 import { type Html, html } from '../../output/html/html.ts';
 import { changesHtml, referencesHtml } from '../../output/html/html-report.ts';
@@ -17,7 +18,6 @@ import {
   type ShownProblem,
   type WorkspaceDetail,
 } from '../page-data.ts';
-import { leftIn } from '../report-status.ts';
 import {
   actionLink,
   addressText,

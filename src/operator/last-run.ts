@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import { planDocument } from '../engine/plan/plan-schema.ts';
+import type { Json, JsonObject } from '../values/json.ts';
+import { lazily } from '../values/lazily.ts';
+import { nameCounts } from '../values/name-counts.ts';
+import { countsOf, violationsIn } from './health/metrics.ts';
+import { failureMessage, invalidLines, messageOf } from './messages.ts';
+import { isDoubtful, isForPerson } from './plan-after.ts';
+import type { RunReport } from './run-report.ts';
+import { requestSummary } from './run-summary.ts';
+import type { Need, WorkspaceStatus } from './workspace-status.ts';
+
+/** The maximum number of problems, unknown and drifted resources. */
+const MOST_NAMED = 50;
+
+interface Ended {
+  /** The plan after the run. */
+  readonly after: PlanDocument | undefined;
+  readonly now: Date;
+  /** Why it was stopped early, if that is a failure. */
+  readonly timeout?: Error | undefined;
+  /** The id of the plan that would wait if it were not rejected. */
+  readonly rejected?: string | undefined;
+  redact(text: string): string;
+  /** The text of an error that may be kept. */
+  textOf?(error: unknown): string;
+}
+
+/**
+ * The results of a run, without secrets. Those of a run that did not read the platform replace the same fields of an earlier run and
+ * keep the others.
+ */
+export function resultsOf(report: RunReport, ended: Ended): JsonObject {
+  const { result, seconds, plan, drift, missing, hold, invalid, reach, commit, labels } = report;
+  const { after, redact, timeout, now, rejected, textOf = (error) => messageOf(error, reach) } = ended;
+  const error = timeout ?? report.error;
+  const done = report.applied.filter((each) => each.result.status === 'done');
+  const problems = [
+    ...(invalid === undefined ? [] : invalidLines(invalid)),
+    ...report.applied.flatMap((each) => (each.result.status === 'done' ? [] : [failureMessage(each, reach)])),
+  ];
+  return {
+    result: timeout === undefined ? result : 'timeout',
+    seconds: Math.round(seconds * 1000) / 1000,
+    commit: commit ?? null,
+    hold: hold?.why ?? null,
+    ...(rejected !== undefined && { rejected }),
+    ...(report.request !== undefined && { pull_request: requestSummary(report.request) }),
+    problems: problems.slice(0, MOST_NAMED).map(redact),
+    error: error === undefined ? null : redact(textOf(error)),
+    ...(labels !== undefined && { labels: labels.map(redact) }),
+    ...(plan !== undefined && {
+      records: plan.resources.filter(({ id }) => id !== null).length,
+      applied: nameCounts(done.map(({ action }) => action)),
+      doubtful: after?.resources.filter(isDoubtful).length ?? 0,
+      person: after?.resources.filter(isForPerson).length ?? 0,
+      orphans: report.orphans.length,
+      ...(plan.dashboard !== undefined && { dashboard: plan.dashboard }),
+      counts: Object.fromEntries([...countsOf(report)].filter(([, count]) => count > 0)),
+      unknown: (after?.resources ?? [])
+        .filter(({ action }) => action === 'unknown')
+        .slice(0, MOST_NAMED)
+        .map(({ address }) => address),
+      ...(plan.violations?.length && { violations: violationsIn(plan) }),
+      drift: drift.slice(0, MOST_NAMED).map(({ address }) => address),
+      missing: missing.map(({ address, id, since }) => ({ address, id, since: since ?? now.toISOString() })),
+    }),
+  };
+}
+
+/** `invalid` also for a run on the last valid manifests. */
+export function runResult({ result, invalid }: Pick<RunReport, 'result' | 'invalid'>): string {
+  return invalid !== undefined && result === 'ok' ? 'invalid' : result;
+}
+
+const MOST_LISTED = 200;
+
+/** The resources of a run that are kept, and the number of the others. */
+export function listed<T>(resources: readonly T[]): { readonly resources: T[]; readonly more: number } {
+  return {
+    resources: resources.slice(0, MOST_LISTED),
+    more: Math.max(0, resources.length - MOST_LISTED),
+  };
+}
+
+/** The results of a run. Those stored by another version of voxform may lack parts. */
+const lastRun = lazily(() =>
+  z.object({
+    result: z.string().nullable().catch(null),
+    error: z.string().nullable().catch(null),
+    because: z.string().optional().catch(undefined),
+    problems: z.array(z.string()).catch([]),
+    counts: z.record(z.string(), z.number()).catch({}),
+    applied: z.record(z.string(), z.number()).catch({}),
+    doubtful: z.number().catch(0),
+    person: z.number().catch(0),
+    orphans: z.number().catch(0),
+    drift: z.array(z.string()).catch([]),
+    missing: z.array(z.object({ address: z.string() })).catch([]),
+    labels: z.array(z.string()).catch([]),
+    dashboard: planDocument.shape.dashboard.catch(undefined),
+    hold: z.string().nullable().catch(null),
+    held: z.string().optional().catch(undefined),
+    fetch_problem: z.string().nullable().catch(null),
+    resources: z
+      .array(
+        z.object({
+          address: z.string(),
+          action: z.string(),
+          result: z.string(),
+          id: z.string().nullable(),
+          detail: z.string(),
+        }),
+      )
+      .catch([]),
+    more: z.number().catch(0),
+    pull_request: z
+      .object({
+        status: z.string().nullable(),
+        url: z.url({ protocol: /^https?$/ }).nullable(),
+        message: z.string().nullable(),
+        problem: z.string().nullable(),
+      })
+      .optional()
+      .catch(undefined),
+  }),
+);
+
+export type LastRun = z.infer<ReturnType<typeof lastRun>>;
+
+/** Reads the results of a run. */
+export function lastRunOf(results: Json | undefined): LastRun {
+  return lastRun().parse(results ?? {});
+}
+
+/** True if the workspace needs this attention. The database of a fleet computes the same, to filter and count its rows. */
+export function hasNeed(need: Need, last: LastRun, status: WorkspaceStatus): boolean {
+  const { doubtful, counts, missing, result, person, orphans } = last;
+  switch (need) {
+    case 'records':
+      return doubtful + (counts.unknown ?? 0) + missing.length > 0;
+    case 'refused':
+      return result === 'refused' && !['failed', 'invalid', 'paused', 'vanished'].includes(status);
+    case 'steps':
+      return person + orphans > 0 && (status === 'in-sync' || status === 'pending');
+    default:
+      return need satisfies never;
+  }
+}

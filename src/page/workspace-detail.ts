@@ -1,0 +1,207 @@
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import { type LastRun, lastRunOf } from '../operator/last-run.ts';
+import { holdText, type KeptRun, type ShownWorkspace } from '../operator/shown-workspace.ts';
+import { countWords } from '../output/action-words.ts';
+import type { PastRun } from '../runs/past-runs.ts';
+import { statusOf } from '../runs/resource-status.ts';
+import { openOrphans } from '../state/state.ts';
+import type { Orphan } from '../state/state-document.ts';
+import type {
+  ActionName,
+  Fact,
+  ResourceRow,
+  ShownProblem,
+  WorkspaceDetail,
+  WorkspaceRow,
+} from './page-data.ts';
+import { detailOfKeptRun, detailOfPastRun, isWriteOf, needWords, requestFacts } from './run-details.ts';
+import { lasting } from './views/parts.ts';
+
+/** A row of the list of workspaces. */
+export function rowOf(shown: ShownWorkspace): WorkspaceRow {
+  const { address, status, since, checkedAt, isOld, mode, problem, paused, plan } = shown;
+  const last = lastRunOf(shown.last);
+  const isHeld = problem === null && status === 'pending' && last.result !== 'refused';
+  const waits = status !== 'waiting' && plan?.state === 'waiting' && `plan ${plan.id} waits for approval`;
+  const told = problem ?? (paused === null ? wordsOf(last, status) : `paused by ${pauseText(paused)}`);
+  return {
+    address,
+    status,
+    since: new Date(since),
+    checkedAt: checkedAt === null ? undefined : new Date(checkedAt),
+    isOld,
+    summary: [told, isHeld && heldText(shown, last), waits].filter((each) => each).join('; '),
+    source: address.split('/')[0] ?? '',
+    mode,
+  };
+}
+
+/** Why its changes are not applied. */
+function heldText({ status, plan, rejected }: ShownWorkspace, { hold }: LastRun): string | undefined {
+  return status === 'in-sync' || plan !== null ? undefined : holdText(hold, rejected);
+}
+
+const MOST_SUMMARY = 200;
+
+function wordsOf(last: LastRun, status: ShownWorkspace['status']): string {
+  const { result, error, problems, counts, drift, missing, hold } = last;
+  if (status === 'failed' && error !== null) return error.slice(0, MOST_SUMMARY);
+  if (status === 'invalid') return (problems[0] ?? '').slice(0, MOST_SUMMARY);
+  return [
+    ...(result === 'refused' && hold !== null ? [`refused by a ${hold}`] : []),
+    ...(drift.length === 0 || status === 'in-sync' ? [] : [`${drift.length} drifted`]),
+    ...(missing.length === 0 ? [] : [`${missing.length} missing`]),
+    ...countWords(counts),
+    ...needWords(last),
+  ].join(', ');
+}
+
+/** The parts of a state that a page shows. */
+export interface ShownState {
+  readonly resources: Readonly<Record<string, { readonly id: string | null }>>;
+  readonly orphans: readonly Orphan[];
+  /** Its location, if the page can neither read nor change it. */
+  readonly location?: string | undefined;
+}
+
+/** A workspace with all that is known of it, in memory or in the database of a fleet. */
+interface KnownWorkspace
+  extends Pick<WorkspaceDetail, 'running' | 'left' | 'saved' | 'reach' | 'stateProblem' | 'impacts'> {
+  readonly shown: ShownWorkspace;
+  readonly state: ShownState | undefined;
+  /** Runs and decisions, the newest first. */
+  readonly kept: readonly KeptRun[];
+  /** The runs in the history of the state. */
+  readonly past: readonly PastRun[];
+}
+
+/** The number of runs listed for a workspace. */
+export const MOST_RUNS = 50;
+const REJECTED =
+  'The same changes do not ask again; a different plan does. Until then this one can still be approved.';
+
+export function detailOf({ shown, state, kept, past, ...known }: KnownWorkspace): WorkspaceDetail {
+  const { paused, vanishedAt, rejected, checkedAt } = shown;
+  const last = lastRunOf(shown.last);
+  const held = heldText(shown, last);
+  const outside = state?.location;
+  const runs = [
+    ...kept.map((run) => detailOfKeptRun(run)),
+    ...past.filter((run) => !kept.some((each) => isWriteOf(run, each))).map(detailOfPastRun),
+  ];
+  return {
+    ...rowOf(shown),
+    ...known,
+    facts: [
+      ...factsOfWorkspace(shown, last),
+      ...(outside === undefined ? [] : [['State', outside] as const]),
+      ...requestFacts(last.pull_request),
+    ],
+    nextRun: paused === null && vanishedAt === null ? new Date(shown.dueAt) : undefined,
+    problems: problemsOf(shown),
+    held:
+      last.hold !== null && last.held !== undefined
+        ? last.held
+        : held && `Not applied: ${held}.${rejected === null ? '' : ` ${REJECTED}`}`,
+    resources: resourcesOf(state, known.left, shown),
+    orphans: state === undefined ? [] : openOrphans(state),
+    dashboard: last.dashboard,
+    outside,
+    isUnread: checkedAt === null,
+    runs: runs.sort((a, b) => b.began.getTime() - a.began.getTime()).slice(0, MOST_RUNS),
+    actions: [
+      ...actionsFor(shown),
+      ...(state === undefined || outside !== undefined ? [] : (['close-orphan'] as const)),
+      ...(state === undefined ? [] : (['compare-calls'] as const)),
+    ],
+  };
+}
+
+function actionsFor({ plan, rejected, paused, vanishedAt }: ShownWorkspace): ActionName[] {
+  return [
+    ...(paused === null && vanishedAt === null ? (['run'] as const) : []),
+    ...(paused === null ? (['pause'] as const) : (['resume'] as const)),
+    ...(plan?.state === 'waiting' ? (['approve', 'reject'] as const) : []),
+    ...(plan === null && rejected !== null ? (['approve'] as const) : []),
+  ];
+}
+
+function factsOfWorkspace(shown: ShownWorkspace, { labels }: LastRun): Fact[] {
+  const { failures, paused, vanishedAt, asked, plan, rejected } = shown;
+  const known: readonly (readonly [string, string | Date | null | undefined])[] = [
+    ['Workspace', shown.workspaceId],
+    ['Platform', shown.baseUrl],
+    ['Commit', shown.commit],
+    ['Interval', lasting(shown.intervalSeconds)],
+    ['Labels', labels.join(', ') || null],
+    ['Failed runs in a row', failures === 0 ? null : String(failures)],
+    ['Paused', paused && new Date(paused.at)],
+    ['Paused by', paused && pauseText(paused)],
+    ['Vanished', vanishedAt === null ? null : new Date(vanishedAt)],
+    ['Asked for a run', asked?.by],
+    ['Plan', plan?.id],
+    ['Plan approved by', plan?.state === 'approved' ? plan.by : null],
+    ['Plan rejected', rejected && new Date(rejected.at)],
+    ['Plan rejected by', rejected && pauseText(rejected)],
+  ];
+  return known.flatMap(([name, value]): Fact[] =>
+    value === null || value === undefined ? [] : [[name, value]],
+  );
+}
+
+export function problemsOf({ status, checkedAt, problem, last }: ShownWorkspace): ShownProblem[] {
+  const { result, error, fetch_problem: fetching, problems, pull_request: request } = lastRunOf(last);
+  const isBusy = result === 'busy';
+  const isFailed = status === 'failed';
+  const lines = (...all: (string | false | null | undefined)[]) =>
+    all.filter((each) => typeof each === 'string');
+  const inForce = checkedAt === null ? '' : '; the last valid ones stay in force';
+  const known: ShownProblem[] = [
+    { heading: 'The project cannot be read', lines: lines(problem) },
+    { heading: 'Another run holds the lock', lines: lines(isBusy && error) },
+    {
+      heading: 'The last run failed',
+      lines: lines(!isBusy && status !== 'in-sync' && error, ...(isFailed ? problems : [])),
+    },
+    { heading: 'The manifests cannot be fetched', lines: lines(fetching) },
+    { heading: `The newest manifests are invalid${inForce}`, lines: isFailed ? [] : problems },
+    { heading: 'There is no pull request for the drift', lines: lines(request?.problem) },
+  ];
+  return known.filter((each) => each.lines.length > 0);
+}
+
+/** The resources of the plan, which may leave out those in sync, and all others of the state with their status in the last run. */
+export function resourcesOf(
+  state: Pick<ShownState, 'resources'> | undefined,
+  plan: PlanDocument | undefined,
+  shown: Pick<ShownWorkspace, 'status' | 'last'>,
+): readonly ResourceRow[] {
+  const { drift, missing, resources } = lastRunOf(shown.last);
+  const planned = plan?.resources ?? [];
+  const told = new Set(planned.flatMap(({ address, previous_address: before }) => [address, before]));
+  const others = Object.entries(state?.resources ?? {}).filter(([address]) => !told.has(address));
+  const results = new Map(resources.map((each) => [each.address, each]));
+  const status: ResourceRow['status'] =
+    shown.status === 'in-sync' || plan !== undefined ? 'in sync' : 'recorded';
+  const rows: ResourceRow[] = [
+    ...statusOf(planned),
+    ...others.map(([address, { id }]) => ({ address, id, status, detail: '' })),
+  ];
+  const isFine = (row: ResourceRow) => row.status === 'in sync' || row.status === 'recorded';
+  return rows
+    .map(({ address, id, status, detail }): ResourceRow => {
+      const row = { address, id, status, detail };
+      const { result, detail: why = '' } = results.get(address) ?? {};
+      if (result === 'failed' || result === 'skipped') return { ...row, status: result, detail: why };
+      if (!isFine(row)) return row;
+      if (missing.some((each) => each.address === address))
+        return { ...row, status: 'blocked', detail: 'missing from the platform' };
+      if (result === 'done') return row;
+      return drift.includes(address) && shown.status !== 'in-sync' ? { ...row, status: 'drifted' } : row;
+    })
+    .sort((a, b) => Number(isFine(a)) - Number(isFine(b)));
+}
+
+function pauseText({ by, because }: { readonly by: string; readonly because: string | null }): string {
+  return because === null ? by : `${by}: ${because}`;
+}
