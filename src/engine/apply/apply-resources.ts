@@ -54,9 +54,10 @@ const sends: ReadonlySet<Action> = new Set([...creates, 'update']);
 
 /** True if the reads of the plan already confirmed the workspace. */
 function isWorkspaceConfirmed({ plan: { observed } }: ApplyInput): boolean {
-  const says = (record: ShownRecord): boolean => typeof record.workspace_id === 'string';
-  for (const records of observed.lists.values()) if (records.some(says)) return true;
-  for (const seen of observed.records.values()) if (seen.status === 'shown' && says(seen.record)) return true;
+  const hasWorkspaceId = (record: ShownRecord): boolean => typeof record.workspace_id === 'string';
+  for (const records of observed.lists.values()) if (records.some(hasWorkspaceId)) return true;
+  for (const seen of observed.records.values())
+    if (seen.status === 'shown' && hasWorkspaceId(seen.record)) return true;
   return false;
 }
 

@@ -83,12 +83,12 @@ export class ApplyRun {
   }
 
   /** Writes one resource. Never rejects. */
-  async write(address: Address, handedOver: () => void): Promise<ResourceResult> {
+  async write(address: Address, onRecorded: () => void): Promise<ResourceResult> {
     const resource = this.#planned.get(address) as PlannedResource;
     const { action } = resource;
     this.#started.add(address);
     this.#input.onEvent?.({ type: 'started', address, action });
-    const result = await this.#attempt(resource, handedOver).catch((error: unknown) =>
+    const result = await this.#attempt(resource, onRecorded).catch((error: unknown) =>
       this.#failed(resource, error),
     );
     this.#input.onEvent?.({ type: 'finished', address, action, result });
@@ -104,11 +104,11 @@ export class ApplyRun {
     }
   }
 
-  async #attempt(resource: PlannedResource, handedOver: () => void): Promise<ResourceResult> {
+  async #attempt(resource: PlannedResource, onRecorded: () => void): Promise<ResourceResult> {
     let notApplied: readonly string[] = [];
     const id = await write({
       ...this.#writeOf(resource),
-      handedOver,
+      onRecorded,
       ignored: (paths) => {
         notApplied = [...paths].sort();
         this.#dropAppliedWarnings(resource, paths);
@@ -118,7 +118,7 @@ export class ApplyRun {
     return { status: 'done', id, ...(notApplied.length > 0 && { notApplied }) };
   }
 
-  #writeOf(resource: PlannedResource): Omit<ResourceWrite, 'handedOver' | 'ignored'> {
+  #writeOf(resource: PlannedResource): Omit<ResourceWrite, 'onRecorded' | 'ignored'> {
     const { plan, observing, session, fingerprints, secret, now } = this.#input;
     const { address } = resource;
     const id = resource.recreates ?? resource.id;
@@ -180,8 +180,10 @@ export class ApplyRun {
 
   /** The plan already contains warnings that remain from earlier applies. */
   #warn(address: Address, remark: Remark): void {
-    const isSaid = this.warnings.some((each) => each.address === address && each.message === remark.message);
-    if (!isSaid) this.warnings = [...this.warnings, { address, ...remark }];
+    const isReported = this.warnings.some(
+      (each) => each.address === address && each.message === remark.message,
+    );
+    if (!isReported) this.warnings = [...this.warnings, { address, ...remark }];
   }
 
   /** Removes the warnings about ignored fields that the platform has applied now. */

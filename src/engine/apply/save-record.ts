@@ -56,7 +56,7 @@ export async function saveRecord(
     });
     const { address } = planned;
     const stored = session.record({ type: 'saved', address, entry, ...displacedBy(facts, record.id) });
-    if (actual === facts.workspaceId) facts.handedOver();
+    if (actual === facts.workspaceId) facts.onRecorded();
     await stored;
   } catch (error) {
     throw new UnsavedRecord(planned.address, record.id, { cause: error });

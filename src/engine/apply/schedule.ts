@@ -6,7 +6,7 @@ export interface Node {
   readonly dependsOn: readonly Address[];
 }
 
-interface Scheduling {
+interface Schedule {
   /** The number of nodes that may run at once; called before each start. */
   concurrency(): number;
   /** @param free may be called before the result is known, once nothing more is sent for the node; another node takes its place then. */
@@ -21,7 +21,7 @@ interface Scheduling {
  */
 export async function runGraph(
   nodes: readonly Node[],
-  { concurrency, run, halted }: Scheduling,
+  { concurrency, run, halted }: Schedule,
 ): Promise<Map<Address, ResourceResult>> {
   const results = new Map<Address, ResourceResult>();
   const open = new Map<Address, number>();

@@ -82,11 +82,11 @@ async function create(facts: ResourceWrite): Promise<string> {
   await recordOrStop(facts, { type: 'creating', address: planned.address, pending });
   const record = await answered(facts, () => kind.create?.(client, body)).catch(async (error: unknown) => {
     const isConflict = error instanceof PlatformError && error.status === 409;
-    const made = isConflict ? await madeBefore(facts, naturalKey, leaves) : undefined;
+    const made = isConflict ? await createdEarlier(facts, naturalKey, leaves) : undefined;
     if (made === undefined) throw error;
     return made;
   });
-  refuseOddId(facts, record.id);
+  refuseInvalidId(facts, record.id);
   facts.holders.set(idKey(planned.kind, record.id), planned.address);
   return saveRecord(facts, {
     record,
@@ -191,7 +191,7 @@ async function answered(
  * The record that an earlier copy of the same request created, if the platform reports a conflict: the only record with the natural key,
  * not managed by any resource, with the values that were sent. Everything else is left to the next plan.
  */
-async function madeBefore(
+async function createdEarlier(
   { kind, planned, holders, findByKey }: ResourceWrite,
   naturalKey: string | undefined,
   leaves: Leaves,
@@ -206,7 +206,7 @@ async function madeBefore(
  * Refuses the answer of a create whose id is invalid or already known to the state or the plan: saving it would lose the new record.
  * Nothing is recorded then, so the create remains unknown.
  */
-function refuseOddId({ planned, holders, session, existedBefore }: ResourceWrite, id: string): void {
+function refuseInvalidId({ planned, holders, session, existedBefore }: ResourceWrite, id: string): void {
   const holder = holders.get(idKey(planned.kind, id));
   const orphan = session.state.orphans.find((each) => each.kind === planned.kind && each.id === id);
   const problem = !/^[A-Za-z0-9][\w.:-]*$/.test(id)

@@ -41,7 +41,7 @@ export interface ResourceWrite extends WriteTools {
   existedBefore(id: string): boolean;
   findByKey(naturalKey: string): Promise<readonly ShownRecord[]>;
   /** Called once the outcome is in the session and nothing more is sent: the next write may share its write to the store. */
-  handedOver(): void;
+  onRecorded(): void;
   warn(remark: Remark): void;
   /** Called with the fields that kept the platform's own value. */
   ignored(paths: ReadonlySet<string>): void;

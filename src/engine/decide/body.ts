@@ -4,7 +4,7 @@ import { type Json, type JsonObject, setOwn } from '../../values/json.ts';
 import { isUnder, type LeafPath, type Leaves, unflatten } from '../../values/path.ts';
 import { revealed } from '../../values/value.ts';
 import { isConfigObject, ruleOf, shownAt } from './field-rules.ts';
-import { driftIgnored, isWritable, type Resending, resentFields, sentRoots } from './resent.ts';
+import { driftIgnored, isWritable, type ResendInput, resentFields, sentRoots } from './resent.ts';
 import { plainOf, recordedOf } from './state-entry.ts';
 
 export function sentAtCreate(kind: Kind, leaves: Leaves): Leaves {
@@ -15,10 +15,10 @@ export function createBody(sent: Leaves): JsonObject {
   return unflatten([...sent].map(([path, value]) => [path, revealed(value)] as const)) as JsonObject;
 }
 
-export interface BodyFacts extends Resending {
+export interface BodyFacts extends ResendInput {
   readonly entry: ResourceEntry | undefined;
   /** By field: ids that are no longer sent. */
-  readonly leftOut?: Readonly<Record<LeafPath, readonly string[]>> | undefined;
+  readonly omitted?: Readonly<Record<LeafPath, readonly string[]>> | undefined;
 }
 
 /**
@@ -41,7 +41,7 @@ export function updateBody(facts: BodyFacts): JsonObject {
   }
   for (const field of Object.keys(kind.alwaysSent ?? {})) {
     const all = values.get(field);
-    const without = facts.leftOut?.[field] ?? [];
+    const without = facts.omitted?.[field] ?? [];
     const value = Array.isArray(all) ? all.filter((id) => !without.some((each) => each === id)) : all;
     if (!Object.hasOwn(body, field) && value !== undefined && value !== null) setOwn(body, field, value);
   }

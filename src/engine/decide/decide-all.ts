@@ -3,20 +3,20 @@ import { type Address, idKey, kindOf, type Resource } from '../../manifests/reso
 import type { State } from '../../state/state.ts';
 import { type Binding, undeclaredHolders } from './bind.ts';
 import { decide } from './decide.ts';
-import type { Deciding, Decision, Facts, OwnFacts, RunFacts } from './decision.ts';
+import type { DecideInput, Decision, Facts, OwnFacts, RunFacts } from './decision.ts';
 import { keyIn, recordedKey } from './field-rules.ts';
 import { knownRecords, sameKeyIn, unknownCreatesByKey } from './known-records.ts';
 import type { Observation } from './observed.ts';
 import { resolveReferences } from './references.ts';
 
 /** Decides each resource after all resources that it refers to. Pure. */
-export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Address, Decision> {
+export function decideAll(ordered: readonly Resource[], input: DecideInput): Map<Address, Decision> {
   const decisions = new Map<Address, Decision>();
   const run = indexed(input);
   for (const { address } of ordered) {
-    const sighted = withRecord(run, input.bindings.get(address) as Binding);
-    const early = sighted.holder === address ? input.decided?.get(address) : undefined;
-    decisions.set(address, early ?? decide(factsOf(sighted, run, decisions)));
+    const resource = withRecord(run, input.bindings.get(address) as Binding);
+    const early = resource.holder === address ? input.decided?.get(address) : undefined;
+    decisions.set(address, early ?? decide(factsOf(resource, run, decisions)));
   }
   return decisions;
 }
@@ -24,13 +24,13 @@ export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Ad
 type Indexed = ReturnType<typeof indexed>;
 
 /** Indexes of the state, the orphan list and the reads of a run. */
-function indexed(input: Deciding) {
+function indexed(input: DecideInput) {
   const claimed = new Set([...input.bindings.values()].map((binding) => binding.previousAddress));
   return {
     ...input,
     records: knownRecords(input),
     sameKey: sameKeyIn(input),
-    contenders: unknownCreatesByKey(input),
+    concurrentCreates: unknownCreatesByKey(input),
     /** Entries at addresses that no manifest declares or claims. */
     undeclared: new Map(
       [...undeclaredHolders(input.state, input.declared)].filter(([, address]) => !claimed.has(address)),
@@ -69,7 +69,7 @@ function factsOf(
   const isOwn = (each: Address | undefined): boolean => each === address || each === previousAddress;
   const sameKey = run.sameKey(resource, entry?.id);
   const sameKeyHolder = sameKey[0] && run.records.holders.get(idKey(kind, sameKey[0].id));
-  const contender = key === undefined ? undefined : run.contenders.get(keyIn(kind, key));
+  const concurrentCreate = key === undefined ? undefined : run.concurrentCreates.get(keyIn(kind, key));
   return {
     ...ownFacts(binding, run),
     ...resolveReferences(resource, decisions, run),
@@ -77,7 +77,7 @@ function factsOf(
     records: run.records,
     sameKey,
     sameKeyHolder: sameKeyHolder && !run.isReleased(sameKeyHolder) ? sameKeyHolder : undefined,
-    contender: contender === previousAddress ? undefined : contender,
+    concurrentCreate: concurrentCreate === previousAddress ? undefined : concurrentCreate,
     holder: isOwn(holder) ? undefined : holder,
     candidates: run.observed.candidates.get(address) ?? [],
     returned: run.observed.returned.filter((orphan) => orphan.kind === kind && isOwn(orphan.address)),

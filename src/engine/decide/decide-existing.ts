@@ -67,15 +67,15 @@ export function decideExisting(facts: Facts, { record, published, found }: Compa
   };
 }
 
-function compared(given: Omit<ComparedFacts, 'manual'>): Decision {
-  const { facts, differences } = given;
+function compared(input: Omit<ComparedFacts, 'manual'>): Decision {
+  const { facts, differences } = input;
   if (facts.missing.length > 0 && differences.changes.length > 0)
     return waiting(facts, facts.missing, differences.changes);
 
   const manual = differences.changes.filter((change) => change.manual);
   const fixed = differences.changes.filter((change) => ruleOf(facts.kind, change.path).immutable);
   const writable = differences.changes.length - manual.length - fixed.length;
-  const outcome: ComparedFacts = { ...given, manual };
+  const outcome: ComparedFacts = { ...input, manual };
   if (fixed.length > 0) return replaced(outcome, fixed);
   if (writable > 0) return updated(outcome);
   return settledAs(outcome);
@@ -180,7 +180,7 @@ function updated(outcome: ComparedFacts): Decision {
       changes: differences.changes,
       ...(adopting && { adopted: true as const }),
       ...(steps.length > 0 && { steps }),
-      ...lookedAt(facts, { record, differences, hasStep: true }),
+      ...observedDetails(facts, { record, differences, hasStep: true }),
       ...digest(facts, record),
       desired: formsOf(leaves),
       ...(leftOut.warnings.length > 0 && { left_out: leftOut.ids }),
@@ -206,7 +206,7 @@ function settledAs(outcome: ComparedFacts): Decision {
       changes: differences.changes,
       ...(fresh && { adopted: true as const, desired: formsOf(leaves), ...digest(facts, record) }),
       ...(steps.length > 0 && { steps }),
-      ...lookedAt(facts, { record, differences, hasStep: false }),
+      ...observedDetails(facts, { record, differences, hasStep: false }),
     }),
     id: id ?? undefined,
     settled: record === undefined ? undefined : settledEntry(outcome, record, fresh),
@@ -262,7 +262,7 @@ function remark(message: string): Remark {
 }
 
 /** Details that every planned resource has if its record was read. */
-function lookedAt(
+function observedDetails(
   facts: Facts,
   {
     record,

@@ -142,9 +142,9 @@ function created(facts: Facts, reason: string, recreates?: string): Decision {
       steps: [{ action: 'correct_id' }],
     });
   }
-  if (facts.contender !== undefined && facts.contender !== binding.resource.address) {
-    const steps: NextStep[] = [{ action: 'resolve_first', address: facts.contender }];
-    const contested = `the unknown create of ${facts.contender} may have made this record`;
+  if (facts.concurrentCreate !== undefined && facts.concurrentCreate !== binding.resource.address) {
+    const steps: NextStep[] = [{ action: 'resolve_first', address: facts.concurrentCreate }];
+    const contested = `the unknown create of ${facts.concurrentCreate} may have made this record`;
     return without(facts, 'unknown', { reason: contested, steps });
   }
   const changes = creationOf(kind, leaves, facts.fingerprints);

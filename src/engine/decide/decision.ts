@@ -42,7 +42,7 @@ export interface Facts extends OwnFacts {
   /** Another declared resource that already has the first of these records. */
   readonly sameKeyHolder: Address | undefined;
   /** Another address with an unknown create of the same natural key. */
-  readonly contender: Address | undefined;
+  readonly concurrentCreate: Address | undefined;
   /** Records that may be the result of an unknown create. */
   readonly candidates: readonly Candidate[];
   /** Former records of the address that the platform shows again after it had reported them missing. */
@@ -123,7 +123,7 @@ export interface RunFacts extends Pick<Bound, 'allowReplace' | 'allowRecreate'> 
   readonly retryIgnored?: boolean;
 }
 
-export interface Deciding extends Bound, RunFacts {
+export interface DecideInput extends Bound, RunFacts {
   readonly observed: Observed;
   /** Decisions made before all reads were done. */
   readonly decided?: ReadonlyMap<Address, Decision>;

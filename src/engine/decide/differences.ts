@@ -12,7 +12,7 @@ import { compareLeaf, isComplete, isFingerprint, sameValue, type Verdict } from 
 import { ruleOf, shownAt } from './field-rules.ts';
 import { baselineOf, isCleared, isKept, maskable, plainOf, recordedOf } from './state-entry.ts';
 
-export interface Comparing {
+export interface CompareInput {
   readonly kind: Kind;
   readonly leaves: Leaves;
   readonly entry: ResourceEntry | undefined;
@@ -46,7 +46,7 @@ export interface Differences {
 }
 
 /** Compares all managed leaves of an existing record. */
-export function differencesOf(facts: Comparing): Differences {
+export function differencesOf(facts: CompareInput): Differences {
   const found = {
     changes: [] as PlannedChange[],
     notApplied: new Map<LeafPath, Json | undefined>(),
@@ -56,7 +56,7 @@ export function differencesOf(facts: Comparing): Differences {
     driftIgnored: new Set<LeafPath>(),
     open: [] as LeafPath[],
   };
-  const compare = comparing(facts);
+  const compare = compareFields(facts);
   for (const path of [...facts.leaves.keys()].sort()) {
     const desired = facts.leaves.get(path) as Value;
     const { verdict, referents } = compare(path, desired);
@@ -79,7 +79,7 @@ export function differencesOf(facts: Comparing): Differences {
   return { ...found, released: released.sort() };
 }
 
-function comparing(facts: Comparing) {
+function compareFields(facts: CompareInput) {
   const { kind, entry, fingerprints, published, owners, adopting } = facts;
   const forms = {
     fingerprintOf: (shown: unknown): string => fingerprints.of(maskable(shown)),
@@ -108,7 +108,7 @@ function comparing(facts: Comparing) {
 }
 
 /** The value that the platform shows in place of the one that was sent. */
-function keptValue(facts: Comparing, path: LeafPath, desired: Value): Json | undefined {
+function keptValue(facts: CompareInput, path: LeafPath, desired: Value): Json | undefined {
   const isSecret = isTainted(desired) || isMasked(recordedOf(facts.entry, path));
   return isSecret ? undefined : (observedAt(facts, path) as Json | undefined);
 }
@@ -116,13 +116,13 @@ function keptValue(facts: Comparing, path: LeafPath, desired: Value): Json | und
 /**
  * Without a read, the baseline of the last apply is used. Null if somebody cleared the field and the platform leaves out empty fields.
  */
-function observedAt({ kind, record, entry }: Comparing, path: LeafPath): unknown {
+function observedAt({ kind, record, entry }: CompareInput, path: LeafPath): unknown {
   if (record !== undefined)
     return isCleared(kind, { entry, record }, path) ? null : shownAt(kind, record, path);
   return plainOf(baselineOf(entry, path));
 }
 
-function changeOf(facts: Comparing, path: LeafPath, verdict: Verdict & { inSync: false }): PlannedChange {
+function changeOf(facts: CompareInput, path: LeafPath, verdict: Verdict & { inSync: false }): PlannedChange {
   const { kind, entry, fingerprints } = facts;
   const desired = facts.leaves.get(path) as Value;
   const rule = ruleOf(kind, path);

@@ -27,7 +27,7 @@ export function driftOf({ document: planned, observed }: Plan): PlanDocument {
     if (changes.length > 0) return { ...resource, changes };
     return withoutProposal(resource);
   });
-  const told = new Set(
+  const reported = new Set(
     resources
       .filter((resource) => resource.action !== 'noop' || isNotApplied(resource))
       .map(({ address }) => address),
@@ -39,7 +39,8 @@ export function driftOf({ document: planned, observed }: Plan): PlanDocument {
     guards: [],
     warnings: [
       ...document.warnings.filter(
-        ({ address, may_erase: erased }) => address === null || (told.has(address) && erased === undefined),
+        ({ address, may_erase: erased }) =>
+          address === null || (reported.has(address) && erased === undefined),
       ),
       ...foreign.map(({ address, reason }) => ({ address, message: reason })),
     ],

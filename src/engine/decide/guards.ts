@@ -4,7 +4,7 @@ import type { Guards } from '../../project/project.ts';
 import type { PlanDocument, PlannedResource } from '../plan/plan-document.ts';
 import type { Observed } from './observed.ts';
 
-interface Guarding {
+interface GuardInput {
   readonly guards: Guards;
   readonly observed: Observed;
   /** Resources in the state. */
@@ -14,13 +14,16 @@ interface Guarding {
 }
 
 /** The guards that an apply of these resources would trip, each with the reason. */
-export function trippedGuards(planned: readonly PlannedResource[], facts: Guarding): PlanDocument['guards'] {
+export function trippedGuards(
+  planned: readonly PlannedResource[],
+  facts: GuardInput,
+): PlanDocument['guards'] {
   return [...largeChange(planned, facts), ...ownerChanges(planned, facts)];
 }
 
 function* largeChange(
   planned: readonly PlannedResource[],
-  { guards, managed, isManaged }: Guarding,
+  { guards, managed, isManaged }: GuardInput,
 ): Generator<PlanDocument['guards'][number]> {
   if (managed < guards.minResources) return;
   const changed = planned.filter(
@@ -38,7 +41,7 @@ function* largeChange(
 
 function* ownerChanges(
   planned: readonly PlannedResource[],
-  { observed }: Guarding,
+  { observed }: GuardInput,
 ): Generator<PlanDocument['guards'][number]> {
   for (const { address, kind, action, changes } of planned) {
     const field = kinds.get(kind)?.ownership?.field;

@@ -103,11 +103,11 @@ function seenRecords({ records, lists }: Observed): ReadonlySet<string> {
 
 /** By kind and natural key: the address of an unknown create, the last by name if there are several. */
 export function unknownCreatesByKey({ state }: Pick<RecordSources, 'state'>): ReadonlyMap<string, Address> {
-  const contenders = new Map<string, Address>();
+  const concurrentCreates = new Map<string, Address>();
   for (const [address, { natural_key: key }] of [...state.pending].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    if (key !== undefined) contenders.set(keyIn(kindOf(address), key), address);
+    if (key !== undefined) concurrentCreates.set(keyIn(kindOf(address), key), address);
   }
-  return contenders;
+  return concurrentCreates;
 }
 
 /** Finds the listed records with a resource's natural key, except the one in the state. */

@@ -13,7 +13,7 @@ import {
   summaryOf,
 } from '../plan/plan-document.ts';
 import { decideAll } from './decide-all.ts';
-import type { Deciding } from './decision.ts';
+import type { DecideInput } from './decision.ts';
 import { trippedGuards } from './guards.ts';
 import type { NamedRecord } from './known-records.ts';
 import type { Observed } from './observed.ts';
@@ -22,7 +22,7 @@ import { namesOf, withNames } from './planned-names.ts';
 import { refuseDoubledNames } from './references.ts';
 import { renameWarnings } from './renames.ts';
 
-export interface PlanInput extends Deciding {
+export interface PlanInput extends DecideInput {
   readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
   /** Whether the recorded records were read. */
   readonly refresh: boolean;

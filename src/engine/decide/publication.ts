@@ -36,8 +36,9 @@ export function publicationNotices(
 }
 
 function editedNotice(status: 'edited' | 'unclear', more: string | undefined): string {
-  const said = status === 'edited' ? 'edited since it was published' : 'may be edited since it was published';
-  return more === undefined ? said : `${said}: ${more}`;
+  const clause =
+    status === 'edited' ? 'edited since it was published' : 'may be edited since it was published';
+  return more === undefined ? clause : `${clause}: ${more}`;
 }
 
 interface DraftRecord {

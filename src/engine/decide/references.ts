@@ -7,7 +7,7 @@ import { didYouMean } from '../../problems/suggest.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { hasReference, type Reference, references, withReferences } from '../../values/value.ts';
 import { writes } from '../plan/plan-actions.ts';
-import type { Deciding, Decision, Facts } from './decision.ts';
+import type { DecideInput, Decision, Facts } from './decision.ts';
 import { leavesOf, ruleOf } from './field-rules.ts';
 import type { Observed } from './observed.ts';
 
@@ -15,7 +15,7 @@ import type { Observed } from './observed.ts';
 export function resolveReferences(
   resource: Resource,
   decisions: ReadonlyMap<Address, Decision>,
-  input: Deciding,
+  input: DecideInput,
 ): Pick<Facts, 'leaves' | 'missing' | 'gone'> {
   const kind = kindNamed(resource.kind);
   const gone = new Set<Address>();

@@ -20,7 +20,7 @@ interface Deliverable {
 }
 
 /** An update, with the current record. */
-export interface Resending extends Deliverable {
+export interface ResendInput extends Deliverable {
   readonly kind: Kind;
   readonly record: ShownRecord;
   /** Replaces config objects that the record hides; only during an import, and only if the draft has no unpublished changes. */
@@ -42,7 +42,7 @@ interface ResentFields {
  * The fields that an update sends as the platform shows them, in a form that requests accept. A null or an empty text that requests do
  * not accept is left out: there is no value to lose.
  */
-export function resentFields(facts: Resending): ResentFields {
+export function resentFields(facts: ResendInput): ResentFields {
   const { kind, leaves } = facts;
   const values = new Map<LeafPath, Json>();
   const problems: string[] = [];
@@ -64,7 +64,7 @@ function takes(schema: z.ZodType, value: unknown): boolean {
   return value !== undefined && schema.safeParse(value).success;
 }
 
-function* shownFields(facts: Resending): Generator<readonly [LeafPath, unknown]> {
+function* shownFields(facts: ResendInput): Generator<readonly [LeafPath, unknown]> {
   const { kind, leaves, record, published } = facts;
   const free = driftIgnored(facts);
   for (const root of sentRoots(facts)) {
@@ -86,7 +86,7 @@ function* shownFields(facts: Resending): Generator<readonly [LeafPath, unknown]>
 }
 
 /** The top-level fields with a change. */
-export function sentRoots({ kind, changed }: Pick<Resending, 'kind' | 'changed'>): readonly string[] {
+export function sentRoots({ kind, changed }: Pick<ResendInput, 'kind' | 'changed'>): readonly string[] {
   return [...new Set(changed.filter((path) => isWritable(kind, path)).map(rootOf))].sort();
 }
 

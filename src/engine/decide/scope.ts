@@ -77,8 +77,8 @@ export function refuseUnknown(
 ): void {
   for (const address of addresses) {
     if (known.has(address)) continue;
-    const given = option === undefined ? address : `${option} ${address}`;
-    throw new UserError(`${given}: no such resource${didYouMean(address, known)}`, {
+    const label = option === undefined ? address : `${option} ${address}`;
+    throw new UserError(`${label}: no such resource${didYouMean(address, known)}`, {
       next: [{ action: 'list_addresses' }],
       exitCode: ExitCode.usage,
     });

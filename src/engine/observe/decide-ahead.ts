@@ -62,7 +62,7 @@ export class DecidingAhead {
         gone: new Set<never>(),
         sameKey: [],
         sameKeyHolder: undefined,
-        contender: undefined,
+        concurrentCreate: undefined,
         holder: undefined,
         candidates: [],
         returned: [],

@@ -26,7 +26,7 @@ export async function planWithRoutes(
   for (const kind of routingKinds(plan.document)) {
     if (lists.has(kind.name)) continue;
     if (!options.refresh) {
-      warnings.push(unknown(kind, 'a plan without refresh does not read them'));
+      warnings.push(unknownRoutes(kind, 'a plan without refresh does not read them'));
       continue;
     }
     try {
@@ -43,7 +43,7 @@ export async function planWithRoutes(
         return seen?.status === 'shown' ? seen.record : undefined;
       });
       named.set(kind.name, found.named);
-      warnings.push(found.areAll ? wayUnknown(kind, why) : unknown(kind, why));
+      warnings.push(found.areAll ? unknownUse(kind, why) : unknownRoutes(kind, why));
     }
   }
   if (lists.size === 0 && warnings.length === 0) return plan;
@@ -59,7 +59,7 @@ export async function planWithRoutes(
     lists,
     named,
     addressOf,
-    sayable: (kind, record) => {
+    withoutSecrets: (kind, record) => {
       const address = addressOf(kind, record.id);
       const fields = Object.entries(record).filter(([field, value]) => !isSecret(address, field, value));
       return { ...Object.fromEntries(fields), id: record.id };
@@ -68,11 +68,11 @@ export async function planWithRoutes(
   return { ...plan, document: { ...document, warnings: [...document.warnings, ...warnings] } };
 }
 
-function unknown({ routes: { noun } }: RoutingKind, why: string): PlanWarning {
+function unknownRoutes({ routes: { noun } }: RoutingKind, why: string): PlanWarning {
   return { address: null, message: `the ${noun}s that use the changed resources are not known: ${why}` };
 }
 
-function wayUnknown({ routes: { noun, ways } }: RoutingKind, why: string): PlanWarning {
+function unknownUse({ routes: { noun, ways } }: RoutingKind, why: string): PlanWarning {
   const which = Object.values(ways).join(' or ');
   return { address: null, message: `how ${noun}s use the changed resources (${which}) is not known: ${why}` };
 }

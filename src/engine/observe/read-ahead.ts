@@ -10,12 +10,12 @@ interface ReadAheadOptions extends Pick<ObserveOptions, 'client' | 'workspaceId'
 }
 
 /** The result of a read; undefined if it failed too early to keep the failure. */
-type Begun<T> = Promise<T | undefined>;
+type Started<T> = Promise<T | undefined>;
 
-interface WantedRecord {
+interface ExpectedRecord {
   readonly kind: Kind;
   readonly entry: ResourceEntry;
-  begun: Begun<Observation> | undefined;
+  started: Started<Observation> | undefined;
 }
 
 /**
@@ -26,12 +26,12 @@ export class ReadAhead {
   /** The time of the first read. */
   readonly since: Date;
   readonly #options: ReadAheadOptions;
-  readonly #records = new Map<string, WantedRecord>();
-  readonly #lists = new Map<string, Begun<readonly ShownRecord[]>>();
-  readonly #lookups = new Map<string, Begun<readonly LookupRecord[]>>();
+  readonly #records = new Map<string, ExpectedRecord>();
+  readonly #lists = new Map<string, Started<readonly ShownRecord[]>>();
+  readonly #lookups = new Map<string, Started<readonly LookupRecord[]>>();
   /** All lists that were started, including those handed out. */
   readonly #listed = new Set<string>();
-  readonly #queue: WantedRecord[] = [];
+  readonly #queue: ExpectedRecord[] = [];
   #next = 0;
   #running = 0;
   #keepsFailures = false;
@@ -55,9 +55,9 @@ export class ReadAhead {
     }
     const entry = kind.get === undefined ? undefined : known;
     if (entry === undefined || this.#records.has(idKey(kind.name, entry.id))) return;
-    const wanted: WantedRecord = { kind, entry, begun: undefined };
-    this.#records.set(idKey(kind.name, entry.id), wanted);
-    this.#queue.push(wanted);
+    const expected: ExpectedRecord = { kind, entry, started: undefined };
+    this.#records.set(idKey(kind.name, entry.id), expected);
+    this.#queue.push(expected);
     this.#begin();
   }
 
@@ -76,39 +76,39 @@ export class ReadAhead {
   }
 
   /** The read of a record, started now if it was expected but not yet started. */
-  record(kind: Kind, id: string): Begun<Observation> | undefined {
+  record(kind: Kind, id: string): Started<Observation> | undefined {
     const key = idKey(kind.name, id);
-    const wanted = this.#records.get(key);
+    const expected = this.#records.get(key);
     this.#records.delete(key);
-    if (wanted === undefined || (this.#abandoned && wanted.begun === undefined)) return undefined;
-    wanted.begun ??= this.#read(wanted);
-    return wanted.begun;
+    if (expected === undefined || (this.#abandoned && expected.started === undefined)) return undefined;
+    expected.started ??= this.#read(expected);
+    return expected.started;
   }
 
-  list(kind: string): Begun<readonly ShownRecord[]> | undefined {
+  list(kind: string): Started<readonly ShownRecord[]> | undefined {
     return taken(this.#lists, kind);
   }
 
-  lookup(name: string): Begun<readonly LookupRecord[]> | undefined {
+  lookup(name: string): Started<readonly LookupRecord[]> | undefined {
     return taken(this.#lookups, name);
   }
 
   #begin(): void {
     while (!this.#abandoned && this.#running < this.#options.concurrency) {
-      const wanted = this.#queue[this.#next];
-      if (wanted === undefined) return;
+      const expected = this.#queue[this.#next];
+      if (expected === undefined) return;
       this.#next += 1;
-      if (wanted.begun !== undefined) continue;
+      if (expected.started !== undefined) continue;
       this.#running += 1;
-      wanted.begun = this.#read(wanted).finally(() => {
+      expected.started = this.#read(expected).finally(() => {
         this.#running -= 1;
         this.#begin();
       });
-      ignoreFailure(wanted.begun);
+      ignoreFailure(expected.started);
     }
   }
 
-  #read({ kind, entry }: WantedRecord): Begun<Observation> {
+  #read({ kind, entry }: ExpectedRecord): Started<Observation> {
     const reading = getRecord(kind, { ...this.#options, id: entry.id });
     // Before the result waits: otherwise the prompts of 10,000 records would be held twice.
     const interned = reading.then((seen) => {
@@ -118,13 +118,13 @@ export class ReadAhead {
     return this.#guarded(interned);
   }
 
-  #list<T>(name: string, lists: Map<string, Begun<T>>, read: () => Promise<T>): void {
+  #list<T>(name: string, lists: Map<string, Started<T>>, read: () => Promise<T>): void {
     if (this.#abandoned || this.#listed.has(name)) return;
     this.#listed.add(name);
     lists.set(name, this.#guarded(read()));
   }
 
-  #guarded<T>(reading: Promise<T>): Begun<T> {
+  #guarded<T>(reading: Promise<T>): Started<T> {
     const guarded = reading.catch((error: unknown): undefined => {
       // A failing platform gets no further requests in advance.
       this.#abandoned = true;
@@ -140,8 +140,8 @@ function ignoreFailure(promise: Promise<unknown>): void {
   promise.catch(() => undefined);
 }
 
-function taken<T>(begun: Map<string, T>, name: string): T | undefined {
-  const found = begun.get(name);
-  begun.delete(name);
+function taken<T>(started: Map<string, T>, name: string): T | undefined {
+  const found = started.get(name);
+  started.delete(name);
   return found;
 }

@@ -16,7 +16,7 @@ import { ReadCounter } from './read-counter.ts';
 import { getRecord, internStringsOf, matchToList, type ObserveOptions, readList } from './read-records.ts';
 import { searchCandidates } from './search-candidates.ts';
 
-interface ReadingAll extends ObserveOptions {
+interface ReadAllContext extends ObserveOptions {
   readonly workspace: { readonly baseUrl: string };
   /** Reads that were started before. */
   readonly ahead?: ReadAhead | undefined;
@@ -24,7 +24,7 @@ interface ReadingAll extends ObserveOptions {
   onObserved?(binding: Binding, observation: Observation): void;
 }
 
-interface ReadRun extends ReadingAll {
+interface ReadRun extends ReadAllContext {
   readonly progress: ReadCounter;
   /** The records so far. */
   readonly records: Map<Address, Observation>;
@@ -35,7 +35,7 @@ interface ReadRun extends ReadingAll {
  * @throws PlatformError if a read fails, except for a missing record.
  * @throws UserError if all records belong to other workspaces, or if all recorded ones are missing.
  */
-export async function readAll(bindings: readonly Binding[], options: ReadingAll): Promise<Observed> {
+export async function readAll(bindings: readonly Binding[], options: ReadAllContext): Promise<Observed> {
   const records = new Map<Address, Observation>();
   const reading = { ...options, progress: new ReadCounter(options.onProgress, options.client), records };
   const wanted: Binding[] = [];
@@ -104,10 +104,10 @@ async function readUnlisted(bindings: readonly Binding[], reading: ReadRun): Pro
 /** The list that was started before, counted now, or else a new read. */
 async function listOf<T>(
   source: Parameters<typeof readList<T>>[0],
-  begun: Promise<readonly T[] | undefined> | undefined,
+  started: Promise<readonly T[] | undefined> | undefined,
   { progress, ...options }: ReadRun,
 ): Promise<readonly T[]> {
-  const shown = await begun;
+  const shown = await started;
   if (shown === undefined) return readList(source, options, progress);
   progress.expect(shown.length);
   progress.done(shown.length);
@@ -132,7 +132,7 @@ async function searchAll(
 }
 
 /** Reads one record by id. */
-async function readOne(binding: Binding, { ahead, ...options }: ReadingAll): Promise<Observation> {
+async function readOne(binding: Binding, { ahead, ...options }: ReadAllContext): Promise<Observation> {
   const kind = kindNamed(binding.resource.kind);
   if (binding.id === undefined || kind.get === undefined) return { status: 'absent' };
   const { id } = binding;
@@ -160,7 +160,7 @@ const FEWEST_TO_SUSPECT = 3;
 function refuseWhenAllMissing(
   bindings: readonly Binding[],
   records: ReadonlyMap<Address, Observation>,
-  { state, workspace }: Pick<ReadingAll, 'state' | 'workspace'>,
+  { state, workspace }: Pick<ReadAllContext, 'state' | 'workspace'>,
 ): void {
   const read = bindings.filter((binding) => binding.entry !== undefined);
   if (read.length < FEWEST_TO_SUSPECT) return;

@@ -22,8 +22,8 @@ export class ReadCounter {
   readonly #client: Pick<PlatformClient, 'atOnce'> | undefined;
 
   /** @param client limits the number of reads in flight. */
-  constructor(tell?: OnReadProgress, client?: Pick<PlatformClient, 'atOnce'>) {
-    this.#tell = tell;
+  constructor(onProgress?: OnReadProgress, client?: Pick<PlatformClient, 'atOnce'>) {
+    this.#tell = onProgress;
     this.#client = client;
   }
 

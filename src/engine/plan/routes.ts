@@ -33,25 +33,25 @@ export function namedRoutes(
   return { named: new Map(found), areAll: found.length === changing.length };
 }
 
-interface RoutesKnown {
+interface RouteSources {
   readonly lists: ReadonlyMap<string, readonly ShownRecord[]>;
   /** By kind, if its list is refused. */
   readonly named: ReadonlyMap<string, NamedRoutes>;
   /** The address that manages a record. */
   addressOf(kind: string, id: string): Address | undefined;
   /** The record without its secrets. */
-  sayable(kind: string, record: ShownRecord): ShownRecord;
+  withoutSecrets(kind: string, record: ShownRecord): ShownRecord;
 }
 
 /**
  * Adds the routes to each changing record, and how they change once the plan's manual steps are done. Without a list, nothing is added.
  * Pure.
  */
-export function withRoutes(document: PlanDocument, known: RoutesKnown): PlanDocument {
+export function withRoutes(document: PlanDocument, known: RouteSources): PlanDocument {
   const listed = [...kinds.values()].filter(
     (kind): kind is RoutingKind => kind.routes !== undefined && known.lists.has(kind.name),
   );
-  const found = new RoutesFound();
+  const found = new RouteCollector();
   const named = new Set<Address>();
   for (const [kindName, routes] of known.named) {
     const kind = kinds.get(kindName);
@@ -93,7 +93,7 @@ function targetOf(kind: Kind, path: string): string {
   return kind.fields[path]?.refersTo ?? '';
 }
 
-interface RouteWays {
+interface CollectedRoute {
   readonly base: Omit<PlannedRoute, 'ways' | 'coming' | 'leaving'>;
   readonly ways: Set<string>;
   readonly coming: Set<string>;
@@ -101,11 +101,11 @@ interface RouteWays {
 }
 
 /** By target: its id, or its address if it has no id yet. */
-class RoutesFound {
-  readonly #byTarget = new Map<string, Map<string, RouteWays>>();
+class RouteCollector {
+  readonly #byTarget = new Map<string, Map<string, CollectedRoute>>();
 
-  route(target: string, base: RouteWays['base']): RouteWays {
-    const routes = this.#byTarget.get(target) ?? new Map<string, RouteWays>();
+  route(target: string, base: CollectedRoute['base']): CollectedRoute {
+    const routes = this.#byTarget.get(target) ?? new Map<string, CollectedRoute>();
     this.#byTarget.set(target, routes);
     const key = idKey(base.kind, base.id ?? base.address ?? base.label);
     const route = routes.get(key) ?? { base, ways: new Set(), coming: new Set(), leaving: new Set() };
@@ -130,8 +130,8 @@ class RoutesFound {
 }
 
 function addShown(
-  found: RoutesFound,
-  { kind, record, known }: { kind: RoutingKind; record: ShownRecord; known: RoutesKnown },
+  found: RouteCollector,
+  { kind, record, known }: { kind: RoutingKind; record: ShownRecord; known: RouteSources },
 ): void {
   for (const [path, way] of Object.entries(kind.routes.ways)) {
     const id = record[path];
@@ -140,7 +140,7 @@ function addShown(
       kind: kind.name,
       id: record.id,
       address: known.addressOf(kind.name, record.id) ?? null,
-      label: kind.routes.label(known.sayable(kind.name, record)),
+      label: kind.routes.label(known.withoutSecrets(kind.name, record)),
     };
     found.route(idKey(targetOf(kind, path), id), base).ways.add(way);
   }
@@ -148,14 +148,14 @@ function addShown(
 
 /** A record that another one names: as an object, or by its number or id. The form is not documented. */
 function addNamed(
-  found: RoutesFound,
-  { kind, address, item, known }: { kind: RoutingKind; address: Address; item: unknown; known: RoutesKnown },
+  found: RouteCollector,
+  { kind, address, item, known }: { kind: RoutingKind; address: Address; item: unknown; known: RouteSources },
 ): void {
   const { name, routes } = kind;
   if (!isObject(item) && typeof item !== 'string' && typeof item !== 'number') return;
   const fields = isObject(item) ? item : { [routes.named.item]: item };
   const id = typeof fields.id === 'string' ? fields.id : null;
-  const label = routes.label(known.sayable(name, { ...fields, id: id ?? '' }));
+  const label = routes.label(known.withoutSecrets(name, { ...fields, id: id ?? '' }));
   if (label === '') return;
   const base = {
     ...{ kind: name, id, label },
@@ -166,8 +166,8 @@ function addNamed(
 
 /** The links that the plan asks a person to add or to remove. */
 function addPlanned(
-  found: RoutesFound,
-  { kind, resource, known }: { kind: RoutingKind; resource: PlannedResource; known: RoutesKnown },
+  found: RouteCollector,
+  { kind, resource, known }: { kind: RoutingKind; resource: PlannedResource; known: RouteSources },
 ): void {
   const shown = known.lists.get(kind.name)?.find(({ id }) => id === resource.id);
   const base = {
@@ -175,8 +175,9 @@ function addPlanned(
     id: resource.id,
     address: resource.address,
     label:
-      kind.routes.label(shown === undefined ? declaredIn(resource) : known.sayable(kind.name, shown)) ||
-      resource.address,
+      kind.routes.label(
+        shown === undefined ? declaredIn(resource) : known.withoutSecrets(kind.name, shown),
+      ) || resource.address,
   };
   for (const { path, before, after, manual } of resource.changes) {
     const way = kind.routes.ways[path];

@@ -33,11 +33,12 @@ export function refuseInvalidContents(plan: PlanDocument): void {
   for (const planned of plan.resources) {
     const kind = kindNamed(planned.kind);
     for (const address of [planned.address, planned.previous_address ?? planned.address]) {
-      if (parseAddress(address)?.kind !== kind.name) throw odd(`the address ${JSON.stringify(address)}`);
+      if (parseAddress(address)?.kind !== kind.name)
+        throw invalidContents(`the address ${JSON.stringify(address)}`);
     }
-    if (seen.has(planned.address)) throw odd(`${planned.address} twice`);
+    if (seen.has(planned.address)) throw invalidContents(`${planned.address} twice`);
     seen.add(planned.address);
-    refuseOddValues(planned, { kind, secrets: plan.secrets });
+    refuseInvalidValues(planned, { kind, secrets: plan.secrets });
   }
 }
 
@@ -47,7 +48,7 @@ interface Known {
   readonly secrets: Readonly<Record<string, string>>;
 }
 
-function refuseOddValues({ address, desired }: PlannedResource, { kind, secrets }: Known): void {
+function refuseInvalidValues({ address, desired }: PlannedResource, { kind, secrets }: Known): void {
   if (desired === undefined) return;
   const leaves = Object.entries(desired).map(([path, forms]): [string, Value] => [
     path,
@@ -55,17 +56,19 @@ function refuseOddValues({ address, desired }: PlannedResource, { kind, secrets 
   ]);
   const spec = unflatten(leaves) as Value;
   for (const special of specials(spec)) {
-    if (special instanceof Unset) throw odd(`a variable without its value in ${address}`);
+    if (special instanceof Unset) throw invalidContents(`a variable without its value in ${address}`);
     // Without its fingerprint, a changed secret would not be detected.
     if (special instanceof Secret && !Object.hasOwn(secrets, special.name)) {
-      throw odd(`the secret ${JSON.stringify(special.name)} without its fingerprint in ${address}`);
+      throw invalidContents(
+        `the secret ${JSON.stringify(special.name)} without its fingerprint in ${address}`,
+      );
     }
   }
   const [problem] = checkSpec(kind, spec, true).problems;
-  if (problem !== undefined) throw odd(`an invalid value in ${address} (${problem.message})`);
+  if (problem !== undefined) throw invalidContents(`an invalid value in ${address} (${problem.message})`);
 }
 
-function odd(what: string): UserError {
+function invalidContents(what: string): UserError {
   return new UserError(`the plan is invalid: it contains ${what}`, {
     next: [{ action: 'save_plan' }],
   });

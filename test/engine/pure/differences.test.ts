@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  type Comparing,
+  type CompareInput,
   creationOf,
   type Differences,
   differencesOf,
@@ -21,7 +21,7 @@ type Spec = { readonly [key: string]: Value };
 const secret = new Secret('KEY', 'sk-secret');
 const fingerprint = (text: string) => ({ $fingerprint: fingerprints.of(text) });
 
-interface Case extends Partial<Omit<Comparing, 'kind' | 'leaves' | 'record'>> {
+interface Case extends Partial<Omit<CompareInput, 'kind' | 'leaves' | 'record'>> {
   readonly kind?: Kind;
   readonly record?: object | undefined;
 }
