@@ -5,11 +5,15 @@ import type { DocumentPath, Finding } from './finding.ts';
 import { findingIn, isForm, type SpecSources } from './layers.ts';
 import { lineAndColumn } from './read-file.ts';
 
-/** The limits keep the search linear for hostile texts. */
-const PLACEHOLDER = /\$\{[ \t]{0,8}([A-Za-z_][\w.-]{0,63})[^{}\n]{0,64}\}/g;
+/** `${name}`, and a form as part of a text. The limits keep the search linear for hostile texts. */
+const PLACEHOLDER =
+  /\$\{[ \t]{0,8}(?<name>[A-Za-z_][\w.-]{0,63})[^{}\n]{0,64}\}|\{[ \t]{0,8}\$(?<form>var|env|secret|file):[ \t]{0,8}(?<argument>[^{}\s]{1,200})[ \t]{0,8}\}/g;
 
 export interface FoundPlaceholder {
+  /** The name, or the argument of a form. */
   readonly name: string;
+  /** The form, without `$`. */
+  readonly form: string | undefined;
   readonly path: DocumentPath;
   /** In the text at that path, or in the file that it includes. */
   readonly offset: number;
@@ -28,7 +32,7 @@ interface Evaluation {
   fileOf(form: JsonObject): string;
 }
 
-/** Every `${name}` in the texts of a spec. @param written the spec before its forms were evaluated. */
+/** Every `${name}` and `{ $var: name }` in the texts of a spec. @param written the spec before its forms were evaluated. */
 export function placeholdersIn(
   spec: Value,
   written: unknown,
@@ -42,7 +46,8 @@ export function placeholdersIn(
     path.pop();
   };
   const visit = (value: Value, raw: unknown): void => {
-    if (typeof value === 'string' && !value.includes('${')) return;
+    if (typeof value === 'string' && !(value.includes('${') || value.includes('$', value.indexOf('{') + 1)))
+      return;
     const form = isForm(raw) ? raw : {};
     const { $join: parts } = form;
     if (Array.isArray(parts)) {
@@ -50,11 +55,12 @@ export function placeholdersIn(
       for (const [index, part] of parts.entries()) under(index, evaluate(part), part);
       path.pop();
     } else if (typeof value === 'string') {
-      for (const { 1: name = '', index: offset } of value.matchAll(PLACEHOLDER)) {
+      for (const { groups = {}, index: offset } of value.matchAll(PLACEHOLDER)) {
+        const { form: formName, argument = '', name = argument } = groups;
         const included = typeof form.$file === 'string' && {
           included: { file: fileOf(form), ...lineAndColumn(value, offset) },
         };
-        found.push({ name, path: [...path], offset, ...included });
+        found.push({ name, form: formName, path: [...path], offset, ...included });
       }
     } else if (value instanceof Join) for (const part of value.parts) visit(part, undefined);
     else if (typeof value === 'object' && value !== null && !isSpecial(value)) {
@@ -68,7 +74,7 @@ export function placeholdersIn(
 }
 
 /**
- * A warning for each `${name}` in texts, at its first place: voxform does not resolve it. `{{ name }}` may be a placeholder of the
+ * A warning for each `${name}` or form in texts, at its first place: voxform does not resolve it. `{{ name }}` may be a placeholder of the
  * platform.
  * @param allowed names that are sent as they are; `*` matches any characters.
  */
@@ -88,9 +94,11 @@ export function placeholderFindings(resources: readonly WithTexts[], allowed: re
   );
 }
 
-function findingAt(resource: SpecSources, { name, path, offset, included }: FoundPlaceholder): Finding {
+function findingAt(resource: SpecSources, { name, form, path, offset, included }: FoundPlaceholder): Finding {
   const code = 'unresolved-placeholder';
-  const message = `\${${name}} is sent as it is: insert { $var: ${name} } with $join, or list the name under literal_variables`;
+  const meant = `{ $${form ?? 'var'}: ${name} }`;
+  const written = form === undefined ? `\${${name}}` : meant;
+  const message = `${written} is sent as it is: insert ${meant} with $join, or list ${name} under literal_variables`;
   if (included !== undefined) return { severity: 'warning', code, message, ...included };
   const finding = findingIn(resource, { code, message, path, at: 'value' });
   return { ...finding, severity: 'warning', ...(finding.place && { place: { ...finding.place, offset } }) };

@@ -52,11 +52,14 @@ function* namesForIds(resource: Checked, live: ReadonlyMap<Address, Checked>): G
     const value = valueAt(resource.spec, field);
     if (value === undefined) continue;
     for (const [index, item] of (Array.isArray(value) ? value : [value]).entries()) {
-      if (typeof item !== 'string' || !live.has(`${refersTo}/${item}`)) continue;
+      if (typeof item !== 'string') continue;
+      const isAddress = item.startsWith(`${refersTo}/`);
+      const address = isAddress ? item : `${refersTo}/${item}`;
+      if (!isAddress && !live.has(address)) continue;
       const path = [...field.split('.'), ...(Array.isArray(value) ? [index] : [])];
-      const hint = meant([`{ $ref: ${refersTo}/${item} }`]);
-      const message = `${JSON.stringify(item)} is the name of a resource, not an id${hint}`;
-      const fix = { instead: [{ $ref: `${refersTo}/${item}` }] };
+      const hint = meant([`{ $ref: ${address} }`]);
+      const message = `${JSON.stringify(item)} is the ${isAddress ? 'address' : 'name'} of a resource, not an id${hint}`;
+      const fix = { instead: [{ $ref: address }] };
       yield { ...findingInSpec(resource, path, { code: 'name-for-id', message, fix }), severity: 'warning' };
     }
   }

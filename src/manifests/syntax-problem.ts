@@ -127,6 +127,10 @@ export class SyntaxProblems {
         return { message: 'a space is missing after this colon', offset: at + glued[0].length - 1 };
       return { message: 'no colon on this line; expected "key: value"', offset: at };
     }
+    if (/^Block scalar/.test(message)) {
+      const tab = this.#tab(at) ?? this.#tab(this.#text.indexOf('\n', at) + 1);
+      if (tab !== undefined) return tab;
+    }
     const said = message.replace(/\s+/g, ' ').replace(/[.\s]+$/, '');
     return { message: `not valid YAML: ${said}`, offset: at };
   }

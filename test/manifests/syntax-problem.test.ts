@@ -83,6 +83,7 @@ const rows: readonly Row[] = [
     expected: '1:9 a comma is missing before this',
   },
   { reason: 'a tab', text: 'a:\n  b:\n  \tc: 1\n', expected: `3:3 ${TAB}` },
+  { reason: 'a tab in a block text', text: 'a: |\n\n\t b\n  c\n', expected: `3:1 ${TAB}` },
   { reason: 'a tab in a list of brackets', text: 'a: [\n\tb\n]\n', expected: `2:1 ${TAB}` },
   { reason: 'no colon', text: 'a:\n  name Support\n  b: 1\n', expected: `2:3 ${NO_COLON}` },
   { reason: 'no colon above deeper lines', text: 'a:\n  config\n    b: 1\n', expected: `2:3 ${NO_COLON}` },

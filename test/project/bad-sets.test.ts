@@ -138,10 +138,11 @@ const rows: readonly Row[] = [
     files: {
       'manifests/a.yaml': agent('a'),
       'manifests/u.yaml': user('u', 'email: a@b.c\nagent_ids: [01JAGENT, a]'),
-      'manifests/n.yaml': number('n', 'number: "1"\ninbound_agent_id: a\noutbound_agent_id: b'),
+      'manifests/n.yaml': number('n', 'number: "1"\ninbound_agent_id: a\noutbound_agent_id: Agent/b'),
     },
     expected: [
       'manifests/n.yaml:7:21 spec.inbound_agent_id warning name-for-id "a" is the name of a resource, not an id; did you mean { $ref: Agent/a }?',
+      'manifests/n.yaml:8:22 spec.outbound_agent_id warning name-for-id "Agent/b" is the address of a resource, not an id; did you mean { $ref: Agent/b }?',
       'manifests/u.yaml:7:25 spec.agent_ids[1] warning name-for-id "a" is the name of a resource, not an id; did you mean { $ref: Agent/a }?',
     ],
   },
@@ -164,14 +165,26 @@ const rows: readonly Row[] = [
       'voxform.yaml': withWorkspace(`vars: { title: "The \${title}" }`),
     },
     expected: [
-      `manifests/a.yaml:9:12 spec.prompt_config.prompt warning unresolved-placeholder \${name} is sent as it is: insert { $var: name } with $join, or list the name under literal_variables (2 places)`,
-      `manifests/b.md:1:19 - warning unresolved-placeholder \${company} is sent as it is: insert { $var: company } with $join, or list the name under literal_variables`,
-      `manifests/c.yaml:6:39 spec.prompt_config.prompt.$join[0] warning unresolved-placeholder \${team} is sent as it is: insert { $var: team } with $join, or list the name under literal_variables`,
-      `manifests/c.yaml:6:47 spec.prompt_config.prompt.$join[0] warning unresolved-placeholder \${role} is sent as it is: insert { $var: role } with $join, or list the name under literal_variables`,
-      `manifests/d.md:2:1 - warning unresolved-placeholder \${first} is sent as it is: insert { $var: first } with $join, or list the name under literal_variables`,
-      `manifests/d.md:2:14 - warning unresolved-placeholder \${second} is sent as it is: insert { $var: second } with $join, or list the name under literal_variables`,
-      `voxform.yaml:7:25 workspaces.test.vars.title warning unresolved-placeholder \${title} is sent as it is: insert { $var: title } with $join, or list the name under literal_variables`,
+      `manifests/a.yaml:9:12 spec.prompt_config.prompt warning unresolved-placeholder \${name} is sent as it is: insert { $var: name } with $join, or list name under literal_variables (2 places)`,
+      `manifests/b.md:1:19 - warning unresolved-placeholder \${company} is sent as it is: insert { $var: company } with $join, or list company under literal_variables`,
+      `manifests/c.yaml:6:39 spec.prompt_config.prompt.$join[0] warning unresolved-placeholder \${team} is sent as it is: insert { $var: team } with $join, or list team under literal_variables`,
+      `manifests/c.yaml:6:47 spec.prompt_config.prompt.$join[0] warning unresolved-placeholder \${role} is sent as it is: insert { $var: role } with $join, or list role under literal_variables`,
+      `manifests/d.md:2:1 - warning unresolved-placeholder \${first} is sent as it is: insert { $var: first } with $join, or list first under literal_variables`,
+      `manifests/d.md:2:14 - warning unresolved-placeholder \${second} is sent as it is: insert { $var: second } with $join, or list second under literal_variables`,
+      `voxform.yaml:7:25 workspaces.test.vars.title warning unresolved-placeholder \${title} is sent as it is: insert { $var: title } with $join, or list title under literal_variables`,
     ],
+  },
+  {
+    reason: 'a form in a text is sent as it is',
+    files: {
+      'manifests/a.yaml': agent(
+        'a',
+        `prompt_config: { prompt: "Of { $var: company }, { $file: ../a.md }, { $ref: x }" }`,
+      ),
+    },
+    expected: ['company', '../a.md'].map((name) =>
+      expect.stringContaining(`or list ${name} under literal_variables`),
+    ),
   },
   {
     reason: 'such names that are meant',
