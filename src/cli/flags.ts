@@ -104,11 +104,7 @@ export function withOlderState(command: Command): Command {
 }
 
 export function withLock(command: Command): Command {
-  return withOlderState(
-    command.addOption(
-      duration('--lock-timeout', 'How long to wait for the lock', { seconds: 0, as: 'do not wait' }),
-    ),
-  );
+  return withOlderState(command.addOption(duration('--lock-timeout', 'How long to wait for the lock', '0s')));
 }
 
 export function outputOption(formats: readonly string[], standard = 'text'): Option {
@@ -133,15 +129,11 @@ export const positiveInteger = integer(1, 1_000_000, 'Expected a whole number of
 export const wholeNumber = integer(0, 1_000_000, 'Expected a whole number.');
 export const parsePort = integer(0, 65_535, 'Expected a port from 0 to 65535.');
 
-/** A flag with a duration, and its default in help. */
-export function duration(
-  name: string,
-  description: string,
-  standard: { readonly seconds: number; readonly as: string },
-): Option {
+/** A flag with a duration. */
+export function duration(name: string, description: string, standard: string): Option {
   return new Option(`${name} <duration>`, description)
     .argParser(parseSeconds)
-    .default(standard.seconds, standard.as);
+    .default(parseSeconds(standard), standard);
 }
 
 const SECONDS = { '': 1, s: 1, m: 60, h: 3600, d: 86_400 } as const;

@@ -6,10 +6,16 @@ export const helpLayout: HelpConfiguration = {
   minWidthToWrap: 24,
   // The arguments are in the command's own help. Here they would leave no room for its description.
   subcommandTerm: (command) => command.name(),
+  subcommandDescription: summaryOf,
   optionDescription: described,
   argumentDescription: described,
   formatHelp,
 };
+
+/** The summary of a command; of a subcommand, the first clause of its description. */
+function summaryOf(command: Command): string {
+  return command.summary() || command.description().replace(/[.:;](?: .*|$)/s, '');
+}
 
 /** With choices and default, such as `Output format (text, json; default: text)`. */
 function described(each: Option | Argument): string {

@@ -13,21 +13,26 @@ type Perform = <Given>(
 
 interface CommandEntry {
   readonly summary: string;
+  /** Of the command and its subcommands. */
+  readonly takes?: Takes;
   /** Called only if the command is used or shown. */
   readonly define: (command: Command, perform: Perform) => unknown;
 }
 
 export type CommandTable = Readonly<Record<string, CommandEntry>>;
 
-export function performing(start: Start): Perform {
+export function performing(start: Start, common: Takes = {}): Perform {
   return <Given>(load: () => Promise<LoadedAction<Given>>, takes: Takes | ((given: Given) => Takes) = {}) =>
     (...parsed: unknown[]) => {
       const given = givenTo(parsed.at(-1) as Command) as Given;
-      const unusual = typeof takes === 'function' ? takes(given) : takes;
-      return start(async (context) => {
-        const action = await load();
-        return (await action(context, given)) ?? ExitCode.ok;
-      }, unusual);
+      const own = typeof takes === 'function' ? takes(given) : takes;
+      return start(
+        async (context) => {
+          const action = await load();
+          return (await action(context, given)) ?? ExitCode.ok;
+        },
+        { ...common, ...own },
+      );
     };
 }
 

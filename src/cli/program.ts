@@ -77,12 +77,11 @@ export async function createProgram(
     .commandsGroup(TOOLS)
     .helpCommand('help [command...]', 'Print help for a command')
     .exitOverride();
-  const perform = performing(start);
   for (const [heading, table] of Object.entries(groups)) {
     program.commandsGroup(heading);
-    for (const [name, { summary, define }] of Object.entries(table)) {
+    for (const [name, { summary, takes, define }] of Object.entries(table)) {
       const command = program.command(name).summary(summary);
-      if (named?.has(name) !== false) await define(command, perform);
+      if (named?.has(name) !== false) await define(command, performing(start, takes));
     }
   }
   suggestChoices(program);

@@ -12,13 +12,13 @@ const PACKAGE = 'a package';
 const chosen = `p.tgz#sha256=${sha256(PACKAGE)}`;
 
 /** What `init` writes for this `--install`, in a project whose workspace has another name. */
-async function workflowFor(install: string): Promise<Workflow> {
-  const text = await githubWorkflow({ installation: parseInstallation(install), project: '.' });
+function workflowFor(install: string): Workflow {
+  const text = githubWorkflow({ installation: parseInstallation(install), project: '.' });
   const { env, ...rest } = parse(text) as Workflow;
   return { ...rest, env: { ...env, VOXFORM_WORKSPACE: 'test' } };
 }
 
-const workflow = await workflowFor(chosen);
+const workflow = workflowFor(chosen);
 const request: Request = { number: 8, branch: 'night', title: 'Night' };
 
 it('the workflow of a new project plans what is proposed, and applies what is merged, one job at a time', async () => {
@@ -110,7 +110,7 @@ it.each([
   async ({ install, result, says }) => {
     await using project = await GithubProject.open(projectOf);
     const installed = project.repository.recordNpm();
-    const workflow = await workflowFor(install);
+    const workflow = workflowFor(install);
     for (const { steps } of Object.values(workflow.jobs)) {
       const installs = steps.findIndex(({ name, uses }) => name === 'Install voxform' || uses === COPY);
       const hasKey = steps.findIndex(({ env }) => JSON.stringify(env ?? {}).includes('secrets.'));
@@ -125,8 +125,7 @@ it.each([
   },
 );
 
-it('the workflow runs all jobs in the image that was chosen', async () => {
+it('the workflow runs all jobs in the image that was chosen', () => {
   const image = `registry.example.com/voxform@sha256:${sha256(PACKAGE)}`;
-  for (const { container } of Object.values((await workflowFor(image)).jobs))
-    expect(container?.image).toBe(image);
+  for (const { container } of Object.values(workflowFor(image).jobs)) expect(container?.image).toBe(image);
 });

@@ -150,7 +150,7 @@ describe('help', () => {
 
   it.each([
     ['status', '--timeout <duration> How long --wait-published waits (default: 10m)'],
-    ['apply', '--lock-timeout <duration> How long to wait for the lock (default: do not wait)'],
+    ['apply', '--lock-timeout <duration> How long to wait for the lock (default: 0s)'],
     ['watch', '--lock-timeout <duration> How long to wait for the lock (default: 30s)'],
     ['plan', '--output <format> Output format (text, json, markdown, html, github; default: text)'],
     ['export', '--out <dir> Folder to write, new or empty (required)'],
@@ -160,7 +160,7 @@ describe('help', () => {
       'state push',
       'Resources missing from the file are no longer managed, and their records go on the orphan list.',
     ],
-    ['state', 'Commands: list List addresses'],
+    ['state', 'Commands: list List the addresses'],
   ])('of %s says %s', async (name, words) => {
     await using folder = await temporaryFolder();
     const { stdout } = await command(['help', ...name.split(' ')], { cwd: folder.root });

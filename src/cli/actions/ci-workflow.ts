@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { UserError } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
 import { packagePath } from '../package-files.ts';
@@ -71,14 +71,13 @@ interface CiProject {
 }
 
 /** The settings of the CI that runs a project, by path in the repository. The first one names the package of voxform. */
-export async function ciFiles(host: CiHost, ci: CiProject): Promise<ReadonlyMap<string, string>> {
+export function ciFiles(host: CiHost, ci: CiProject): ReadonlyMap<string, string> {
   const suffix = suffixOf(ci);
-  if (host === 'github')
-    return new Map([[`.github/workflows/voxform${suffix}.yml`, await githubWorkflow(ci)]]);
+  if (host === 'github') return new Map([[`.github/workflows/voxform${suffix}.yml`, githubWorkflow(ci)]]);
   const template = `.gitlab/voxform${suffix}.yml`;
   const main = `stages: [test, deploy]\ninclude:\n  - local: ${template}\n`;
   return new Map([
-    [template, await gitlabTemplate(ci)],
+    [template, gitlabTemplate(ci)],
     [GITLAB_FILE, main],
   ]);
 }
@@ -88,9 +87,9 @@ function suffixOf({ project }: CiProject): string {
   return project === '.' ? '' : `-${project.replaceAll('/', '-')}`;
 }
 
-async function gitlabTemplate({ installation, project }: CiProject): Promise<string> {
+function gitlabTemplate({ installation, project }: CiProject): string {
   const suffix = suffixOf({ installation, project });
-  const text = await readFile(packagePath('ci/gitlab/voxform.gitlab-ci.yml'), 'utf8');
+  const text = readFileSync(packagePath('ci/gitlab/voxform.gitlab-ci.yml'), 'utf8');
   const selecting = text.replace(
     /^variables:\n/m,
     `variables:\n  # The workspace of voxform.yaml that the jobs plan and apply.\n  VOXFORM_WORKSPACE: ${CI_WORKSPACE}\n`,
@@ -129,9 +128,9 @@ function asOneOfSeveral(template: string, suffix: string): string {
 }
 
 /** Plans every pull request, and applies every merge. The template installs a package of voxform. */
-export async function githubWorkflow({ installation, project }: CiProject): Promise<string> {
+export function githubWorkflow({ installation, project }: CiProject): string {
   const suffix = suffixOf({ installation, project });
-  const template = await readFile(packagePath('ci/github/workflow.yml'), 'utf8');
+  const template = readFileSync(packagePath('ci/github/workflow.yml'), 'utf8');
   const named = template
     .replace(/^name: voxform|group: voxform-apply/gm, (name) => name + suffix)
     .replace(/^jobs:/m, (jobs) =>

@@ -40,7 +40,7 @@ export async function init(context: Context, { dir: folder, install }: Given): P
   const project = path.relative(root, target).replaceAll(path.sep, '/') || '.';
   const host = /(^|[@/.])gitlab\b/.test(repository.origin ?? '') ? 'gitlab' : 'github';
   const settings = (installation?: Installation) => ciFiles(host, { installation, project });
-  const [ciFile = ''] = [...(await settings())].map(([name]) => path.join(root, name));
+  const [ciFile = ''] = [...settings()].map(([name]) => path.join(root, name));
   const asks = install === undefined && context.terminal.canAsk && !(await exists(ciFile));
   const installation = asks ? await askForInstallation(context, host) : install;
   if (host === 'gitlab' && installation?.from === 'action') {
@@ -50,7 +50,7 @@ export async function init(context: Context, { dir: folder, install }: Given): P
   }
   if (context.interrupts.stop.aborted) return cancelled(context);
   const files = await projectFiles(isShared);
-  const ci = await settings(installation);
+  const ci = settings(installation);
   const all = [
     ...[...files].map(([name, text]) => [path.join(target, name), text] as const),
     ...[...ci].map(([name, text]) => [path.join(root, name), text] as const),

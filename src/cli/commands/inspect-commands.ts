@@ -19,7 +19,6 @@ export const inspectingCommands = {
       command
         .description('List the workspaces of the project.')
         .command('list')
-        .summary('List workspaces')
         .description('List the workspaces of the project and mark the selected one. Needs no API key.')
         .addOption(outputOption(['text', 'json']))
         .action(perform(async () => (await import('../actions/workspace.ts')).listWorkspaces)),
@@ -77,6 +76,7 @@ export const inspectingCommands = {
   },
   explain: {
     summary: 'Describe a kind, a field or a setting',
+    takes: { withoutProject: true },
     define: (command, perform) =>
       command
         .description(
@@ -87,12 +87,11 @@ export const inspectingCommands = {
           'Topic, e.g. Agent.llm_config.temperature, metadata.labels, secret or project.guards',
         )
         .addOption(outputOption(['text', 'json']))
-        .action(
-          perform(async () => (await import('../actions/explain.ts')).explainTopic, { withoutProject: true }),
-        ),
+        .action(perform(async () => (await import('../actions/explain.ts')).explainTopic)),
   },
   schema: {
     summary: 'Print a JSON Schema',
+    takes: { withoutProject: true },
     define: (command, perform) =>
       command
         .description(
@@ -103,7 +102,7 @@ export const inspectingCommands = {
           'Schema: manifest, project, state, plan, plans, apply, drift, diff, draft-diff, impact, history, error, or a kind such as Agent',
           'manifest',
         )
-        .action(perform(async () => (await import('../actions/schema.ts')).schema, { withoutProject: true })),
+        .action(perform(async () => (await import('../actions/schema.ts')).schema)),
   },
 } satisfies CommandTable;
 

@@ -22,12 +22,11 @@ import { withPage } from '../page-flags.ts';
 import type { CommandTable } from '../perform.ts';
 import { withPolicies, withWaiver } from '../policy-flags.ts';
 
-const severalWorkspaces = true;
-
 /** The main commands, from manifests to records. */
 export const mainCommands = {
   init: {
     summary: 'Create a new project',
+    takes: { withoutProject: true },
     define: (command, perform) =>
       command
         .description(
@@ -39,10 +38,11 @@ export const mainCommands = {
             parseInstall,
           ),
         )
-        .action(perform(async () => (await import('../actions/init.ts')).init, { withoutProject: true })),
+        .action(perform(async () => (await import('../actions/init.ts')).init)),
   },
   validate: {
     summary: 'Check the manifests offline',
+    takes: { severalWorkspaces: true },
     define: (command, perform) =>
       withPolicies(withWorkspaces(command))
         .description(
@@ -50,12 +50,11 @@ export const mainCommands = {
         )
         .addOption(outputOption(['text', 'json', 'junit', 'github']))
         .option('--secrets', 'Also check that every secret and environment variable is set')
-        .action(
-          perform(async () => (await import('../actions/validate.ts')).validate, { severalWorkspaces }),
-        ),
+        .action(perform(async () => (await import('../actions/validate.ts')).validate)),
   },
   plan: {
     summary: 'Show what apply would change',
+    takes: { severalWorkspaces: true },
     define: (command, perform) =>
       withFull(withWaiver(withWorkspaces(withPlanning(command))))
         .description(
@@ -63,17 +62,13 @@ export const mainCommands = {
         )
         .addOption(outputOption(reportFormatNames))
         .option('--out <file>', 'Save the plan, for voxform apply FILE')
-        .addOption(
-          duration('--lock-timeout', 'As for apply; plan waits for no lock', {
-            seconds: 0,
-            as: 'do not wait',
-          }),
-        )
+        .addOption(duration('--lock-timeout', 'As for apply; plan waits for no lock', '0s'))
         .option('--detailed-exitcode', 'Exit with 2 when there are changes')
-        .action(perform(async () => (await import('../actions/plan.ts')).plan, { severalWorkspaces })),
+        .action(perform(async () => (await import('../actions/plan.ts')).plan)),
   },
   apply: {
     summary: 'Plan, ask for approval, and apply',
+    takes: { severalWorkspaces: true },
     define: (command, perform) => {
       withFull(withWaiver(withLock(withPlanning(command))))
         .description(
@@ -82,13 +77,12 @@ export const mainCommands = {
         .argument('[plan-file]', 'Plan saved with voxform plan --out FILE')
         .addOption(outputOption(reportFormatNames))
         .addOption(new Option('--all-workspaces').hideHelp());
-      withApplying(command).action(
-        perform(async () => (await import('../actions/apply.ts')).applyChanges, { severalWorkspaces }),
-      );
+      withApplying(command).action(perform(async () => (await import('../actions/apply.ts')).applyChanges));
     },
   },
   show: {
     summary: 'Show a saved plan',
+    takes: { withoutProject: true },
     define: (command, perform) =>
       withFull(command)
         .description(
@@ -96,20 +90,22 @@ export const mainCommands = {
         )
         .argument('<plan-file>', 'Saved plan')
         .addOption(outputOption(reportFormatNames))
-        .action(perform(async () => (await import('../actions/show.ts')).show, { withoutProject: true })),
+        .action(perform(async () => (await import('../actions/show.ts')).show)),
   },
   drift: {
     summary: 'Show what changed on the platform since the last apply',
+    takes: { severalWorkspaces: true },
     define: (command, perform) =>
       withFull(withWorkspaces(withPlatform(withSelection(command))))
         .description('Show what changed on the platform since the last apply. Changes nothing.')
         .option('--detailed-exitcode', 'Exit with 2 when there is drift', true)
         .option('--no-detailed-exitcode', 'Exit with 0 when there is drift')
         .addOption(outputOption(reportFormatNames))
-        .action(perform(async () => (await import('../actions/drift.ts')).drift, { severalWorkspaces })),
+        .action(perform(async () => (await import('../actions/drift.ts')).drift)),
   },
   status: {
     summary: 'Show the status of each resource',
+    takes: { severalWorkspaces: true },
     define: (command, perform) =>
       withWorkspaces(withPlatform(withSelection(command)))
         .description(
@@ -124,8 +120,8 @@ export const mainCommands = {
         )
         .option('--detailed-exitcode', 'Exit with 2 when a resource is not in sync')
         .option('--wait-published', 'Wait until every agent is published; exit with 1 on timeout')
-        .addOption(duration('--timeout', 'How long --wait-published waits', { seconds: 600, as: '10m' }))
-        .action(perform(async () => (await import('../actions/status.ts')).status, { severalWorkspaces })),
+        .addOption(duration('--timeout', 'How long --wait-published waits', '10m'))
+        .action(perform(async () => (await import('../actions/status.ts')).status)),
   },
   watch: {
     summary: 'Plan or apply continuously',
@@ -146,7 +142,7 @@ export const mainCommands = {
             'Keep a pull request that accepts drift, and do not correct it',
           ).choices(['pull-request']),
         )
-        .addOption(duration('--interval', 'Time between runs', { seconds: 300, as: '5m' }))
+        .addOption(duration('--interval', 'Time between runs', '5m'))
         .option('--git <url>', 'Git repository that holds the project')
         .option('--ref <ref>', 'Branch or tag (default: main)')
         .option('--path <dir>', 'Project folder in the repository (default: its root)')
@@ -158,12 +154,10 @@ export const mainCommands = {
       withPage(command, '/healthz, /readyz, /status, /metrics and POST /reconcile');
       const paused = 'Pause after a failed run; doubles with each failure';
       withOlderState(withGuards(withReplacing(command)))
-        .addOption(duration('--lock-timeout', 'How long to wait for the lock', { seconds: 30, as: '30s' }))
-        .addOption(duration('--first-retry', paused, { seconds: 5, as: '5s' }))
-        .addOption(duration('--longest-retry', 'Longest pause after failed runs', { seconds: 300, as: '5m' }))
-        .addOption(
-          duration('--grace', 'Time to finish requests in flight on exit', { seconds: 25, as: '25s' }),
-        )
+        .addOption(duration('--lock-timeout', 'How long to wait for the lock', '30s'))
+        .addOption(duration('--first-retry', paused, '5s'))
+        .addOption(duration('--longest-retry', 'Longest pause after failed runs', '5m'))
+        .addOption(duration('--grace', 'Time to finish requests in flight on exit', '25s'))
         .action(
           perform(
             async () => (await import('../actions/watch.ts')).watch,

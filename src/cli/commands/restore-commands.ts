@@ -16,6 +16,7 @@ import type { CommandTable } from '../perform.ts';
 export const restoringCommands = {
   diff: {
     summary: 'Compare two workspaces',
+    takes: { severalWorkspaces: true },
     define: (command, perform) =>
       withFull(withPlatform(command))
         .description(
@@ -24,7 +25,7 @@ export const restoringCommands = {
         .argument('[workspaces...]', 'The two workspaces; -w names them too')
         .addOption(outputOption(['text', 'json', 'markdown']))
         .option('--detailed-exitcode', 'Exit with 2 when there are undeclared differences')
-        .action(perform(async () => (await import('../actions/diff.ts')).diff, { severalWorkspaces: true })),
+        .action(perform(async () => (await import('../actions/diff.ts')).diff)),
   },
   accept: {
     summary: 'Write drift back into the manifests',

@@ -23,18 +23,15 @@ export const stateCommands = {
       );
       state
         .command('list')
-        .summary('List addresses and ids')
         .description('List the addresses in the state, with their ids.')
         .addOption(outputOption(['text', 'json']))
         .action(perform(async () => (await import('../actions/manage-state.ts')).listState));
       state
         .command('show')
-        .summary('Show one resource')
         .description('Show what the state holds about one resource, as JSON.')
         .argument('<address>', ADDRESS, address)
         .action(perform(async () => (await import('../actions/manage-state.ts')).showState));
       withLock(state.command('resolve'))
-        .summary('Resolve unknown creates')
         .description(
           'Resolve unknown creates: those whose answer was lost. Check the dashboard first. If the record exists, run voxform import ADDRESS ID instead.',
         )
@@ -49,7 +46,6 @@ export const stateCommands = {
         .option('--auto-approve', 'Skip the approval prompt')
         .action(perform(async () => (await import('../actions/state-resolve.ts')).resolvePending));
       withLock(state.command('mv'))
-        .summary('Rename an address')
         .description(
           'Rename an address; the record stays the same. metadata.previous_names does this from the manifests.',
         )
@@ -57,7 +53,6 @@ export const stateCommands = {
         .argument('<to>', 'New address, of the same kind', address)
         .action(perform(async () => (await import('../actions/manage-state.ts')).moveInState));
       withLock(state.command('rm'))
-        .summary('Release resources')
         .description(
           'Release resources from management. Their records stay on the platform and go on the orphan list.',
         )
@@ -65,11 +60,9 @@ export const stateCommands = {
         .action(perform(async () => (await import('../actions/manage-state.ts')).removeFromState));
       state
         .command('pull')
-        .summary('Print the state')
         .description('Print the state as JSON.')
         .action(perform(async () => (await import('../actions/manage-state.ts')).pullState));
       withLock(state.command('push'))
-        .summary('Replace the state')
         .description(
           'Replace the state with a file. Resources missing from the file are no longer managed, and their records go on the orphan list. The old state is kept as a backup.',
         )
@@ -80,9 +73,8 @@ export const stateCommands = {
         )
         .action(perform(async () => (await import('../actions/manage-state.ts')).pushStateFile));
       withLock(state.command('move'))
-        .summary('Move a state to the configured place')
         .description(
-          'Move a state to the place that voxform.yaml configures, after you renamed the workspace or changed its state settings. The old place keeps a pointer to the new one. Run it again to finish an interrupted move.',
+          'Move a state to the place that voxform.yaml configures. Use it after you renamed the workspace or changed its state settings. The old place keeps a pointer to the new one. Run it again to finish an interrupted move.',
         )
         .requiredOption(
           '--from <place>',
@@ -90,14 +82,12 @@ export const stateCommands = {
         )
         .action(perform(async () => (await import('../actions/state-move.ts')).moveStateHere));
       withLock(state.command('init'))
-        .summary('Create an empty state')
         .description(
           'Create an empty state even though another state of this workspace exists. The next apply creates again the records that only the other state knows.',
         )
         .option('--sql', 'Print the SQL that an administrator runs to set up a database, and change nothing')
         .action(perform(async () => (await import('../actions/state-move.ts')).initState));
       withLock(state.command('rescue'))
-        .summary('Record the ids that a run could not store')
         .description(
           'Record the ids in a rescue file: what a run did on the platform and could not store in the state. Runs in the same project folder do this themselves.',
         )
@@ -105,7 +95,6 @@ export const stateCommands = {
         .action(perform(async () => (await import('../actions/manage-state.ts')).rescueState));
       state
         .command('unlock')
-        .summary('Release a lock left behind')
         .description('Release a lock that its holder left behind. The run that was refused printed its id.')
         .argument('<id>', 'Id of the lock, or at least its first 8 characters')
         .action(perform(async () => (await import('../actions/manage-state.ts')).unlockState));
@@ -125,7 +114,6 @@ export const stateCommands = {
         .action(perform(async () => (await import('../actions/history.ts')).history));
       history
         .command('show')
-        .summary('Show one run')
         .description('Show everything that the history has of one run.')
         .argument('<run>', 'Id of the run, or its beginning')
         .addOption(outputOption(['text', 'json']))
@@ -144,7 +132,6 @@ export const stateCommands = {
         .option('--check', 'Check which orphans still exist, and close those that are missing')
         .action(perform(async () => (await import('../actions/orphans.ts')).orphans));
       withLock(orphans.command('close'))
-        .summary('Close orphans')
         .description(
           'Close orphans that need no more work. An orphan closed as handed-over or kept is managed again only by voxform import.',
         )

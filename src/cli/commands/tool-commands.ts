@@ -19,6 +19,7 @@ export const toolCommands = {
   },
   lsp: {
     summary: 'Serve an editor',
+    takes: { withoutProject: true },
     define: (command, perform) =>
       withPolicies(command)
         .description(
@@ -27,10 +28,11 @@ export const toolCommands = {
         // Added by some editors.
         .addOption(new Option('--stdio').hideHelp())
         .addOption(new Option('--clientProcessId <n>').hideHelp())
-        .action(perform(async () => (await import('../actions/lsp.ts')).lsp, { withoutProject: true })),
+        .action(perform(async () => (await import('../actions/lsp.ts')).lsp)),
   },
   emulator: {
     summary: 'Run the platform on this machine',
+    takes: { withoutProject: true },
     define: (command, perform) =>
       command
         .description(
@@ -43,12 +45,11 @@ export const toolCommands = {
         .option('--api-key <key>', 'Accept only this key (default: any)')
         .option('--workspace-id <id>', 'Id of the workspace')
         .option('--behaviour <json>', 'Choices the API leaves open, e.g. {"put":"replace"}', jsonObject)
-        .action(
-          perform(async () => (await import('../actions/emulator.ts')).emulator, { withoutProject: true }),
-        ),
+        .action(perform(async () => (await import('../actions/emulator.ts')).emulator)),
   },
   completion: {
     summary: 'Print a shell completion script',
+    takes: { withoutProject: true },
     define: (command, perform) =>
       command
         .description(
@@ -57,11 +58,8 @@ export const toolCommands = {
         .addArgument(new Argument('<shell>', 'Shell to complete in').choices(SHELLS))
         .addOption(new Option('--complete <word...>', 'answer the script').hideHelp())
         .action(
-          perform(
-            async () => (await import('../actions/completion.ts')).completionOf(command.parent ?? command),
-            {
-              withoutProject: true,
-            },
+          perform(async () =>
+            (await import('../actions/completion.ts')).completionOf(command.parent ?? command),
           ),
         ),
   },

@@ -40,14 +40,14 @@ async function candidatesAt(
   { command, wanted, operands, flags }: CompletionCursor,
   sources: CompletionSources,
 ): Promise<Candidates> {
+  const help = command.createHelp();
   switch (wanted.type) {
     case 'nothing':
       return [];
     case 'command':
-      return command
-        .createHelp()
+      return help
         .visibleCommands(command)
-        .map((each) => ({ value: each.name(), description: each.summary() || each.description() }));
+        .map((each) => ({ value: each.name(), description: help.subcommandDescription(each) }));
     case 'flag':
       return flagsOf(command, flags);
     case 'value':
