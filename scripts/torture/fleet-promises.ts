@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fleetStatePlace } from '../../src/fleet/fleet-state.ts';
+import { fleetStateLocation } from '../../src/fleet/fleet-state.ts';
 import { readState } from '../../src/state/session.ts';
-import { createStore } from '../../src/state/state-place.ts';
+import { createStore } from '../../src/state/state-location.ts';
 import { Secret } from '../../src/values/value.ts';
 import { census } from './census.ts';
 import type { Figures } from './figures.ts';
@@ -152,7 +152,7 @@ function statesOf({ ground, database, editions }: Fleet) {
   return ground.inDatabase(() =>
     Promise.all(
       [...editions.keys()].map(async (project) => {
-        const place = fleetStatePlace(at, { source: SOURCE, project, workspace: WORKSPACE });
+        const place = fleetStateLocation(at, { source: SOURCE, project, workspace: WORKSPACE });
         const { workspaceId } = ground.platforms.get(project) ?? assert.fail(project);
         const store = createStore(place, { ...CAMPAIGN, root: '/', env: {}, cacheFolder: undefined });
         const fresh = { lineage: 'none yet', salt: 'none yet' };

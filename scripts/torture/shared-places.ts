@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { git } from '../../src/state/backends/git/git-backend.ts';
 import { http } from '../../src/state/backends/http/http-backend.ts';
-import { createStore } from '../../src/state/state-place.ts';
+import { createStore } from '../../src/state/state-location.ts';
 import type { StateStore } from '../../src/state/store.ts';
 import { Secret } from '../../src/values/value.ts';
 import { GitServer, newRepository } from '../../test/state/backends/git/git-server.ts';

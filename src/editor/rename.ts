@@ -10,7 +10,7 @@ import { type Splice, spliced } from '../manifests/write-back/text-source.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { ProjectConfig } from '../project/project.ts';
 import { readState } from '../state/session.ts';
-import { backendOf, createStore } from '../state/state-place.ts';
+import { backendOf, createStore } from '../state/state-location.ts';
 import { canonicalJson, type Json } from '../values/json.ts';
 import { mapSpecials, Reference, toForms } from '../values/value.ts';
 import { VERSION } from '../version.ts';

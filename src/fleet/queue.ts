@@ -1,6 +1,6 @@
 import { type Db, PgBoss } from 'pg-boss';
 import { UserError } from '../problems/user-error.ts';
-import { isAlready } from '../state/backends/postgres/problems.ts';
+import { isCreatedConcurrently } from '../state/backends/postgres/problems.ts';
 import { isObject } from '../values/json.ts';
 import type { FleetDatabase, FleetStatements } from './database/fleet-database.ts';
 import { QUEUE_SCHEMA } from './database/fleet-tables.ts';
@@ -84,7 +84,7 @@ export class Queue {
     const boss = this.#boss;
     // Another process may be creating the same tables.
     await boss.start().catch((error: unknown) => {
-      if (!(error instanceof Error) || !isAlready(error.cause)) throw error;
+      if (!(error instanceof Error) || !isCreatedConcurrently(error.cause)) throw error;
       return boss.start();
     });
     if ((await boss.getQueue(QUEUE)) === null) {

@@ -9,7 +9,7 @@ import type { ManifestSource, Version } from '../operator/source.ts';
 import type { JointLimit } from '../platform/joint-limit.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { RunContext } from '../runs/run-context.ts';
-import { isSameState } from '../state/state-place.ts';
+import { isSameState } from '../state/state-location.ts';
 import { Redactor } from '../values/redactor.ts';
 import type { FleetRule } from './addresses.ts';
 import { ruleOf } from './fleet-file.ts';

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../operator/messages.ts';
 import { RepeatFilter, type WatchLog } from '../operator/watch-log.ts';
 import { UserError } from '../problems/user-error.ts';
-import { mayPass } from '../state/backends/postgres/problems.ts';
+import { isTemporary } from '../state/backends/postgres/problems.ts';
 
 /** Milliseconds between two attempts. */
 const PAUSE = 1000;
@@ -21,7 +21,7 @@ export async function whenReachable<T>(
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof UserError) || !mayPass(error.cause)) throw error;
+      if (!(error instanceof UserError) || !isTemporary(error.cause)) throw error;
       for (const problem of said.news('', [messageOf(error)]).added)
         log.entry('warning', `waiting for the database: ${problem}`, { event: 'database' });
     }

@@ -5,7 +5,7 @@ import { recordClosed } from '../runs/orphan-status.ts';
 import { freshState } from '../runs/state-access.ts';
 import { inSession } from '../state/session.ts';
 import type { Orphan } from '../state/state-document.ts';
-import { createStore } from '../state/state-place.ts';
+import { createStore } from '../state/state-location.ts';
 import { VERSION } from '../version.ts';
 
 /** Seconds to wait for the lock. */

@@ -1,7 +1,7 @@
 import { SecretReader } from '../manifests/secret-reader.ts';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
-import { placeOf } from '../state/state-place.ts';
+import { placeOf } from '../state/state-location.ts';
 import { Secret } from '../values/value.ts';
 import type { InvalidProject } from './invalid-project.ts';
 import { type LoadDesiredOptions, loadDesired } from './load-desired.ts';

@@ -11,10 +11,10 @@ import { suggestion } from '../problems/suggest.ts';
 import {
   backendOf,
   placeOf,
-  type StatePlace,
+  type StateLocation,
   type StateSettings,
   stateSchema,
-} from '../state/state-place.ts';
+} from '../state/state-location.ts';
 import { distinct, isObject, type Json, type JsonObject } from '../values/json.ts';
 import { type LocalPaths, pathProblem } from './local-paths.ts';
 import { notifyEvents } from './notify-schema.ts';
@@ -139,8 +139,8 @@ function crossChecks(
       problems.push({ code: 'bad-certificate', message, path: ['workspaces', name, 'ca_file'], at: 'value' });
     }
     const chosen = state ?? (everyState && inheritedState(settings.get(name)));
-    const place = statePlace(name, chosen, context);
-    const { placeSetting, placeWord, fileOf, keyOf } = backendOf(place);
+    const place = stateLocation(name, chosen, context);
+    const { locationSetting: placeSetting, placeWord, fileOf, keyOf } = backendOf(place);
     const at =
       state === undefined && everyState !== undefined
         ? ['state', placeSetting]
@@ -183,11 +183,11 @@ function inheritedState(settings: WorkspaceSettings | undefined): StateSettings 
   return stateSchema().safeParse(settings?.inherited).data;
 }
 
-function statePlace(
+function stateLocation(
   workspace: string,
   settings: StateSettings | undefined,
   { root, local }: ProjectContext,
-): StatePlace {
+): StateLocation {
   if (settings === undefined && local?.stateOf !== undefined) return local.stateOf(workspace);
   return placeOf(settings, { workspace, root: local?.root ?? root, source: local?.source });
 }
@@ -215,7 +215,7 @@ function projectFrom(document: ProjectDocument, settings: Settings, context: Pro
       secrets,
       dashboard,
       ca: certificates && 'pem' in certificates ? certificates.pem : undefined,
-      state: statePlace(name, state ?? (document.state && inheritedState(read)), context),
+      state: stateLocation(name, state ?? (document.state && inheritedState(read)), context),
       unset,
     };
   }

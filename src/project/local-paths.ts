@@ -2,7 +2,7 @@ import path from 'node:path';
 import { linkTarget, realPathOf } from '../files/input-files.ts';
 import { isInside } from '../manifests/read-file.ts';
 import { attempt } from '../problems/attempt.ts';
-import type { StatePlace } from '../state/state-place.ts';
+import type { StateLocation } from '../state/state-location.ts';
 
 /** The folders for state and secrets of a project that was read from elsewhere, such as a repository. */
 export interface LocalPaths {
@@ -21,9 +21,9 @@ export interface LocalPaths {
   /** True if files beside the project are temporary, so that no state may be kept there. */
   readonly isFleeting?: boolean | undefined;
   /** The state of a workspace without `state` settings; by default a local one. */
-  stateOf?(workspace: string): StatePlace;
+  stateOf?(workspace: string): StateLocation;
   /** Why a workspace may not keep its state there, if so. */
-  stateProblem?(workspace: string, place: StatePlace): string | undefined;
+  stateProblem?(workspace: string, place: StateLocation): string | undefined;
 }
 
 /** True if the secret files are in the project itself. Their links must not lead to secrets of other projects. */

@@ -3,7 +3,7 @@ import { recordId } from '../manifests/envelope.ts';
 import { NAME_SETTINGS } from '../manifests/lookup-names.ts';
 import { settingForms } from '../manifests/setting-forms.ts';
 import { MOST_GIVEN } from '../platform/concurrency-limit.ts';
-import { stateSchema } from '../state/state-place.ts';
+import { stateSchema } from '../state/state-location.ts';
 import { about, described } from '../values/described.ts';
 import { isObject } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';

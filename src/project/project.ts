@@ -5,7 +5,7 @@ import type { Address, Resource } from '../manifests/resource.ts';
 import type { SecretReader } from '../manifests/secret-reader.ts';
 import type { Concurrency } from '../platform/concurrency-limit.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
-import type { StatePlace } from '../state/state-place.ts';
+import type { StateLocation } from '../state/state-location.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { Secret, Value } from '../values/value.ts';
 import type { Webhook } from './notify-schema.ts';
@@ -60,7 +60,7 @@ export interface WorkspaceConfig {
   /** Trusted PEM certificates, in addition to Node's own. */
   readonly ca?: string | undefined;
   readonly secrets: SecretReader;
-  readonly state: StatePlace;
+  readonly state: StateLocation;
   /** Settings whose variable is not set, such as `base_url` from `STAGING_URL`. They are empty. */
   readonly unset?: readonly UnsetSetting[];
 }

@@ -12,7 +12,7 @@ import { local } from '../state/backends/local/local-backend.ts';
 import type { Marks, StateMark } from '../state/marks.ts';
 import type { StateSession } from '../state/session.ts';
 import { LostState, RECOVER } from '../state/state-errors.ts';
-import { backendOf } from '../state/state-place.ts';
+import { backendOf } from '../state/state-location.ts';
 import type { StateElsewhere, StateStore } from '../state/store.ts';
 import { isLoopback } from '../values/loopback.ts';
 import type { RunContext } from './run-context.ts';

@@ -11,7 +11,7 @@ import type { LockHolder } from '../state/lock-info.ts';
 import { rescuesOf } from '../state/rescue.ts';
 import { inSession, readState, type SessionOptions, type StateSession } from '../state/session.ts';
 import type { FreshState, State } from '../state/state.ts';
-import { backendOf, createStore, placeOf, type StatePlace, searchAt } from '../state/state-place.ts';
+import { backendOf, createStore, placeOf, type StateLocation, searchAt } from '../state/state-location.ts';
 import type { LockRequest, StateElsewhere, StateStore } from '../state/store.ts';
 import { Secret } from '../values/value.ts';
 import { VERSION } from '../version.ts';
@@ -185,7 +185,7 @@ export class StateAccess {
   }
 
   /** Shared stores that are known without settings: the repository of the manifests, and the database of a fleet. */
-  async #otherPlaces(): Promise<StatePlace[]> {
+  async #otherPlaces(): Promise<StateLocation[]> {
     const { local } = this.context;
     const { name: workspace, state } = this.workspace;
     const source = local?.source;

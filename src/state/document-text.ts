@@ -72,7 +72,7 @@ function parseWritten(bytes: Uint8Array, name: string, hint: Advice): WrittenDoc
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     if (hasConflict(text)) {
-      throw mergeConflict({ text, name, word: shellWord(name) }, (side) =>
+      throw mergeConflict({ text, name, shellName: shellWord(name) }, (side) =>
         parseEdited(Buffer.from(side), name, ''),
       );
     }

@@ -19,7 +19,7 @@ const mark = z.object({
 export type StateMark = Readonly<z.infer<typeof mark>>;
 
 /** True if another write has a higher serial than the document, or the same. */
-export function isPassed(
+export function isSuperseded(
   { serial, write }: Pick<StateDocument, 'serial' | 'write'>,
   last: Pick<StateMark, 'serial' | 'write'>,
 ): boolean {

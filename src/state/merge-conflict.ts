@@ -11,7 +11,7 @@ interface Conflict {
   /** Where the file is. */
   readonly name: string;
   /** The same for a shell. */
-  readonly word: string;
+  readonly shellName: string;
 }
 
 export function hasConflict(text: string): boolean {
@@ -24,12 +24,16 @@ export function hasConflict(text: string): boolean {
  * @param parse reads a side, and throws if it is no state.
  */
 export function mergeConflict(conflict: Conflict, parse: (text: string) => StateDocument): LostState {
-  const { text, name, word } = conflict;
-  const hint = wayOut(text, word, parse) ?? fallback(word);
+  const { text, name, shellName } = conflict;
+  const hint = resolution(text, shellName, parse) ?? fallback(shellName);
   return new LostState(`the state ${name} has an unresolved merge conflict`, { hint });
 }
 
-function wayOut(text: string, word: string, parse: (text: string) => StateDocument): Advice | undefined {
+function resolution(
+  text: string,
+  shellName: string,
+  parse: (text: string) => StateDocument,
+): Advice | undefined {
   const sides = sidesOf(text);
   if (sides === undefined) return undefined;
   let ours: StateDocument;
@@ -56,9 +60,9 @@ function wayOut(text: string, word: string, parse: (text: string) => StateDocume
   const base = /^\|{7}/m.test(text) ? '|||||||' : '=======';
   return onLines([
     'Do not restore a backup: it lacks the records of one side. Keep our side and import the records that only the other side has:',
-    `  sed '/^<<<<<<< /d;/^${base}/,/^>>>>>>> /d' ${word} > ${word}.merged`,
-    `  git checkout --ours ${word}`,
-    advice`  ${command(`state push ${word}.merged`)}`,
+    `  sed '/^<<<<<<< /d;/^${base}/,/^>>>>>>> /d' ${shellName} > ${shellName}.merged`,
+    `  git checkout --ours ${shellName}`,
+    advice`  ${command(`state push ${shellName}.merged`)}`,
     ...bounded(imported.map(({ address, id }) => advice`  ${command(`import ${address} ${id}`)}`)),
     ...(others.length === 0
       ? []
@@ -69,10 +73,10 @@ function wayOut(text: string, word: string, parse: (text: string) => StateDocume
   ]);
 }
 
-function fallback(word: string): Advice {
+function fallback(shellName: string): Advice {
   return onLines([
     'Do not restore a backup: it lacks the records of one side. Take one side (--ours or --theirs) and compare it with the other before you apply:',
-    `  git checkout --ours ${word}`,
+    `  git checkout --ours ${shellName}`,
     advice`For each missing record: ${command('import ADDRESS ID')}`,
   ]);
 }

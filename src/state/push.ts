@@ -59,7 +59,7 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
       jsonEqual({ ...document, serial: current?.serial, write: current?.write }, current)
     )
       return undefined;
-    const kept = lost?.ids ?? (current === undefined || force ? [] : keptOf(current, options));
+    const kept = lost?.ids ?? (current === undefined || force ? [] : retainedFrom(current, options));
     const serial = Math.max(document.serial, current?.serial ?? 0, newer?.serial ?? 0) + 1;
     const since = session.now().toISOString();
     const managed = new Set(
@@ -87,7 +87,7 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
 }
 
 /** @throws UserError if the document drops an unknown create, which could then be sent a second time. */
-function keptOf(current: StateDocument, options: PushOptions): readonly HeldId[] {
+function retainedFrom(current: StateDocument, options: PushOptions): readonly HeldId[] {
   const { ids, pending } = dropped(current, options);
   const [first] = pending;
   if (first !== undefined) {

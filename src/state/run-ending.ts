@@ -21,20 +21,20 @@ export function endingAfter(
 
 /** The changes of an event, for the history. The event is not in the state yet. */
 export function changeOf(event: JournalEvent, { resources }: State): RunResources {
-  const told = (action: string, address: string, id = resources.get(address)?.id): RunResources => [
+  const results = (action: string, address: string, id = resources.get(address)?.id): RunResources => [
     { address, action, id: id ?? null, paths: [], result: 'done' },
   ];
   switch (event.type) {
     case 'saved':
-      return told('import', event.address, event.entry.id);
+      return results('import', event.address, event.entry.id);
     case 'forgotten':
-      return told('release', event.address, event.orphan?.id);
+      return results('release', event.address, event.orphan?.id);
     case 'closed':
-      return told('close', event.orphan.address, event.orphan.id);
+      return results('close', event.orphan.address, event.orphan.id);
     case 'resolved':
-      return told('resolve', event.address);
+      return results('resolve', event.address);
     case 'renamed':
-      return told('rename', event.from).map((each) => ({ ...each, address: event.to, from: event.from }));
+      return results('rename', event.from).map((each) => ({ ...each, address: event.to, from: event.from }));
     default:
       return [];
   }
@@ -61,7 +61,7 @@ export async function deadRunOf(
 /** The outcome of each resource in the journal, in order; pending ones last. */
 function resourcesIn(document: StateDocument, journal: StoredState['journal']): RunResources {
   const state = fold(document, []);
-  const told: RunResources[number][] = [];
+  const results: RunResources[number][] = [];
   const open = new Map<string, RunResources[number]>();
   for (const { event, at } of journal) {
     if (event.type === 'creating' || event.type === 'updating') {
@@ -78,13 +78,13 @@ function resourcesIn(document: StateDocument, journal: StoredState['journal']): 
       const intent = address === undefined ? undefined : open.get(address);
       if (address !== undefined) open.delete(address);
       if (event.type === 'not-done' && intent !== undefined)
-        told.push({ ...intent, result: 'failed', error: 'not done' });
+        results.push({ ...intent, result: 'failed', error: 'not done' });
       for (const change of changeOf(event, state)) {
         const { action, paths } = (event.type === 'saved' && intent) || change;
-        told.push({ ...change, action, paths });
+        results.push({ ...change, action, paths });
       }
     }
     state.apply({ event, at });
   }
-  return [...told, ...open.values()];
+  return [...results, ...open.values()];
 }

@@ -78,7 +78,7 @@ export async function openSession(store: StateStore, options: SessionOptions): P
   }
 }
 
-interface OpenedWith extends Pick<SessionOptions, 'version' | 'now'> {
+interface OpenOptions extends Pick<SessionOptions, 'version' | 'now'> {
   /** True if there is no document yet. */
   readonly isNew: boolean;
   /** Serial of the next document. */
@@ -88,7 +88,7 @@ interface OpenedWith extends Pick<SessionOptions, 'version' | 'now'> {
 export class StateSession {
   readonly #lease: StateLease;
   readonly #state: FoldedState;
-  readonly #options: OpenedWith;
+  readonly #options: OpenOptions;
   #begun: Promise<void> | undefined;
   /** Settles when everything recorded so far is in the state; never rejects. */
   #tail: Promise<void> = Promise.resolve();
@@ -101,7 +101,7 @@ export class StateSession {
   /** The recorded changes, for the history. */
   readonly #recorded: RunResources[number][] = [];
 
-  constructor(lease: StateLease, state: FoldedState, options: OpenedWith) {
+  constructor(lease: StateLease, state: FoldedState, options: OpenOptions) {
     this.#lease = lease;
     this.#state = state;
     this.#options = options;
@@ -152,7 +152,7 @@ export class StateSession {
   record(event: JournalEvent): Promise<void> {
     if (this.#closed !== undefined) return Promise.reject(new Error('the state session is closed'));
     if (this.#failure !== undefined) return this.#recordLost(event, this.#failure.error);
-    const mistake = mistakeIn(event, this.#state);
+    const mistake = problemWith(event, this.#state);
     if (mistake !== undefined) return Promise.reject(new Error(mistake));
     const appended = this.#append(event);
     // Awaited below, in order.
@@ -220,8 +220,8 @@ export class StateSession {
       ? { document: documentOf(this.#state, next, version), expectedSerial }
       : undefined;
     try {
-      const told = this.#recorded;
-      const outcome = { ...(told.length > 0 && { resources: told }), ...this.#outcome };
+      const resources = this.#recorded;
+      const outcome = { ...(resources.length > 0 && { resources }), ...this.#outcome };
       await this.#lease.release({ commit, outcome });
       if (mustWrite) this.#state.committed(next);
     } catch (error) {
@@ -246,7 +246,7 @@ function documentOf(state: FoldedState, serial: number, version: string): StateD
 }
 
 /** Rejects events that would drop an id or an unknown create. */
-function mistakeIn(event: JournalEvent, state: State): string | undefined {
+function problemWith(event: JournalEvent, state: State): string | undefined {
   if (event.type === 'creating' && state.pending.has(event.address)) {
     return `${event.address} has an unknown create: it must be resolved before another is sent`;
   }

@@ -6,7 +6,7 @@ import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
 import { fleetStateAt } from '../../src/fleet/fleet-state.ts';
 import { openFleetDatabase } from '../../src/fleet/open-fleet.ts';
 import { openSession } from '../../src/state/session.ts';
-import { createStore } from '../../src/state/state-place.ts';
+import { createStore } from '../../src/state/state-location.ts';
 import { putEmbedded } from '../fleet/embedded-folder.ts';
 import { Remote } from '../operator/git-remote.ts';
 import { TerraformServer } from '../state/backends/http/terraform-server.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LastLoad } from '../../src/operator/last-load.ts';
 import { loadVersion } from '../../src/operator/load-version.ts';
-import { backendOf } from '../../src/state/state-place.ts';
+import { backendOf } from '../../src/state/state-location.ts';
 import { API_KEY, agentManifest, projectFile, testWorkspace } from '../cli/workspace.ts';
 import { manifest } from '../project/temporary-project.ts';
 import { lockRequest } from '../state/temporary-state.ts';

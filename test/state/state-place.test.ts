@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openSession } from '../../src/state/session.ts';
-import { createStore } from '../../src/state/state-place.ts';
+import { createStore } from '../../src/state/state-location.ts';
 import { saved, sessionOptions, statePath } from './temporary-state.ts';
 
 const user = {

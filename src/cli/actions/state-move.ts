@@ -15,9 +15,9 @@ import {
   isBackend,
   isSameState,
   placeOf,
-  type StatePlace,
+  type StateLocation,
   stateSchema,
-} from '../../state/state-place.ts';
+} from '../../state/state-location.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags } from '../flags.ts';
@@ -76,7 +76,7 @@ interface MovePlace {
 }
 
 /** The name of a backend, a path, or settings as in the project file. */
-function placeFrom(from: string, { opened, context }: MovePlace): StatePlace {
+function placeFrom(from: string, { opened, context }: MovePlace): StateLocation {
   const { cwd, env, typedEnv = env } = context;
   const { project, workspace } = opened;
   const owner = { workspace: workspace.name, root: project.root };

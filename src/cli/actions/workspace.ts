@@ -2,7 +2,7 @@ import { jsonText } from '../../output/json-text.ts';
 import { renderTable, whole } from '../../output/table.ts';
 import { overrides } from '../../project/select-workspace.ts';
 import { openProject } from '../../runs/open-workspace.ts';
-import { backendOf } from '../../state/state-place.ts';
+import { backendOf } from '../../state/state-location.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../flags.ts';
 

@@ -122,7 +122,7 @@ async function storeOf(
 ): Promise<{ readonly store: StateStore; readonly workspaceId: string }> {
   const { cwd: here, projectFolder: cwd = here, env, workspace: name, now } = context;
   const [{ backendOf, createStore }, { loadProject }, { selectWorkspace }] = await Promise.all([
-    import('../../state/state-place.ts'),
+    import('../../state/state-location.ts'),
     import('../../project/load-project.ts'),
     import('../../project/select-workspace.ts'),
   ]);

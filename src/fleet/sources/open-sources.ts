@@ -9,11 +9,11 @@ import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILES } from '../../project/find-project.ts';
 import { CHECKOUTS, type LocalPaths, leadsTo } from '../../project/local-paths.ts';
 import { originOf, type ProjectOrigin } from '../../runs/drift-request/request-place.ts';
-import type { StatePlace } from '../../state/state-place.ts';
+import type { StateLocation } from '../../state/state-location.ts';
 import type { Redactor } from '../../values/redactor.ts';
 import { projectAddress } from '../addresses.ts';
 import type { FleetFile, GitSourceSettings, SourceSettings } from '../fleet-file.ts';
-import { fleetStatePlace, foreignStateProblem } from '../fleet-state.ts';
+import { fleetStateLocation, foreignStateProblem } from '../fleet-state.ts';
 import type { DiscoveredProject, ProjectWanted, SourceContents, Sources } from '../member.ts';
 import { type MembersOptions, membersOf } from '../members.ts';
 import { FolderProjects } from './folder-projects.ts';
@@ -196,14 +196,14 @@ function localPaths(
 ): LocalPaths {
   const { name: source } = settings;
   const secrets = secretsFolder(settings, project);
-  const stateOf = (workspace: string) => fleetStatePlace(fleet, { source, project, workspace });
+  const stateOf = (workspace: string) => fleetStateLocation(fleet, { source, project, workspace });
   const allowedWith = `set secrets of the source ${source} in the fleet file`;
   const isGit = 'git' in settings;
   const common = {
     allowed: [],
     allowedWith,
     stateOf,
-    stateProblem: (workspace: string, place: StatePlace) => foreignStateProblem(place, stateOf(workspace)),
+    stateProblem: (workspace: string, place: StateLocation) => foreignStateProblem(place, stateOf(workspace)),
     secretsProblem: (folder: string) =>
       isGit && secrets === undefined
         ? `the project has no folder for secrets; ${allowedWith}`

@@ -2,7 +2,7 @@ import { kinds, lookups } from '../../kinds/index.ts';
 import { misuse, UserError } from '../../problems/user-error.ts';
 import { declarationsOnce, type ReadDeclarations } from '../../project/read-declarations.ts';
 import { readCredentials, refuseOverrides, selectWorkspace } from '../../project/select-workspace.ts';
-import { backendOf, isSameState } from '../../state/state-place.ts';
+import { backendOf, isSameState } from '../../state/state-location.ts';
 import { OpenWorkspace, openProject } from '../open-workspace.ts';
 import type { RunContext } from '../run-context.ts';
 
@@ -37,7 +37,7 @@ export async function openMigrationWorkspaces(
     );
   }
   if (isSameState(from.state, to.state)) {
-    const { locationOf, placeSetting } = backendOf(to.state);
+    const { locationOf, locationSetting: placeSetting } = backendOf(to.state);
     throw new UserError(
       `${fromName} and ${toName} have the same state, ${locationOf(to.state, project.root)}`,
       { hint: `Give each workspace its own state.${placeSetting}.` },

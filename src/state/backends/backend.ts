@@ -6,32 +6,32 @@ import type { Marks } from '../marks.ts';
 import type { ObjectStore } from './object-store/object-store.ts';
 
 /**
- * One way to store states. Only `index.ts` names it. A `Place` is the location of one workspace's state according to the settings, as plain
+ * A backend for states. Only `index.ts` names it. A `Place` is the location of one workspace's state according to the settings, as plain
  * data.
  */
 export interface StateBackend<Settings extends object = object, Place extends object = object> {
   /** The settings in `state` of the project file, besides `backend`. */
   settings(): z.ZodObject;
-  /** Of `backend` in the JSON Schema. */
+  /** Description of `backend` in the JSON Schema. */
   readonly description: string;
-  /** The setting in which the states of two workspaces differ, and its name in messages. */
-  readonly placeSetting: string;
+  /** The setting that distinguishes the states of two workspaces, and its name in messages. */
+  readonly locationSetting: string;
   readonly placeWord: string;
-  /** Must not access anything. */
+  /** Determines the location. Must not access anything. */
   place(settings: Settings, owner: StateOwner): Place;
   /** Equal for two locations of the same state. */
   keyOf(place: Place): string;
-  /** How messages call the state. */
+  /** Location of the state for messages. */
   locationOf(place: Place, root: string): string;
   /** Absolute path of the state; undefined if it is not on this machine. */
   fileOf(place: Place): string | undefined;
   /** A folder of this machine that a setting names, as an absolute path: a fetched project may not choose it freely. */
   folderOf?(place: Place): { readonly setting: string; readonly path: string } | undefined;
-  /** Must access nothing yet, and load large packages only when the store is used. */
+  /** Must not access anything yet, and load large packages only when the store is used. */
   open(place: Place, user: StoreUser): ObjectStore;
   /**
-   * The SQL that an administrator runs first; absent if nothing has to be prepared. Must not access anything.
-   * @throws UserError if the settings are not enough for it.
+   * The SQL that an administrator runs first; absent if no preparation is needed. Must not access anything.
+   * @throws UserError if required settings are missing.
    */
   setUp?(place: Place): string;
 }
@@ -45,17 +45,17 @@ export interface StateOwner {
   readonly source?: string | undefined;
 }
 
-/** The process that uses the state, and its project. */
+/** The user of a state: a process with its project. */
 export interface StoreUser extends LockUser {
   /** Absolute path of the project folder; messages name states by their path from there. */
   readonly root: string;
-  /** Removes secrets from texts in the history. */
+  /** Redacts texts of the history. */
   redact?: ((text: string) => string) | undefined;
   /** The last writes that this machine has seen. */
   readonly marks?: Marks | undefined;
   /** Aborted when the run is interrupted. */
   readonly stop?: AbortSignal | undefined;
-  /** Of this process, for programs that the store runs. */
+  /** Environment of this process, for child processes of the store. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Absolute path of the folder for caches; without it, nothing is cached between runs. */
   readonly cacheFolder?: string | undefined;
@@ -68,7 +68,7 @@ export interface StoreUser extends LockUser {
   readonly parse?: typeof parseState | undefined;
 }
 
-/** Where tests can end a run. */
+/** The points where tests can kill a run. */
 export type FailPoint =
   | 'before-append'
   | 'after-append'

@@ -4,5 +4,5 @@ import { http } from './http/http-backend.ts';
 import { local } from './local/local-backend.ts';
 import { postgres } from './postgres/postgres-backend.ts';
 
-/** By the name in the project file. The first is the default. */
+/** Backends by their name in the project file. The first is the default. */
 export const backends = { local, git, postgres, http } satisfies Record<string, StateBackend>;

@@ -51,9 +51,9 @@ describe.each(all)('the backend %s', (name, backend) => {
     expect(place('a')).toEqual(place('a'));
     expect(backend.keyOf(place('a'))).toBe(backend.keyOf(place('a')));
     expect(backend.keyOf(place('a'))).not.toBe(backend.keyOf(place('b')));
-    expect(Object.keys(backend.settings().shape)).toContain(backend.placeSetting);
+    expect(Object.keys(backend.settings().shape)).toContain(backend.locationSetting);
     expect(store().location).toBe(backend.locationOf(place('staging'), root));
-    expect(store().setting).toBe(`state.${backend.placeSetting}`);
+    expect(store().setting).toBe(`state.${backend.locationSetting}`);
   });
 
   it('has nothing before the first commit', async () => {

@@ -34,7 +34,7 @@ export function shelfNamed(name: string): Shelf {
 export const memory: StateBackend<{ readonly name?: string | undefined }, { readonly name: string }> = {
   settings: () => z.strictObject({ name: z.string().optional() }),
   description: 'Backend of the state: memory, for one process.',
-  placeSetting: 'name',
+  locationSetting: 'name',
   placeWord: 'name',
   place: ({ name }, { workspace, root }) => ({ name: name ?? `${root} ${workspace}` }),
   keyOf: ({ name }) => name,

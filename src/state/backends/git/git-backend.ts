@@ -4,7 +4,7 @@ import { UserError } from '../../../problems/user-error.ts';
 import { lazyStrictObject } from '../../../values/described.ts';
 import type { StateBackend } from '../backend.ts';
 import { secretTextSetting, withWorkspace } from '../settings.ts';
-import { type GitPlace, hasPassword, remoteKey, remotePath, shownRemote } from './git-settings.ts';
+import { type GitLocation, hasPassword, remoteKey, remotePath, shownRemote } from './git-settings.ts';
 import { createGitStore } from './git-store.ts';
 
 const REF = 'refs/voxform/{workspace}';
@@ -37,10 +37,10 @@ const settings = lazyStrictObject(() => ({
     .optional(),
 }));
 
-export const git: StateBackend<z.infer<ReturnType<typeof settings>>, GitPlace> = {
+export const git: StateBackend<z.infer<ReturnType<typeof settings>>, GitLocation> = {
   settings,
   description: 'Backend of the state: git, a ref of a Git repository that machines share.',
-  placeSetting: 'ref',
+  locationSetting: 'ref',
   placeWord: 'ref',
   place({ remote = 'origin', ref = REF }, { root, workspace, source }) {
     const siblings = withWorkspace(ref, '*');

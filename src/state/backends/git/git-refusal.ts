@@ -4,22 +4,22 @@ import { WriteConflict } from '../object-store/object-store.ts';
 
 /* Git reports failures only as text. `LC_ALL=C` keeps it in English. */
 
-export interface Asked {
-  /** How messages call the remote. */
+export interface RemoteContext {
+  /** The remote for messages. */
   readonly remote: string;
   readonly ref: string;
   /** True until the remote has answered once: until then, a failure is a mistake in the settings. */
   readonly isFirst: boolean;
-  /** Removes secrets. */
+  /** Redacts secrets. */
   redact(text: string): string;
 }
 
 /** Another run wrote first. */
-const RACES =
+const CONFLICT =
   /stale info|fetch first|non-fast-forward|is at [0-9a-f]+ but expected|reference already exists|incorrect old value/;
 
-/** The server refuses this push for good. */
-const DECLINES =
+/** The server refuses this push permanently. */
+const DECLINED =
   /declined|hidden ref|protected|prohibited|not allowed|funny refname|denied|denying|rule violations|shallow update/;
 
 const CREDENTIALS =
@@ -29,8 +29,8 @@ const UNUSABLE =
   /transport '.*' not allowed|returned error: 4(?!08|25|29)\d\d|unable to find remote helper|dubious ownership|certificate|hash algorithm|does not support/i;
 const UNKNOWN_HOST = /could not resolve host|name or service not known|nodename nor servname/i;
 
-/** Why the remote could not be read or written; a `UserError` if a retry is useless. */
-export function refusalOf(complaint: string, { remote, isFirst, redact }: Asked): Error {
+/** The error for a remote that cannot be read or written; a `UserError` if a retry is useless. */
+export function refusalOf(complaint: string, { remote, isFirst, redact }: RemoteContext): Error {
   const words = redact(lastWords(complaint)) || 'git failed without a message';
   if (CREDENTIALS.test(complaint)) {
     return new UserError(`the remote ${remote} refused access: ${words}`, {
@@ -54,21 +54,21 @@ export function refusalOf(complaint: string, { remote, isFirst, redact }: Asked)
 }
 
 /** The remote lacks objects of the ref, or has damaged ones: it cannot be fetched. */
-export function damageOf(complaint: string, { remote, ref, redact }: Asked): UserError {
+export function damageOf(complaint: string, { remote, ref, redact }: RemoteContext): UserError {
   return new UserError(`the repository at the remote ${remote} is damaged: ${redact(lastWords(complaint))}`, {
     hint: `Repair it there (git fsck), or push ${ref} again from a clone that has it.`,
   });
 }
 
-/** The same for a push, from the output of `git push --porcelain`. */
-export function pushRefusalOf(printed: string, complaint: string, asked: Asked): Error {
+/** The error for a push, from the output of `git push --porcelain`. */
+export function pushRefusalOf(printed: string, complaint: string, context: RemoteContext): Error {
   const reason = /^!\t\S+\t\[[^\]]*\](?: \((.*)\))?/m.exec(printed)?.[1];
-  if (reason === undefined) return refusalOf(complaint, asked);
-  if (RACES.test(reason)) return new WriteConflict();
-  const said = complaint.split('\n').filter((line) => line.startsWith('remote:'));
-  const { remote, ref, redact } = asked;
-  const words = redact([reason, lastWords(said.join('\n'))].filter((each) => each !== '').join(': '));
-  if (!DECLINES.test(reason)) return new Error(words);
+  if (reason === undefined) return refusalOf(complaint, context);
+  if (CONFLICT.test(reason)) return new WriteConflict();
+  const remoteLines = complaint.split('\n').filter((line) => line.startsWith('remote:'));
+  const { remote, ref, redact } = context;
+  const words = redact([reason, lastWords(remoteLines.join('\n'))].filter((each) => each !== '').join(': '));
+  if (!DECLINED.test(reason)) return new Error(words);
   return new UserError(`the remote ${remote} does not take ${ref}: ${words}`, {
     hint: ref.startsWith('refs/heads/')
       ? 'Allow these credentials to push to that branch, or set state.ref to another one.'

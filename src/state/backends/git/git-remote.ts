@@ -13,29 +13,29 @@ import {
 import { attempt } from '../../../problems/attempt.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { revealed } from '../settings.ts';
-import { type GitPlace, isRemoteName, shownRemote } from './git-settings.ts';
+import { type GitLocation, isRemoteName, shownRemote } from './git-settings.ts';
 
 /** The repository with the state, and how git reaches it. */
 export interface GitRemote {
-  /** The argument of git; an address is only in the environment. */
+  /** The argument for git; an address is only in the environment. */
   readonly name: string;
   readonly env: ProcessEnvironment;
-  /** Relative addresses begin here. */
+  /** The folder for relative addresses. */
   readonly cwd: string;
-  /** Its address, without any password. */
+  /** The address without passwords. */
   readonly address: string;
 }
 
-/** Name of a remote that the settings give as an address. */
-const ADDRESSED = 'voxform-state';
+/** The name for a remote that the settings give as an address. */
+const STATE_REMOTE = 'voxform-state';
 
 /** Settings of the user's repository that git needs to reach the remote in the same way. */
-const REACHING =
+const CONNECTION_SETTINGS =
   /^(url\..*\.(insteadof|pushinsteadof)|http\..*|credential\..*|core\.(sshcommand|askpass|gitproxy)|ssh\..*|protocol\..*)$/s;
 const OF_A_REMOTE = ['url', 'pushurl', 'proxy', 'proxyauthmethod', 'uploadpack', 'receivepack'];
 
 /** No signatures, prompts, additional refs or maintenance. */
-const OURS: readonly GitSetting[] = [
+const SETTINGS: readonly GitSetting[] = [
   ...ALONE,
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],
@@ -52,7 +52,7 @@ const OURS: readonly GitSetting[] = [
  * @throws UserError if there is no such remote, or it may not be used.
  */
 export async function findRemote(
-  place: GitPlace,
+  place: GitLocation,
   env: ProcessEnvironment,
   signal: AbortSignal,
 ): Promise<GitRemote> {
@@ -68,21 +68,21 @@ export async function findRemote(
   const all = settingsIn(inside.out);
   const cwd = top.code === 0 ? top.out.toString().replace(/\r?\n$/, '') : root;
   const { name, address, settings } = addressed(place, { all, cwd, complaint: lastWords(top.complaint) });
-  const reaching = without(all, settingsIn(outside.out)).filter(([key]) => REACHING.test(key));
+  const reaching = without(all, settingsIn(outside.out)).filter(([key]) => CONNECTION_SETTINGS.test(key));
   const hasSsh = env.GIT_SSH_COMMAND || env.GIT_SSH || all.some(([key]) => key === 'core.sshcommand');
   return {
     name,
     address,
     cwd,
     env: {
-      ...gitEnvironment(env, [...reaching, ...settings, ...OURS]),
+      ...gitEnvironment(env, [...reaching, ...settings, ...SETTINGS]),
       ...(env.GIT_ASKPASS && { GIT_ASKPASS: env.GIT_ASKPASS }),
       ...(!hasSsh && { GIT_SSH_COMMAND: 'ssh -o BatchMode=yes' }),
     },
   };
 }
 
-/** The folder, or the nearest one above it: a fetched project may have none on this machine. */
+/** The folder, or its nearest existing parent: a fetched project may have no folder on this machine. */
 function existingFolder(folder: string): string {
   const around = path.dirname(folder);
   return existsSync(folder) || around === folder ? folder : existingFolder(around);
@@ -91,12 +91,12 @@ function existingFolder(folder: string): string {
 interface Repository {
   readonly all: readonly GitSetting[];
   readonly cwd: string;
-  /** Why there is no repository. */
+  /** The reason why there is no repository. */
   readonly complaint: string;
 }
 
 function addressed(
-  place: GitPlace,
+  place: GitLocation,
   { all, cwd, complaint }: Repository,
 ): Pick<GitRemote, 'name' | 'address'> & { readonly settings: readonly GitSetting[] } {
   const written = revealed('remote', place.remote);
@@ -129,7 +129,7 @@ function addressed(
   if (isRemoteName(remote)) throw noSuchRemote(remote, place.root, { all, cwd, complaint });
   const { url: address, shown: bare } = parseGitAddress(remote, { cwd: place.root, option: 'state.remote' });
   const full = remote.includes('://') ? remote : address;
-  return { name: ADDRESSED, address: bare, settings: [[`remote.${ADDRESSED}.url`, full]] };
+  return { name: STATE_REMOTE, address: bare, settings: [[`remote.${STATE_REMOTE}.url`, full]] };
 }
 
 function noSuchRemote(remote: string, root: string, { all, complaint }: Repository): UserError {
@@ -148,7 +148,7 @@ function noSuchRemote(remote: string, root: string, { all, complaint }: Reposito
   );
 }
 
-/** The address in one spelling, without a password. */
+/** The address in a normal form, without a password. */
 function normal(url: string, cwd: string): string {
   const parsed = attempt(() => parseGitAddress(url, { cwd, option: 'state.remote' }));
   return parsed?.shown ?? url.replace(/\/\/[^/]*@/, '//');
@@ -165,7 +165,7 @@ function settingsIn(listed: Buffer): GitSetting[] {
     });
 }
 
-/** The settings that git does not find itself: a header that is set twice is sent twice. */
+/** The settings that git does not find itself: a duplicate header would be sent twice. */
 function without(all: readonly GitSetting[], had: readonly GitSetting[]): GitSetting[] {
   const left = new Map<string, number>();
   const keyOf = ([name, value]: GitSetting): string => `${name}\n${value}`;

@@ -4,14 +4,14 @@ import { parseGitAddress } from '../../../git/git-address.ts';
 import { attempt } from '../../../problems/attempt.ts';
 import { Secret } from '../../../values/value.ts';
 
-export interface GitPlace {
+export interface GitLocation {
   /** Name of a remote, or the address of a repository. */
   readonly remote: Secret | string;
   /** A full ref. */
   readonly ref: string;
   /** Pattern of the refs of other workspaces, in addition to the default ones. */
   readonly siblings?: string | undefined;
-  /** Absolute path of a folder in the repository whose remotes and settings apply. Relative paths begin there. */
+  /** Absolute path of a folder in the repository whose remotes and settings apply. Relative paths start there. */
   readonly root: string;
   /** Address of the repository that the project was fetched from, the only `origin` then. */
   readonly source?: string | undefined;
@@ -27,25 +27,25 @@ export function hasPassword(text: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\/[^/]*:[^/]*@/i.test(text);
 }
 
-/** The remote in messages, without any password. */
-export function shownRemote({ remote }: Pick<GitPlace, 'remote'>): string {
+/** The remote for messages, without passwords. */
+export function shownRemote({ remote }: Pick<GitLocation, 'remote'>): string {
   if (remote instanceof Secret) return `the repository in ${remote.name}`;
   return remote.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, '$1');
 }
 
-/** The same after the words "the remote". */
-export function namedRemote({ remote }: Pick<GitPlace, 'remote'>): string {
+/** The remote as it follows the words "the remote". */
+export function namedRemote({ remote }: Pick<GitLocation, 'remote'>): string {
   return remote instanceof Secret ? `in ${remote.name}` : shownRemote({ remote });
 }
 
-/** Equal for all spellings of one remote, as far as known without git. */
-export function remoteKey({ remote, root }: GitPlace): string {
+/** Equal for all spellings of one remote, as far as known without running git. */
+export function remoteKey({ remote, root }: GitLocation): string {
   const text = textOf(remote);
   return text === undefined ? shownRemote({ remote }) : (pathIn(text, root) ?? text);
 }
 
-/** The path of a remote on this machine; undefined for a name, and for other machines. */
-export function remotePath({ remote, root }: GitPlace): string | undefined {
+/** The path of a local remote; undefined for a name and for other machines. */
+export function remotePath({ remote, root }: GitLocation): string | undefined {
   const text = textOf(remote);
   return text === undefined ? undefined : pathIn(text, root);
 }

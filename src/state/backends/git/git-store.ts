@@ -17,7 +17,7 @@ import {
   storedLock,
 } from '../object-store/object-store.ts';
 import { settingText } from '../settings.ts';
-import { type GitPlace, shownRemote } from './git-settings.ts';
+import { type GitLocation, shownRemote } from './git-settings.ts';
 import { RefAccess } from './ref-access.ts';
 import {
   commitStream,
@@ -31,17 +31,17 @@ import {
   writeOf,
 } from './state-commit.ts';
 
-/** A push takes up to some seconds, so heartbeats are rare; and a machine's clock may be wrong by two minutes. */
+/** A push takes up to several seconds, so heartbeats are rare; and a machine's clock may be wrong by two minutes. */
 const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, gather: 90, poll: 3_000 };
 
 /** The refs of all workspaces without `state.ref`. */
 const DEFAULT_REFS = 'refs/voxform/*';
 
 const MOST_EARLIER = 10;
-/** Commits that are searched for earlier documents: a run makes one for each write. */
+/** The number of commits to search for earlier documents: a run makes one for each write. */
 const EARLIER_COMMITS = 1_000;
 
-/** How often the ref may move while it is read. */
+/** The number of times that the ref may move while it is read. */
 const ROUNDS = 4;
 
 /** Ignores refs that hold no state. */
@@ -49,7 +49,7 @@ function onlyOurs(error: unknown): undefined {
   if (!(error instanceof UserError)) throw error;
 }
 
-export function createGitStore(place: GitPlace, user: StoreUser, location: string): ObjectStore {
+export function createGitStore(place: GitLocation, user: StoreUser, location: string): ObjectStore {
   const access = new RefAccess(place, user);
   const { ref } = place;
   let last = NO_CONTENT;
@@ -74,7 +74,10 @@ export function createGitStore(place: GitPlace, user: StoreUser, location: strin
     }
   };
 
-  /** Undefined if some objects are not in the cache. @throws UserError if it is no state. */
+  /**
+   * Undefined if some objects are not in the cache.
+   * @throws UserError if the content is not a state.
+   */
   const contentAt = async (tip: string, signal: AbortSignal): Promise<StoredContent | undefined> => {
     const [commit, tree] = (await access.objects([tip, `${tip}^{tree}`], signal)) ?? [];
     if (commit === undefined) return undefined;
@@ -150,7 +153,7 @@ export function createGitStore(place: GitPlace, user: StoreUser, location: strin
     return files;
   };
 
-  /** Creates the commit in the cache. Undefined if its parent is not there. */
+  /** Creates the commit in the cache. Undefined if its parent is missing. */
   const commit = async (
     change: Change,
     held: StoredContent,

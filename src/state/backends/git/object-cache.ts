@@ -10,7 +10,7 @@ import type { GitRemote } from './git-remote.ts';
 
 type ObjectFormat = 'sha1' | 'sha256';
 
-/* Beyond these limits the objects are dropped and fetched again: git itself would keep them for two weeks. */
+/* Above these limits the objects are dropped and fetched again: git itself would keep them for two weeks. */
 const MOST_PACK_FILES = 80;
 const MOST_LOOSE = 6_700;
 const MOST_BYTES = 256_000_000;
@@ -20,8 +20,8 @@ const MOST_SHALLOW_BYTES = 64_000;
 const SAMPLE = { folder: '17', of: 256 };
 
 /**
- * A separate bare repository for the objects of one remote, so that the user's repository stays as it is. The remote has all of its
- * objects, so it may be lost at any time.
+ * A separate bare repository for the objects of one remote, so that the user's repository stays unchanged. The remote has all of its
+ * objects, so it may be deleted at any time.
  */
 export class ObjectCache {
   readonly #remote: GitRemote;
@@ -48,7 +48,7 @@ export class ObjectCache {
     return runGit(['--git-dir', folder, ...args], { env, cwd, input, signal });
   }
 
-  /** Replaces it by an empty one. */
+  /** Replaces the repository with an empty one. */
   async renew(): Promise<void> {
     const folder = this.#folder;
     this.#folder = undefined;
@@ -110,7 +110,7 @@ async function sizeOf(file: string): Promise<number | undefined> {
   return (await stat(file).catch(() => undefined))?.size;
 }
 
-/** In one step for later users, also while it is in use. */
+/** Atomic for later users, also while it is in use. */
 async function discard(folder: string): Promise<void> {
   const away = `${folder}.old-${randomUUID()}`;
   const isGone = await rename(folder, away).then(

@@ -2,9 +2,9 @@ import { type GitResult, runGit } from '../../../git/run-git.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import type { StoreUser } from '../backend.ts';
-import { type Asked, damageOf, pushRefusalOf, refusalOf } from './git-refusal.ts';
+import { damageOf, pushRefusalOf, type RemoteContext, refusalOf } from './git-refusal.ts';
 import { findRemote, type GitRemote } from './git-remote.ts';
-import { type GitPlace, namedRemote } from './git-settings.ts';
+import { type GitLocation, namedRemote } from './git-settings.ts';
 import { ObjectCache } from './object-cache.ts';
 import { type GitObject, objectsIn } from './state-commit.ts';
 
@@ -14,7 +14,7 @@ const DAMAGE =
 
 /** One ref of a remote, its sibling refs, and the fetched objects. Each method runs one or two git commands. */
 export class RefAccess {
-  readonly #place: GitPlace;
+  readonly #place: GitLocation;
   readonly #user: Pick<StoreUser, 'env' | 'cacheFolder' | 'redact'>;
   #remote: GitRemote | undefined;
   #cache: ObjectCache | undefined;
@@ -22,7 +22,7 @@ export class RefAccess {
   /** True after a fetch that found damage, which may be in the cache. */
   #foundDamage = false;
 
-  constructor(place: GitPlace, user: Pick<StoreUser, 'env' | 'cacheFolder' | 'redact'>) {
+  constructor(place: GitLocation, user: Pick<StoreUser, 'env' | 'cacheFolder' | 'redact'>) {
     this.#place = place;
     this.#user = user;
   }
@@ -36,7 +36,7 @@ export class RefAccess {
     const remote = await this.#reach(signal);
     const { code, out, complaint } = await installed(
       runGit(['ls-remote', '--', remote.name, ...patterns, 'HEAD'], {
-        // Outside the user's repository, whose settings would apply twice.
+        // Runs outside the user's repository, whose settings would apply twice.
         env: { ...remote.env, GIT_DIR: '/nonexistent' },
         cwd: remote.cwd,
         signal,
@@ -104,13 +104,13 @@ export class RefAccess {
     return code === 0 ? objectsIn(out) : undefined;
   }
 
-  /** Runs git in the cache; to be called after `tip`. */
+  /** Runs git in the cache. Must be called after `tip`. */
   async git(args: readonly string[], signal: AbortSignal, input?: readonly Uint8Array[]): Promise<GitResult> {
     if (this.#cache === undefined) throw new Error('the ref was not looked up yet');
     return installed(this.#cache.git(args, signal, input));
   }
 
-  /** Digits of an object's id. */
+  /** The number of digits of an object id. */
   get idDigits(): number {
     return this.#cache?.idDigits ?? 40;
   }
@@ -120,7 +120,7 @@ export class RefAccess {
     await this.#cache?.renew();
   }
 
-  get #asked(): Asked {
+  get #asked(): RemoteContext {
     const { ref } = this.#place;
     const { redact = (text) => text } = this.#user;
     return { ref, remote: namedRemote(this.#place), isFirst: !this.#isReached, redact };

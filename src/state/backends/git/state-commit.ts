@@ -1,19 +1,19 @@
 import type { Change } from '../object-store/object-store.ts';
 
-/* The content of a commit of a state, in git's formats. */
+/* The content of a state commit, in git's formats. */
 
 export const STATE = 'state.json';
 export const LOCK = 'lock.json';
 export const HISTORY = 'history.jsonl';
 
-/** Bytes after which the journal continues in another file, so that a write costs the same in long runs. Part of the format. */
+/** The size in bytes after which the journal continues in another file, so that a write costs the same in long runs. Part of the format. */
 const JOURNAL_FILE = 256_000;
 
 function journalName(index: number): string {
   return index === 0 ? 'journal.jsonl' : `journal-${index}.jsonl`;
 }
 
-/** Number of a journal file by its name in the tree; undefined for other files. */
+/** The index of a journal file from its name in the tree; undefined for other files. */
 export function journalIndex(name: string): number | undefined {
   const found = /^journal(?:-([1-9]\d{0,8}))?\.jsonl$/.exec(name);
   return found === null ? undefined : Number(found[1] ?? 0);
@@ -41,7 +41,7 @@ export function journalFiles(journal: Uint8Array): Map<string, Uint8Array> {
 interface NewCommit extends Pick<Change, 'write' | 'summary'> {
   readonly parent: string | undefined;
   readonly at: Date;
-  /** By name; null removes one. */
+  /** Files by name; null removes one. */
   readonly files: ReadonlyMap<string, Uint8Array | null>;
   readonly isBranch: boolean;
   readonly idDigits: number;
@@ -49,11 +49,11 @@ interface NewCommit extends Pick<Change, 'write' | 'summary'> {
 
 const AUTHOR = 'voxform <voxform@localhost>';
 
-/** For `git fast-import`, which prints the commit and leaves no ref. */
+/** The input of `git fast-import`, which prints the commit and creates no ref. */
 export function commitStream(commit: NewCommit): Uint8Array[] {
   const { parent, at, files, write, summary, isBranch, idDigits } = commit;
   const ref = `refs/new/${write}`;
-  // Hosts that build every branch skip this one.
+  // Hosts that build every branch skip this commit.
   const body = isBranch ? '[skip ci]\n\n' : '';
   const message = Buffer.from(`${summary.replaceAll(/\s+/g, ' ')}\n\n${body}Write: ${write}\n`);
   const changes = [...files].flatMap(([name, bytes]) =>
@@ -71,7 +71,7 @@ export function commitStream(commit: NewCommit): Uint8Array[] {
   ];
 }
 
-/** `Change.write` of a commit, as git stores one; undefined for one that is not ours. */
+/** `Change.write` of a commit in git's format; undefined for a foreign commit. */
 export function writeOf(commit: Buffer): string | undefined {
   return /\n\n[\s\S]*\nWrite: (\S+)\s*$/.exec(commit.toString())?.[1];
 }

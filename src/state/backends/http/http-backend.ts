@@ -3,7 +3,7 @@ import { about, lazyStrictObject } from '../../../values/described.ts';
 import type { StateBackend } from '../backend.ts';
 import { secretSetting, secretTextSetting, withWorkspace } from '../settings.ts';
 import { httpStore } from './http-store.ts';
-import type { HttpPlace } from './server-lock.ts';
+import type { HttpLocation } from './server-lock.ts';
 
 const WHERE = 'with {workspace} for the name of the workspace';
 
@@ -48,10 +48,10 @@ const settings = lazyStrictObject(() => ({
   }).optional(),
 }));
 
-export const http: StateBackend<z.infer<ReturnType<typeof settings>>, HttpPlace> = {
+export const http: StateBackend<z.infer<ReturnType<typeof settings>>, HttpLocation> = {
   settings,
   description: "Backend of the state: http, a server of Terraform's http protocol, such as GitLab.",
-  placeSetting: 'address',
+  locationSetting: 'address',
   placeWord: 'address',
   place({ username, password, ...given }, { workspace }) {
     const address = withWorkspace(given.address, workspace);

@@ -9,18 +9,18 @@ import {
   type StoredLock,
   WriteConflict,
 } from '../object-store/object-store.ts';
-import { type HttpPlace, ServerLock, withId } from './server-lock.ts';
+import { type HttpLocation, ServerLock, withId } from './server-lock.ts';
 import { bodyOf, nextVersion, noVersion, parseVersion, type StateVersion } from './state-envelope.ts';
 import { StateServer } from './state-server.ts';
 
-/** Milliseconds. */
+/** In milliseconds. */
 const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, gather: 90, poll: 2_000 };
 
-/** Milliseconds for which a version that was read under the lock counts as current: such a server checks only locks. */
+/** The time in milliseconds for which a version that was read under the lock counts as current: such a server checks only locks. */
 const FRESH = 30_000;
 
 interface HttpStoreOptions {
-  readonly place: HttpPlace;
+  readonly place: HttpLocation;
   readonly location: string;
   readonly user: StoreUser;
   readonly timing?: LockTiming;
@@ -28,9 +28,9 @@ interface HttpStoreOptions {
 }
 
 /**
- * A state on a server of Terraform's http protocol. GitLab accepts each serial once, so that one of several writes on the same version wins.
- * Other servers accept any write with the id of the lock: the version is read again before it is replaced, unless it was read under the
- * same lock a moment ago.
+ * A state on a server with Terraform's http protocol. GitLab accepts each serial once, so that one of several writes on the same version
+ * wins. Other servers accept any write with the id of the lock: the version is read again before it is replaced, unless it was just read
+ * under the same lock.
  */
 export function httpStore(options: HttpStoreOptions): ObjectStore {
   const { place, location, user } = options;
@@ -44,12 +44,12 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
   };
 
   const read = async (signal: AbortSignal): Promise<StateVersion> => {
-    const { status, body, said } = await server.ask('GET', place.address, { signal });
-    // The page of a gateway whose server restarts must not count as an empty state, which would lead to a second one.
+    const { status, body, reason } = await server.ask('GET', place.address, { signal });
+    // The error page of a gateway during a restart must not count as an empty state, which would lead to a second one.
     const isGateways = status === 404 && looksLikeMarkup(body.toString('utf8', 0, 200));
-    if (status >= 500 || isGateways) throw new Error(`its server answered ${said}`);
+    if (status >= 500 || isGateways) throw new Error(`its server answered ${reason}`);
     if (status > 204 && status !== 404) {
-      throw new UserError(`cannot read the state ${location}: ${said}`, { hint: 'Check state.address.' });
+      throw new UserError(`cannot read the state ${location}: ${reason}`, { hint: 'Check state.address.' });
     }
     const isNone = status === 404 || status === 204 || body.length === 0;
     const version = isNone ? noVersion() : parseVersion(body, location, user.now());
@@ -60,7 +60,7 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
   /** Writes whose answer was lost: if a server checks no serial, they may still arrive and undo later ones. */
   const late = new Set<string>();
 
-  /** The version of the held content, from memory or from the server. */
+  /** The version of the held content, cached or from the server. */
   const versionOf = async (held: StoredContent, signal: AbortSignal): Promise<StateVersion> => {
     const isFresh = late.size === 0 && Math.abs(user.now().getTime() - knownAt) < FRESH;
     const last = known?.held.revision === held.revision ? known : undefined;
@@ -71,7 +71,7 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
     throw new WriteConflict();
   };
 
-  /** A write conflict if there is one, else the error of the refused write. */
+  /** The error of a refused write: a write conflict if there is one. */
   const refusal = async (
     error: Error,
     { held, holder, signal }: { held: StoredContent; holder: StoredLock | undefined; signal: AbortSignal },
@@ -95,20 +95,20 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
       known = undefined;
       const isRepeated = late.has(change.write);
       late.add(change.write);
-      const { status, said } = await server.ask(place.updateMethod, address, { body, signal });
+      const { status, reason } = await server.ask(place.updateMethod, address, { body, signal });
       if (status < 500 && !isRepeated) late.delete(change.write);
       if (status >= 300) {
-        const message = `the server of the state ${location} refused a write: ${said}`;
+        const message = `the server of the state ${location} refused a write: ${reason}`;
         // GitLab answers 500 without the lock.
-        const error = mayPass(status) ? new Error(message) : new UserError(message);
+        const error = isTemporary(status) ? new Error(message) : new UserError(message);
         throw await refusal(error, { held, holder, signal });
       }
       keep(version);
       return version.held;
     },
     gate: {
-      async enter(asked, signal) {
-        const holder = await lock.enter(asked, signal);
+      async enter(requested, signal) {
+        const holder = await lock.enter(requested, signal);
         // The previous holder may have written since the last read.
         known = undefined;
         return holder;
@@ -116,12 +116,12 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
       leave: (id, signal) => lock.leave(id, signal),
     },
     history: async (signal) => (await read(signal)).history,
-    // Only the server's own interface shows earlier versions.
+    // Earlier versions are only in the server's own interface.
     earlier: async () => [],
   };
 }
 
-/** True for statuses of a write conflict, and for temporary ones. */
-function mayPass(status: number): boolean {
+/** True for the statuses of write conflicts and temporary failures. */
+function isTemporary(status: number): boolean {
   return [409, 412, 423, 428].includes(status) || status >= 500;
 }

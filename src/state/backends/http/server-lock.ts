@@ -5,18 +5,18 @@ import type { Secret } from '../../../values/value.ts';
 import type { Gate, GateHolder, StoredLock } from '../object-store/object-store.ts';
 import type { StateAnswer, StateServer } from './state-server.ts';
 
-/** How often a server may refuse to end one lock before this is an error. */
+/** The number of refused unlock requests after which this is an error. */
 const MOST_REFUSALS = 3;
 
 export class ServerLock implements Gate {
   readonly #server: StateServer;
-  readonly #place: HttpPlace;
+  readonly #place: HttpLocation;
   readonly #location: string;
   /** The body of each lock, as sent or received. */
   readonly #known = new Map<string, object>();
   readonly #refusals = new Map<string, number>();
 
-  constructor(server: StateServer, place: HttpPlace, location: string) {
+  constructor(server: StateServer, place: HttpLocation, location: string) {
     this.#server = server;
     this.#place = place;
     this.#location = location;
@@ -44,13 +44,13 @@ export class ServerLock implements Gate {
     // Without an id, some servers end any lock.
     const address = id === UNKNOWN ? unlockAddress : withId(unlockAddress, id);
     const refusals = this.#refusals.get(id) ?? 0;
-    const { status, said } = await this.#server.ask(unlockMethod, address, { body, signal });
+    const { status, reason } = await this.#server.ask(unlockMethod, address, { body, signal });
     if (status < 300) return;
     this.#refusals.set(id, refusals + 1);
     // The lock has ended, or belongs to another run by now: the next request shows it. Some servers fail to end a lock twice.
     const isMethod = status === 405 || status === 501;
     if (!isMethod && status < 500 && refusals < MOST_REFUSALS) return;
-    const message = `cannot end the lock ${id} of the state ${this.#location}: ${said}`;
+    const message = `cannot end the lock ${id} of the state ${this.#location}: ${reason}`;
     if (status >= 500 && !isMethod && refusals < MOST_REFUSALS) throw new Error(message);
     throw new UserError(message, {
       hint: 'Check state.unlock_address and state.unlock_method (GitLab: DELETE).',
@@ -66,25 +66,25 @@ export class ServerLock implements Gate {
     throw this.#lockless('two locks at once were granted');
   }
 
-  /** @returns its holder, which may be this run; undefined if it was granted. */
+  /** @returns the holder, which may be this run; undefined if the lock was granted. */
   async #ask(info: LockBody, signal: AbortSignal): Promise<GateHolder | undefined> {
     const { lockAddress, lockMethod } = this.#place;
     const body = Buffer.from(JSON.stringify(info));
     const answer = await this.#server.ask(lockMethod, lockAddress, { body, signal });
     if (answer.status < 300) return undefined;
     if (answer.status === 409 || answer.status === 423) return this.#holderIn(answer);
-    const { status, said } = answer;
+    const { status, reason } = answer;
     if (status === 404 || status === 405 || status === 501) {
-      throw this.#lockless(`${lockMethod} was answered with ${said}`);
+      throw this.#lockless(`${lockMethod} was answered with ${reason}`);
     }
-    const message = `cannot lock the state ${this.#location}: ${said}`;
+    const message = `cannot lock the state ${this.#location}: ${reason}`;
     throw status >= 500 ? new Error(message) : new UserError(message);
   }
 
   #holderIn({ body }: StateAnswer): GateHolder {
     const text = body.toString('utf8').trim();
-    const told = parsedJson(text);
-    const info = isObject(told) ? told : {};
+    const value = parsedJson(text);
+    const info = isObject(value) ? value : {};
     const id = [info.ID, text].find((each) => typeof each === 'string' && /^[\w.:-]{1,255}$/.test(each));
     if (typeof id !== 'string') return { id: UNKNOWN };
     // GitLab answers with the operation and the info of the request.
@@ -105,7 +105,7 @@ const UNKNOWN = 'unknown';
 const NOBODY = { ID: '', Operation: '', Info: '', Who: '', Version: '', Created: '', Path: '' };
 type LockBody = typeof NOBODY;
 
-/** As Terraform describes a lock. */
+/** The lock in Terraform's format. */
 function infoOf({ id, operation, who, job, since, voxform_version }: StoredLock): LockBody {
   return {
     ID: id,
@@ -125,7 +125,7 @@ export function withId(address: string, id: string): string {
 }
 
 /** Addresses, methods and credentials of a state server, from the settings. */
-export interface HttpPlace {
+export interface HttpLocation {
   readonly address: string;
   readonly updateMethod: string;
   readonly lockAddress: string;

@@ -39,7 +39,7 @@ const envelope = lazyObject(() => ({
 
 /** One version of the body. */
 export interface StateVersion {
-  /** Zero if there is none yet. */
+  /** Zero if there is no version yet. */
   readonly serial: number;
   readonly lineage: string;
   readonly history: readonly string[];
@@ -50,7 +50,7 @@ export function noVersion(): StateVersion {
   return { serial: 0, lineage: randomUUID(), history: [], held: NO_CONTENT };
 }
 
-/** @throws UserError if it is not ours, or from a newer voxform. */
+/** @throws UserError if the body is not ours, or from a newer voxform. */
 export function parseVersion(body: Buffer, location: string, now: Date): StateVersion {
   const value = parsedJson(body.toString());
   if (!isObject(value)) throw foreign(`${location} holds no JSON`);
@@ -120,10 +120,10 @@ export function bodyOf({ serial, lineage, history, held }: StateVersion, written
   );
 }
 
-/** Characters; every write sends all of it. */
+/** The maximum size of the history in characters; every write sends all of it. */
 const MOST_HISTORY = 128 * 1024;
 
-/** The last lines that fit. A run with very many resources keeps its line without them. */
+/** The last lines that fit. A run with very many resources keeps its line without its resources. */
 function newest(lines: readonly string[]): readonly string[] {
   const last = lines.at(-1) ?? '{}';
   const all = last.length > MOST_HISTORY / 2 ? lines.with(-1, withoutResources(last)) : lines;

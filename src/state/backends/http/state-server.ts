@@ -16,27 +16,27 @@ import { Busy } from '../object-store/retries.ts';
 import { revealed } from '../settings.ts';
 
 interface StateServerOptions {
-  /** How messages call the state. */
+  /** Location of the state for messages. */
   readonly location: string;
   readonly username: Secret | string | undefined;
   readonly password: Secret | undefined;
   readonly user: Pick<StoreUser, 'network' | 'debug' | 'warn'>;
-  /** For one request: from connecting to the last byte of the answer. */
+  /** The timeout of one request, from connecting to the last byte of the response. */
   readonly timeoutMilliseconds?: number | undefined;
 }
 
 export interface StateAnswer {
   readonly status: number;
   readonly body: Buffer;
-  /** Status and reason of a refusal, for messages, e.g. `409 State is locked`. */
-  readonly said: string;
+  /** Status and reason of a response, for messages, e.g. `409 State is locked`. */
+  readonly reason: string;
 }
 
 const TIMEOUT = 25_000;
 const MOST_REDIRECTS = 3;
 const LARGEST_BODY = 256 * 1024 * 1024;
 
-/** Sends the requests of one store, and separates answers, temporary failures and mistakes in the settings. */
+/** Sends the requests of one store, and separates responses, temporary failures and configuration errors. */
 export class StateServer {
   readonly #options: StateServerOptions;
   readonly #redactor = new Redactor();
@@ -56,9 +56,9 @@ export class StateServer {
   }
 
   /**
-   * Any answer that concerns this request, e.g. a 404 or a 409.
-   * @throws UserError for rejected credentials, redirects and untrusted certificates. Error for temporary failures: 408, 429, 503, and no
-   * answer, after which the write may have been done.
+   * Returns any response to this request, e.g. a 404 or a 409.
+   * @throws UserError for rejected credentials, redirects and untrusted certificates. Error for temporary failures: 408, 429, 503, and a
+   * lost answer, after which the write may have been executed.
    */
   async ask(
     method: string,
@@ -83,7 +83,7 @@ export class StateServer {
         continue;
       }
       const { code, detail } = readErrorBody(result.body, this.#redactor.redact);
-      const said = isSuccess(status) ? String(status) : [status, detail ?? code].filter(Boolean).join(' ');
+      const reason = isSuccess(status) ? String(status) : [status, detail ?? code].filter(Boolean).join(' ');
       if (status >= 300 && status < 400) {
         const where = target === undefined ? '' : ` to ${target.origin}`;
         throw this.#wrong(`redirects ${method} requests${where} (${status})`);
@@ -93,11 +93,11 @@ export class StateServer {
           hint: 'Check state.address, and whether a proxy or a sign-in page is in between.',
         });
       }
-      this.#refuse(status, said, { network, host: url.host });
+      this.#refuse(status, reason, { network, host: url.host });
       if (status === 408 || status === 429 || status === 503) {
-        throw new Busy(`${url.host} answered ${said}`, pauseOfRefusal(result, Date.now()));
+        throw new Busy(`${url.host} answered ${reason}`, pauseOfRefusal(result, Date.now()));
       }
-      return { status, body: result.body, said };
+      return { status, body: result.body, reason };
     }
   }
 
@@ -117,17 +117,17 @@ export class StateServer {
     return this.#authorization;
   }
 
-  #refuse(status: number, said: string, { network, host }: { network: Network; host: string }): void {
+  #refuse(status: number, reason: string, { network, host }: { network: Network; host: string }): void {
     const { location, username, password } = this.#options;
     if (status === 401) {
       const isNone = username === undefined && password === undefined;
       throw new UserError(
-        `the state ${location} ${isNone ? 'requires a user name and a password' : 'rejected the user name or the password'} (${said})`,
+        `the state ${location} ${isNone ? 'requires a user name and a password' : 'rejected the user name or the password'} (${reason})`,
         { hint: 'Check state.username and state.password.' },
       );
     }
     if (status === 403) {
-      throw new UserError(`no permission for the state ${location} (${said})`, {
+      throw new UserError(`no permission for the state ${location} (${reason})`, {
         hint: 'The user of state.username and state.password needs to read, write and lock it.',
       });
     }
@@ -135,7 +135,7 @@ export class StateServer {
       throw new UserError(proxyRefusal(network.proxy, { status, target: host }));
     }
     if (status === 413) {
-      throw new UserError(`the state ${location} is too large for its server (${said})`, {
+      throw new UserError(`the state ${location} is too large for its server (${reason})`, {
         hint: advice`Raise the limit of the server, or move the state: ${command('state move')}.`,
       });
     }

@@ -7,7 +7,7 @@ import { parseState } from '../../document-text.ts';
 import { emptyDocument, fold } from '../../fold.ts';
 import { missingFrom } from '../../held-ids.ts';
 import { type JournalEntry, wholeEntries } from '../../journal-lines.ts';
-import { isPassed, type Marks } from '../../marks.ts';
+import { isSuperseded, type Marks } from '../../marks.ts';
 import type { StateDocument } from '../../state-document.ts';
 import { LostState, type NewerState } from '../../state-errors.ts';
 import type { StateBackup } from '../../store.ts';
@@ -161,7 +161,7 @@ export async function newerThan(
   { files, path, marks, hasJournal }: Around,
 ): Promise<NewerState | undefined> {
   const mark = await marks?.read(document);
-  const passed = mark !== undefined && isPassed(document, mark) ? mark : undefined;
+  const passed = mark !== undefined && isSuperseded(document, mark) ? mark : undefined;
   const places = hasJournal ? [] : await newerBackups(files, path, document.serial);
   if (passed !== undefined && passed.path !== path) places.push(passed.path);
   let newest: { readonly place: string; readonly copy: StateDocument } | undefined;
@@ -181,7 +181,7 @@ export async function newerThan(
 
 function isLater(copy: StateDocument, document: StateDocument): boolean {
   const isSame = copy.lineage === document.lineage && copy.workspace_id === document.workspace_id;
-  return isSame && isPassed(document, copy);
+  return isSame && isSuperseded(document, copy);
 }
 
 /** The document in a file; undefined if it cannot be read, and so could not be pushed either. */

@@ -32,16 +32,16 @@ export interface OtherState {
 const MOST_LOOKED_AT = 500;
 
 /** Another state of the same workspace that has records. Moved states and those of other workspaces are skipped. */
-export async function findOtherState(looking: OtherStateSearch): Promise<OtherState | undefined> {
-  const files = looking.files ?? nodeFiles;
-  const own = looking.path;
-  const named = (await Promise.all(looking.folders.map((folder) => documentsIn(files, folder)))).flat();
+export async function findOtherState(search: OtherStateSearch): Promise<OtherState | undefined> {
+  const files = search.files ?? nodeFiles;
+  const own = search.path;
+  const named = (await Promise.all(search.folders.map((folder) => documentsIn(files, folder)))).flat();
   const seen = new Set(own === undefined ? [] : [await targetOf(files, own).catch(() => own)]);
-  for (const path of [...looking.others, ...named].slice(0, MOST_LOOKED_AT)) {
+  for (const path of [...search.others, ...named].slice(0, MOST_LOOKED_AT)) {
     const real = await targetOf(files, path).catch(() => path);
     if (seen.has(real)) continue;
     seen.add(real);
-    const records = await recordsIn(files, real, looking);
+    const records = await recordsIn(files, real, search);
     if (records !== 0) return { path, records };
   }
   return undefined;

@@ -21,7 +21,7 @@ export const local: StateBackend<{ readonly path?: string | undefined }, { reado
       .optional(),
   })),
   description: 'Backend of the state: local, a file on this machine.',
-  placeSetting: 'path',
+  locationSetting: 'path',
   placeWord: 'file',
   place: ({ path }, { root, workspace }) => ({
     path: resolve(root, withWorkspace(path ?? '.voxform/{workspace}.state.json', workspace)),

@@ -303,7 +303,7 @@ export class LocalStore implements ObjectStore {
 }
 
 async function lockIn(file: LockFile): Promise<StoredContent> {
-  const found = await file.look();
+  const found = await file.read();
   if (found === undefined) return NO_CONTENT;
   const { info, ...judged } = found;
   return { ...NO_CONTENT, lock: { ...info, heard: info.since }, ...judged };

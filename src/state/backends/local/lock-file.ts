@@ -87,7 +87,7 @@ export class LockFile {
     this.#timing = options.timing ?? localTiming;
   }
 
-  async look(): Promise<HeldLock | undefined> {
+  async read(): Promise<HeldLock | undefined> {
     const holder = await this.#read(this.#path);
     if (holder === undefined) return undefined;
     const { process: _, ...info } = holder;

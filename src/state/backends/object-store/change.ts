@@ -2,8 +2,8 @@ import { type Change, type ObjectStore, type StoredContent, WriteConflict } from
 import type { Retries } from './retries.ts';
 
 /**
- * Stores a change, and finds out whether it was stored if the answer was lost.
- * @returns what is stored then.
+ * Stores a change, and after a lost answer checks whether it was stored.
+ * @returns the stored content.
  * @throws WriteConflict if another run wrote first. After any other error it is unknown whether the change was stored.
  */
 export async function writeChange(
@@ -51,10 +51,10 @@ export function changed(
   };
 }
 
-/** How many bytes of the memory behind a journal are in use. */
+/** The number of used bytes of the buffer behind a journal. */
 const used = new WeakMap<ArrayBufferLike, number>();
 
-/** The journal with more at its end, in memory with room to grow: copying all of it each time would cost more as it gets longer. */
+/** Appends to the journal in a buffer with spare capacity: copying all of it each time would cost more as it grows. */
 function appended(journal: Uint8Array, more: Uint8Array): Uint8Array {
   const length = journal.length + more.length;
   const hasRoom = used.get(journal.buffer) === journal.length && journal.buffer.byteLength >= length;

@@ -12,7 +12,7 @@ import { LostLock, type MovedMark } from '../../state-errors.ts';
 import type { Ending, LockRequest, StateLease, StoredState } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
 import { writeChange } from './change.ts';
-import { type Locked, type Locking, leave } from './lock.ts';
+import { type LockContext, type Locked, leave } from './lock.ts';
 import {
   type Change,
   type ObjectStore,
@@ -24,13 +24,16 @@ import {
 import type { Retries } from './retries.ts';
 import { serialIn, storedIn, textOfMark, withNewer } from './stored-content.ts';
 
-/** Pauses for one write, while entries keep coming. */
+/** The maximum number of pauses before a write while entries keep arriving. */
 const MOST_PAUSES = 5;
 
 /** The optional parts of a change. */
 type Content = Omit<Change, 'write' | 'summary'>;
 
-/** The right to write, held by a lock in the store itself: every write is based on the one before, so that a holder that lost its lock can write nothing. */
+/**
+ * The permission to write, held by a lock in the store: every write is based on the previous one, so that a holder that lost its lock
+ * cannot write.
+ */
 export class Lease implements StateLease {
   readonly info: LockInfo;
   readonly #store: ObjectStore;
@@ -41,18 +44,18 @@ export class Lease implements StateLease {
   #held: StoredContent;
   #waiting: { readonly entry: JournalEntry; resolve(): void; reject(error: unknown): void }[] = [];
   #gathering: Promise<void> | undefined;
-  /** One write after the other; never rejects. */
+  /** Serializes writes; never rejects. */
   #writes: Promise<unknown> = Promise.resolve();
   #failure: { readonly error: unknown } | undefined;
   /** The serial of the document in `state`, once it is known. */
   #known: { readonly state: Uint8Array | undefined; readonly serial: number | undefined } | undefined;
-  /** Entries that were not stored. */
+  /** The entries that could not be stored. */
   readonly #unsaved: JournalEntry[] = [];
   #released: Promise<void> | undefined;
   readonly #heartbeat: NodeJS.Timeout;
   readonly #age: LockAge;
 
-  constructor({ store, user, retries }: Locking, request: LockRequest, { lock, held }: Locked) {
+  constructor({ store, user, retries }: LockContext, request: LockRequest, { lock, held }: Locked) {
     const { heard: _, ...info } = lock;
     this.info = info;
     this.#lock = lock;
@@ -145,7 +148,7 @@ export class Lease implements StateLease {
       }));
       if (commit !== undefined) await this.#raiseMark(commit.document);
     } catch (error) {
-      // Without a document, nothing is lost if another run has the lock by now.
+      // Without a document, losing the lock loses no data.
       if (!(error instanceof LostLock) || commit !== undefined) throw error;
     } finally {
       await this.#keepUnsaved();
@@ -153,7 +156,7 @@ export class Lease implements StateLease {
         (error) => {
           const { message, hint } = reached(this.#store, error);
           const help = hint === undefined ? '' : `. ${hint}`;
-          // A store that failed before has been reported.
+          // An earlier failure of the store was already reported.
           const why = this.#failure === undefined ? `: ${message}${help}` : '';
           this.#request.warn(`the lock was not released, so that the next run may have to wait${why}`);
         },
@@ -162,8 +165,8 @@ export class Lease implements StateLease {
   }
 
   /**
-   * Writes the entries together that come during a write, and after it until none comes for a while: also the outcomes of that write's
-   * intents.
+   * Writes entries in batches: those that arrive during a write, and until none arrives for a while. This includes the outcomes of that
+   * write's intents.
    */
   async #gather(): Promise<void> {
     const { gather } = this.#store.timing;
@@ -192,18 +195,18 @@ export class Lease implements StateLease {
     this.#write('alive', () => ({})).catch(() => undefined);
   }
 
-  /** One write on top of the last one, which renews the lock. After a failed write there is no other. */
+  /** Writes on top of the last write, which renews the lock. After a failure, no further write is made. */
   #write(what: string, content: () => Content): Promise<void> {
     const done = this.#writes.then(async () => {
       if (this.#failure !== undefined) throw this.#failure.error;
-      const given = content();
-      const began = this.#age.moment();
+      const parts = content();
+      const began = this.#age.readClocks();
       const lock = { ...this.#lock, heard: new Date(began.wall).toISOString() };
       const change: Change = {
         write: randomUUID(),
         summary: `${this.info.operation}: ${what}`,
-        ...(given.lock === undefined && { lock }),
-        ...given,
+        ...(parts.lock === undefined && { lock }),
+        ...parts,
       };
       try {
         this.#held = await writeChange({ store: this.#store, retries: this.#retries }, change, this.#held);
@@ -218,8 +221,8 @@ export class Lease implements StateLease {
           error instanceof WriteConflict
             ? new LostLock(this.#store.location)
             : problemWith(this.#store, error);
-        // Nothing is lost if a local file cannot be renewed for once: the age of the lock shows it.
-        const isIdle = this.#store.local !== undefined && Object.keys(given).length === 0;
+        // A failed renewal of a local lock file loses nothing: the age of the lock shows it.
+        const isIdle = this.#store.local !== undefined && Object.keys(parts).length === 0;
         if (!isIdle || lost instanceof LostLock) this.#failure = { error: lost };
         throw lost;
       }
@@ -242,7 +245,7 @@ export class Lease implements StateLease {
     if (local === undefined) await this.#user.marks?.raise(document, location);
   }
 
-  /** Nothing else has the ids that could not be stored. */
+  /** The ids that could not be stored exist nowhere else. */
   async #keepUnsaved(): Promise<void> {
     if (this.#unsaved.length === 0) return;
     const { location } = this.#store;
@@ -256,7 +259,7 @@ export class Lease implements StateLease {
   }
 }
 
-/** The error as a user reads it. */
+/** The error for the user. */
 export function problemWith(store: ObjectStore, error: unknown): unknown {
   // In local files, every failure that a user can fix is a `UserError` already.
   return store.local === undefined ? reached(store, error) : error;
@@ -273,39 +276,39 @@ export function changedMeanwhile(location: string): UserError {
   });
 }
 
-/** A moment by both clocks of this machine, in milliseconds. */
-interface Moment {
+/** A reading of both clocks, in milliseconds. */
+interface ClockReading {
   readonly monotonic: number;
   readonly wall: number;
 }
 
 /**
- * How long ago a run renewed its lock, by the clock that shows more: the monotonic clock may stop while the machine sleeps, and the wall
- * clock may be set back.
+ * The time since the last renewal, by the clock that shows more: the monotonic clock may stop while the machine sleeps, and the wall clock
+ * may be set back.
  */
 class LockAge {
   readonly #now: () => Date;
   readonly #longest: number;
-  #renewed: Moment | undefined;
+  #renewed: ClockReading | undefined;
 
-  /** @param takeover milliseconds of silence after which others take the lock over. */
+  /** @param takeover milliseconds without heartbeats after which others take the lock over. */
   constructor(now: () => Date, takeover: number) {
     this.#now = now;
     this.#longest = takeover / 2;
   }
 
-  /** To be taken before a renewal begins: others may count the silence from any moment after it. */
-  moment(): Moment {
+  /** Must be called before a renewal begins: for others, the timeout may start at any time after it. */
+  readClocks(): ClockReading {
     return { monotonic: performance.now(), wall: this.#now().getTime() };
   }
 
-  renewedAt(moment: Moment): void {
+  renewedAt(moment: ClockReading): void {
     this.#renewed = moment;
   }
 
   get milliseconds(): number {
     if (this.#renewed === undefined) return Number.POSITIVE_INFINITY;
-    const { monotonic, wall } = this.moment();
+    const { monotonic, wall } = this.readClocks();
     return Math.max(monotonic - this.#renewed.monotonic, wall - this.#renewed.wall);
   }
 

@@ -19,11 +19,11 @@ import { type ObjectStore, type StoredContent, type StoredLock, WriteConflict } 
 import type { Retries } from './retries.ts';
 
 /*
- * The lock is part of the stored content, so that taking it is a write like any other: one of several runs is first. If the server keeps
- * a lock besides, that one is taken before.
+ * The lock is part of the stored content, so that taking it is a write like any other, which one of several runs wins. If the server has a
+ * lock of its own, that one is taken first.
  */
 
-export interface Locking {
+export interface LockContext {
   readonly store: ObjectStore;
   readonly user: StoreUser;
   readonly retries: Retries;
@@ -34,11 +34,11 @@ export interface Locked {
   readonly held: StoredContent;
 }
 
-/** How often another run may be first before one that does not wait gives up. */
+/** The maximum number of write conflicts for a run that does not wait. */
 const MOST_CONFLICTS = 10;
 
-/** Takes the lock, waiting for its holder as the request allows. */
-export async function takeLock(locking: Locking, request: LockRequest): Promise<Locked> {
+/** Takes the lock. Waits for its holder as the request allows. */
+export async function takeLock(locking: LockContext, request: LockRequest): Promise<Locked> {
   const { store } = locking;
   const deadline = performance.now() + request.timeoutSeconds * 1000;
   const { poll } = store.timing;
@@ -70,13 +70,13 @@ export async function takeLock(locking: Locking, request: LockRequest): Promise<
   }
 }
 
-/** @returns the holder, if there is one; `again` if the holder has just changed. */
+/** @returns the holder, if any; `again` if the holder has just changed. */
 async function tryLock(
-  { store, user, retries }: Locking,
+  { store, user, retries }: LockContext,
   { operation, notice, commit, isStep = false }: LockRequest,
 ): Promise<Locked | LockHolder | 'again'> {
   const { gate, location, timing } = store;
-  const held = await lookAtLock({ store, user, retries });
+  const held = await readLockContent({ store, user, retries });
   const seen = holderIn(held);
   if (seen !== undefined && !isAbandoned(held, store)) return seen;
   const lock = newLock({ store, user }, operation);
@@ -115,16 +115,16 @@ async function tryLock(
   }
 }
 
-/** Ends the lock of the server, or the lock file, if it is left. */
-export function leave({ store: { gate, local }, retries }: Locking, id: string): Promise<void> {
+/** Releases the lock of the server or the lock file, if it remains. */
+export function leave({ store: { gate, local }, retries }: LockContext, id: string): Promise<void> {
   return retries.write(async (signal) => gate?.leave(id, signal) ?? local?.release(id));
 }
 
-/** Ends the lock with this id, whoever holds it. */
-export async function breakLock({ store, user, retries }: Locking, id: string): Promise<LockHolder> {
+/** Removes the lock with this id, whoever holds it. */
+export async function breakLock({ store, user, retries }: LockContext, id: string): Promise<LockHolder> {
   const { location } = store;
   for (;;) {
-    const held = await lookAtLock({ store, user, retries });
+    const held = await readLockContent({ store, user, retries });
     const found = held.lock ?? (await gateHolder({ store, user, retries }));
     const { silentSeconds } = held;
     const holder = lockWithId(id, found, { location, silentSeconds });
@@ -140,8 +140,8 @@ export async function breakLock({ store, user, retries }: Locking, id: string): 
   }
 }
 
-/** The holder of only the server's own lock, found by requesting it. */
-async function gateHolder({ store, user, retries }: Locking): Promise<LockInfo | undefined> {
+/** The holder of the server's own lock, found by requesting it. */
+async function gateHolder({ store, user, retries }: LockContext): Promise<LockInfo | undefined> {
   const { gate } = store;
   if (gate === undefined) return undefined;
   const lock = newLock({ store, user }, 'state unlock');
@@ -152,11 +152,11 @@ async function gateHolder({ store, user, retries }: Locking): Promise<LockInfo |
 }
 
 /** The stored content, with at least its lock. */
-export function lookAtLock({ store, retries }: Locking): Promise<StoredContent> {
+export function readLockContent({ store, retries }: LockContext): Promise<StoredContent> {
   return retries.read((signal) => store.readLock?.(signal) ?? store.read(signal));
 }
 
-/** The holder of the lock, however long silent. */
+/** The holder of the lock, even if its heartbeats have stopped. */
 function holderIn({ lock, silentSeconds }: StoredContent): LockHolder | undefined {
   return lock && { ...infoOf(lock), silentSeconds };
 }
@@ -171,13 +171,13 @@ function isAbandoned({ lock, silentSeconds = 0, isHolderDead }: StoredContent, s
   return isHolderDead === true || silentSeconds * 1000 >= store.timing.takeoverAfter(lock);
 }
 
-function newLock({ store, user }: Pick<Locking, 'store' | 'user'>, operation: string): StoredLock {
+function newLock({ store, user }: Pick<LockContext, 'store' | 'user'>, operation: string): StoredLock {
   const id = store.gate === undefined ? randomUUID() : timedId(user.now());
   const lock = lockFor(user, { id, operation });
   return { ...lock, heard: lock.since };
 }
 
-/** A UUID of version 7, which contains the time: a server may report nothing of a lock but its id. */
+/** A UUID of version 7, which contains the time: some servers report only the id of a lock. */
 function timedId(now: Date): string {
   const time = now.getTime().toString(16).padStart(12, '0');
   const [b, c, d] = ['7', '8', ''].map((first) => `${first}${randomBytes(8).toString('hex')}`);
@@ -207,7 +207,7 @@ function untilTakenOver(holder: LockHolder, store: ObjectStore): string {
   return ` Another run takes it over once its holder has been silent for ${spanText(silence)}: in ${spanText(left)} at the earliest.`;
 }
 
-function changingHands({ store }: Locking, conflicts: number): UserError {
+function changingHands({ store }: LockContext, conflicts: number): UserError {
   return new UserError(`the lock of ${store.location} went to other runs ${conflicts} times`, {
     hint: 'Wait for it with --lock-timeout 5m.',
   });

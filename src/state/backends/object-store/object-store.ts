@@ -7,68 +7,71 @@ import type { LostState, NewerState } from '../../state-errors.ts';
 import type { StateBackup } from '../../store.ts';
 
 /**
- * Storage that several runs share. The interface of a backend besides its settings: locks, waiting, takeover, lost answers and unsaved ids
- * are the same for all of them, and belong to `createStateStore`.
+ * Storage that several runs share. The interface of a backend, besides its settings. `createStateStore` implements locks, waiting,
+ * takeover, lost answers and unsaved ids for all backends.
  */
 export interface ObjectStore {
-  /** How messages call the state; without any password. */
+  /** Location of the state for messages, without passwords. */
   readonly location: string;
   /** The setting that names the location, e.g. `state.ref`. */
   readonly setting: string;
   readonly timing: LockTiming;
   /**
-   * The stored content; must fetch as little as possible again.
+   * The stored content. Must not fetch more than necessary.
    * @throws UserError if the content is not ours, or access is denied. Other errors are temporary.
    */
   read(signal: AbortSignal): Promise<StoredContent>;
-  /** The content's lock alone, if that costs less than all of it. */
+  /** Reads only the lock, if that is cheaper. */
   readLock?(signal: AbortSignal): Promise<StoredContent>;
   /**
-   * Stores all of the change, or nothing, and only on top of what is `held`.
-   * @returns what is stored then.
-   * @throws WriteConflict if another run wrote since. UserError if the store refused for good, and stored nothing. After other errors the
+   * Stores the whole change or nothing, and only on top of `held`.
+   * @returns the stored content.
+   * @throws WriteConflict if another run wrote since. UserError if the store refused permanently and stored nothing. After other errors the
    * change may be stored: the caller checks.
    */
   write(change: Change, held: StoredContent, signal: AbortSignal): Promise<StoredContent>;
-  /** A lock that the server keeps besides; absent if it keeps none. */
+  /** The server's own lock; absent if it has none. */
   readonly gate?: Gate | undefined;
   /** Lines of the history, the oldest first. */
   history(signal: AbortSignal): Promise<readonly string[]>;
   /** Other states in this storage that may be of that workspace; absent if they cannot be listed. */
   others?(workspaceId: string, signal: AbortSignal): Promise<readonly OtherContent[]>;
-  /** Earlier documents, the newest first, as far as the store keeps any. */
+  /** Earlier documents, newest first, if the store keeps any. */
   earlier(signal: AbortSignal): Promise<readonly EarlierDocument[]>;
-  /** Present if the state is in files of this machine. No call is repeated then, and a process that dies may leave half of a write. */
+  /** Present if the state is in local files. Calls are then not retried, and a process that dies may leave a partial write. */
   readonly local?: LocalParts;
 }
 
-/** What files of this machine have besides. */
+/** Additional operations of local files. */
 export interface LocalParts {
   /** As `StateStore.backups`. */
   backups(): Promise<readonly StateBackup[]>;
-  /** A later write than the document, as far as this machine knows of one. */
+  /** A later write than the document that this machine knows of, if any. */
   newer(document: StateDocument, hasJournal: boolean): Promise<NewerState | undefined>;
-  /** Moves a damaged state away. @returns where it is kept. */
+  /**
+   * Moves a damaged state away.
+   * @returns its new location.
+   */
   quarantine(id: string): Promise<string | undefined>;
-  /** Ends the lock with that id if it is still in force, also after a write failed. */
+  /** Removes the lock with that id if it is still in force, also after a failed write. */
   release(id: string): Promise<void>;
 }
 
 /** All in milliseconds. */
 export interface LockTiming {
-  /** How often a holder that writes nothing renews its lock. */
+  /** The interval of lock renewals by an idle holder. */
   readonly heartbeat: number;
-  /** How long a holder may be silent before its lock is taken over. */
+  /** The time without heartbeats after which a lock is taken over. */
   takeoverAfter(lock: Pick<LockInfo, 'operation'>): number;
-  /** How long no further entry may come before those that came are written together. */
+  /** The time without further entries after which collected entries are written together. */
   readonly gather: number;
-  /** The longest pause between two looks at a lock that another run holds. */
+  /** The longest interval between two reads of a lock that another run holds. */
   readonly poll: number;
 }
 
-/** The content at one moment. */
+/** The content at a point in time. */
 export interface StoredContent {
-  /** What the next write is based on, e.g. a commit; undefined if nothing was ever written. */
+  /** The revision that the next write is based on, e.g. a commit; undefined before the first write. */
   readonly revision: string | undefined;
   /** `Change.write` of the last write. */
   readonly write: string | undefined;
@@ -77,7 +80,7 @@ export interface StoredContent {
   /** Lines of `journalLine`. */
   readonly journal: Uint8Array;
   readonly lock: StoredLock | undefined;
-  /** Since the last heartbeat of the holder, by the clock that the store judges by. */
+  /** Seconds since the last heartbeat of the holder, by the clock that the store uses. */
   readonly silentSeconds: number | undefined;
   /** True if the process of the holder is known to be dead. */
   readonly isHolderDead?: boolean | undefined;
@@ -85,14 +88,14 @@ export interface StoredContent {
   readonly files?: ContentFiles | undefined;
 }
 
-/** The document and the journal are files of their own, so that a process that dies may leave half of a write. */
+/** The document and the journal are separate files, so that a process that dies may leave a partial write. */
 export interface ContentFiles {
   /** Absolute paths. */
   readonly document: string;
   readonly journal: string;
   /** How to restore a damaged document. */
   readonly restore: Advice;
-  /** Why a document that is not there must have been there. */
+  /** The reason why a missing document must have existed. */
   readonly lost?: LostState | undefined;
 }
 
@@ -107,26 +110,26 @@ export const NO_CONTENT: StoredContent = {
 };
 
 export interface OtherContent extends Pick<StoredContent, 'state' | 'journal'> {
-  /** True while a run has its lock: it may be about to create a record. */
+  /** True while a run holds its lock: it may be about to create a record. */
   readonly isLocked?: boolean;
   /** For messages. */
   readonly location: string;
-  /** What `state move --from` takes. */
+  /** The argument for `state move --from`. */
   readonly from: string;
 }
 
 export interface StoredLock extends LockInfo {
-  /** When its holder renewed it last, ISO 8601, by the holder's clock. */
+  /** The last renewal by its holder, ISO 8601, by the holder's clock. */
   readonly heard: string;
 }
 
-/** One write. What it does not name stays as it is. */
+/** One write. Absent fields stay unchanged. */
 export interface Change {
   /** Unique to this write. */
   readonly write: string;
   /** For logs, e.g. `apply: 16 entries`. */
   readonly summary: string;
-  /** Null removes it. */
+  /** The new document; null removes it. */
   readonly state?: Uint8Array | null;
   /** The document in `state`; absent for the mark of a state that was moved. */
   readonly document?: StateDocument;
@@ -134,16 +137,16 @@ export interface Change {
   readonly replaces?: number | undefined;
   /** Added to the journal; null empties it. */
   readonly journal?: Uint8Array | null;
-  /** Null releases it. */
+  /** The new lock; null releases it. */
   readonly lock?: StoredLock | null;
-  /** A line that is added to the history, without its end. */
+  /** A line for the history, without its newline. */
   readonly history?: string;
 }
 
 export interface Gate {
-  /** @returns undefined if the lock is ours now, else what the server says about its holder. */
+  /** @returns undefined if we hold the lock now, else the server's information about the holder. */
   enter(lock: StoredLock, signal: AbortSignal): Promise<GateHolder | undefined>;
-  /** Ends the lock with that id, even another run's. */
+  /** Removes the lock with that id, even another run's. */
   leave(id: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -153,7 +156,7 @@ export interface GateHolder {
 }
 
 export interface EarlierDocument {
-  /** Where it was read, for messages. */
+  /** Source for messages. */
   readonly source: string;
   readonly bytes: Uint8Array;
 }
@@ -163,7 +166,7 @@ export class WriteConflict extends Error {
   override readonly name = 'WriteConflict';
 }
 
-/** Another state of the same workspace was begun since this run looked for one, so this write of a first document stored nothing. */
+/** Another state of the same workspace was created since this run searched for one, so this first document was not stored. */
 export class SecondState extends UserError {}
 
 /** A lock in JSON, for stores that keep it as text. Fields that a later voxform added stay. */

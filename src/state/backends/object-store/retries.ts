@@ -5,25 +5,25 @@ import { UserError } from '../../../problems/user-error.ts';
 import type { StoreUser } from '../backend.ts';
 import { WriteConflict } from './object-store.ts';
 
-/* All in milliseconds. The rest of a minute, and of ten seconds after a signal, is for the rescue file and the report. */
+/* All in milliseconds. The rest of a minute, or of ten seconds after a signal, is for the rescue file and the report. */
 
-/** How long a store that does not answer is tried, by all calls together. */
-const TRIED = 58_000;
+/** The time after which retries of an unresponsive store end, for all calls together. */
+const GIVE_UP_AFTER = 58_000;
 /** The same for a write after the run was interrupted. */
-const TRIED_AT_THE_END = 9_000;
-/** Of silence before the user is told. */
+const GIVE_UP_AFTER_INTERRUPT = 9_000;
+/** The time without an answer before the user is informed. */
 const REPORTED_AFTER = 5_000;
-/** A run that gave up does not try the store again right after; a watch may, in its next run. */
+/** A run that gave up does not retry immediately; a watch retries in its next run. */
 const SAME_RUN = 1_000;
 
 const BACKOFF = { first: 100, longest: 5_000 };
-/** Longest pause that a server may ask for. */
+/** The longest pause that a server may ask for. */
 const LONGEST_ASKED = 20_000;
 
-/** A server that cannot answer now. */
+/** A server that is temporarily unavailable. */
 export class Busy extends Error {
   override readonly name = 'Busy';
-  /** Milliseconds that it asks for. */
+  /** The requested pause in milliseconds. */
   readonly pause: number | undefined;
 
   constructor(message: string, pause: number | undefined) {
@@ -34,13 +34,13 @@ export class Busy extends Error {
 
 type Attempt<T> = (signal: AbortSignal, attempt: number) => Promise<T>;
 
-interface Reached extends Pick<StoreUser, 'stop' | 'warn'> {
-  /** How messages call the state. */
+interface RetryTarget extends Pick<StoreUser, 'stop' | 'warn'> {
+  /** Location of the state for messages. */
   readonly location: string;
 }
 
 export interface Retries {
-  /** Ends at once when the run is interrupted, or when the signal aborts. */
+  /** Stops immediately when the run is interrupted or the signal aborts. */
   read<T>(work: Attempt<T>, signal?: AbortSignal): Promise<T>;
   /** Continues for a while when the run is interrupted: an outcome must be stored. */
   write<T>(work: Attempt<T>): Promise<T>;
@@ -53,19 +53,19 @@ export const noRetries: Retries = {
 };
 
 /**
- * Repeats a call, with longer pauses, until the store answers, refuses for good, or was silent for too long. All calls of a run share the
- * time, so that an unreachable store costs it a minute once.
+ * Retries a call with growing pauses until the store answers, refuses permanently, or the timeout is over. All calls of a run share the
+ * timeout, so that an unreachable store costs a run at most one minute.
  */
 export class RemoteRetries implements Retries {
-  readonly #reached: Reached;
-  /** When the first attempt began that had no answer yet. */
+  readonly #reached: RetryTarget;
+  /** The start of the first attempt without an answer. */
   #silentSince: number | undefined;
   #stoppedAt: number | undefined;
   #isReported = false;
   #lastError: unknown;
   #gaveUpAt = Number.NEGATIVE_INFINITY;
 
-  constructor(reached: Reached) {
+  constructor(reached: RetryTarget) {
     this.#reached = reached;
   }
 
@@ -79,7 +79,7 @@ export class RemoteRetries implements Retries {
     return this.#try(work, (deadline) =>
       whenAborted(this.#reached.stop, () => {
         this.#stoppedAt ??= performance.now();
-        deadline.endAt(Math.max(this.#stoppedAt, this.#silentSince ?? 0) + TRIED_AT_THE_END);
+        deadline.endAt(Math.max(this.#stoppedAt, this.#silentSince ?? 0) + GIVE_UP_AFTER_INTERRUPT);
       }),
     );
   }
@@ -90,7 +90,7 @@ export class RemoteRetries implements Retries {
     if (this.#silentSince === undefined) this.#lastError = undefined;
     this.#silentSince ??= began;
     using deadline = new Deadline();
-    deadline.endAt(this.#silentSince + TRIED);
+    deadline.endAt(this.#silentSince + GIVE_UP_AFTER);
     using _ = whenStopped(deadline);
     const notice = setTimeout(() => this.#report(), this.#silentSince + REPORTED_AFTER - began);
     try {
@@ -136,7 +136,7 @@ export class RemoteRetries implements Retries {
     this.#isReported = true;
     const { location, warn } = this.#reached;
     const why = this.#lastError === undefined ? '' : ` (${errorMessage(this.#lastError)})`;
-    const left = Math.round((TRIED - REPORTED_AFTER) / 1000);
+    const left = Math.round((GIVE_UP_AFTER - REPORTED_AFTER) / 1000);
     warn?.(
       `no answer from the state ${location} for ${REPORTED_AFTER / 1000} s${why}; trying for ${left} s more`,
     );
@@ -179,7 +179,7 @@ class Deadline implements Disposable {
   }
 }
 
-/** Acts at once where the signal has aborted already. */
+/** Acts immediately if the signal has already aborted. */
 function whenAborted(signal: AbortSignal | undefined, act: () => void): Disposable {
   if (signal?.aborted) act();
   else signal?.addEventListener('abort', act, { once: true });

@@ -4,20 +4,20 @@ import { runsIn } from '../../run-history.ts';
 import type { StateBackup, StateStore } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
 import { Lease, problemWith } from './lease.ts';
-import { breakLock, type Locking, livingHolder, lookAtLock, takeLock } from './lock.ts';
+import { breakLock, type LockContext, livingHolder, readLockContent, takeLock } from './lock.ts';
 import type { ObjectStore } from './object-store.ts';
 import { noRetries, RemoteRetries } from './retries.ts';
 import { backupOf, otherStateIn, storedIn, withNewer } from './stored-content.ts';
 
-/** Files are not read in one step: a state that looks damaged or older may be the middle of another run's commit. */
-const LOOKS_AT_FILES = 3;
+/** Files are not read atomically: a state that looks damaged or older may be the middle of another run's commit. */
+const FILE_READS = 3;
 const BETWEEN_LOOKS = 20;
 
 /** A state in an object store. */
 export function createStateStore(store: ObjectStore, user: StoreUser): StateStore {
   const { location, setting, local } = store;
   const retries = local === undefined ? new RemoteRetries({ location, ...user }) : noRetries;
-  const locking: Locking = { store, user, retries };
+  const locking: LockContext = { store, user, retries };
   const others = store.others?.bind(store);
   const at = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
@@ -41,7 +41,7 @@ export function createStateStore(store: ObjectStore, user: StoreUser): StateStor
     setting,
     read: (until) =>
       at(async () => {
-        for (let look = local === undefined ? LOOKS_AT_FILES : 1; look < LOOKS_AT_FILES; look++) {
+        for (let attempt = local === undefined ? FILE_READS : 1; attempt < FILE_READS; attempt++) {
           const stored = await readOnce(until).catch(() => undefined);
           if (stored !== undefined && stored.newer === undefined) return stored;
           await delay(BETWEEN_LOOKS);
@@ -50,7 +50,7 @@ export function createStateStore(store: ObjectStore, user: StoreUser): StateStor
       }),
     lock: (request) => at(async () => new Lease(locking, request, await takeLock(locking, request))),
     unlock: (id) => at(() => breakLock(locking, id)),
-    holder: () => at(async () => livingHolder(await lookAtLock(locking), store)),
+    holder: () => at(async () => livingHolder(await readLockContent(locking), store)),
     history: () => at(async () => runsIn(await retries.read((signal) => store.history(signal)))),
     ...(others && {
       elsewhere: (workspaceId: string) =>

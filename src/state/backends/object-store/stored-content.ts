@@ -2,7 +2,7 @@ import { advice, command } from '../../../problems/user-error.ts';
 import { parseState } from '../../document-text.ts';
 import { fold, recordCount } from '../../fold.ts';
 import { type JournalEntry, parseJournal } from '../../journal-lines.ts';
-import { isPassed } from '../../marks.ts';
+import { isSuperseded } from '../../marks.ts';
 import type { StateDocument } from '../../state-document.ts';
 import { LostState, type MovedMark, MovedState, RECOVER } from '../../state-errors.ts';
 import type { StateBackup, StateElsewhere, StoredState } from '../../store.ts';
@@ -15,7 +15,7 @@ import type {
   StoredContent,
 } from './object-store.ts';
 
-/* The stored content is the document and the journal in the form of local files. */
+/* Converts between the stored content and local files: the document and the journal. */
 
 const EARLIER = advice`Push an earlier copy: ${command('state push FILE')}. ${RECOVER}`;
 
@@ -50,7 +50,7 @@ function documentIn(
   return state && parse(state, files?.document ?? location, files?.restore ?? EARLIER);
 }
 
-/** A remote store keeps whole lines or none, so that a torn line is damage: its entry was reported as stored. */
+/** A remote store keeps only whole lines, so a torn line is damage: its entry was reported as stored. */
 function journalIn({ journal, files }: Held, location: string): readonly JournalEntry[] {
   const bytes = Buffer.from(journal.buffer, journal.byteOffset, journal.byteLength);
   if (files !== undefined) return parseJournal(bytes, files.journal).entries;
@@ -63,7 +63,7 @@ function journalIn({ journal, files }: Held, location: string): readonly Journal
   throw new LostState(`the journal of the state ${location} is damaged`, { hint: EARLIER });
 }
 
-/** An older entry is in the document already: a commit was cut short after it had replaced the document. */
+/** An older entry is already in the document: a commit was interrupted after it had replaced the document. */
 function continues(entry: JournalEntry, document: StateDocument, files: ContentFiles): boolean {
   if (entry.lineage !== document.lineage || entry.serial < document.serial) return false;
   if (entry.serial === document.serial) return true;
@@ -86,7 +86,7 @@ export function serialIn(held: Held, location: string, lineage: string): number 
   }
 }
 
-/** The state with the later write that this machine knows of, if an older one was put back. */
+/** Adds the later write that this machine knows of, if an older state was restored. */
 export async function withNewer(
   stored: StoredState,
   { store, user, held }: { readonly store: ObjectStore; readonly user: StoreUser; readonly held: Held },
@@ -98,7 +98,7 @@ export async function withNewer(
     return { ...stored, newer };
   }
   const mark = await user.marks?.read(document);
-  return mark !== undefined && isPassed(document, mark)
+  return mark !== undefined && isSuperseded(document, mark)
     ? { ...stored, newer: { serial: mark.serial, copy: undefined, missing: [] } }
     : stored;
 }

@@ -85,10 +85,10 @@ function tlsOf(options: URLSearchParams, host: string, setting: string): Tls {
     : root === 'system' || options.get('ssl') === 'true'
       ? 'verify-full'
       : 'prefer';
-  const given = options.get('sslmode') ?? usual;
-  const mode = MODES.find((each) => each === given);
+  const sslMode = options.get('sslmode') ?? usual;
+  const mode = MODES.find((each) => each === sslMode);
   if (mode === undefined) {
-    throw new UserError(`${setting}: unknown sslmode ${JSON.stringify(given)}`, {
+    throw new UserError(`${setting}: unknown sslmode ${JSON.stringify(sslMode)}`, {
       hint: `Expected one of ${MODES.join(', ')}.`,
     });
   }

@@ -82,8 +82,8 @@ async function ask(
   const timer = setTimeout(() => reject(new Error(silence)), ANSWER_MILLISECONDS);
   signal.addEventListener('abort', stop, { once: true });
   try {
-    const asked = values.length === 0 ? client.query(text) : client.query(text, [...values]);
-    return rowsOf(await Promise.race([asked, givenUp]));
+    const result = values.length === 0 ? client.query(text) : client.query(text, [...values]);
+    return rowsOf(await Promise.race([result, givenUp]));
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', stop);

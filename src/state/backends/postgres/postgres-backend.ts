@@ -6,7 +6,7 @@ import { Secret } from '../../../values/value.ts';
 import type { StateBackend } from '../backend.ts';
 import { secretTextSetting, withWorkspace } from '../settings.ts';
 import { addressOf, hasPassword, parse } from './address.ts';
-import { type PostgresPlace, PostgresStore } from './postgres-store.ts';
+import { type PostgresLocation, PostgresStore } from './postgres-store.ts';
 import { setUpScript } from './schema-sql.ts';
 
 const settings = lazyStrictObject(() => ({
@@ -41,10 +41,10 @@ const settings = lazyStrictObject(() => ({
     .optional(),
 }));
 
-export const postgres: StateBackend<z.infer<ReturnType<typeof settings>>, PostgresPlace> = {
+export const postgres: StateBackend<z.infer<ReturnType<typeof settings>>, PostgresLocation> = {
   settings,
   description: 'Backend of the state: postgres, a PostgreSQL database.',
-  placeSetting: 'name',
+  locationSetting: 'name',
   placeWord: 'name',
   place: ({ url, name = '{workspace}', schema = 'voxform' }, { workspace }) => ({
     url,

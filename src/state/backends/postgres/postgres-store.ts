@@ -16,7 +16,7 @@ import {
 import { settingText } from '../settings.ts';
 import { addressOf, type DatabaseAddress } from './address.ts';
 import { type Database, type DatabaseRow, databaseAt } from './database.ts';
-import { isAlready, problemOf } from './problems.ts';
+import { isCreatedConcurrently, problemOf } from './problems.ts';
 import { quoted, setUpStatements } from './schema-sql.ts';
 import {
   beginningLock,
@@ -29,7 +29,7 @@ import {
 } from './statements.ts';
 import { type Absent, Tables } from './tables.ts';
 
-export interface PostgresPlace {
+export interface PostgresLocation {
   readonly url: Secret | string;
   readonly name: string;
   readonly schema: string;
@@ -48,7 +48,7 @@ export class PostgresStore implements ObjectStore {
   readonly location: string;
   readonly setting = 'state.name';
   readonly timing: LockTiming;
-  readonly #place: PostgresPlace;
+  readonly #place: PostgresLocation;
   readonly #schema: string;
   readonly #tables: Tables;
   #address: DatabaseAddress | undefined;
@@ -59,7 +59,7 @@ export class PostgresStore implements ObjectStore {
   /** The other states at the last search: a first document is only stored while these are the same. */
   #others: SeenOthers | undefined;
 
-  constructor(place: PostgresPlace, location: string, timing: LockTiming = TIMING) {
+  constructor(place: PostgresLocation, location: string, timing: LockTiming = TIMING) {
     this.location = location;
     this.timing = timing;
     this.#place = place;
@@ -204,7 +204,7 @@ export class PostgresStore implements ObjectStore {
       await database.query(setUpStatements(this.#place.schema, hasSchema), [], signal);
     } catch (error) {
       // Another run was first; the write checks its tables.
-      if (!isAlready(error)) throw error;
+      if (!isCreatedConcurrently(error)) throw error;
     }
     this.#absent = undefined;
   }

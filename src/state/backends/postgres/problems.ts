@@ -1,7 +1,7 @@
 import { errorCode, errorMessage } from '../../../problems/error-code.ts';
 import { type Advice, advice, UserError } from '../../../problems/user-error.ts';
 
-interface Situation {
+interface ProblemContext {
   /** The subject of messages. */
   readonly subject: string;
   /** The setting with the address. */
@@ -20,37 +20,37 @@ interface Situation {
 const MISSING = new Set(['42P01', '42703', '3F000', '42809']);
 
 /** Codes for a schema that another run created at the same time. */
-const ALREADY = new Set(['42P06', '42P07', '23505', '42710']);
+const CREATED_CONCURRENTLY = new Set(['42P06', '42P07', '23505', '42710']);
 
 export function isMissing(error: unknown): boolean {
   return MISSING.has(codeOf(error));
 }
 
-export function isAlready(error: unknown): boolean {
-  return ALREADY.has(codeOf(error));
+export function isCreatedConcurrently(error: unknown): boolean {
+  return CREATED_CONCURRENTLY.has(codeOf(error));
 }
 
 /** True for a temporary failure, such as a server that is starting. */
-export function mayPass(error: unknown): boolean {
+export function isTemporary(error: unknown): boolean {
   const about = { setting: '', setUp: '', wasReached: true, wasWritten: true };
   return error !== undefined && refusalOf(error, about) === undefined;
 }
 
 /** A `UserError` for lasting problems; for temporary ones, an error with a hint in its message. */
-export function problemOf(error: unknown, about: Situation): Error {
+export function problemOf(error: unknown, about: ProblemContext): Error {
   if (error instanceof UserError) return error;
   const refusal = refusalOf(error, about);
   if (refusal !== undefined) {
     const message = `cannot use ${about.subject}: ${refusal.message}`;
     return new UserError(message, { hint: refusal.hint, cause: error });
   }
-  const { message, hint } = passing(error, about);
+  const { message, hint } = temporaryProblem(error, about);
   return new Error(hint === undefined ? message : `${message}. ${hint}`, { cause: error });
 }
 
 function refusalOf(
   error: unknown,
-  { setting, setUp, wasReached, wasWritten }: Omit<Situation, 'subject' | 'server'>,
+  { setting, setUp, wasReached, wasWritten }: Omit<ProblemContext, 'subject' | 'server'>,
 ): { readonly message: string; readonly hint: Advice } | undefined {
   const [code, message] = [codeOf(error), messageOf(error)];
   switch (code) {
@@ -94,7 +94,10 @@ function refusalOf(
   return isFinal ? { message: `${message} (${code})`, hint: 'Report this as a bug of voxform.' } : undefined;
 }
 
-function passing(error: unknown, { server, wasWritten }: Situation): { message: string; hint?: string } {
+function temporaryProblem(
+  error: unknown,
+  { server, wasWritten }: ProblemContext,
+): { message: string; hint?: string } {
   const message = messageOf(error);
   switch (codeOf(error)) {
     case '53300':

@@ -89,21 +89,21 @@ export function writeStatement(
   { change, held, others }: RemoteWrite,
 ): SqlStatement {
   const values: unknown[] = [name];
-  const given = (value: unknown): string => `$${values.push(value)}`;
+  const bind = (value: unknown): string => `$${values.push(value)}`;
   const { write, state, journal, lock, history } = change;
-  const set: Record<string, string> = { write: given(write) };
-  if (state !== undefined) set.state = given(state && Buffer.from(state).toString('utf8'));
+  const set: Record<string, string> = { write: bind(write) };
+  if (state !== undefined) set.state = bind(state && Buffer.from(state).toString('utf8'));
   if (state !== undefined || journal === null) set.generation = set.write ?? '';
-  if (lock !== undefined) set.lock = `${given(lock && JSON.stringify(lock))}::json`;
+  if (lock !== undefined) set.lock = `${bind(lock && JSON.stringify(lock))}::json`;
   if (lock) set.heard = 'clock_timestamp()';
   const parts = [
     held.revision === undefined
       ? inserted(schema, { generation: set.write ?? '', ...set })
       : updated(schema, {
           set: lock
-            ? { ...set, epoch: `epoch + (lock->>'id' IS DISTINCT FROM ${given(lock.id)})::integer` }
+            ? { ...set, epoch: `epoch + (lock->>'id' IS DISTINCT FROM ${bind(lock.id)})::integer` }
             : set,
-          where: `${conditions(held, given)}${others ? ` AND ${sameOthers(schema, others, given)}` : ''}`,
+          where: `${conditions(held, bind)}${others ? ` AND ${sameOthers(schema, others, bind)}` : ''}`,
         }),
   ];
   if (state !== undefined) parts.push(...keptEarlier(schema));
@@ -112,9 +112,9 @@ export function writeStatement(
   if (journal) {
     const lines = Buffer.from(journal).toString('utf8').split('\n').slice(0, -1);
     parts.push(`added AS (INSERT INTO ${schema}.journal (name, revision, nth, line)
-  SELECT $1, w.revision, l.nth, l.line FROM written w, unnest(${given(lines)}::text[]) WITH ORDINALITY AS l (line, nth))`);
+  SELECT $1, w.revision, l.nth, l.line FROM written w, unnest(${bind(lines)}::text[]) WITH ORDINALITY AS l (line, nth))`);
   }
-  if (history !== undefined) parts.push(...notedHistory(schema, given(history)));
+  if (history !== undefined) parts.push(...notedHistory(schema, bind(history)));
   // A crash of the server must not undo a commit.
   return {
     text: `WITH ${parts.join(',\n')}
@@ -140,18 +140,18 @@ function updated(
 }
 
 /** Compares the write in addition to the revision, because a restored database repeats revisions. */
-function conditions({ revision = '', write }: StoredContent, given: (value: unknown) => string): string {
+function conditions({ revision = '', write }: StoredContent, bind: (value: unknown) => string): string {
   const { epoch, revision: last } = revisionOf(revision);
-  return `epoch = ${given(epoch)} AND revision = ${given(last)} AND write = ${given(write)}`;
+  return `epoch = ${bind(epoch)} AND revision = ${bind(last)} AND write = ${bind(write)}`;
 }
 
 function sameOthers(
   schema: string,
   { workspaceId, writes }: SeenOthers,
-  given: (value: unknown) => string,
+  bind: (value: unknown) => string,
 ): string {
   return `(SELECT string_agg(s.name || ' ' || s.write, E'\\n' ORDER BY s.name) FROM ${schema}.states s
-  WHERE ${isOther(given(idLine(workspaceId)))}) IS NOT DISTINCT FROM ${given(writes)}`;
+  WHERE ${isOther(bind(idLine(workspaceId)))}) IS NOT DISTINCT FROM ${bind(writes)}`;
 }
 
 /** These see the rows from before the statement. */

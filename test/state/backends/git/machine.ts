@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { git as gitBackend } from '../../../../src/state/backends/git/git-backend.ts';
-import { createStore } from '../../../../src/state/state-place.ts';
+import { createStore } from '../../../../src/state/state-location.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 import type { Secret } from '../../../../src/values/value.ts';
 import { newClone, newRepository } from './git-server.ts';

@@ -8,7 +8,7 @@ import { http } from '../../../../src/state/backends/http/http-backend.ts';
 import { httpStore } from '../../../../src/state/backends/http/http-store.ts';
 import { openSession, readState } from '../../../../src/state/session.ts';
 import { LostLock } from '../../../../src/state/state-errors.ts';
-import { createStore } from '../../../../src/state/state-place.ts';
+import { createStore } from '../../../../src/state/state-location.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 import { Secret } from '../../../../src/values/value.ts';
 import { connectProxy } from '../../../platform/connect-proxy.ts';

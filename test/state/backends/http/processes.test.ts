@@ -3,7 +3,7 @@ import { type Emulator, startEmulator } from '../../../../src/emulator/start-emu
 import { http } from '../../../../src/state/backends/http/http-backend.ts';
 import { readState } from '../../../../src/state/session.ts';
 import type { State } from '../../../../src/state/state.ts';
-import { createStore } from '../../../../src/state/state-place.ts';
+import { createStore } from '../../../../src/state/state-location.ts';
 import { type Folder, start, temporaryFolder, voxform } from '../../../cli/voxform-process.ts';
 import { sessionOptions } from '../../temporary-state.ts';
 import { type Rules, TerraformServer } from './terraform-server.ts';

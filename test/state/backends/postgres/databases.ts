@@ -6,7 +6,7 @@ import pg from 'pg';
 import { onTestFinished } from 'vitest';
 import type { StoreUser } from '../../../../src/state/backends/backend.ts';
 import { postgres } from '../../../../src/state/backends/postgres/postgres-backend.ts';
-import { createStore } from '../../../../src/state/state-place.ts';
+import { createStore } from '../../../../src/state/state-location.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 import { Secret } from '../../../../src/values/value.ts';
 import { postgresServer } from './postgres-server.ts';

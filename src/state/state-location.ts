@@ -8,7 +8,7 @@ import type { StateStore } from './store.ts';
 type BackendName = keyof typeof backends;
 
 /** The location of a workspace's state: the backend, and its settings for this workspace. */
-export type StatePlace = {
+export type StateLocation = {
   [Name in BackendName]: { readonly backend: Name } & ReturnType<(typeof backends)[Name]['place']>;
 }[BackendName];
 
@@ -40,8 +40,8 @@ export interface StateSettings {
 export function placeOf(
   { backend = first, ...settings }: StateSettings | undefined = {},
   owner: StateOwner,
-): StatePlace {
-  return { backend, ...backendOf({ backend }).place(settings, owner) } as StatePlace;
+): StateLocation {
+  return { backend, ...backendOf({ backend }).place(settings, owner) } as StateLocation;
 }
 
 export function isBackend(name: string): name is BackendName {
@@ -54,17 +54,17 @@ export function backendOf({ backend }: { readonly backend: BackendName }): State
 }
 
 /** True if two locations are of the same state. */
-export function isSameState(a: StatePlace, b: StatePlace): boolean {
+export function isSameState(a: StateLocation, b: StateLocation): boolean {
   return a.backend === b.backend && backendOf(a).keyOf(a) === backendOf(b).keyOf(b);
 }
 
 /** Opens the store of a location, without any access yet. */
-export function createStore(place: StatePlace, user: StoreUser): StateStore {
+export function createStore(place: StateLocation, user: StoreUser): StateStore {
   return createStateStore(backendOf(place).open(place, user), user);
 }
 
 /** Finds a state of a workspace in the storage of a location, under any name; undefined if it cannot be searched. */
-export function searchAt(place: StatePlace, user: StoreUser): StateStore['elsewhere'] {
+export function searchAt(place: StateLocation, user: StoreUser): StateStore['elsewhere'] {
   // With an empty name, no state is excluded from the search.
-  return createStore({ ...place, [backendOf(place).placeSetting]: '' } as StatePlace, user).elsewhere;
+  return createStore({ ...place, [backendOf(place).locationSetting]: '' } as StateLocation, user).elsewhere;
 }
