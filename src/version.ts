@@ -2,13 +2,18 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 /** Absolute path of the folder that voxform is installed in. */
-export const PACKAGE_FOLDER = packageFolder();
+const PACKAGE_FOLDER = packageFolder();
 
-const packageFile = JSON.parse(readFileSync(path.join(PACKAGE_FOLDER, 'package.json'), 'utf8')) as {
+const packageFile = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as {
   readonly version: string;
 };
 
 export const VERSION = packageFile.version;
+
+/** Absolute path of a file or folder of the package. */
+export function packagePath(relative: string): string {
+  return path.join(PACKAGE_FOLDER, relative);
+}
 
 /** Sources and built chunks do not lie equally deep. */
 function packageFolder(): string {

@@ -1,7 +1,7 @@
 import type { RunContext } from '../runs/run-context.ts';
 import type { Interrupts } from './interrupts.ts';
 import type { Log } from './log.ts';
-import type { Tracing } from './spans.ts';
+import type { Tracing } from './open-telemetry.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The environment of every command besides its own arguments and flags. */

@@ -1,12 +1,8 @@
 import { type Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { EXPECTED_ADDRESS, isGlob, parseAddress } from '../manifests/resource.ts';
 import { type Concurrency, isConcurrency, MOST_GIVEN } from '../platform/concurrency-limit.ts';
-import type { LockOptions, PlanningOptions, PlatformOptions, SelectionOptions } from '../runs/run-context.ts';
+import type { PlanningOptions } from '../runs/run-context.ts';
 import { isObject, parsedJson } from '../values/json.ts';
-
-export type SelectionFlags = SelectionOptions;
-export type PlatformFlags = PlatformOptions;
-export type LockFlags = LockOptions;
 
 export interface WorkspacesFlags {
   readonly allWorkspaces?: boolean;

@@ -10,9 +10,22 @@ import {
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import type { RequestEvent } from '../platform/transport-options.ts';
 import { attempt } from '../problems/attempt.ts';
+import type { Json } from '../values/json.ts';
 import { VERSION } from '../version.ts';
-import type { SpanFacts, Tracing } from './spans.ts';
+
+type SpanFacts = Readonly<Record<string, Json>>;
+
+/** Spans of runs and their requests. One run at a time. */
+export interface Tracing {
+  begin(name: string): void;
+  request(event: RequestEvent): void;
+  /** `error` is why the run failed, if it did. */
+  end(facts: SpanFacts, error?: string): void;
+  /** Sends remaining spans. Never rejects, and takes only a moment. */
+  close(): Promise<void>;
+}
 
 type TracedResource = NonNullable<
   NonNullable<ConstructorParameters<typeof BasicTracerProvider>[0]>['resource']

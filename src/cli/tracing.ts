@@ -1,4 +1,4 @@
-import type { Tracing } from './spans.ts';
+import type { Tracing } from './open-telemetry.ts';
 
 /** Tracing, if the standard variables of OpenTelemetry ask for it. Nothing of it is loaded otherwise. */
 export async function tracingFor(

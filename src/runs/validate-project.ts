@@ -10,7 +10,7 @@ import { type ReadDeclarations, readDeclarations } from '../project/read-declara
 import { selectWorkspaces } from '../project/select-workspace.ts';
 import { strayManifests } from '../project/stray-manifests.ts';
 
-export interface ValidateProject
+interface ValidateProject
   extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 'env' | 'signal' | 'memory'> {
   readonly cwd: string;
   readonly cacheFolder?: string | undefined;

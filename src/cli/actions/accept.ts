@@ -11,12 +11,11 @@ import { carryOutProposal, proposalOf, proposedDrift } from '../../runs/drift-re
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import type { PlatformOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
-import type { PlatformFlags } from '../flags.ts';
 import { approve, cancelled } from './confirm.ts';
 import { planAll } from './plan-report.ts';
 import { type WriteBackOptions, writeBack } from './write-back.ts';
 
-interface AcceptOptions extends PlatformFlags, WriteBackOptions {
+interface AcceptOptions extends PlatformOptions, WriteBackOptions {
   /** Empty for all drifted resources. */
   readonly address: readonly string[];
   readonly pullRequest?: boolean;

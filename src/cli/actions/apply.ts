@@ -17,10 +17,10 @@ import {
   withSession,
 } from '../../runs/open-workspace.ts';
 import { aheadFor, changesIn, type PlanSurroundings, withManifests } from '../../runs/planning.ts';
-import type { GuardOptions } from '../../runs/run-context.ts';
+import type { GuardOptions, LockOptions } from '../../runs/run-context.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Context } from '../context.ts';
-import type { LockFlags, PlanFlags, WorkspacesFlags } from '../flags.ts';
+import type { PlanFlags, WorkspacesFlags } from '../flags.ts';
 import { type PolicyFlags, type WaiverFlags, waiverOf, withPolicyFiles } from '../policy-flags.ts';
 import { readSavedPlan } from '../read-saved-plan.ts';
 import { cancelled, confirm } from './confirm.ts';
@@ -36,7 +36,7 @@ import { refuseSeveral } from './several.ts';
 
 interface ApplyFlags
   extends PlanFlags,
-    LockFlags,
+    LockOptions,
     GuardOptions,
     WorkspacesFlags,
     ReportFlags,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { UserError } from '../../problems/user-error.ts';
+import { packagePath } from '../../version.ts';
 import type { Context } from '../context.ts';
-import { packagePath } from '../package-files.ts';
 
 /** The voxform that the jobs run. It gets the API keys, so each form identifies contents that cannot be exchanged. */
 export type Installation =

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
+import { packagePath } from '../../version.ts';
 import { complete } from '../completion/candidates.ts';
 import { answerFor, type Shell, wordsFrom } from '../completion/completion-answer.ts';
 import type { CompletionCursor } from '../completion/cursor.ts';
 import { projectSources } from '../completion/project-sources.ts';
 import type { Context } from '../context.ts';
-import { packagePath } from '../package-files.ts';
 import { inProject } from '../project-context.ts';
 
 interface CompletionOptions {

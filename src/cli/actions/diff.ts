@@ -8,14 +8,14 @@ import type { DiffDocument } from '../../runs/diff/document.ts';
 import type { SeenSide } from '../../runs/diff/side.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import { stateToRead } from '../../runs/planning.ts';
+import type { PlatformOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
-import type { PlatformFlags } from '../flags.ts';
 import { planAll } from './plan-report.ts';
 import { inEach } from './several.ts';
 
 type DiffFormat = 'text' | 'json' | 'markdown';
 
-interface DiffOptions extends PlatformFlags {
+interface DiffOptions extends PlatformOptions {
   /** Workspaces, in addition to those of --workspace. */
   readonly workspaces: readonly string[];
   readonly output: DiffFormat;

@@ -1,12 +1,13 @@
 import { driftOf, hasDrift } from '../../engine/decide/drift-view.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { preparedToPlan } from '../../runs/planning.ts';
+import type { PlatformOptions, SelectionOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
-import type { PlatformFlags, SelectionFlags, WorkspacesFlags } from '../flags.ts';
+import type { WorkspacesFlags } from '../flags.ts';
 import { planAll, type ReportFlags } from './plan-report.ts';
 import { reportEach } from './several.ts';
 
-interface DriftOptions extends SelectionFlags, PlatformFlags, WorkspacesFlags, ReportFlags {
+interface DriftOptions extends SelectionOptions, PlatformOptions, WorkspacesFlags, ReportFlags {
   readonly detailedExitcode: boolean;
 }
 

@@ -16,15 +16,15 @@ import { ownSecrets } from '../../runs/export/secret-names.ts';
 import { notingTokens, type TokenUrl } from '../../runs/export/token-urls.ts';
 import { otherFiles, refuseUsed, writeFolder } from '../../runs/export/write-folder.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
+import type { PlatformOptions } from '../../runs/run-context.ts';
 import { Secret, specials } from '../../values/value.ts';
 import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
-import type { PlatformFlags } from '../flags.ts';
 import { givenIds } from '../given-ids.ts';
 import { settingsFiles } from './init-settings.ts';
 import { progressFor } from './plan-report.ts';
 
-interface ExportOptions extends PlatformFlags, DiscoveryFlags {
+interface ExportOptions extends PlatformOptions, DiscoveryFlags {
   readonly out: string;
   readonly layout: FileLayout;
   readonly force?: boolean;

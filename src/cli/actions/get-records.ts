@@ -8,13 +8,13 @@ import { type CallCondition, callCondition, callFields } from '../../runs/call-s
 import { idsInState, type Missed, mentionedIds, readMentioned, why } from '../../runs/discover.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import type { AnyRecord, RecordType } from '../../runs/record-types.ts';
+import type { PlatformOptions } from '../../runs/run-context.ts';
 import { unknownInState } from '../../runs/versioned-record.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
-import type { PlatformFlags } from '../flags.ts';
 
 /** Restricts the records. */
-export interface GetOptions extends PlatformFlags {
+export interface GetOptions extends PlatformOptions {
   readonly limit?: number;
   readonly from?: string;
   readonly to?: string;

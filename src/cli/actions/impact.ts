@@ -9,12 +9,12 @@ import { type Impact, measureImpact } from '../../runs/impact/measure-impact.ts'
 import type { ShareField } from '../../runs/impact/tally.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import { stateToRead } from '../../runs/planning.ts';
+import type { PlatformOptions } from '../../runs/run-context.ts';
 import { versionedRecord } from '../../runs/versioned-record.ts';
 import type { Context } from '../context.ts';
-import type { PlatformFlags } from '../flags.ts';
 import { progressFor } from './plan-report.ts';
 
-interface ImpactFlags extends PlatformFlags {
+interface ImpactFlags extends PlatformOptions {
   readonly address: string;
   readonly since?: string;
   readonly direction?: string;

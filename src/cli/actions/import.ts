@@ -6,11 +6,11 @@ import { advice, command, misuse } from '../../problems/user-error.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
 import { checkRows, InvalidRows, type RowsImport, readRows } from '../../runs/import-rows.ts';
 import { openWorkspace, withSession } from '../../runs/open-workspace.ts';
+import type { LockOptions, PlatformOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
-import type { LockFlags, PlatformFlags } from '../flags.ts';
 import { readTextOf } from '../given-ids.ts';
 
-interface ImportOptions extends LockFlags, PlatformFlags {
+interface ImportOptions extends LockOptions, PlatformOptions {
   readonly address?: string;
   readonly id?: string;
   readonly from?: string;

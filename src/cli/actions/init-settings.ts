@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { packagePath } from '../package-files.ts';
+import { packagePath } from '../../version.ts';
 
 /**
  * The files of a project besides its manifests, by path.

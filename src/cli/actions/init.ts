@@ -7,8 +7,8 @@ import { reasonOf } from '../../manifests/read-file.ts';
 import { shellWord } from '../../problems/shell-word.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
+import { packagePath } from '../../version.ts';
 import type { Context } from '../context.ts';
-import { packagePath } from '../package-files.ts';
 import {
   askForInstallation,
   CI_WORKSPACE,

@@ -11,6 +11,7 @@ import { advice, command, misuse, UserError } from '../../problems/user-error.ts
 import { commandFor } from '../../problems/workspace-command.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import { recordRescueFile } from '../../runs/rescues.ts';
+import type { LockOptions } from '../../runs/run-context.ts';
 import { unknownInState } from '../../runs/versioned-record.ts';
 import { stateBytes } from '../../state/document-bytes.ts';
 import { parseEdited } from '../../state/document-text.ts';
@@ -21,7 +22,7 @@ import { admitOlder } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
 import { orphanOf } from '../../state/state-document.ts';
 import type { Context } from '../context.ts';
-import type { JsonFlag, LockFlags } from '../flags.ts';
+import type { JsonFlag } from '../flags.ts';
 
 export async function listState(context: Context, { output }: JsonFlag): Promise<void> {
   const state = await open(context);
@@ -68,14 +69,14 @@ function rowsOf(state: State) {
   });
 }
 
-interface PushFlags extends LockFlags {
+interface PushFlags extends LockOptions {
   readonly file: string;
   readonly force?: boolean;
 }
 
 export async function moveInState(
   context: Context,
-  { from, to, ...options }: LockFlags & { readonly from: string; readonly to: string },
+  { from, to, ...options }: LockOptions & { readonly from: string; readonly to: string },
 ): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false });
   await opened.inSession({ operation: 'state mv', options }, async (session) => {
@@ -95,7 +96,7 @@ export async function moveInState(
 
 export async function removeFromState(
   context: Context,
-  { address: addresses, ...options }: LockFlags & { readonly address: readonly string[] },
+  { address: addresses, ...options }: LockOptions & { readonly address: readonly string[] },
 ): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false });
   await opened.inSession({ operation: 'state rm', options }, async (session) => {
@@ -172,7 +173,7 @@ export async function pushStateFile(context: Context, { file, ...flags }: PushFl
 
 export async function rescueState(
   context: Context,
-  { file, ...flags }: LockFlags & { readonly file: string },
+  { file, ...flags }: LockOptions & { readonly file: string },
 ): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false });
   const session = opened.sessionOptions('state rescue', flags);

@@ -13,12 +13,13 @@ import {
   type RecordReads,
   recordClosed,
 } from '../../runs/orphan-status.ts';
+import type { LockOptions, PlatformOptions } from '../../runs/run-context.ts';
 import { openOrphans } from '../../state/state.ts';
 import type { ClosingReason, Orphan } from '../../state/state-document.ts';
 import type { Context } from '../context.ts';
-import type { JsonFlag, LockFlags, PlatformFlags } from '../flags.ts';
+import type { JsonFlag } from '../flags.ts';
 
-interface OrphansOptions extends PlatformFlags, LockFlags, JsonFlag {
+interface OrphansOptions extends PlatformOptions, LockOptions, JsonFlag {
   readonly all?: boolean;
   readonly check?: boolean;
 }
@@ -82,7 +83,7 @@ async function check(
   return exitCode ?? ExitCode.ok;
 }
 
-interface CloseOptions extends LockFlags {
+interface CloseOptions extends LockOptions {
   readonly ids: readonly string[];
   readonly all?: boolean;
   readonly because: ClosingReason;

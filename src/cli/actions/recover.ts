@@ -18,13 +18,14 @@ import {
   recoverableState,
   unansweredNow,
 } from '../../runs/recover/recover-state.ts';
+import type { LockOptions, PlatformOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
-import type { JsonFlag, LockFlags, PlatformFlags } from '../flags.ts';
+import type { JsonFlag } from '../flags.ts';
 import { givenIds } from '../given-ids.ts';
 import { progressFor } from './plan-report.ts';
 
-interface RecoverOptions extends PlatformFlags, LockFlags, DiscoveryFlags, JsonFlag {
+interface RecoverOptions extends PlatformOptions, LockOptions, DiscoveryFlags, JsonFlag {
   readonly auto?: boolean;
   readonly autoApprove?: boolean;
 }

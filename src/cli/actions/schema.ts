@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { didYouMean } from '../../problems/suggest.ts';
 import { misuse } from '../../problems/user-error.ts';
+import { packagePath } from '../../version.ts';
 import type { Context } from '../context.ts';
-import { packagePath } from '../package-files.ts';
 
 const SUFFIX = '.schema.json';
 

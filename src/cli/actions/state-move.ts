@@ -5,6 +5,7 @@ import { plural } from '../../output/plural.ts';
 import { misuse, UserError } from '../../problems/user-error.ts';
 import { readSettings } from '../../project/workspace-settings.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
+import type { LockOptions } from '../../runs/run-context.ts';
 import { freshState } from '../../runs/state-access.ts';
 import { emptyDocument } from '../../state/fold.ts';
 import { moveState } from '../../state/move.ts';
@@ -20,9 +21,8 @@ import {
 } from '../../state/state-location.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
-import type { LockFlags } from '../flags.ts';
 
-interface MoveFlags extends LockFlags {
+interface MoveFlags extends LockOptions {
   readonly from: string;
 }
 
@@ -49,7 +49,7 @@ export async function moveStateHere(context: Context, { from, ...lock }: MoveFla
   }
 }
 
-interface InitFlags extends LockFlags {
+interface InitFlags extends LockOptions {
   readonly sql?: boolean;
 }
 

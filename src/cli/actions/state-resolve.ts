@@ -6,13 +6,13 @@ import { renderTable, whole } from '../../output/table.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { advice, command, ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
+import type { LockOptions } from '../../runs/run-context.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
-import type { LockFlags } from '../flags.ts';
 import { type Approval, approve, cancelled } from './confirm.ts';
 
-interface ResolveOptions extends LockFlags {
+interface ResolveOptions extends LockOptions {
   readonly address: readonly string[];
   readonly all?: boolean;
   /** A date or a moment. */

@@ -9,14 +9,15 @@ import { commandFor } from '../../problems/workspace-command.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { type PlanSources, preparedToPlan } from '../../runs/planning.ts';
 import { type ResourceStatus, statusOf } from '../../runs/resource-status.ts';
+import type { PlatformOptions, SelectionOptions } from '../../runs/run-context.ts';
 import type { SyncStatus } from '../../runs/sync-status.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
-import type { JsonFlag, PlatformFlags, SelectionFlags, WorkspacesFlags } from '../flags.ts';
+import type { JsonFlag, WorkspacesFlags } from '../flags.ts';
 import { planAll } from './plan-report.ts';
 import { inEach, type Reported, severalCode, severalNamed } from './several.ts';
 
-interface StatusOptions extends SelectionFlags, PlatformFlags, WorkspacesFlags, JsonFlag {
+interface StatusOptions extends SelectionOptions, PlatformOptions, WorkspacesFlags, JsonFlag {
   readonly kind?: readonly string[];
   readonly only?: readonly string[];
   readonly detailedExitcode?: boolean;

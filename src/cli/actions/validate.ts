@@ -6,7 +6,7 @@ import { kindCounts, plural } from '../../output/plural.ts';
 import type { Diagnostic } from '../../problems/diagnostic.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import type { Desired } from '../../project/project.ts';
-import { sharedDiagnostics, type ValidateProject, validateProject } from '../../runs/validate-project.ts';
+import { sharedDiagnostics, validateProject } from '../../runs/validate-project.ts';
 import type { Context } from '../context.ts';
 import { diagnosticsText } from '../diagnostics-text.ts';
 import type { WorkspacesFlags } from '../flags.ts';
@@ -20,66 +20,35 @@ interface ValidateOptions extends WorkspacesFlags, PolicyFlags {
   readonly secrets?: boolean;
 }
 
+/** Checks one workspace, or several in one report, in which a problem of some workspaces names them. */
 export async function validate(given: Context, options: ValidateOptions): Promise<number> {
   const context = withPolicyFiles(given, options);
-  const several = severalNamed(context, options);
-  if (several !== undefined) return validateSeveral(context, several, options);
-  const { terminal } = context;
-  // An invalid one is a normal result.
-  const [desired = { resources: [], diagnostics: [] }] = (
-    await validateProject(readFrom(context, options, [context.workspace]))
-  ).workspaces;
-  terminal.out(rendered(desired.diagnostics, options.output, context));
-  const isValid = desired.diagnostics.every(({ severity }) => severity !== 'error');
-  if (isValid && options.output === 'text') {
-    terminal.out(`${terminal.style.good('Valid')}: ${counted(desired)}.\n`);
-  }
-  return isValid ? ExitCode.ok : ExitCode.error;
-}
-
-/** One report for all. A problem of some workspaces names them. */
-async function validateSeveral(
-  context: Context,
-  names: readonly string[] | 'all',
-  options: ValidateOptions,
-): Promise<number> {
-  const { terminal } = context;
+  const { terminal, cwd: here, projectFolder: cwd = here, env, cacheFolder, interrupts, policies } = context;
   const { output } = options;
-  const { workspaces } = await validateProject(readFrom(context, options, names));
-  const diagnostics = sharedDiagnostics(workspaces);
-  const all = workspaces.length;
-  const told = diagnostics.map(({ workspaces: having, ...diagnostic }) =>
-    having.length === all
+  const several = severalNamed(context, options);
+  const { workspaces } = await validateProject({
+    ...{ cwd, env, cacheFolder, kinds, lookups, policies, signal: interrupts.stop },
+    names: several ?? [context.workspace],
+    mode: options.secrets ? 'offline-with-secrets' : 'offline',
+  });
+  const shared = sharedDiagnostics(workspaces);
+  const diagnostics = shared.map(({ workspaces: having, ...diagnostic }) =>
+    having.length === workspaces.length || output === 'json'
       ? diagnostic
       : { ...diagnostic, message: `${diagnostic.message} (in ${having.join(', ')})` },
   );
   terminal.out(
-    output === 'json'
-      ? jsonText({
-          ...diagnosticsJson(diagnostics),
-          workspaces: workspaces.flatMap(({ name }) => name ?? []),
-        })
-      : rendered(told, output, context),
+    several !== undefined && output === 'json'
+      ? jsonText({ ...diagnosticsJson(shared), workspaces: workspaces.flatMap(({ name }) => name ?? []) })
+      : rendered(diagnostics, output, context),
   );
+  // An invalid project is a normal result.
   const isValid = diagnostics.every(({ severity }) => severity !== 'error');
-  if (isValid && output === 'text') {
-    const lines = workspaces.map(
-      ({ name = '', resources }) =>
-        `${terminal.style.good('Valid')} in ${escapeControls(name)}: ${counted({ resources })}.\n`,
-    );
-    terminal.out(lines.join(''));
+  for (const { name = '', resources } of isValid && output === 'text' ? workspaces : []) {
+    const where = several === undefined ? '' : ` in ${escapeControls(name)}`;
+    terminal.out(`${terminal.style.good('Valid')}${where}: ${counted({ resources })}.\n`);
   }
   return isValid ? ExitCode.ok : ExitCode.error;
-}
-
-function readFrom(
-  context: Context,
-  { secrets }: ValidateOptions,
-  names: ValidateProject['names'],
-): ValidateProject {
-  const { cwd: here, projectFolder: cwd = here, env, cacheFolder, interrupts, policies } = context;
-  const mode = secrets ? 'offline-with-secrets' : 'offline';
-  return { cwd, env, cacheFolder, names, kinds, lookups, policies, mode, signal: interrupts.stop };
 }
 
 function rendered(diagnostics: readonly Diagnostic[], output: DiagnosticFormat, context: Context): string {

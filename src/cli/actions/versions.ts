@@ -17,12 +17,12 @@ import { referableRecords, valuesOfVersion } from '../../runs/accepted-values.ts
 import { type DraftDiffDocument, diffDraft } from '../../runs/draft-diff.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import { stateToRead } from '../../runs/planning.ts';
+import type { PlatformOptions } from '../../runs/run-context.ts';
 import { noSuchVersion, type VersionedRecord, versionedRecord } from '../../runs/versioned-record.ts';
 import type { Context } from '../context.ts';
-import type { PlatformFlags } from '../flags.ts';
 import { type WriteBackOptions, writeBack } from './write-back.ts';
 
-interface VersionsOptions extends PlatformFlags {
+interface VersionsOptions extends PlatformOptions {
   readonly address: string;
   readonly version?: number;
   readonly diff?: number | 'published';
@@ -129,7 +129,7 @@ function betweenText(
   return renderFileDiffs([{ file: address, before, after, names }], style);
 }
 
-interface RollbackOptions extends PlatformFlags, WriteBackOptions {
+interface RollbackOptions extends PlatformOptions, WriteBackOptions {
   readonly address: string;
   readonly to?: number;
 }

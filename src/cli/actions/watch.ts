@@ -16,9 +16,9 @@ import type { LocalPaths } from '../../project/local-paths.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import type { RunContext } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
+import type { Tracing } from '../open-telemetry.ts';
 import { type PageFlags, pageAddress } from '../page-flags.ts';
 import { type PolicyFlags, withPolicyFiles } from '../policy-flags.ts';
-import type { Tracing } from '../spans.ts';
 
 interface WatchFlags extends WatchPolicy, PageFlags, PolicyFlags {
   readonly autoApprove?: boolean;

@@ -6,8 +6,7 @@ import type { RunContext } from '../../runs/run-context.ts';
 import type { State } from '../../state/state.ts';
 import type { StateStore } from '../../state/store.ts';
 import { isObject } from '../../values/json.ts';
-import { VERSION } from '../../version.ts';
-import { packagePath } from '../package-files.ts';
+import { packagePath, VERSION } from '../../version.ts';
 
 /* A person waits for this code, so each part of voxform is loaded only if needed. */
 

@@ -31,10 +31,8 @@ import {
  */
 export async function diffWorkspaces(one: SeenSide, other: SeenSide): Promise<DiffDocument> {
   const [first, second] = [sideOf(one), sideOf(other)];
-  const secrets = sharedSecrets(first, second);
-  await Promise.all([first.fingerprints.prepare(secrets.first), second.fingerprints.prepare(secrets.second)]);
   const addresses = [...new Set([...first.members.keys(), ...second.members.keys()])].sort();
-  const resources = addresses.map((address) => compareAt(address, first, second));
+  const resources = await Promise.all(addresses.map((address) => compareAt(address, first, second)));
   const count = (verdict: ResourceDifference['verdict']): number =>
     resources.filter((resource) => resource.verdict === verdict).length;
   const fields = resources.flatMap((resource) => resource.fields);
@@ -56,32 +54,11 @@ export async function diffWorkspaces(one: SeenSide, other: SeenSide): Promise<Di
   };
 }
 
-/** The texts to fingerprint with the key of each side: secrets of which that side has only the fingerprint. */
-function sharedSecrets(
-  first: Side,
-  second: Side,
-): {
-  readonly first: ReadonlySet<string>;
-  readonly second: ReadonlySet<string>;
-} {
-  const wanted = { first: new Set<string>(), second: new Set<string>() };
-  for (const [address, a] of first.members) {
-    const b = second.members.get(address);
-    if (b === undefined) continue;
-    for (const field of fieldsOf(kindNamed(a.resource.kind), [a, b])) {
-      const [left, right] = [heldAt(first, a, field), heldAt(second, b, field)];
-      if (typeof left.value === 'string' && right.fingerprint !== undefined) wanted.second.add(left.value);
-      if (typeof right.value === 'string' && left.fingerprint !== undefined) wanted.first.add(right.value);
-    }
-  }
-  return wanted;
-}
-
 function placeOf({ name, workspaceId, baseUrl }: Side): DiffDocument['first'] {
   return { name, workspace_id: workspaceId, base_url: baseUrl };
 }
 
-function compareAt(address: Address, first: Side, second: Side): ResourceDifference {
+async function compareAt(address: Address, first: Side, second: Side): Promise<ResourceDifference> {
   const [a, b] = [first.members.get(address), second.members.get(address)];
   const { kind, source } = (a ?? (b as Member)).resource;
   const common = {
@@ -92,8 +69,8 @@ function compareAt(address: Address, first: Side, second: Side): ResourceDiffere
     second: b?.record?.id ?? null,
   };
   if (a?.record !== undefined && b?.record !== undefined) {
-    const compared = [...fieldsOf(kindNamed(kind), [a, b])].map((field) =>
-      compareField(field, { first, second, a, b }),
+    const compared = await Promise.all(
+      [...fieldsOf(kindNamed(kind), [a, b])].map((field) => compareField(field, { first, second, a, b })),
     );
     const fields = compared.flatMap(({ difference }) => (difference === undefined ? [] : [difference]));
     const unverified = compared.flatMap(({ unverified: path }) => (path === undefined ? [] : [path]));
@@ -149,10 +126,10 @@ interface FieldComparison {
   readonly unverified?: LeafPath;
 }
 
-function compareField(field: HeldField, { first, second, a, b }: Both): FieldComparison {
+async function compareField(field: HeldField, { first, second, a, b }: Both): Promise<FieldComparison> {
   const { path } = field;
   const [left, right] = [heldAt(first, a, field), heldAt(second, b, field)];
-  const same = areSame(field, { first, second, left, right });
+  const same = await areSame(field, { first, second, left, right });
   if (same === true) return left.verified && right.verified ? {} : { unverified: path };
   const sensitive = left.sensitive || right.sensitive;
   const statuses = [statusAt(a, field), statusAt(b, field)] as const;
@@ -176,15 +153,21 @@ interface Values {
 }
 
 /** Undefined if unknown. */
-function areSame({ kind, path }: HeldField, { first, second, left, right }: Values): boolean | undefined {
+async function areSame(
+  { kind, path }: HeldField,
+  { first, second, left, right }: Values,
+): Promise<boolean | undefined> {
   if (left.value !== undefined && right.value !== undefined) {
     return sameValue(ruleOf(kind, path), left.value, right.value);
   }
-  if (typeof left.value === 'string' && right.fingerprint !== undefined) {
-    return second.fingerprints.of(left.value) === right.fingerprint;
-  }
-  if (typeof right.value === 'string' && left.fingerprint !== undefined) {
-    return first.fingerprints.of(right.value) === left.fingerprint;
+  // A secret of which one side has only the fingerprint.
+  for (const [side, known, other] of [
+    [second, left, right],
+    [first, right, left],
+  ] as const) {
+    if (typeof known.value !== 'string' || other.fingerprint === undefined) continue;
+    await side.fingerprints.prepare([known.value]);
+    return side.fingerprints.of(known.value) === other.fingerprint;
   }
   // Fingerprints with different keys cannot be compared.
   if (left.fingerprint === undefined || right.fingerprint === undefined || first.salt !== second.salt)
