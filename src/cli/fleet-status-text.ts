@@ -1,9 +1,7 @@
-import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { FleetStatus } from '../fleet/control.ts';
 import type { FleetWorkspace } from '../fleet/rows/status-rows.ts';
-import { holdText, type ShownWorkspace } from '../operator/shown-workspace.ts';
+import { type ShownWorkspace, summaryOf } from '../operator/shown-workspace.ts';
 import { workspaceStatuses } from '../operator/workspace-status.ts';
-import { counts, shownActions } from '../output/action-words.ts';
 import { escapeControls, escapedLines } from '../output/escape-controls.ts';
 import { plural } from '../output/plural.ts';
 import type { Style } from '../output/style.ts';
@@ -54,7 +52,7 @@ export function fleetStatusText(status: FleetOverview, style: Style, { address }
   const more = open.length - rows.length;
   const broken = sources.flatMap((source) => source.broken);
   const unusable = broken.length === 0 ? '' : `; ${plural(broken.length, 'broken project')}`;
-  const left = orphans === 0 ? '' : `; ${orphansNote(orphans)}`;
+  const left = orphans === 0 ? '' : `; ${plural(orphans, 'orphan')}`;
   const late = processes.length === 0 || lateness < 1 ? '' : `; the next run is ${span(lateness)} late`;
   const longest = oldestCheckAge === null ? '' : `; longest unchecked for ${span(oldestCheckAge)}`;
   const checked = `${longest}${neverChecked > 0 ? `; ${neverChecked} never checked` : ''}`;
@@ -137,59 +135,14 @@ function commitText({ status, commit, last }: ShownWorkspace): string | null {
 
 /** What needs attention. */
 function noteOn(workspace: ShownWorkspace): string {
-  const { status, plan } = workspace;
-  const waiting = plan?.state === 'waiting' ? `plan ${plan.id}` : '';
-  if (waiting !== '' && status !== 'failed' && status !== 'invalid') return waiting;
-  return [waiting, standingNote(workspace)].filter((part) => part !== '').join('; ');
-}
-
-/** The status as a clause. */
-function standingNote({ status, rejected, paused, problem, last, vanishedAt }: ShownWorkspace): string {
-  if (paused !== null) return `by ${paused.by}${reasonOf(paused)}`;
+  const { status, plan, vanishedAt } = workspace;
   if (vanishedAt !== null) return 'its project left the source, and its state has records';
-  if (problem !== null) return escapeControls(problem);
-  if (status === 'pending' && isObject(last)) return pendingNote(last, rejected);
-  const text = isObject(last)
-    ? (last.error ?? firstOf(last.problems) ?? requestNote(last) ?? firstOf(last.drift))
-    : undefined;
-  if (status !== 'never-run' && status !== 'in-sync' && typeof text === 'string') return escapeControls(text);
-  return isObject(last) ? leftNote(last) : '';
-}
-
-/** `1 resource with a step for a person; 2 orphans` */
-function leftNote({ person = 0, orphans = 0 }: Readonly<Record<string, unknown>>): string {
-  const steps = person === 0 ? '' : `${plural(Number(person), 'resource')} with a step for a person`;
-  return [steps, orphansNote(orphans)].filter((part) => part !== '').join('; ');
-}
-
-/** The status of the drift request. */
-function requestNote({ pull_request: request }: Readonly<Record<string, unknown>>): unknown {
-  return isObject(request) ? (request.problem ?? request.message ?? undefined) : undefined;
-}
-
-/** `1 to create, 1 to update; the mode is report` */
-function pendingNote(
-  { counts: found, hold, orphans }: Readonly<Record<string, unknown>>,
-  rejected: ShownWorkspace['rejected'],
-): string {
-  const none = Object.fromEntries(shownActions.map((action) => [action, 0]));
-  const words = counts({ ...none, ...(isObject(found) && found) } as PlanDocument['summary'], shownActions);
-  return [words, escapeControls(holdText(hold, rejected) ?? ''), orphansNote(orphans)]
-    .filter((part) => part !== '')
-    .join('; ');
+  if (status === 'waiting' && plan?.state === 'waiting') return `plan ${plan.id}`;
+  return escapeControls(summaryOf(workspace));
 }
 
 function reasonOf({ because }: { readonly because: string | null }): string {
   return because === null ? '' : `: ${because}`;
-}
-
-function orphansNote(orphans: unknown = 0): string {
-  return orphans === 0 ? '' : plural(Number(orphans), 'orphan');
-}
-
-function firstOf(list: unknown): unknown {
-  const first: unknown = Array.isArray(list) ? list[0] : undefined;
-  return isObject(first) ? first.address : first;
 }
 
 /** `5 s`, `3 min`, `2 h` or `4 d`. */

@@ -1,4 +1,7 @@
+import { countWords } from '../output/action-words.ts';
+import { plural } from '../output/plural.ts';
 import type { Json, JsonObject } from '../values/json.ts';
+import { type LastRun, lastRunOf } from './last-run.ts';
 import type { Hold } from './run-report.ts';
 import type { RunStatus, WorkspaceStatus } from './workspace-status.ts';
 
@@ -52,10 +55,10 @@ export interface KeptRun {
   readonly seconds: number;
   readonly mode: string;
   readonly result: string;
-  readonly why: string | null;
+  readonly why?: string | null;
   readonly askedBy: string | null;
-  readonly commit: string | null;
-  readonly plan: string | null;
+  readonly commit?: string | null | undefined;
+  readonly plan?: string | null;
   /** Empty for a decision of a person. */
   readonly process: string;
   /** In the form of `resultsOf`. */
@@ -95,11 +98,52 @@ const holdWords = {
   window: 'no window is open',
   guard: 'a guard holds them',
   policy: 'a policy denies them',
-  approval: 'the plan was rejected',
 } as const satisfies Partial<Record<Hold['why'], string>>;
 
-/** Why a run left changes, such as `the plan was rejected by ann`; undefined if it left none. */
-export function holdText(hold: unknown, rejected: ShownWorkspace['rejected']): string | undefined {
-  if (rejected !== null) return `${holdWords.approval} by ${rejected.by}`;
-  return Object.hasOwn(holdWords, String(hold)) ? holdWords[hold as keyof typeof holdWords] : undefined;
+/** A clause about what needs attention; empty if nothing does. */
+export function summaryOf(shown: ShownWorkspace): string {
+  const { status, problem, paused, plan, last } = shown;
+  const known = lastRunOf(last);
+  const isHeld = problem === null && status === 'pending' && known.result !== 'refused';
+  const waits = status !== 'waiting' && plan?.state === 'waiting' && `plan ${plan.id} waits for approval`;
+  const told = problem ?? (paused === null ? wordsOf(known, status) : `paused by ${pauseText(paused)}`);
+  return [told, isHeld && heldText(shown), waits].filter((each) => each).join('; ');
+}
+
+/** Why its changes are not applied, such as `the plan was rejected by ann`. */
+export function heldText({ status, plan, rejected, last }: ShownWorkspace): string | undefined {
+  if (status === 'in-sync' || plan !== null) return undefined;
+  if (rejected !== null) return `the plan was rejected by ${rejected.by}`;
+  const { hold } = lastRunOf(last);
+  return hold !== null && Object.hasOwn(holdWords, hold)
+    ? holdWords[hold as keyof typeof holdWords]
+    : undefined;
+}
+
+const MOST_SUMMARY = 200;
+
+function wordsOf(last: LastRun, status: ShownWorkspace['status']): string {
+  const { result, error, problems, counts, drift, missing, hold, pull_request: request } = last;
+  const [problem = ''] = status === 'failed' && error !== null ? [error] : problems;
+  if (status === 'failed' || status === 'invalid') return problem.slice(0, MOST_SUMMARY);
+  return [
+    ...(result === 'refused' && hold !== null ? [`refused by a ${hold}`] : []),
+    ...(drift.length === 0 || status === 'in-sync' ? [] : [`${drift.length} drifted`]),
+    ...(missing.length === 0 ? [] : [`${missing.length} missing`]),
+    ...countWords(counts),
+    ...needWords(last),
+    ...(status === 'drifted' ? [request?.problem ?? request?.message ?? []].flat() : []),
+  ].join(', ');
+}
+
+/** `1 for a person, 2 orphans` */
+export function needWords({ person, orphans }: LastRun): string[] {
+  return [
+    ...(person === 0 ? [] : [`${person} for a person`]),
+    ...(orphans === 0 ? [] : [plural(orphans, 'orphan')]),
+  ];
+}
+
+export function pauseText({ by, because }: { readonly by: string; readonly because: string | null }): string {
+  return because === null ? by : `${by}: ${because}`;
 }

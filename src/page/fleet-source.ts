@@ -174,7 +174,7 @@ export class FleetSource implements PageSource {
     if (!/^\d{1,18}$/.test(id)) return undefined;
     const [kept] = await keptRuns(this.#options.database, address, { id, limit: 1 });
     if (kept === undefined) return undefined;
-    const plan = kept.plan === null ? undefined : await keptPlan(this.#options.database, address, kept.plan);
+    const plan = kept.plan ? await keptPlan(this.#options.database, address, kept.plan) : undefined;
     return detailOfKeptRun(kept, {
       past: state.runs,
       plan: plan && { ...plan, plan: planDocument.parse(plan.plan) },

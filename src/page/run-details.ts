@@ -4,18 +4,17 @@ import { type LastRun, lastRunOf, listed, resultsOf, runResult } from '../operat
 import { holdMessage, messageOf, planWords } from '../operator/messages.ts';
 import { appliedRows, leftIn, planAfter } from '../operator/plan-after.ts';
 import type { RunReport } from '../operator/run-report.ts';
-import type { KeptRun } from '../operator/shown-workspace.ts';
+import { type KeptRun, needWords } from '../operator/shown-workspace.ts';
 import { countWords, doneWords } from '../output/action-words.ts';
 import { changesOf, waiverText } from '../output/history-text.ts';
-import { plural } from '../output/plural.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { Fact, RunDetail } from './page-data.ts';
 
 /** A run of watch in the form of a fleet's rows. Its plan is not kept, only the resources that are shown. */
 export function keptReport(report: RunReport, redact: (text: string) => string): KeptRun {
-  const { startedAt, number, seconds, mode, triggers, askedBy, commit, hold, reach, id, fetchProblem } =
-    report;
+  const { startedAt, number, seconds, mode, triggers, askedBy, commit, id } = report;
+  const { hold, reach, fetchProblem } = report;
   const resources = resourcesIn(report, redact);
   const summary: JsonObject = {
     ...resultsOf(report, { after: planAfter(report), redact, now: startedAt }),
@@ -33,40 +32,19 @@ export function keptReport(report: RunReport, redact: (text: string) => string):
     result: runResult(report),
     why: triggers.join(', '),
     askedBy: askedBy.join(', ') || null,
-    commit: commit ?? null,
-    plan: null,
+    commit,
     process: String(process.pid),
     summary,
   };
 }
 
 /** A decision of a person on a watch, as a run without writes. */
-export function keptDecision(
-  result: 'paused' | 'resumed',
-  { at, by, mode, because }: Pick<KeptRun, 'mode'> & Decision,
-): KeptRun {
-  return {
-    id: `${timeId(at)}-${result}`,
-    command: 'watch',
-    run: '',
-    startedAt: at,
-    seconds: 0,
-    mode,
-    result,
-    why: null,
-    askedBy: by,
-    commit: null,
-    plan: null,
-    process: '',
-    summary: because === undefined ? {} : { because },
-  };
+export function keptDecision({ startedAt, result, ...decision }: Decision): KeptRun {
+  const id = `${timeId(startedAt)}-${result}`;
+  return { ...decision, id, startedAt, result, command: 'watch', run: '', seconds: 0, process: '' };
 }
 
-interface Decision {
-  readonly at: Date;
-  readonly by: string;
-  readonly because?: string | undefined;
-}
+type Decision = Pick<KeptRun, 'startedAt' | 'result' | 'mode' | 'askedBy' | 'summary'>;
 
 function timeId(at: Date): string {
   return at.toISOString().replace(/[-:.]/g, '');
@@ -151,14 +129,6 @@ export function detailOfKeptRun(run: KeptRun, { past = [], plan: kept }: RunPart
         ? { resources: known.resources, more: known.more }
         : listed(planned)),
   };
-}
-
-/** `1 for a person, 2 orphans` */
-export function needWords({ person, orphans }: LastRun): string[] {
-  return [
-    ...(person === 0 ? [] : [`${person} for a person`]),
-    ...(orphans === 0 ? [] : [plural(orphans, 'orphan')]),
-  ];
 }
 
 /** The drift request, or why there is none. */

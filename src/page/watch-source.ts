@@ -216,17 +216,19 @@ export class WatchSource implements PageSource, RunObserver {
     const { paused } = watch().status;
     if ((paused === undefined) === (action === 'resume'))
       throw new UserError(paused === undefined ? 'Runs are not paused.' : `Runs are paused by ${paused.by}.`);
+    const summary: JsonObject = action === 'pause' && because !== undefined ? { because } : {};
+    const decision = { startedAt: now(), askedBy: by, mode, summary };
     switch (action) {
       case 'run':
         watch().trigger('request', by);
         break;
       case 'pause':
         watch().pause(by, because ?? null);
-        this.#keep(keptDecision('paused', { at: now(), by, mode, because }));
+        this.#keep(keptDecision({ ...decision, result: 'paused' }));
         break;
       case 'resume':
         watch().resume(by);
-        this.#keep(keptDecision('resumed', { at: now(), by, mode }));
+        this.#keep(keptDecision({ ...decision, result: 'resumed' }));
         break;
       default:
         throw new UserError('watch cannot do this');

@@ -1,7 +1,12 @@
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { type LastRun, lastRunOf } from '../operator/last-run.ts';
-import { holdText, type KeptRun, type ShownWorkspace } from '../operator/shown-workspace.ts';
-import { countWords } from '../output/action-words.ts';
+import {
+  heldText,
+  type KeptRun,
+  pauseText,
+  type ShownWorkspace,
+  summaryOf,
+} from '../operator/shown-workspace.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import { statusOf } from '../runs/resource-status.ts';
 import { openOrphans } from '../state/state.ts';
@@ -14,46 +19,22 @@ import type {
   WorkspaceDetail,
   WorkspaceRow,
 } from './page-data.ts';
-import { detailOfKeptRun, detailOfPastRun, isWriteOf, needWords, requestFacts } from './run-details.ts';
+import { detailOfKeptRun, detailOfPastRun, isWriteOf, requestFacts } from './run-details.ts';
 import { lasting } from './views/parts.ts';
 
 /** A row of the list of workspaces. */
 export function rowOf(shown: ShownWorkspace): WorkspaceRow {
-  const { address, status, since, checkedAt, isOld, mode, problem, paused, plan } = shown;
-  const last = lastRunOf(shown.last);
-  const isHeld = problem === null && status === 'pending' && last.result !== 'refused';
-  const waits = status !== 'waiting' && plan?.state === 'waiting' && `plan ${plan.id} waits for approval`;
-  const told = problem ?? (paused === null ? wordsOf(last, status) : `paused by ${pauseText(paused)}`);
+  const { address, status, since, checkedAt, isOld, mode } = shown;
   return {
     address,
     status,
     since: new Date(since),
     checkedAt: checkedAt === null ? undefined : new Date(checkedAt),
     isOld,
-    summary: [told, isHeld && heldText(shown, last), waits].filter((each) => each).join('; '),
+    summary: summaryOf(shown),
     source: address.split('/')[0] ?? '',
     mode,
   };
-}
-
-/** Why its changes are not applied. */
-function heldText({ status, plan, rejected }: ShownWorkspace, { hold }: LastRun): string | undefined {
-  return status === 'in-sync' || plan !== null ? undefined : holdText(hold, rejected);
-}
-
-const MOST_SUMMARY = 200;
-
-function wordsOf(last: LastRun, status: ShownWorkspace['status']): string {
-  const { result, error, problems, counts, drift, missing, hold } = last;
-  if (status === 'failed' && error !== null) return error.slice(0, MOST_SUMMARY);
-  if (status === 'invalid') return (problems[0] ?? '').slice(0, MOST_SUMMARY);
-  return [
-    ...(result === 'refused' && hold !== null ? [`refused by a ${hold}`] : []),
-    ...(drift.length === 0 || status === 'in-sync' ? [] : [`${drift.length} drifted`]),
-    ...(missing.length === 0 ? [] : [`${missing.length} missing`]),
-    ...countWords(counts),
-    ...needWords(last),
-  ].join(', ');
 }
 
 /** The parts of a state that a page shows. */
@@ -83,7 +64,7 @@ const REJECTED =
 export function detailOf({ shown, state, kept, past, ...known }: KnownWorkspace): WorkspaceDetail {
   const { paused, vanishedAt, rejected, checkedAt } = shown;
   const last = lastRunOf(shown.last);
-  const held = heldText(shown, last);
+  const held = heldText(shown);
   const outside = state?.location;
   const runs = [
     ...kept.map((run) => detailOfKeptRun(run)),
@@ -200,8 +181,4 @@ export function resourcesOf(
       return drift.includes(address) && shown.status !== 'in-sync' ? { ...row, status: 'drifted' } : row;
     })
     .sort((a, b) => Number(isFine(a)) - Number(isFine(b)));
-}
-
-function pauseText({ by, because }: { readonly by: string; readonly because: string | null }): string {
-  return because === null ? by : `${by}: ${because}`;
 }

@@ -171,7 +171,9 @@ it('shows a new project that is broken wherever it shows the fleet, until it is 
       const prose = shown.stdout.split('\n').filter((line) => !line.startsWith('Source '));
       expect(prose.filter((line) => line.length > columns)).toEqual([]);
     }
-    expect((await status(addressOf('acme'))).stdout).toMatch(new RegExp(`^Note +by ann: ${because}$`, 'm'));
+    expect((await status(addressOf('acme'))).stdout).toMatch(
+      new RegExp(`^Note +paused by ann: ${because}$`, 'm'),
+    );
     await control.resume([addressOf('acme')], 'ann');
   });
   expect(fleet.log.filter((line) => line.includes('voices/beta'))).toEqual([

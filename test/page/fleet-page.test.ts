@@ -253,7 +253,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     const fleet = { ...(await control.status({})), unusedRules: [] };
     const words = fleetStatusText(fleet, plainStyle(), {});
     expect(words).toMatch(
-      /; 1 orphan; longest unchecked for [\s\S]*acme:test +in-sync .*a step for a person;\s+1 orphan$/m,
+      /; 1 orphan; longest unchecked for [\s\S]*acme:test +in-sync .*1 for a person,\s+1 orphan$/m,
     );
     expect(await act(cookie, 'close-orphan', { of: orphan, because: 'deleted' })).toBe(303);
     const after = (await get(pathOf(address), cookie)).text;

@@ -96,11 +96,11 @@ it('finds resources by text and status, in pages, without a script', async () =>
 });
 
 it('says that a person decided, not that a person asked for it', () => {
-  const decision = { at: new Date(since), by: 'ann', mode: 'apply' };
-  const paused = detailOfKeptRun(keptDecision('paused', decision));
+  const decision = { startedAt: new Date(since), result: 'paused', askedBy: 'ann', mode: 'apply' };
+  const paused = detailOfKeptRun(keptDecision({ ...decision, summary: {} }));
   const table = (run: RunDetail) => runsTable('acme:test', [run], new Date(since)).text;
   expect(table(paused)).toContain('data-title="Who"><bdi>ann</bdi>');
-  const rejected = detailOfKeptRun(keptDecision('paused', { ...decision, because: 'no' }));
+  const rejected = detailOfKeptRun(keptDecision({ ...decision, summary: { because: 'no' } }));
   expect(table({ ...rejected, plan: 'aca9' })).toContain('because: no; plan aca9<');
   expect(table({ ...paused, result: 'ok' })).toContain('data-title="Who">asked by <bdi>ann</bdi>');
 });

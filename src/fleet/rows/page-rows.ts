@@ -1,7 +1,6 @@
 import type { KeptRun, ShownWorkspace } from '../../operator/shown-workspace.ts';
 import { type Need, type WorkspaceStatus, workspaceStatuses } from '../../operator/workspace-status.ts';
-import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
-import type { Json, JsonObject } from '../../values/json.ts';
+import type { Json } from '../../values/json.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { LEFT, OUTSIDE, type OutsideState } from './run-rows.ts';
@@ -107,27 +106,14 @@ export async function keptRuns(
   { id, limit }: { readonly id?: string; readonly limit: number },
 ): Promise<readonly KeptRun[]> {
   const rows = await ask(
-    `SELECT id::text, started_at, seconds, mode, result, why, who, commit, plan_id, process, summary FROM ${S}.runs
+    `SELECT id::text, 'fleet' AS command, started_at AS "startedAt", seconds, mode, result, why, who AS "askedBy", commit,
+  plan_id AS plan, process, summary FROM ${S}.runs
 WHERE address = $1 AND ($2::bigint IS NULL OR id = $2) ORDER BY runs.id DESC LIMIT $3`,
     address,
     id ?? null,
     limit,
   );
-  const text = (row: DatabaseRow, column: string) => (row[column] === null ? null : String(row[column]));
-  return rows.map((row) => ({
-    id: String(row.id),
-    command: 'fleet',
-    startedAt: row.started_at as Date,
-    seconds: Number(row.seconds),
-    mode: String(row.mode),
-    result: String(row.result),
-    why: text(row, 'why'),
-    askedBy: text(row, 'who'),
-    commit: text(row, 'commit'),
-    plan: text(row, 'plan_id'),
-    process: String(row.process),
-    summary: row.summary as JsonObject,
-  }));
+  return rows as readonly unknown[] as readonly KeptRun[];
 }
 
 /** True while a process runs it. */
