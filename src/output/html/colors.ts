@@ -54,12 +54,16 @@ export function kindClass(kind: string): string {
   return kindColors.has(kind) ? `kind-${kind}` : '';
 }
 
-/** All colours as variables, light and dark as the reader's system is; `--of-kind` is the kind's own. */
+/**
+ * All colours as variables, light and dark as the reader's system is, with a class for each tone of text. `--of-kind` is the colour of a
+ * kind.
+ */
 export function colorStyle(root: string): string {
   const all = Object.entries({ ...backgrounds, ...foregrounds, ...marks, ...lines });
   const kindOf = (scheme: 0 | 1) =>
     [...kindColors].map(([kind, color]) => `.kind-${kind}{--of-kind:${color[scheme]}}`).join('');
   const style = (scheme: 0 | 1) =>
     `${root}{${all.map(([name, color]) => `--${name}:${color[scheme]}`).join(';')}}${kindOf(scheme)}`;
-  return `${style(0)}\n@media (prefers-color-scheme:dark){${style(1)}}`;
+  const tones = Object.keys(foregrounds).map((name) => `.${name}{color:var(--${name})}`);
+  return `${style(0)}${tones.join('')}\n@media (prefers-color-scheme:dark){${style(1)}}`;
 }
