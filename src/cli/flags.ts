@@ -1,6 +1,6 @@
 import { type Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { EXPECTED_ADDRESS, isGlob, parseAddress } from '../manifests/resource.ts';
-import { type Concurrency, isConcurrency, MOST_GIVEN } from '../platform/concurrency-limit.ts';
+import { type Concurrency, isConcurrency, MAX_CONCURRENCY } from '../platform/concurrency-limit.ts';
 import type { PlanningOptions } from '../runs/run-context.ts';
 import { isObject, parsedJson } from '../values/json.ts';
 
@@ -110,7 +110,7 @@ export function outputOption(formats: readonly string[], standard = 'text'): Opt
 function parseConcurrency(text: string): Concurrency {
   const given = /^[1-9]\d*$/.test(text) ? Number(text) : text;
   if (isConcurrency(given)) return given;
-  throw new InvalidArgumentError(`Expected auto or a whole number between 1 and ${MOST_GIVEN}.`);
+  throw new InvalidArgumentError(`Expected auto or a whole number between 1 and ${MAX_CONCURRENCY}.`);
 }
 
 function integer(least: number, most: number, expected: string) {

@@ -30,7 +30,7 @@ export interface Suggestion {
   readonly range: TextRange;
 }
 
-interface Completing {
+interface CompletionContext {
   readonly snapshot: ProjectSnapshot;
   /** Relative to the project folder. */
   readonly file: string;
@@ -71,7 +71,7 @@ export function suggestionsAt(
   return [...new Map(found.map((each) => [each.label, each])).values()];
 }
 
-function keysFor({ snapshot, cursor, place, role }: Completing): Suggestion[] {
+function keysFor({ snapshot, cursor, place, role }: CompletionContext): Suggestion[] {
   const { siblings, range, style, flow, json, hasColon } = cursor;
   const fields = place.fields.map(({ name, description, takes }) => ({
     name,
@@ -111,7 +111,7 @@ function freeKeys(
   return [...labels].map((name) => ({ name, detail: 'label' }));
 }
 
-function valuesFor(completing: Completing): Suggestion[] {
+function valuesFor(completing: CompletionContext): Suggestion[] {
   const { cursor, place } = completing;
   const { range, style, flow, json } = cursor;
   const named = namesAt(completing);
@@ -145,7 +145,13 @@ function valuesFor(completing: Completing): Suggestion[] {
 type NamedThing = NameChoice & Pick<Suggestion, 'is'>;
 
 /** Names for a place where only a name is allowed; undefined elsewhere. */
-function namesAt({ snapshot, file, role, cursor, place }: Completing): readonly NamedThing[] | undefined {
+function namesAt({
+  snapshot,
+  file,
+  role,
+  cursor,
+  place,
+}: CompletionContext): readonly NamedThing[] | undefined {
   const as = (is: Suggestion['is'], names: readonly NameChoice[]) => names.map((each) => ({ ...each, is }));
   const last = cursor.path.at(-1);
   switch (last) {
@@ -200,7 +206,7 @@ const LONGEST_USED = 60;
 const MOST_LONE = 8;
 
 /** Values of the schema, values of the same field elsewhere in the project, or else an example. */
-function plainValues({ snapshot, role, cursor, place }: Completing): readonly ScalarValue[] {
+function plainValues({ snapshot, role, cursor, place }: CompletionContext): readonly ScalarValue[] {
   const listed = place.takes.flatMap((schema): ScalarValue[] => {
     if (schema.const !== undefined) return [schema.const as ScalarValue];
     if (Array.isArray(schema.enum)) return schema.enum as ScalarValue[];
@@ -253,7 +259,7 @@ function describedIn(takes: readonly JsonObject[], value: ScalarValue): string {
 }
 
 /** Whole value forms with names of the project; a secret only if no text is allowed, a file if the schema has one as an example. */
-function formsFor(completing: Completing): Suggestion[] {
+function formsFor(completing: CompletionContext): Suggestion[] {
   const { snapshot, cursor, place, file, role } = completing;
   const { range, json } = cursor;
   const forms = place.takes.flatMap(({ properties, description }) => {

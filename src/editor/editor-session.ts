@@ -36,11 +36,11 @@ interface EditorFacts {
   /** The requested workspace, for every project that has it. */
   readonly workspace: string | undefined;
   /** True if the editor reports changed files of its folders. */
-  readonly isToldOfFiles: boolean;
+  readonly reportsFileChanges: boolean;
 }
 
 /** Notifications to the editor. */
-interface EditorTold {
+interface EditorNotifications {
   diagnostics(uri: string, version: number | undefined, diagnostics: readonly Shown[]): void;
   /** A message for the user. */
   notice(text: string): void;
@@ -55,17 +55,17 @@ export class EditorSession {
   readonly files = new OpenFiles();
   #facts: EditorFacts | undefined;
   readonly #options: EditorSessionOptions;
-  readonly #telling: EditorTold;
-  #said = '';
+  readonly #notifications: EditorNotifications;
+  #lastNotice = '';
   /** By the real path of the folder. */
   readonly #projects = new Map<string, ProjectLoads>();
   readonly #watches: DiskWatch[] = [];
   /** Published diagnostics: by project or fleet file, then by address. */
-  readonly #told = new Map<string, ReadonlyMap<string, readonly Shown[]>>();
+  readonly #published = new Map<string, ReadonlyMap<string, readonly Shown[]>>();
 
-  constructor(options: EditorSessionOptions, telling: EditorTold) {
+  constructor(options: EditorSessionOptions, notifications: EditorNotifications) {
     this.#options = options;
-    this.#telling = telling;
+    this.#notifications = notifications;
   }
 
   /** Must be called first, once. */
@@ -111,7 +111,7 @@ export class EditorSession {
   closed(opened: OpenFile): void {
     this.files.close(opened.document.uri);
     this.projectOf(opened)?.changed();
-    if (isFleetFile(opened.file)) this.#tell(opened.file, new Map());
+    if (isFleetFile(opened.file)) this.#publish(opened.file, new Map());
   }
 
   /** Called when files on the disk may have changed: these, by real path, or any. */
@@ -141,10 +141,10 @@ export class EditorSession {
     const known = this.#projects.get(folder);
     if (known !== undefined) return known;
     if (this.#facts === undefined) throw new Error('the session has not begun');
-    const { workspace, isToldOfFiles } = this.#facts;
+    const { workspace, reportsFileChanges: isToldOfFiles } = this.#facts;
     const { files } = this;
     const { policies } = this.#options;
-    const onNotice = (text: string) => this.#say(text);
+    const onNotice = (text: string) => this.#noticeOnce(text);
     let watch: DiskWatch | undefined;
     const loads = new ProjectLoads({
       project: new EditedProject({ ...this.#options, folder, workspace, onNotice }),
@@ -157,7 +157,7 @@ export class EditorSession {
       onError: (error) => {
         this.#notice(error);
         // The folder is no longer known.
-        this.#tell(folder, new Map());
+        this.#publish(folder, new Map());
       },
     });
     this.#projects.set(folder, loads);
@@ -169,7 +169,7 @@ export class EditorSession {
       folder,
       policies: this.#options.policies,
       changed: () => this.changedOnDisk('all'),
-      ready: () => this.#telling.log(`Watching the files of ${folder}`),
+      ready: () => this.#notifications.log(`Watching the files of ${folder}`),
       failed: (error) => this.#notice(error),
     });
     this.#watches.push(watch);
@@ -177,14 +177,14 @@ export class EditorSession {
   }
 
   #notice(error: unknown): void {
-    if (!(error instanceof UserError)) this.#telling.failure(error);
-    else this.#say([error.message, error.hint].filter(Boolean).join('. '));
+    if (!(error instanceof UserError)) this.#notifications.failure(error);
+    else this.#noticeOnce([error.message, error.hint].filter(Boolean).join('. '));
   }
 
   /** Repeated messages are not sent with each keystroke. */
-  #say(text: string): void {
-    if (text !== this.#said) this.#telling.notice(text);
-    this.#said = text;
+  #noticeOnce(text: string): void {
+    if (text !== this.#lastNotice) this.#notifications.notice(text);
+    this.#lastNotice = text;
   }
 
   #tellOf({ folder, diagnostics, textOf }: ProjectSnapshot): void {
@@ -198,14 +198,14 @@ export class EditorSession {
         ofFile.map((each) => shownDiagnostic(each, document)),
       );
     }
-    this.#tell(folder, shown);
+    this.#publish(folder, shown);
   }
 
   #checkFleet(opened: OpenFile): void {
     const { document, file } = opened;
     if (!isFleetFile(file)) return;
     const shown = this.#fleetDiagnostics(opened).map((each) => shownDiagnostic(each, document));
-    this.#tell(file, new Map([[document.uri, shown]]));
+    this.#publish(file, new Map([[document.uri, shown]]));
   }
 
   #fleetDiagnostics({ document, file }: OpenFile): readonly Diagnostic[] {
@@ -223,13 +223,13 @@ export class EditorSession {
   }
 
   /** @param source of the diagnostics. Its earlier ones for other files are replaced. */
-  #tell(source: string, shown: ReadonlyMap<string, readonly Shown[]>): void {
-    const before = this.#told.get(source) ?? new Map<string, readonly Shown[]>();
-    this.#told.set(source, shown);
+  #publish(source: string, shown: ReadonlyMap<string, readonly Shown[]>): void {
+    const before = this.#published.get(source) ?? new Map<string, readonly Shown[]>();
+    this.#published.set(source, shown);
     for (const uri of new Set([...before.keys(), ...shown.keys()])) {
       if (isDeepStrictEqual(before.get(uri) ?? [], shown.get(uri) ?? [])) continue;
-      const all = [...this.#told.values()].flatMap((told) => told.get(uri) ?? []);
-      this.#telling.diagnostics(uri, this.files.get(uri)?.document.version, all);
+      const all = [...this.#published.values()].flatMap((told) => told.get(uri) ?? []);
+      this.#notifications.diagnostics(uri, this.files.get(uri)?.document.version, all);
     }
   }
 }

@@ -64,10 +64,10 @@ export async function renameAt(
     const found = nameIn(snapshot, place);
     if ('refused' in found) throw new CannotEdit(found.refused);
     const { kind = '', name } = place;
-    const given = parseAddress(newName.trim());
-    if (given !== undefined && given.kind !== kind)
+    const target = parseAddress(newName.trim());
+    if (target !== undefined && target.kind !== kind)
       throw new CannotEdit(`a rename cannot change the kind ${kind}`);
-    const to = given?.name ?? newName.trim();
+    const to = target?.name ?? newName.trim();
     if (to === name) return { edits: [], notes: [] };
     if (!NAME_PATTERN.test(to)) throw new CannotEdit(`${JSON.stringify(to)} is no valid name: ${NAME_RULE}`);
     return await renamed(snapshot, { kind, from: name, to });
@@ -182,7 +182,7 @@ function previousNames(
   return isKnown ? [...new Set([...kept, from])] : kept;
 }
 
-interface Choosing {
+interface ChooseOptions {
   readonly snapshot: ProjectSnapshot;
   readonly kind: string;
   readonly declared: readonly Address[];
@@ -194,7 +194,7 @@ interface Chosen {
 }
 
 /** The places to change; in rules, those that can only mean the resource. */
-function chosen(places: readonly FoundAddress[], { snapshot, kind, declared }: Choosing): Chosen {
+function chosen(places: readonly FoundAddress[], { snapshot, kind, declared }: ChooseOptions): Chosen {
   const notes: string[] = [];
   const changed = places.flatMap((place) => {
     const { file, is, name, nameRange, range, rule, isShared } = place;

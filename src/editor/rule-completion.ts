@@ -20,7 +20,7 @@ interface RuleCursor {
 }
 
 /** Characters before the cursor that are analysed. */
-const LOOKED_AT = 500;
+const ANALYSED_LENGTH = 500;
 
 const CHAIN = /((?:[A-Za-z_]\w*(?:\[[^\][]*\])*\.)*)([A-Za-z_]\w*)?$/;
 const BINDING =
@@ -42,7 +42,7 @@ export function ruleCursor(
     typeof kind === 'string' ? kind : undefined,
   );
   const text = isBlock ? typed.slice(typed.indexOf('\n') + 1) : typed;
-  const before = text.slice(-LOOKED_AT).replace(/"[^"]*"|'[^']*'/g, '_');
+  const before = text.slice(-ANALYSED_LENGTH).replace(/"[^"]*"|'[^']*'/g, '_');
   const [, chain = '', word = ''] = CHAIN.exec(before) ?? [];
   // No words inside of a quoted text.
   if (/["']/.test(before)) return { words: [], typed: word };

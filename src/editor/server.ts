@@ -86,7 +86,7 @@ class EditorServer {
           }),
         ),
       notice: (text) => {
-        const message = this.#said(text);
+        const message = this.#redacted(text);
         const type = MessageType.Warning;
         void this.#send(() =>
           this.#connection.sendNotification(ShowMessageNotification.type, { type, message }),
@@ -132,7 +132,7 @@ class EditorServer {
       connection,
       session: this.#session,
       answer: this.#answer.bind(this),
-      said: (text: string) => this.#said(text),
+      redact: (text: string) => this.#redacted(text),
     };
     listenToWords(requests);
     listenToEdits(requests);
@@ -181,7 +181,7 @@ class EditorServer {
     const named: unknown = given?.workspace;
     const workspace = typeof named === 'string' && named !== '' ? named : this.#options.workspace;
     this.#isToldOfFiles = capabilities.workspace?.didChangeWatchedFiles?.dynamicRegistration === true;
-    this.#session.begin({ workspace, isToldOfFiles: this.#isToldOfFiles });
+    this.#session.begin({ workspace, reportsFileChanges: this.#isToldOfFiles });
     const folders = workspaceFolders?.map(({ uri }) => uri) ?? (rootUri == null ? [] : [rootUri]);
     for (const uri of folders) this.#session.files.addFolder(uri);
     return {
@@ -220,7 +220,7 @@ class EditorServer {
       return await work();
     } catch (error) {
       this.#failed(error);
-      return new ResponseError(INTERNAL_ERROR, this.#said(errorMessage(error)));
+      return new ResponseError(INTERNAL_ERROR, this.#redacted(errorMessage(error)));
     }
   }
 
@@ -248,13 +248,13 @@ class EditorServer {
   }
 
   #log(type: MessageType, text: string): Promise<void> {
-    const message = this.#said(text);
+    const message = this.#redacted(text);
     return this.#send(() =>
       this.#connection.sendNotification(LogMessageNotification.type, { type, message }),
     );
   }
 
-  #said(text: string): string {
+  #redacted(text: string): string {
     return this.#options.redactor.redact(text);
   }
 }

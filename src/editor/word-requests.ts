@@ -53,7 +53,7 @@ export interface EditorRequests {
   /** Validates the parameters of a request and answers it in order, without secrets. */
   answer<T>(schema: ZodType, params: unknown, work: () => T | Promise<T>): Promise<T | ResponseError<void>>;
   /** Redacts secrets from a text. */
-  said(text: string): string;
+  redact(text: string): string;
 }
 
 /** The target of a request. */
@@ -66,8 +66,9 @@ interface Pointed {
 }
 
 /** Handles completion, hover, definition, reference and rename requests. */
-export function listenToWords({ connection, session, answer, said }: EditorRequests): void {
-  const at = (params: TextDocumentPositionParams, moment: Moment = 'now') => pointed(session, params, moment);
+export function listenToWords({ connection, session, answer, redact }: EditorRequests): void {
+  const at = (params: TextDocumentPositionParams, freshness: Freshness = 'now') =>
+    pointed(session, params, freshness);
   const locationOf = (snapshot: ProjectSnapshot, { file, ...range }: PlaceInFile): Location => {
     const document = documentIn(session, snapshot, file);
     return { uri: document.uri, range: rangeIn(document, range) };
@@ -79,7 +80,7 @@ export function listenToWords({ connection, session, answer, said }: EditorReque
       if (found === undefined) return [];
       const suggestions = suggestionsAt(found.snapshot, found.file, found.offset);
       return suggestions.map((each, index) =>
-        completionItem(each, { index, document: found.document, said }),
+        completionItem(each, { index, document: found.document, redact }),
       );
     }),
   );
@@ -88,7 +89,7 @@ export function listenToWords({ connection, session, answer, said }: EditorReque
       const found = await at(params);
       const hover = found && hoverAt(found.snapshot, found.file, found.offset);
       if (found === undefined || hover === undefined) return null;
-      const value = said(hover.paragraphs.join('\n\n'));
+      const value = redact(hover.paragraphs.join('\n\n'));
       return { contents: { kind: MarkupKind.Markdown, value }, range: rangeIn(found.document, hover.range) };
     }),
   );
@@ -114,7 +115,7 @@ export function listenToWords({ connection, session, answer, said }: EditorReque
       const found = await at(params);
       const name = found && renamableAt(found.snapshot, found.file, found.offset);
       if (found === undefined || name === undefined) return null;
-      if ('refused' in name) return new ResponseError(REQUEST_FAILED, said(name.refused));
+      if ('refused' in name) return new ResponseError(REQUEST_FAILED, redact(name.refused));
       return { range: rangeIn(found.document, name.range), placeholder: name.name };
     }),
   );
@@ -124,7 +125,7 @@ export function listenToWords({ connection, session, answer, said }: EditorReque
       if (found === undefined) return new ResponseError(REQUEST_FAILED, 'this file belongs to no project');
       const before = versionsIn(session);
       const renaming = await renameAt(found.snapshot, { ...found, newName: params.newName });
-      if ('refused' in renaming) return new ResponseError(REQUEST_FAILED, said(renaming.refused));
+      if ('refused' in renaming) return new ResponseError(REQUEST_FAILED, redact(renaming.refused));
       if (versionsIn(session) !== before)
         return new ResponseError(CONTENT_MODIFIED, 'a file changed; rename again');
       const changes: Record<string, TextEdit[]> = {};
@@ -135,7 +136,7 @@ export function listenToWords({ connection, session, answer, said }: EditorReque
           newText: text,
         }));
       }
-      const message = said(renaming.notes.join('\n'));
+      const message = redact(renaming.notes.join('\n'));
       if (message !== '')
         await connection.sendNotification(ShowMessageNotification.type, { type: MessageType.Info, message });
       return { changes };
@@ -144,14 +145,14 @@ export function listenToWords({ connection, session, answer, said }: EditorReque
 }
 
 /** `latest` does not wait for recent changes of other files. */
-type Moment = 'now' | 'latest';
+type Freshness = 'now' | 'latest';
 
 async function pointed(
   session: EditorSession,
   { textDocument, position }: TextDocumentPositionParams,
-  moment: Moment,
+  freshness: Freshness,
 ): Promise<Pointed | undefined> {
-  const found = await openedFile(session, textDocument.uri, moment);
+  const found = await openedFile(session, textDocument.uri, freshness);
   return found && { ...found, offset: found.document.offsetAt(position) };
 }
 
@@ -159,13 +160,13 @@ async function pointed(
 export async function openedFile(
   session: EditorSession,
   uri: string,
-  moment: Moment = 'now',
+  freshness: Freshness = 'now',
 ): Promise<Omit<Pointed, 'offset'> | undefined> {
   const opened = session.files.get(uri);
   if (opened?.file === undefined) return undefined;
   const loads = session.projectOf(opened);
   if (loads === undefined && path.basename(opened.file) !== FLEET_FILE) return undefined;
-  const loaded = (moment === 'latest' ? loads?.latest : undefined) ?? (await loads?.current());
+  const loaded = (freshness === 'latest' ? loads?.latest : undefined) ?? (await loads?.current());
   const known = loaded ?? withoutProject(opened.file);
   const file = path.relative(known.folder, opened.file).replaceAll(path.sep, '/');
   const { document } = opened;
@@ -217,19 +218,19 @@ const ITEM_KINDS: Readonly<Record<Suggestion['is'], CompletionItemKind>> = {
   function: CompletionItemKind.Function,
 };
 
-interface ItemPlace extends Pick<EditorRequests, 'said'> {
+interface ItemPlace extends Pick<EditorRequests, 'redact'> {
   readonly index: number;
   readonly document: TextDocument;
 }
 
 function completionItem(
   { label, is, detail, description, newText, range }: Suggestion,
-  { index, document, said }: ItemPlace,
+  { index, document, redact }: ItemPlace,
 ): CompletionItem {
   return {
     label,
     kind: ITEM_KINDS[is],
-    ...(detail !== '' && { detail: said(detail) }),
+    ...(detail !== '' && { detail: redact(detail) }),
     ...(description !== '' && { documentation: description }),
     // By default, editors sort by the label, and filter by the replaced text including quotes.
     sortText: String(index).padStart(5, '0'),

@@ -84,9 +84,9 @@ function calling(file: string, method: string): ControlMethod {
     const socket = await connected(file);
     if (socket === undefined) throw ended();
     socket.end(JSON.stringify({ method, args }));
-    const given = await text(socket).catch(() => '');
-    if (given === '') throw ended();
-    const found = answer.parse(JSON.parse(given));
+    const response = await text(socket).catch(() => '');
+    if (response === '') throw ended();
+    const found = answer.parse(JSON.parse(response));
     if ('error' in found) {
       const { message, hint, exitCode = ExitCode.error } = found.error;
       throw new UserError(message, { ...(hint !== undefined && { hint }), exitCode });
@@ -102,15 +102,15 @@ function ended(): UserError {
 }
 
 async function respond(control: Readonly<Record<string, unknown>>, socket: Socket): Promise<void> {
-  let given: object;
+  let response: object;
   try {
     const { method, args } = request.parse(JSON.parse(await text(socket)));
-    given = { result: await (control[method] as ControlMethod)(...args) };
+    response = { result: await (control[method] as ControlMethod)(...args) };
   } catch (error) {
     const known = error instanceof UserError ? { hint: error.hint, exitCode: error.exitCode } : {};
-    given = { error: { message: errorMessage(error), ...known } };
+    response = { error: { message: errorMessage(error), ...known } };
   }
-  socket.end(JSON.stringify(given));
+  socket.end(JSON.stringify(response));
 }
 
 function connected(file: string): Promise<Socket | undefined> {

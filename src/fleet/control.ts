@@ -22,7 +22,7 @@ export interface FleetStatus extends FleetFigures {
   readonly workspaces: readonly FleetWorkspace[];
 }
 
-interface PersonsDecision {
+interface DecisionInput {
   readonly by: string;
   readonly because?: string | undefined;
 }
@@ -56,12 +56,12 @@ export interface FleetControl {
   /** Requests runs. Paused workspaces that only a pattern matches are skipped. */
   run(names: WorkspaceNames, by: string): Promise<Decided>;
   /** Starts no further runs; a run in progress continues. */
-  pause(names: WorkspaceNames, decision: PersonsDecision): Promise<Decided>;
+  pause(names: WorkspaceNames, decision: DecisionInput): Promise<Decided>;
   resume(names: WorkspaceNames, by: string): Promise<Decided>;
   /** Approves exactly this plan. Returns its id. @param plan its id or a prefix of it, or the digest that begins with it. */
   approve(address: string, plan: string, by: string): Promise<string>;
   /** Rejects this plan unless it is approved later. Returns its id. */
-  reject(address: string, plan: string, decision: PersonsDecision): Promise<string>;
+  reject(address: string, plan: string, decision: DecisionInput): Promise<string>;
   /** The waiting, approved or last rejected plan in the form of `plan --out`, if any. */
   plan(address: string): Promise<Json | undefined>;
   /** The project of the workspace, at the version to run. */
@@ -128,7 +128,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
   };
 
   const decide = async (
-    { address, plan, by, because }: PersonsDecision & { readonly address: string; readonly plan: string },
+    { address, plan, by, because }: DecisionInput & { readonly address: string; readonly plan: string },
     state: 'approved' | 'rejected',
   ): Promise<string> => {
     await known([address]);
@@ -241,7 +241,7 @@ FROM ${S}.workspaces w LEFT JOIN ${S}.sources s ON s.name = w.source WHERE w.add
         good: good === null ? undefined : { version: good, commit: goodCommit ?? undefined },
       } as ProjectOfWorkspace;
     },
-    claim: (claim) => claimWorkspace(database, claim, { patience: CLAIM_MILLISECONDS, corrects: false }),
+    claim: (claim) => claimWorkspace(database, claim, { expiry: CLAIM_MILLISECONDS, corrects: false }),
     release: (holder) => releaseWorkspaces(database, [holder]),
     addToken: (token) => addToken(database, token),
     tokens: () => listTokens(database),
@@ -279,7 +279,7 @@ WHERE address IN (${LOCKED}) AND paused_at IS NULL`,
 WHERE address IN (${LOCKED}) AND paused_at IS NOT NULL`,
 } as const;
 
-interface EnteredDecision extends PersonsDecision {
+interface StoredDecision extends DecisionInput {
   readonly addresses: readonly string[];
   readonly plan?: string;
 }
@@ -288,7 +288,7 @@ interface EnteredDecision extends PersonsDecision {
 async function enter(
   { ask }: FleetStatements,
   decision: keyof typeof DECISIONS,
-  { addresses, by, plan, because }: EnteredDecision,
+  { addresses, by, plan, because }: StoredDecision,
 ): Promise<string[]> {
   const rows = await ask(
     `WITH changed AS (UPDATE ${S}.workspaces SET ${DECISIONS[decision]} RETURNING address, mode)

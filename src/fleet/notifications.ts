@@ -21,8 +21,8 @@ interface Finished {
 }
 
 /** The notifications of one run: the remembered events, and when they are stored. */
-interface Telling {
-  readonly told: Promise<RememberedEvents | undefined>;
+interface Notification {
+  readonly events: Promise<RememberedEvents | undefined>;
   readonly stored: Promise<void>;
 }
 
@@ -37,7 +37,7 @@ const KEY = 'told';
 export class FleetNotifications {
   readonly #options: NotificationsOptions;
   /** The latest ones of each workspace. */
-  readonly #tellings = new Map<string, Telling>();
+  readonly #notifications = new Map<string, Notification>();
 
   constructor(options: NotificationsOptions) {
     this.#options = options;
@@ -47,30 +47,30 @@ export class FleetNotifications {
   finished(address: string, run: Finished): void {
     const { notify } = run.report;
     if (notify === undefined || notify.receivers.length + notify.problems.length === 0) return;
-    const last = this.#tellings.get(address);
-    const before = last?.told ?? this.#stored(address);
+    const last = this.#notifications.get(address);
+    const before = last?.events ?? this.#stored(address);
     const results: Promise<boolean>[] = [];
-    const told = before.then((remembered) => this.#tell(run, { remembered, results }));
-    const stored = this.#store(address, { before, told, results, last }).catch((error: unknown) =>
+    const events = before.then((remembered) => this.#notify(run, { remembered, results }));
+    const stored = this.#store(address, { before, events, results, last }).catch((error: unknown) =>
       run.log.entry('warning', `notifications not sent: ${String(error)}`, { event: 'not-notified' }),
     );
-    const telling = { told, stored };
-    this.#tellings.set(address, telling);
+    const notification = { events, stored };
+    this.#notifications.set(address, notification);
     void stored.then(() => {
-      if (this.#tellings.get(address) === telling) this.#tellings.delete(address);
+      if (this.#notifications.get(address) === notification) this.#notifications.delete(address);
     });
   }
 
   /** Waits for deliveries, at most for this many milliseconds. */
   async end(milliseconds: number): Promise<void> {
-    const tellings = [...this.#tellings.values()];
-    await Promise.allSettled(tellings.map(({ told }) => told));
+    const notifications = [...this.#notifications.values()];
+    await Promise.allSettled(notifications.map(({ events }) => events));
     await this.#options.deliveries.flush(milliseconds);
-    await Promise.all(tellings.map(({ stored }) => stored));
+    await Promise.all(notifications.map(({ stored }) => stored));
   }
 
   /** @param results receives, for each delivery, whether it ended before the process did. */
-  #tell(
+  #notify(
     { report, log, redact }: Finished,
     {
       remembered,
@@ -107,17 +107,17 @@ export class FleetNotifications {
     address: string,
     {
       before,
-      told,
+      events,
       results,
       last,
     }: {
-      readonly before: Telling['told'];
-      readonly told: Telling['told'];
+      readonly before: Notification['events'];
+      readonly events: Notification['events'];
       readonly results: Promise<boolean>[];
-      readonly last: Telling | undefined;
+      readonly last: Notification | undefined;
     },
   ): Promise<void> {
-    const [was, is] = (await Promise.all([before, told])).map((each) => each && storableJson(each));
+    const [was, is] = (await Promise.all([before, events])).map((each) => each && storableJson(each));
     const areOver = await Promise.all(results);
     await last?.stored;
     if (is === was || areOver.includes(false)) return;

@@ -20,7 +20,7 @@ export function controlSocket(home: string): string {
 }
 
 /** Milliseconds to wait for another process that has the embedded database open only briefly. */
-const PATIENCE = 15_000;
+const LOCK_TIMEOUT = 15_000;
 const LOOK_AGAIN = 100;
 
 /** Opens the database of a fleet. @throws DatabaseInUse if another process has the embedded one open. */
@@ -31,7 +31,7 @@ export async function openFleetDatabase(
 ): Promise<FleetDatabase> {
   if (database !== undefined) return fleetDatabaseAt(database);
   const open = () => embeddedFleetDatabase(path.join(home, HOME), use);
-  return patiently(open, (inUse) => inUse.use === 'command');
+  return retryWhileInUse(open, (inUse) => inUse.use === 'command');
 }
 
 /** The former embedded database of a fleet, for its states, if there was one. */
@@ -44,8 +44,11 @@ export async function formerDatabase(
   return embeddedFleetDatabase(folder, 'command');
 }
 
-async function patiently<T>(work: () => Promise<T>, isShort: (inUse: DatabaseInUse) => boolean): Promise<T> {
-  for (const until = performance.now() + PATIENCE; ; await pause(LOOK_AGAIN)) {
+async function retryWhileInUse<T>(
+  work: () => Promise<T>,
+  isShort: (inUse: DatabaseInUse) => boolean,
+): Promise<T> {
+  for (const until = performance.now() + LOCK_TIMEOUT; ; await pause(LOOK_AGAIN)) {
     try {
       return await work();
     } catch (error) {
@@ -60,16 +63,16 @@ export async function withControl<T>(
   home: string,
   work: (control: FleetControl) => Promise<T>,
 ): Promise<T> {
-  const reach = async (): Promise<FleetControl | FleetDatabase> => {
+  const connect = async (): Promise<FleetControl | FleetDatabase> => {
     if (fleet.database === undefined) {
       const there = await controlThrough(controlSocket(home));
       if (there !== undefined) return there;
-      await refuseNothing(home);
+      await refuseMissingFleet(home);
     }
     return openFleetDatabase(fleet, home, 'command');
   };
   // A process that has just started to serve will listen soon.
-  const reached = await patiently(reach, () => true);
+  const reached = await retryWhileInUse(connect, () => true);
   if (!('close' in reached)) {
     using _ = keepStatesIn(statesThrough(controlSocket(home)));
     return await work(reached);
@@ -84,7 +87,7 @@ export async function withControl<T>(
 }
 
 /** Do not create a database in a mistyped folder. */
-async function refuseNothing(home: string): Promise<void> {
+async function refuseMissingFleet(home: string): Promise<void> {
   const folder = path.join(home, HOME);
   try {
     await access(folder);

@@ -133,13 +133,13 @@ export class Queue {
   /** Sends a heartbeat. Returns the jobs that this process still holds. */
   async beat(jobs: readonly ClaimedJob[]): Promise<ReadonlySet<string>> {
     if (jobs.length === 0) return new Set();
-    return settledOf(await this.#boss.touch(QUEUE, jobs.map(attemptOf)), jobs);
+    return confirmedOf(await this.#boss.touch(QUEUE, jobs.map(attemptOf)), jobs);
   }
 
   /** Removes finished jobs. Returns those that this process still held; others belong to other processes. */
   async finish(jobs: readonly ClaimedJob[], statements: FleetStatements): Promise<ReadonlySet<string>> {
     const answer = await this.#boss.deleteJob(QUEUE, jobs.map(attemptOf), { db: dbOver(statements) });
-    return settledOf(answer, jobs);
+    return confirmedOf(answer, jobs);
   }
 
   /** Returns the jobs of silent processes to the queue, as happens from time to time anyway. */
@@ -165,7 +165,7 @@ function attemptOf({ id, retryCount }: ClaimedJob): { readonly id: string; reado
 }
 
 /** The types of pg-boss omit parts of its results, so its minor version is pinned. */
-function settledOf(answer: object, jobs: readonly ClaimedJob[]): ReadonlySet<string> {
+function confirmedOf(answer: object, jobs: readonly ClaimedJob[]): ReadonlySet<string> {
   const { settled } = answer as { readonly settled?: readonly string[] };
   if (settled === undefined) throw new Error('pg-boss does not say which jobs it settled');
   return new Set(jobs.map(({ id }) => id).filter((id) => settled.includes(id)));

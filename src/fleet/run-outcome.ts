@@ -51,7 +51,7 @@ export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended
   const isNewPlan = waits !== undefined && row.openPlan !== planId(waits) && !isRejected;
   const after = planAfter(report);
   // A state in the database of the fleet has them in its history.
-  const told = outside === undefined ? [] : appliedRows(report, redact);
+  const appliedChanges = outside === undefined ? [] : appliedRows(report, redact);
   return {
     job,
     row,
@@ -83,7 +83,7 @@ export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended
             result: isNewPlan ? 'planned' : runResult({ ...report, result }),
             why,
             process,
-            applied: told,
+            applied: appliedChanges,
           }
         : undefined,
   };

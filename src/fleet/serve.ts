@@ -48,7 +48,7 @@ const CLEAN_UP = 3_600_000;
 const KEEP = 60_000;
 
 /** The loops of a process. It is not ready without them. */
-type Duty = 'work' | 'beat';
+type LoopName = 'work' | 'beat';
 
 export class FleetServer {
   readonly #options: ServeOptions;
@@ -60,8 +60,8 @@ export class FleetServer {
   readonly #work = new Set<Promise<void>>();
   readonly #looks: SourceLooks;
   readonly #stop = new AbortController();
-  readonly #workedAt: Record<Duty, number>;
-  readonly #troubles = new Map<Duty, string>();
+  readonly #workedAt: Record<LoopName, number>;
+  readonly #troubles = new Map<LoopName, string>();
   #tickedAt: number;
 
   /**
@@ -228,13 +228,13 @@ export class FleetServer {
   }
 
   /** Repeats an action, with this pause after each. */
-  #every(milliseconds: number, act: () => Promise<void>, duty?: Duty): void {
+  #every(milliseconds: number, act: () => Promise<void>, loop?: LoopName): void {
     const again = (): void => {
       const cancel = this.#options.clock.after(milliseconds, () => {
         this.#cancels.delete(cancel);
         this.#begin(
           act()
-            .catch((error: unknown) => this.#troubled(error, duty))
+            .catch((error: unknown) => this.#troubled(error, loop))
             .then(() => (this.#stop.signal.aborted ? undefined : again())),
         );
       });
@@ -243,16 +243,16 @@ export class FleetServer {
     again();
   }
 
-  #worked(duty: Duty): void {
-    this.#workedAt[duty] = this.#options.clock.now();
-    if (!this.#troubles.delete(duty) || this.#troubles.size > 0) return;
+  #worked(loop: LoopName): void {
+    this.#workedAt[loop] = this.#options.clock.now();
+    if (!this.#troubles.delete(loop) || this.#troubles.size > 0) return;
     this.#options.log.entry('info', 'the database can be used again', { event: 'database-back' });
   }
 
-  #troubled(error: unknown, duty?: Duty): void {
+  #troubled(error: unknown, loop?: LoopName): void {
     const trouble = messageOf(error);
     const isKnown = [...this.#troubles.values()].includes(trouble);
-    if (duty !== undefined) this.#troubles.set(duty, trouble);
+    if (loop !== undefined) this.#troubles.set(loop, trouble);
     if (isKnown) return;
     const message = error instanceof UserError ? trouble : `cannot use the database: ${trouble}`;
     this.#options.log.entry('error', message, { event: 'database' });

@@ -44,7 +44,7 @@ export class SourceLooks {
   /** Sources that another process has taken over. */
   #overtaken: readonly ClaimedSource[] = [];
   /** Logs changes of sources and their projects. */
-  readonly #said = new RepeatFilter();
+  readonly #reported = new RepeatFilter();
   /** Logs problems of rules. */
   #unused: readonly string[] | undefined;
 
@@ -99,9 +99,9 @@ export class SourceLooks {
       this.ready.delete(name);
     }
     this.#stopAwaiting(names);
-    const { added, gone } = this.#said.news('conflicts', lines);
+    const { added, ended } = this.#reported.changes('conflicts', lines);
     for (const line of added) log.entry('warning', line, { event: 'source-conflict' });
-    if (gone > 0)
+    if (ended > 0)
       log.entry('info', 'sources are no longer used by another fleet file', { event: 'source-conflict' });
   }
 
@@ -118,7 +118,7 @@ export class SourceLooks {
       const entered = await enterContents(database, { claimed, contents, interval });
       if (entered !== 'taken-over') this.#settle(claimed.name);
       else if (!this.#settled.has(claimed.name)) this.#overtaken = [...this.#overtaken, claimed];
-      if (this.#said.news(`source ${claimed.name}`, []).gone > 0)
+      if (this.#reported.changes(`source ${claimed.name}`, []).ended > 0)
         log.entry('info', `the source ${claimed.name} can be fetched again`, { event: 'fetched' });
       this.#tellBroken(contents);
       if (entered === 'new' || this.#unused === undefined) await this.#tellUnused();
@@ -130,7 +130,7 @@ export class SourceLooks {
       }
       const problem = messageOf(error);
       const message = `cannot fetch the source ${claimed.name}: ${problem}`;
-      if (this.#said.news(`source ${claimed.name}`, [problem]).added.length > 0)
+      if (this.#reported.changes(`source ${claimed.name}`, [problem]).added.length > 0)
         log.entry('warning', message, { event: 'fetch-failed' });
       await enterFetchProblem(database, { claimed, problem, interval });
       this.#settle(claimed.name);
@@ -142,7 +142,7 @@ export class SourceLooks {
 
   #tellBroken(contents: SourceContents): void {
     const lines = brokenProjects(contents).map(({ project, problem }) => `cannot use ${project}: ${problem}`);
-    for (const line of this.#said.news(`projects of ${contents.source}`, lines).added)
+    for (const line of this.#reported.changes(`projects of ${contents.source}`, lines).added)
       this.#options.log.entry('warning', line, { event: 'broken-project' });
   }
 

@@ -16,13 +16,13 @@ export async function whenReachable<T>(
   work: () => Promise<T>,
   { log, signal }: { readonly log: WatchLog; readonly signal: AbortSignal },
 ): Promise<T | undefined> {
-  const said = new RepeatFilter();
+  const reported = new RepeatFilter();
   for (let wait = PAUSE; !signal.aborted; wait = Math.min(2 * wait, LONGEST)) {
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof UserError) || !isTemporary(error.cause)) throw error;
-      for (const problem of said.news('', [messageOf(error)]).added)
+      for (const problem of reported.changes('', [messageOf(error)]).added)
         log.entry('warning', `waiting for the database: ${problem}`, { event: 'database' });
     }
     await pause(wait, undefined, { signal }).catch(() => undefined);

@@ -31,12 +31,12 @@ export interface WorkerOptions extends MemberRuns {
   readonly grace: number;
   random(): number;
   /** Called with the results of every run and its delay in seconds. */
-  onRun(row: RunRow, run: ToldRun): void;
+  onRun(row: RunRow, run: ReportedRun): void;
   onTrouble(error: unknown): void;
 }
 
 /** The report of a run, or the error that prevented it. A stopped run is not reported. */
-type ToldRun = Pick<MemberRun, 'redact'> & {
+type ReportedRun = Pick<MemberRun, 'redact'> & {
   /** Seconds. */
   readonly lateness: number;
 } & (
@@ -198,7 +198,7 @@ export class Worker {
       const { database, patience } = this.#options;
       const begin = ({ workspaceId, baseUrl }: WorkspaceConfig) => {
         const claim = { address: row.address, holder: job.id, workspaceId, baseUrl };
-        return claimWorkspace(database, claim, { patience, corrects: true });
+        return claimWorkspace(database, claim, { expiry: patience, corrects: true });
       };
       const run = await runMember({ ...this.#options, loads: this.#loads, begin }, row, shutdown);
       onRun(row, { ...run, error: undefined, lateness: row.lateness });

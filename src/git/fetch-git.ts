@@ -1,7 +1,7 @@
 import { errorCode } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { GitAddress } from './git-address.ts';
-import { ALONE, type GitSetting, gitEnvironment, lastWords, redirectHint, runGit } from './run-git.ts';
+import { ALONE, type GitSetting, gitEnvironment, redirectHint, runGit, shortError } from './run-git.ts';
 
 export interface FetchOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -12,9 +12,9 @@ export interface FetchOptions {
   readonly input?: string | undefined;
   /** Encoding of the output; default: UTF-8. */
   readonly encoding?: BufferEncoding | undefined;
-  /** In addition to those of every fetch. */
+  /** Settings in addition to those of every fetch. */
   readonly settings?: readonly GitSetting[] | undefined;
-  /** Milliseconds. */
+  /** Timeout in milliseconds. */
   readonly timeout: number;
   redact(text: string): string;
 }
@@ -34,7 +34,7 @@ export async function fetchGit(args: readonly string[], options: FetchOptions): 
       ...(input !== undefined && { input: [Buffer.from(input)] }),
     });
     if (code === 0) return out.toString(encoding).trim();
-    throw failed(lastWords(complaint) || `git exited with ${code}`, redirectHint(complaint));
+    throw failed(shortError(complaint) || `git exited with ${code}`, redirectHint(complaint));
   } catch (error) {
     if (ending.aborted) throw failed(signal.aborted ? 'cancelled' : `timed out after ${timeout / 1000} s`);
     throw errorCode(error) === 'ENOENT' ? failed('git is not installed') : error;

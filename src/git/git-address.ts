@@ -23,7 +23,7 @@ interface AddressPlace {
 }
 
 /**
- * The repository of a URL, `user@host:path` or a path.
+ * Parses the URL, `user@host:path` or path of a repository.
  * @throws UserError for a text that git would read as an option or a command.
  */
 export function parseGitAddress(text: string, { cwd, option }: AddressPlace): GitAddress {
@@ -80,15 +80,15 @@ function refused(option: AddressPlace['option'], problem: string): UserError {
 
 /** The server of a repository, and the path there. */
 interface RemoteServer {
-  /** Of its pages and its API. */
+  /** The protocol of its pages and its API. */
   readonly protocol: 'https:' | 'http:';
   readonly hostname: string;
-  /** With the port, if pages have one. */
+  /** The host, with the port of its pages if they have one. */
   readonly host: string;
   readonly path: string;
 }
 
-/** Names under which hosts answer SSH on another port. */
+/** Hosts that offer SSH on another port. */
 const OVER_443 = /^(?:ssh|altssh)\.(github\.com|gitlab\.com)$/;
 
 /** The server of a remote's address; undefined for a folder. */

@@ -4,7 +4,7 @@ interface Running<T> {
   waiting: number;
 }
 
-/** Work that several callers can await. It is stopped only when none of them waits any more. */
+/** Work that several callers await. It is cancelled only when none of them waits any more. */
 export class JoinedWork<T> {
   readonly #work: (signal: AbortSignal) => Promise<T>;
   #running: Running<T> | undefined;
@@ -14,8 +14,8 @@ export class JoinedWork<T> {
   }
 
   /**
-   * Joins the running work, or begins it.
-   * @throws the reason of the signal, while others still wait; otherwise what the work throws.
+   * Joins the running work, or starts it.
+   * @throws the reason of the signal, while others still wait; otherwise the error of the work.
    */
   async join(signal: AbortSignal): Promise<T> {
     signal.throwIfAborted();

@@ -1,5 +1,5 @@
 import { UserError } from '../problems/user-error.ts';
-import { type GitCall, lastWords, startGit } from './run-git.ts';
+import { type GitCall, shortError, startGit } from './run-git.ts';
 
 interface ObjectHeader {
   readonly id: string;
@@ -14,7 +14,7 @@ export interface TreeEntry {
   readonly id: string;
 }
 
-/** Trees that are cached, because some repositories repeat them, and the most entries of such a tree. */
+/** The number of cached trees, because some repositories repeat them, and the maximum number of entries of such a tree. */
 const MOST_KEPT = 1000;
 const SMALL = 100;
 
@@ -35,7 +35,10 @@ export class ObjectReader {
     this.#contents = new CatFile(() => start('--batch'), true);
   }
 
-  /** Undefined if the repository does not have the object. @param name an id, or another name of one line. */
+  /**
+   * The type and size of an object; undefined if the repository does not have it.
+   * @param name an id, or another name of one line.
+   */
   header(name: string): Promise<ObjectHeader | undefined> {
     return this.#headers.ask(name);
   }
@@ -64,7 +67,7 @@ export class ObjectReader {
   }
 }
 
-/** One process, which answers in order. */
+/** One git process, which answers in order. */
 class CatFile {
   readonly #start: () => ReturnType<typeof startGit>;
   readonly #hasContent: boolean;
@@ -84,10 +87,10 @@ class CatFile {
     this.#started ??= this.#open();
     const { child } = await this.#started;
     if (this.#end !== undefined) throw this.#end.error;
-    const asked = Promise.withResolvers<Reply | undefined>();
-    this.#asked.push(asked);
+    const reply = Promise.withResolvers<Reply | undefined>();
+    this.#asked.push(reply);
     child.stdin.write(`${name}\n`);
-    return asked.promise;
+    return reply.promise;
   }
 
   async close(): Promise<void> {
@@ -104,7 +107,7 @@ class CatFile {
       for (const { reject } of this.#asked.splice(0)) reject(error);
     };
     started.ended.then(
-      ({ complaint }) => fail(new UserError(`git cat-file: ${lastWords(complaint) || 'ended early'}`)),
+      ({ complaint }) => fail(new UserError(`git cat-file: ${shortError(complaint) || 'ended early'}`)),
       fail,
     );
     return started;
@@ -113,7 +116,7 @@ class CatFile {
   #receive(bytes: Buffer): void {
     this.#chunks.push(bytes);
     this.#received += bytes.length;
-    // The pieces are joined once, when all are there.
+    // The chunks are joined once, when all have arrived.
     while (this.#received >= (this.#header === undefined ? 1 : this.#header.size + 1)) {
       const all = Buffer.concat(this.#chunks);
       const used = this.#header === undefined ? this.#takeHeader(all) : this.#takeContent(all, this.#header);

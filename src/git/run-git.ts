@@ -24,14 +24,14 @@ export interface GitResult {
   readonly complaint: string;
 }
 
-/** Milliseconds that git has to remove its locks and temporary files before it is killed. */
-const LAST_CHANCE = 2000;
+/** The time in milliseconds for git to remove its locks and temporary files before it is killed. */
+const KILL_DELAY = 2000;
 
-/** Bytes of the error output that are kept. */
+/** The number of bytes of the error output that are kept. */
 const MOST_KEPT = 10_000;
 
 /**
- * Runs git in a session of its own: it has no terminal for prompts, and Ctrl-C does not reach it.
+ * Runs git in its own session: it has no terminal for prompts and does not receive Ctrl-C.
  * @throws UserError if the folder does not exist. Otherwise the error of spawning, such as ENOENT without git, or the signal's reason.
  */
 export async function runGit(
@@ -60,14 +60,14 @@ export async function startGit(args: readonly string[], { env, cwd, signal }: Gi
   let killing: NodeJS.Timeout | undefined;
   const stop = (): void => {
     endGroup(child.pid, 'SIGTERM');
-    killing = setTimeout(() => endGroup(child.pid, 'SIGKILL'), LAST_CHANCE);
+    killing = setTimeout(() => endGroup(child.pid, 'SIGKILL'), KILL_DELAY);
   };
   signal.addEventListener('abort', stop, { once: true });
   let complaint = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaint = (complaint + text).slice(-MOST_KEPT);
   });
-  // Git may end before it has read all of its input.
+  // Git may exit before it has read all of its input.
   child.stdin.on('error', () => undefined);
   const end = async (): Promise<Omit<GitResult, 'out'>> => {
     try {
@@ -89,7 +89,7 @@ export async function startGit(args: readonly string[], { env, cwd, signal }: Gi
 
 function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   if (pid === undefined) return;
-  // It may have ended by itself.
+  // It may have exited by itself.
   attempt(() => process.kill(process.platform === 'win32' ? pid : -pid, signal));
 }
 
@@ -150,11 +150,11 @@ export function redirectHint(complaint: string): string | undefined {
   return 'The server redirects. Redirects are not followed, to keep credentials safe: use the final address, often the one that ends in .git.';
 }
 
-/** Characters of the error output in a message. */
+/** The maximum number of characters of the error output in a message. */
 const MOST_TOLD = 500;
 
 /** The error output of git on one line, without passwords of addresses. */
-export function lastWords(complaint: string): string {
+export function shortError(complaint: string): string {
   const lines = complaint
     .split('\n')
     .map((line) => line.replaceAll(/\0|^(fatal|error|remote): /g, '').replace(/[\s.]+$/, ''))

@@ -1,15 +1,15 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 
-/** Milliseconds. voxform ends each git process sooner. */
+/** Maximum age in milliseconds. voxform ends each git process sooner. */
 const LONGEST_USE = 300_000;
 
 /** Folders to which git writes when it fetches into a bare repository. */
 const FOLDERS = ['.', 'objects', 'objects/pack', 'refs/voxform', 'refs/voxform/kept'];
 
 /**
- * Removes locks and partial packs that a killed git has left in a bare repository of our own: git itself would refuse to fetch until a
- * person removes them. Other processes may use the repository, so only the age of a file shows that no process owns it.
+ * Removes locks and partial packs that a killed git has left in our own bare repository; git would refuse to fetch until they are removed.
+ * Other processes may use the repository, so only the age of a file shows that no process owns it.
  */
 export async function removeStaleFiles(repository: string): Promise<void> {
   const oldest = Date.now() - LONGEST_USE;

@@ -23,7 +23,7 @@ export interface CommittedFile {
   readonly id: string;
 }
 
-/** In the form of `BranchRepository.changes`, a file that gets another content. */
+/** A changed file in the form of `BranchRepository.changes`. */
 export function changedFile(name: string, { mode, id }: CommittedFile, newId: string): string {
   return `${mode} ${mode} ${id} ${newId} M ${name}`;
 }
@@ -41,7 +41,7 @@ interface Prepared {
 
 const REMOTE = 'host';
 const AUTHOR = 'voxform <voxform@localhost>';
-/** Milliseconds for one command of git. */
+/** Timeout of one git command in milliseconds. */
 const TIMEOUT = 120_000;
 
 /**
@@ -50,7 +50,7 @@ const TIMEOUT = 120_000;
  */
 export class BranchRepository {
   readonly #options: BranchRepositoryOptions;
-  /** Of all commits, so that the same changes are the same commit. */
+  /** The time of all commits, so that equal changes give equal commits. */
   readonly #seconds = Math.floor(Date.now() / 1000);
   #prepared: Promise<Prepared> | undefined;
 
@@ -113,7 +113,7 @@ export class BranchRepository {
     return { parents: [...head.matchAll(/^parent (\S+)$/gm)].map(([, parent = '']) => parent), message };
   }
 
-  /** What a commit changes against another one: `changedFile` of each file, sorted. */
+  /** The differences between two commits: `changedFile` of each file, sorted. */
   async changes(before: string, after: string): Promise<readonly string[]> {
     const options = ['-r', '-z', '--raw', '--no-renames', '--no-abbrev'];
     const printed = await this.#git(['diff-tree', ...options, before, after]);
@@ -122,7 +122,7 @@ export class BranchRepository {
       .sort();
   }
 
-  /** Creates a commit, and leaves the branches as they are. */
+  /** Creates a commit without moving a branch. */
   async create({ parent, message, files }: NewCommit): Promise<string> {
     const data = (text: string): string => `data ${Buffer.byteLength(text)}\n${text}\n`;
     const at = `${this.#seconds} +0000`;
@@ -134,7 +134,10 @@ export class BranchRepository {
     return this.#git(['fast-import', '--quiet', '--force', '--done'], input);
   }
 
-  /** Moves a branch to a commit. @throws HostProblem where the branch is not at the expected commit any more, or the host refuses it. */
+  /**
+   * Moves a branch to a commit.
+   * @throws HostProblem if the branch is no longer at the expected commit, or the host refuses the push.
+   */
   async push(branch: string, commit: string, expected: string | undefined): Promise<void> {
     const ref = `refs/heads/${branch}`;
     const lease = `--force-with-lease=${ref}:${expected ?? ''}`;

@@ -1,13 +1,13 @@
 import type { HostClient } from './host-client.ts';
 
-/** A request to merge a branch, as its host has it. */
+/** A pull or merge request. */
 export interface HostRequest {
   readonly number: number;
   readonly url: string;
   readonly state: 'open' | 'closed' | 'merged';
-  /** Branch that it goes to. */
+  /** The target branch. */
   readonly base: string;
-  /** Newest commit of its branch, as of the merge if it was merged. */
+  /** The newest commit of its branch; for a merged request, as of the merge. */
   readonly head: string;
   readonly body: string;
 }
@@ -27,29 +27,29 @@ export interface RequestChange {
 
 /** The requests of one repository. Reads are retried; writes are sent once. Throws `HostProblem`. */
 export interface CodeHost {
-  /** All requests of the branch, the newest first; none from forks. */
+  /** All requests of the branch, newest first, without those from forks. */
   requests(branch: string): Promise<readonly HostRequest[]>;
   open(request: NewRequest): Promise<HostRequest>;
   change(number: number, change: RequestChange): Promise<void>;
 }
 
-/** One kind of host, before it is called. */
+/** A kind of code host. */
 export interface HostKind {
   /** True for the usual names of its servers. */
   isAt(hostname: string): boolean;
-  /** Address of the API, by that of the server; `host` has the port. */
+  /** The address of the API of a server; `host` includes the port. */
   apiOf(server: { readonly protocol: string; readonly hostname: string; readonly host: string }): string;
-  /** The reverse: what the addresses of repositories begin with, without a slash at the end. */
+  /** The reverse of `apiOf`: the prefix of repository addresses, without a final slash. */
   serverOf(api: URL): string;
-  /** What a CI job of the host knows of it. */
+  /** The facts that a CI job of the host provides. */
   inJob(
     env: Readonly<Record<string, string | undefined>>,
   ): { readonly api: string; readonly repository: string } | undefined;
   /** Default name of the secret with the token. */
   readonly token: string;
-  /** User name that goes with a token for git. */
+  /** The user name for a token in git. */
   readonly gitUser: string;
-  /** That the token needs, for messages. */
+  /** The permissions that the token needs, for messages. */
   readonly rights: string;
   readonly headers?: Readonly<Record<string, string>>;
   isRepository(path: string): boolean;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { lazyObject } from '../values/described.ts';
 import type { HostKind, HostRequest } from './code-host.ts';
 
-/** GitHub, at github.com, ghe.com and on servers of GitHub Enterprise. */
+/** GitHub: github.com, ghe.com and GitHub Enterprise Server. */
 export const github: HostKind = {
   isAt: (hostname) =>
     hostname === 'github.com' || hostname.endsWith('.ghe.com') || /(^|\.)github\./.test(hostname),

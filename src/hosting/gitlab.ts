@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { lazyObject } from '../values/described.ts';
 import type { HostKind, HostRequest } from './code-host.ts';
 
-/** GitLab, at gitlab.com and on servers of GitLab. */
+/** GitLab: gitlab.com and self-managed servers. */
 export const gitlab: HostKind = {
   isAt: (hostname) => /(^|\.)gitlab\./.test(hostname),
   apiOf: ({ protocol, host }) => `${protocol}//${host}/api/v4`,

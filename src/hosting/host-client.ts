@@ -18,7 +18,7 @@ import { parsedJson } from '../values/json.ts';
 import { isLoopback } from '../values/loopback.ts';
 import type { Secret } from '../values/value.ts';
 
-/** Why a host did not do what it was asked. */
+/** The reason for a failed request to a host. */
 type HostTrouble =
   | { readonly why: 'refused'; readonly status: number }
   /** The response was lost, so it may be done. */
@@ -39,36 +39,36 @@ export class HostProblem extends UserError {
 }
 
 interface HostClientOptions {
-  /** Without a slash at the end. */
+  /** Address of the API, without a final slash. */
   readonly api: string;
-  /** How messages call the repository. */
+  /** The repository for messages. */
   readonly shown: string;
   readonly token: Secret;
   readonly kind: {
-    /** That the token needs. */
+    /** The permissions that the token needs. */
     readonly rights: string;
     readonly headers?: Readonly<Record<string, string>>;
   };
   readonly network: Network;
   readonly signal: AbortSignal;
-  /** Milliseconds that the host may make all requests wait together. */
+  /** The maximum time in milliseconds that the host may make all requests wait. */
   readonly longestPause: number;
   redact(text: string): string;
   onNotice(message: string): void;
 }
 
 const LIMITS = { connections: 4, timeoutMilliseconds: 30_000, maxBodyBytes: 32 * 1024 * 1024 };
-/** Milliseconds to wait where a host limits requests and names no time. */
+/** The pause in milliseconds if a host limits requests without a time. */
 const USUAL_PAUSE = 60_000;
 
-/** Speaks JSON with the API of a host. */
+/** A JSON client for the API of a host. */
 export class HostClient {
   readonly #options: HostClientOptions;
   readonly #host: string;
   readonly #web = new WebClient(LIMITS);
   readonly #budget: { left: number };
 
-  /** @throws UserError where the token or the address cannot be used. */
+  /** @throws UserError for an invalid token or address. */
   constructor(options: HostClientOptions) {
     const { api, token, kind, longestPause } = options;
     const { protocol, hostname, host } = new URL(api);
@@ -121,7 +121,7 @@ export class HostClient {
       mayRetry: (result, attempts) =>
         limitOf(result) !== undefined
           ? attempts < MOST_TRIES_THROTTLED
-          : attempts < MOST_TRIES && mayPass(result) && isUndone(result),
+          : attempts < MOST_TRIES && isTemporary(result) && isUndone(result),
       askedPause: limitOf,
       budget: this.#budget,
       wait: ({ asked, attempts }) => this.#wait(asked, attempts),
@@ -168,30 +168,30 @@ export class HostClient {
     }
     const { status, body } = result;
     const { detail, code } = readErrorBody(body, redact);
-    const said = [status, detail ?? code].filter(Boolean).join(' ');
-    if (mayPass(result)) return new HostProblem(`${host} answered ${what} with ${said}`, trouble);
+    const summary = [status, detail ?? code].filter(Boolean).join(' ');
+    if (isTemporary(result)) return new HostProblem(`${host} answered ${what} with ${summary}`, trouble);
     const needs = `The token ${token.name} needs ${kind.rights}.`;
     const [message, hint] = (
       {
         401: [
-          `${host} rejected the token ${token.name} (${said})`,
+          `${host} rejected the token ${token.name} (${summary})`,
           `Set ${token.name} to a valid token. It needs ${kind.rights}.`,
         ],
-        403: [`no permission for ${shown} (${said})`, needs],
-        404: [`${shown} was not found (${said})`, `Check pull_requests.repository. ${needs}`],
+        403: [`no permission for ${shown} (${summary})`, needs],
+        404: [`${shown} was not found (${summary})`, `Check pull_requests.repository. ${needs}`],
       } as Readonly<Record<number, readonly [string, string]>>
-    )[status] ?? [`${shown}: ${said}`];
+    )[status] ?? [`${shown}: ${summary}`];
     return new HostProblem(message, { why: 'refused', status }, hint === undefined ? {} : { hint });
   }
 }
 
-/** True for a server that is overloaded, a gateway that timed out, and failures of the network other than lasting ones. */
-function mayPass(result: AttemptResult): boolean {
+/** True for an overloaded server, a gateway timeout, and temporary network failures. */
+function isTemporary(result: AttemptResult): boolean {
   if (result.type === 'failure') return !isLasting(result.error);
   return result.status === 408 || result.status >= 500;
 }
 
-/** Milliseconds that a host which limits requests asks for; undefined for any other response. */
+/** The pause in milliseconds of a rate-limited response; undefined for other responses. */
 function limitOf(result: AttemptResult): number | undefined {
   if (result.type === 'failure') return undefined;
   const { status, headers, body } = result;
@@ -202,7 +202,7 @@ function limitOf(result: AttemptResult): number | undefined {
   return Math.max(asked ?? untilReset(headers) ?? USUAL_PAUSE, 100);
 }
 
-/** From the moment of the response, by the host's own clock. */
+/** Relative to the time of the response, by the host's clock. */
 function untilReset(headers: (AttemptResult & { type: 'answer' })['headers']): number | undefined {
   const reset = Number(headers['x-ratelimit-reset'] ?? headers['ratelimit-reset']);
   const sentAt = Date.parse(String(headers.date));

@@ -2,7 +2,7 @@ import type { HostKind } from './code-host.ts';
 import { github } from './github.ts';
 import { gitlab } from './gitlab.ts';
 
-/** The hosts of repositories that requests can be opened on, by what settings call them. */
+/** Code hosts with pull or merge requests, by their names in settings. */
 export const hostKinds = { github, gitlab } satisfies Record<string, HostKind>;
 
 export type HostName = keyof typeof hostKinds;

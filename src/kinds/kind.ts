@@ -71,9 +71,9 @@ interface Publishing {
 export type DraftStatus = 'never' | 'edited' | 'unclear' | 'current';
 
 interface InTwoWorkspaces {
-  /** A clause. */
+  /** The harm as a clause. */
   readonly harm: string;
-  /** A clause that follows `In the dashboard, `. */
+  /** The step as a clause that follows `In the dashboard, `. */
   readonly step: string;
 }
 
@@ -118,7 +118,7 @@ export interface VersionShown {
 
 /** Records that mention others. */
 interface MentionSource {
-  /** As in `voxform get`, e.g. `calls`. */
+  /** The name of the source in `voxform get`, e.g. `calls`. */
   readonly name: string;
   /** @param since the earliest possible creation of the record; undefined if a few requests are enough. Must not write. */
   read(client: PlatformClient, since: Date | undefined): AsyncIterable<Mention>;

@@ -2,9 +2,9 @@
 export interface RecordTable {
   /** The argument of `get`, and the name of flags that take ids: `agents` gives `--agents` and `--agents-from`. */
   readonly name: string;
-  /** A few words. */
+  /** A short description. */
   readonly description: string;
-  /** From left to right. */
+  /** The columns from left to right. */
   readonly columns: readonly RecordColumn[];
 }
 
@@ -14,7 +14,7 @@ export interface RecordColumn {
   readonly field: string;
   readonly as?: ColumnForm;
   readonly align?: 'right';
-  /** Never wrapped. */
+  /** True for a column that is never wrapped. */
   readonly whole?: true;
   /** Omitted if the row does not fit on a line; the highest number goes first. */
   readonly spare?: number;

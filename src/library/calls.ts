@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { inspect } from 'node:util';
-import { isConcurrency, MOST_GIVEN } from '../platform/concurrency-limit.ts';
+import { isConcurrency, MAX_CONCURRENCY } from '../platform/concurrency-limit.ts';
 import { UserError } from '../problems/user-error.ts';
 import { InvalidManifests, InvalidProject } from '../project/invalid-project.ts';
 import { type OpenWorkspace, openWorkspace } from '../runs/open-workspace.ts';
@@ -49,7 +49,7 @@ export function calling<T>(
   const { context, shielded, beginWriting } = contextOf(options, signal);
   return shielded(async () => {
     if (!isConcurrency(concurrency)) {
-      const expected = `"auto" or a whole number between 1 and ${MOST_GIVEN}`;
+      const expected = `"auto" or a whole number between 1 and ${MAX_CONCURRENCY}`;
       throw new UserError(`concurrency must be ${expected}, is ${inspect(concurrency)}`);
     }
     return work({ opened: await openWorkspace(context, { requireKey: true }), beginWriting });

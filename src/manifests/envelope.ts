@@ -112,9 +112,9 @@ export function readEnvelope(document: Json, known: KnownNames): ReadEnvelope {
 /** `unknown kind "Agnet"; did you mean "Agent"?`, for an object's `kind` and for a key that names one. */
 export function unknownKind(name: string, { kinds, lookups }: KnownNames): Pick<Problem, 'message' | 'fix'> {
   if (lookups.has(name)) return { message: `${name} can only be referenced; manifests cannot declare it` };
-  const { said, fix } = suggestion(name, kinds.keys());
+  const { said: text, fix } = suggestion(name, kinds.keys());
   return {
-    message: `unknown kind ${quoted(name)}${said || `; kinds: ${[...kinds.keys()].join(', ')}`}`,
+    message: `unknown kind ${quoted(name)}${text || `; kinds: ${[...kinds.keys()].join(', ')}`}`,
     fix,
   };
 }

@@ -17,7 +17,7 @@ interface InputSources {
   /** The secrets must have been read before. */
   readonly secrets: SecretReader;
   readonly vars: Readonly<Record<string, Value>>;
-  /** True if an unset secret or variable is an error; false to use a stand-in for any text. */
+  /** True if an unset secret or variable is an error; false to use a placeholder for any text. */
   readonly mustBeSet: boolean;
 }
 
@@ -51,7 +51,7 @@ export class Inputs {
   }
 
   /** Runs work and returns the absolute paths of the files that it requested. */
-  noting<T>(work: () => T): { readonly result: T; readonly files: readonly string[] } {
+  withUsedFiles<T>(work: () => T): { readonly result: T; readonly files: readonly string[] } {
     this.#noted = new Set();
     return { result: work(), files: [...this.#noted] };
   }

@@ -13,7 +13,7 @@ export interface Layer {
   readonly base: DocumentPath;
 }
 
-/** True for `{ $ref: … }` and the like. They are merged as one value. */
+/** True for value forms such as `{ $ref: … }`, which are merged as one value. */
 export function isForm(value: unknown): value is JsonObject {
   return isObject(value) && Object.keys(value).some((key) => key.startsWith('$'));
 }

@@ -1,15 +1,15 @@
 import { isObject } from '../values/json.ts';
 
 /**
- * What a workspace calls records that are looked up by name, such as knowledge bases: by kind, then by the name in the manifests. A name
- * without an entry is the same in both.
+ * The names in a workspace of records that are looked up by name, such as knowledge bases: by kind, then by the name in the manifests. A
+ * name without an entry is the same in both.
  */
 export type LookupNames = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** The settings of a workspace that hold such names, by kind. */
+/** The settings of a workspace with such names, by kind. */
 export const NAME_SETTINGS = { KnowledgeBase: 'knowledge_bases' } as const;
 
-/** @param workspace as in the project file; values of another type than text are left out. */
+/** @param workspace as in the project file; values that are not text are ignored. */
 export function lookupNamesIn(workspace: { readonly [setting: string]: unknown }): LookupNames {
   return Object.fromEntries(
     Object.entries(NAME_SETTINGS).map(([kind, setting]) => {
@@ -23,13 +23,13 @@ export function lookupNamesIn(workspace: { readonly [setting: string]: unknown }
   );
 }
 
-/** The name on the platform of what a manifest names. */
+/** The name on the platform for a name in a manifest. */
 export function nameOnPlatform(names: LookupNames | undefined, kind: string, name: string): string {
   const mapped = names?.[kind];
   return mapped !== undefined && Object.hasOwn(mapped, name) ? (mapped[name] ?? name) : name;
 }
 
-/** The names by which a manifest can refer to a record of this name, the one to write first; none where its name means another record. */
+/** The names that a manifest can use for a record, the preferred one first; none if its name means another record. */
 export function namesInManifests(
   names: LookupNames | undefined,
   kind: string,

@@ -104,7 +104,7 @@ function fieldsSchema(kind: KindSchema, schema: JsonObject, prefix: string): Jso
   return { ...rest, properties: Object.fromEntries(fields) };
 }
 
-/** A field's schema with its value forms. Description and examples stay where editors look for them. */
+/** The schema of a field with its value forms. Description and examples stay where editors look for them. */
 function valueSchema(
   kind: KindSchema,
   { description, examples, ...schema }: JsonObject,

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { type ParsedFile, parseDocuments } from './parse-documents.ts';
 
-/** Texts that a thread is sent. */
+/** The texts for a thread. */
 export interface ParseRequest {
   readonly batch: number;
   readonly texts: readonly string[];
@@ -11,7 +11,7 @@ export interface ParseRequest {
 
 export interface ParseAnswer {
   readonly batch: number;
-  /** In the order of the texts; undefined for one that is to be parsed by who asked. */
+  /** The results in the order of the texts; undefined for a text that the requesting thread must parse. */
   readonly parsed: readonly (ParsedFile | undefined)[];
 }
 
@@ -20,24 +20,24 @@ interface Taken {
   readonly done: (parsed: ParsedFile) => void;
 }
 
-/** Characters that are parsed before a second thread is worth its start: about what is parsed in that time. */
+/** The number of characters to parse before a second thread is started: about the amount parsed during its start. */
 const WORTH_A_THREAD = 600_000;
-/** Texts that are sent at once. */
+/** The number of texts per message. */
 const BATCH = 16;
-/** Batches that wait for the thread, so that it always has one: this thread looks for answers only between two files. */
+/** The number of queued batches, so that the thread is never idle: this thread reads its answers only between two files. */
 const MOST_WAITING = 3;
-/** MiB that the thread may use for what it has just made: most of it is let go at once. */
+/** MiB for the young generation of the thread's heap: most objects are short-lived. */
 const YOUNG = 16;
 
-/** In the bundle the thread's file lies above the chunk that this is in. */
+/** In the bundle, the file of the thread is above this chunk. */
 const THREAD = new URL(
   import.meta.url.endsWith('.ts') ? './parse-worker.ts' : '../parse-worker.js',
   import.meta.url,
 );
 
 /**
- * Parses texts in a second thread beside this one, where there are enough of them and a core for it. A text that is not taken is for the
- * thread that asked, so that both are busy. Nothing is lost where the thread cannot start, or dies.
+ * Parses texts in a second thread beside this one, if there are enough of them and a free core. The main thread parses texts that the
+ * second one does not take, so that both are busy. If the thread cannot start or dies, nothing is lost.
  */
 export class ParseBeside {
   #worker: Worker | undefined;
@@ -48,17 +48,17 @@ export class ParseBeside {
   readonly #waiting = new Map<number, readonly Taken[]>();
   #answers: ParseAnswer[] = [];
 
-  /** @param cores that this process may use. */
+  /** @param cores available to this process. */
   constructor(cores: number = availableParallelism()) {
     this.#mayStart = cores > 1;
   }
 
-  /** Parses the text here or there: `done` is called with what it holds, once, from here or from `finish`. */
+  /** Parses the text in either thread. `done` is called once with the result, from here or from `finish`. */
   parse(text: string, done: Taken['done']): void {
     if (!this.takes(text, done)) done(parseDocuments(text));
   }
 
-  /** True where the text is taken: `done` is then called with what it holds, once, from here or from `finish`. */
+  /** True if the thread takes the text. `done` is then called once with the result, from here or from `finish`. */
   takes(text: string, done: Taken['done']): boolean {
     this.#handOut();
     if (this.#worker === undefined) {
@@ -78,13 +78,13 @@ export class ParseBeside {
     return true;
   }
 
-  /** Everything that was taken is done when this ends: what the thread has not got to yet is parsed here. */
+  /** Resolves when all texts are parsed. Parses here what the thread has not started. */
   async finish(): Promise<void> {
     parseHere(this.#collected.splice(0));
     for (;;) {
       await setImmediate();
       this.#handOut();
-      // The thread is busy with the first of them.
+      // The thread is processing the first batch.
       const last = [...this.#waiting.keys()].at(-1);
       if (last === undefined) break;
       const taken = this.#waiting.get(last) ?? [];
@@ -94,7 +94,7 @@ export class ParseBeside {
     await this.end();
   }
 
-  /** Ends the thread, whatever it has to do. */
+  /** Terminates the thread. */
   async end(): Promise<void> {
     this.#mayStart = false;
     await this.#worker?.terminate();
@@ -104,7 +104,7 @@ export class ParseBeside {
   #start(): void {
     this.#mayStart = false;
     try {
-      // Not loaded before there is something to parse in a thread.
+      // Loaded only when it is needed.
       const { Worker } = process.getBuiltinModule('node:worker_threads');
       const limits = { maxYoungGenerationSizeMb: YOUNG };
       const worker = new Worker(THREAD, { env: {}, execArgv: [], resourceLimits: limits });

@@ -3,8 +3,8 @@ import type { ParseAnswer, ParseRequest } from './parse-beside.ts';
 import { parseDocuments } from './parse-documents.ts';
 
 /*
- * Runs in a thread of its own. A file with problems is not answered for: the thread that asked parses it again, because how deeply a
- * value may be nested before the parser gives up depends on the stack of the thread.
+ * Runs in its own thread. Files with problems have no result: the main thread parses them again, because the maximum nesting depends on the
+ * stack of the thread.
  */
 
 const port = parentPort;

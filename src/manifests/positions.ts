@@ -57,7 +57,7 @@ export function placed(
   return findings.map((finding) => diagnostics.get(finding) ?? finding);
 }
 
-/** A generated file may have 100,000 problems. Nobody reads them, and each takes time to locate. */
+/** A generated file may have 100,000 problems. Nobody reads them all, and each takes time to locate. */
 const MOST_IN_A_FILE = 1000;
 
 function andMore(file: string, count: number): Finding {

@@ -65,8 +65,8 @@ export function suggestField(root: unknown, place: DocumentPath, key: string): W
   if (elsewhere.length > 0) return { said: meant(elsewhere.map(quoted)) };
   const near = nearest(key, siblings) ?? siblings.find((sibling) => hasNearPart(key, sibling));
   if (near !== undefined) return { said: meant([quoted(near)]), fix: { instead: [near] } };
-  const far = nearest(key, all.map(lastKey));
-  return { said: meant(all.filter((path) => lastKey(path) === far).map(quoted)) };
+  const distant = nearest(key, all.map(lastKey));
+  return { said: meant(all.filter((path) => lastKey(path) === distant).map(quoted)) };
 }
 
 function lastKey(path: string): string {

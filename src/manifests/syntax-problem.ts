@@ -131,8 +131,8 @@ export class SyntaxProblems {
       const tab = this.#tab(at) ?? this.#tab(this.#text.indexOf('\n', at) + 1);
       if (tab !== undefined) return tab;
     }
-    const said = message.replace(/\s+/g, ' ').replace(/[.\s]+$/, '');
-    return { message: `not valid YAML: ${said}`, offset: at };
+    const text = message.replace(/\s+/g, ' ').replace(/[.\s]+$/, '');
+    return { message: `not valid YAML: ${text}`, offset: at };
   }
 
   /** A tab in the indentation of the line at this offset. */

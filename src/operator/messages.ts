@@ -92,13 +92,13 @@ export function appliedMessage(resource: PlannedResource, reach: Reach): string 
   const { address, action, changes } = resource;
   const fields = action === 'update' ? changes.map(({ path }) => path).join(', ') : '';
   const done = `${actionWords[action].done} ${address}${fields === '' ? '' : `: ${fields}`}`;
-  const said = [done, ...remarksOn(resource)].join('; ');
-  return saidWithSteps(said, resource, reach);
+  const text = [done, ...remarksOn(resource)].join('; ');
+  return withManualSteps(text, resource, reach);
 }
 
 /** Adds the manual steps of an apply. */
-export function saidWithSteps(said: string, resource: PlannedResource, reach: Reach): string {
-  return resource.steps === undefined ? said : escapeControls(withSteps(`${said}.`, resource, reach));
+export function withManualSteps(text: string, resource: PlannedResource, reach: Reach): string {
+  return resource.steps === undefined ? text : escapeControls(withSteps(`${text}.`, resource, reach));
 }
 
 function remarksOn(resource: PlannedResource): string[] {

@@ -25,7 +25,7 @@ export class RunLogger implements RunObserver {
   readonly #own: WatchLog | undefined;
   /** The run being logged. */
   #log: WatchLog | undefined;
-  readonly #said = new RepeatFilter();
+  readonly #reported = new RepeatFilter();
   #failures = 0;
   #wasOk = false;
   #commit: string | undefined;
@@ -46,7 +46,7 @@ export class RunLogger implements RunObserver {
       this.#drift(report);
       this.#held(report);
       this.#applied(report);
-      this.#byHand(report);
+      this.#manualSteps(report);
       this.#request(report);
     }
     this.#close(report);
@@ -62,12 +62,12 @@ export class RunLogger implements RunObserver {
     // A run that ended before its fetch has no news about the source.
     if (fetchProblem === undefined && invalid === undefined && workspace === undefined) return;
     const problem = fetchProblem === undefined ? [] : [messageOf(fetchProblem, reach)];
-    const { added, gone } = this.#said.news('fetch', problem);
+    const { added, ended } = this.#reported.changes('fetch', problem);
     for (const message of added) {
       const stays = commit === undefined ? '' : `; still using ${short(commit)}`;
       this.#say('warning', `cannot fetch the source${stays}: ${message}`, { event: 'fetch-failed' });
     }
-    if (gone > 0 && problem.length === 0)
+    if (ended > 0 && problem.length === 0)
       this.#say('info', 'the source can be fetched again', { event: 'fetched' });
     if (commit === undefined || commit === this.#commit) return;
     this.#commit = commit;
@@ -77,7 +77,7 @@ export class RunLogger implements RunObserver {
   #manifests({ invalid, warnings, workspace, result }: RunReport): void {
     if (invalid === undefined && workspace === undefined) return;
     const lines = invalid === undefined ? [] : invalidLines(invalid);
-    const { added, gone } = this.#said.news('invalid', lines);
+    const { added, ended } = this.#reported.changes('invalid', lines);
     for (const line of added) this.#say('error', line, { event: 'invalid' });
     if (added.length > 0) {
       const inUse = result === 'invalid' ? 'nothing is applied' : 'still using the last valid ones';
@@ -86,10 +86,10 @@ export class RunLogger implements RunObserver {
         problems: lines.length,
       });
     }
-    if (gone > 0 && invalid === undefined)
+    if (ended > 0 && invalid === undefined)
       this.#say('info', 'the manifests are valid again', { event: 'valid' });
     const texts = warnings.map((each) => `${placeOf(each)}  ${each.message}`);
-    for (const text of this.#said.news('warning', texts).added)
+    for (const text of this.#reported.changes('warning', texts).added)
       this.#say('warning', text, { event: 'manifest-warning' });
   }
 
@@ -97,7 +97,8 @@ export class RunLogger implements RunObserver {
     if (error === undefined) return;
     const message = messageOf(error, reach);
     const isNews =
-      this.#said.news('error', [`${troubleOf(error)}${busy?.isLong ? ' for long' : ''}`]).added.length > 0;
+      this.#reported.changes('error', [`${troubleOf(error)}${busy?.isLong ? ' for long' : ''}`]).added
+        .length > 0;
     if (result === 'interrupted') return;
     if (!isExpected(error) && error instanceof Error && isNews) {
       const stack = error.stack ?? '';
@@ -114,23 +115,24 @@ export class RunLogger implements RunObserver {
 
   #drift(report: RunReport): void {
     const { drift } = report;
-    const { added, gone } = this.#said.news('drift', drift.map(keyOfDrift));
+    const { added, ended } = this.#reported.changes('drift', drift.map(keyOfDrift));
     for (const each of drift.filter((one) => added.includes(keyOfDrift(one)))) {
       const { address, fields } = each;
       this.#say('warning', `drift: ${driftMessage(each)}`, { event: 'drift', address, fields });
     }
     const mended = correctedIn(report);
     const open = drift.filter(({ address }) => !mended.has(address));
-    this.#said.news('drift', open.map(keyOfDrift));
-    if (gone > 0 && drift.length === 0) this.#say('info', 'no more drift', { event: 'drift-gone' });
+    this.#reported.changes('drift', open.map(keyOfDrift));
+    if (ended > 0 && drift.length === 0) this.#say('info', 'no more drift', { event: 'drift-gone' });
   }
 
   #request({ request }: RunReport): void {
     const { kept, problem } = request ?? {};
-    for (const text of this.#said.news('request-problem', problem === undefined ? [] : [problem]).added)
+    for (const text of this.#reported.changes('request-problem', problem === undefined ? [] : [problem])
+      .added)
       this.#say('warning', `no pull request for the drift: ${text}`, { event: 'request-failed' });
     const words = kept && requestWords(kept);
-    for (const text of this.#said.news('request', words === undefined ? [] : [words]).added)
+    for (const text of this.#reported.changes('request', words === undefined ? [] : [words]).added)
       this.#say(kept && needsPerson(kept) ? 'warning' : 'info', text, { event: 'request' });
   }
 
@@ -141,7 +143,7 @@ export class RunLogger implements RunObserver {
       hold === undefined || !isNeeded
         ? []
         : [JSON.stringify([hold, plan.resources.filter(changes).map(keyOf)])];
-    const isNews = this.#said.news('hold', key).added.length > 0;
+    const isNews = this.#reported.changes('hold', key).added.length > 0;
     if (hold === undefined || !isNeeded) return;
     const isRefused = hold.why === 'guard' || hold.why === 'policy';
     const level = isRefused ? 'warning' : hold.why === 'changing' ? 'debug' : 'info';
@@ -162,7 +164,7 @@ export class RunLogger implements RunObserver {
     const failures = new Map(
       applied.flatMap((each) => (each.result.status === 'done' ? [] : [[failureMessage(each, reach), each]])),
     );
-    const added = new Set(this.#said.news('not-applied', [...failures.keys()]).added);
+    const added = new Set(this.#reported.changes('not-applied', [...failures.keys()]).added);
     for (const [message, { address, action, result }] of failures) {
       const level = !added.has(message) ? 'debug' : result.status === 'failed' ? 'error' : 'warning';
       this.#say(level, message, { event: 'not-applied', address, action });
@@ -170,7 +172,7 @@ export class RunLogger implements RunObserver {
   }
 
   /** Manual steps, and warnings of the platform. */
-  #byHand({ plan, missing, reach }: RunReport): void {
+  #manualSteps({ plan, missing, reach }: RunReport): void {
     const open = (plan?.resources ?? []).filter(({ action }) =>
       pendingActions.some((each) => each === action),
     );
@@ -182,19 +184,19 @@ export class RunLogger implements RunObserver {
         each,
       ]),
     );
-    for (const text of this.#said.news('by-hand', [...texts.keys()]).added) {
+    for (const text of this.#reported.changes('by-hand', [...texts.keys()]).added) {
       const resource = texts.get(text);
       const { address = '', action = 'manual' } = resource ?? {};
       const message = withSteps(`${text}.`, resource ?? {}, reach);
       this.#say('warning', message, { event: 'by-hand', address, action });
     }
-    const found = this.#said.news('missing', [...lost.values()]);
-    if (found.gone > 0 && missing.length === 0)
+    const found = this.#reported.changes('missing', [...lost.values()]);
+    if (found.ended > 0 && missing.length === 0)
       this.#say('info', 'no more missing records', { event: 'missing-gone' });
     const warnings = wordedWarnings(plan?.warnings ?? [], reach, { full: false }).map(
       ({ address, message }) => (address === null ? message : `${address}: ${message}`),
     );
-    for (const text of this.#said.news('plan-warning', warnings).added)
+    for (const text of this.#reported.changes('plan-warning', warnings).added)
       this.#say('warning', text, { event: 'plan-warning' });
   }
 
@@ -208,7 +210,7 @@ export class RunLogger implements RunObserver {
     };
     const words = `run ${number} (${triggers.join(', ')}): ${result}, ${planWords(report)}`;
     if (result === 'ok') {
-      this.#said.news('error', []);
+      this.#reported.changes('error', []);
       if (this.#failures > 0)
         this.#say('info', `back to normal after ${plural(this.#failures, 'failed run')}`, {
           event: 'recovered',

@@ -11,7 +11,7 @@ export interface WatchLog {
 }
 
 /** By topic: digests of reported conditions that still hold. */
-export type SaidBefore = Readonly<Record<string, readonly string[]>>;
+export type ReportedConditions = Readonly<Record<string, readonly string[]>>;
 
 /** The length of a digest. There are few conditions at a time. */
 const KEPT = 12;
@@ -20,25 +20,28 @@ const KEPT = 12;
 export class RepeatFilter {
   readonly #topics: Map<string, ReadonlySet<string>>;
 
-  constructor(said: SaidBefore = {}) {
+  constructor(said: ReportedConditions = {}) {
     this.#topics = new Map(Object.entries(said).map(([topic, keys]) => [topic, new Set(keys)]));
   }
 
   /** The initial contents of another filter. */
-  get said(): SaidBefore {
+  get said(): ReportedConditions {
     return Object.fromEntries(
       [...this.#topics].flatMap(([topic, keys]) => (keys.size === 0 ? [] : [[topic, [...keys]]])),
     );
   }
 
   /** New conditions of a topic, and the number of ended ones. */
-  news(topic: string, keys: readonly string[]): { readonly added: readonly string[]; readonly gone: number } {
+  changes(
+    topic: string,
+    keys: readonly string[],
+  ): { readonly added: readonly string[]; readonly ended: number } {
     const before = this.#topics.get(topic) ?? new Set<string>();
     const now = new Map(keys.map((key) => [hash('sha256', key, 'base64url').slice(0, KEPT), key]));
     this.#topics.set(topic, new Set(now.keys()));
     return {
       added: [...now].flatMap(([digest, key]) => (before.has(digest) ? [] : [key])),
-      gone: [...before].filter((digest) => !now.has(digest)).length,
+      ended: [...before].filter((digest) => !now.has(digest)).length,
     };
   }
 }

@@ -188,8 +188,8 @@ function platformHint(error: PlatformError, baseUrl: string | undefined): string
         return `check the workspace's ${where}; if it is right, a gateway or firewall in front of the platform refuses this request: ask its operators to allow it`;
       return `check the workspace's ${where}; if it is right, a gateway in front of the platform is failing: try again later`;
     case 'network':
-      if (error.facts.nobodyAt !== undefined)
-        return `nothing is listening there; start the emulator with \`voxform emulator --port ${portOf(error.facts.nobodyAt)}\`, or check the workspace's ${where}`;
+      if (error.facts.closedLocalPort !== undefined)
+        return `nothing is listening there; start the emulator with \`voxform emulator --port ${portOf(error.facts.closedLocalPort)}\`, or check the workspace's ${where}`;
       if (error.facts.undecodable === true)
         return `the response could not be decompressed; check the workspace's ${where} and any proxy in front of it${lost(error)}`;
       if (error.facts.atProxy === true)

@@ -29,7 +29,7 @@ const REMEMBERED = 500;
 /** The minimum number of comparisons before a step below the first limit, where a wrong step costs most. */
 const FEWEST_LOOKS_BELOW = 4;
 /** The error of a single comparison, as a share of the step. */
-const ONE_LOOK = 0.25;
+const SINGLE_COMPARISON_ERROR = 0.25;
 /** The maximum number of comparisons of a trial without a clear result. */
 const MOST_LOOKS = 10;
 
@@ -182,10 +182,10 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     } else {
       changes.add((trial.between - (trial.before + mean) / 2) / step);
       trial.before = mean;
-      const doubt = changes.count === 1 ? ONE_LOOK : 2 * changes.error;
+      const uncertainty = changes.count === 1 ? SINGLE_COMPARISON_ERROR : 2 * changes.error;
       const fewest = limit < FIRST_LIMIT ? FEWEST_LOOKS_BELOW : 1;
-      if (isBusy || changes.mean + doubt / 2 < 0.5) this.#fail(isBusy);
-      else if (changes.count >= fewest && changes.mean - doubt > 0.5)
+      if (isBusy || changes.mean + uncertainty / 2 < 0.5) this.#fail(isBusy);
+      else if (changes.count >= fewest && changes.mean - uncertainty > 0.5)
         this.#accept(changes.mean * step, isBusy);
       else if (changes.count < MOST_LOOKS) this.#change(limit);
       else this.#fail(isBusy);

@@ -2,10 +2,12 @@
 export type Concurrency = number | 'auto';
 
 /** The largest number that a user may configure. */
-export const MOST_GIVEN = 256;
+export const MAX_CONCURRENCY = 256;
 
 export function isConcurrency(value: unknown): value is Concurrency {
-  return value === 'auto' || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MOST_GIVEN);
+  return (
+    value === 'auto' || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MAX_CONCURRENCY)
+  );
 }
 
 /** The response time of one request. Requests of one sort take equally long on an idle platform. */

@@ -37,7 +37,7 @@ export function bearer(apiKey: Secret): string {
   return `Bearer ${key}`;
 }
 
-export interface Connecting {
+export interface ConnectOptions {
   readonly connections: number;
   readonly connectMilliseconds: number;
   readonly proxy?: ProxySettings | undefined;
@@ -49,7 +49,7 @@ export interface Connecting {
 export class Pools {
   readonly #pools = new Map<string, Promise<Dispatcher>>();
 
-  to(origin: string, connecting: Connecting): Promise<Dispatcher> {
+  to(origin: string, connecting: ConnectOptions): Promise<Dispatcher> {
     const key = JSON.stringify([origin, connecting, connecting.proxy?.credentials?.reveal()]);
     const pool = this.#pools.get(key) ?? poolFor(origin, connecting);
     this.#pools.set(key, pool);
@@ -62,7 +62,7 @@ export class Pools {
 }
 
 /** A connection pool. Loads undici only with the first request. */
-export async function poolFor(origin: string, connecting: Connecting): Promise<Dispatcher> {
+export async function poolFor(origin: string, connecting: ConnectOptions): Promise<Dispatcher> {
   const { connections, connectMilliseconds, proxy, ca } = connecting;
   const [PoolOf, secureContext] = await Promise.all([loadedPool(), trusting(ca)]);
   const options = {

@@ -28,8 +28,8 @@ export function decodeJson(
 function problemWith(text: string, contentType: string | undefined): string {
   if (text.trim() === '') return 'the response is empty';
   if (looksLikeMarkup(text)) {
-    const says = textOfMarkup(text);
-    return `the response is an HTML page, not JSON${says === '' ? '' : `: ${says}`}`;
+    const title = textOfMarkup(text);
+    return `the response is an HTML page, not JSON${title === '' ? '' : `: ${title}`}`;
   }
   const type = contentType?.split(';')[0]?.trim() ?? '';
   if (/^\s*[[{]/.test(text)) return 'the response is invalid or truncated JSON';

@@ -143,8 +143,8 @@ function firstText(value: Readonly<Record<string, unknown>>, keys: readonly stri
 /** `{ "name": ["is too long"], "retries": "is too large" }` */
 function fromFields(value: Readonly<Record<string, unknown>>): readonly Complaint[] {
   const complaints: Complaint[] = [];
-  for (const [key, said] of Object.entries(value)) {
-    const texts = Array.isArray(said) ? said : [said];
+  for (const [key, problem] of Object.entries(value)) {
+    const texts = Array.isArray(problem) ? problem : [problem];
     for (const item of texts) {
       const text = typeof item === 'string' ? item : isObject(item) ? ownComplaint(item).text : undefined;
       if (text === undefined) return [];

@@ -43,8 +43,8 @@ export function failureOf(call: FailedCall, result: AttemptResult): PlatformErro
     undecodable: errorCode(result.error) === DAMAGED,
     atProxy: result.error instanceof ProxyFailure,
   };
-  const said = `${failureWords(call, result)}${inBrackets([afterTries(call)])}`;
-  return errorOf(call, result.reason, { facts, said, cause: causeOf(call, result.error) });
+  const message = `${failureWords(call, result)}${inBrackets([afterTries(call)])}`;
+  return errorOf(call, result.reason, { facts, message, cause: causeOf(call, result.error) });
 }
 
 /** The error for a successful response whose body does not match the API. */
@@ -53,42 +53,42 @@ export function malformed(
   answer: { readonly status: number; readonly requestId: string | undefined },
   problem: string,
 ): PlatformError {
-  const said = `${answer.status}, but ${problem}${inBrackets([requestWords(answer.requestId)])}`;
-  return errorOf(call, 'malformed', { facts: answer, said });
+  const message = `${answer.status}, but ${problem}${inBrackets([requestWords(answer.requestId)])}`;
+  return errorOf(call, 'malformed', { facts: answer, message });
 }
 
 /** The error for a request that is not sent because the platform asks for too long a pause with this status. */
 export function tooLongAPause(call: FailedCall, milliseconds: number, status: number): PlatformError {
   const why = status === 429 ? 'limits the request rate and' : `is not ready (${status}) and`;
-  const said = `the platform ${why} asks for another pause of ${Math.ceil(milliseconds / 1000)} s; the limit for all pauses is ${call.maxWaitSeconds} s`;
-  return errorOf(call, 'status', { facts: { status }, said });
+  const message = `the platform ${why} asks for another pause of ${Math.ceil(milliseconds / 1000)} s; the limit for all pauses is ${call.maxWaitSeconds} s`;
+  return errorOf(call, 'status', { facts: { status }, message });
 }
 
 export function aborted(call: FailedCall): PlatformError {
-  return errorOf(call, 'aborted', { said: 'stopped' });
+  return errorOf(call, 'aborted', { message: 'stopped' });
 }
 
 /** The error for a request that was not sent. */
 export function heldBack(call: FailedCall, why?: unknown): PlatformError {
-  return errorOf(call, 'held-back', { said: 'not sent', cause: why instanceof Error ? why : undefined });
+  return errorOf(call, 'held-back', { message: 'not sent', cause: why instanceof Error ? why : undefined });
 }
 
 type RequestOf = Pick<FailedCall, 'method' | 'path' | 'outcome'>;
 
 interface FailureDetails {
   readonly facts?: Omit<ExchangeFacts, keyof RequestOf> | undefined;
-  readonly said: string;
+  readonly message: string;
   readonly cause?: Error | undefined;
 }
 
 function errorOf(
   { method, path, outcome }: RequestOf,
   reason: PlatformErrorReason,
-  { facts, said, cause }: FailureDetails,
+  { facts, message, cause }: FailureDetails,
 ): PlatformError {
   const unknown = outcome === 'lost' ? '; it may have succeeded' : '';
-  const message = `${method} ${path}: ${said}${unknown}`;
-  return new PlatformError(reason, { method, path, outcome, ...facts }, message, cause);
+  const text = `${method} ${path}: ${message}${unknown}`;
+  return new PlatformError(reason, { method, path, outcome, ...facts }, text, cause);
 }
 
 /** The request id of the platform or a gateway. */
@@ -108,15 +108,15 @@ function answered(call: FailedCall, result: AttemptResult & { type: 'answer' }):
   const { status, headers } = result;
   const requestId = requestIdOf(headers, call.redact);
   if (status < 400) {
-    const said = `${status} redirect${originOf(headers.location, call)}, not followed`;
-    return errorOf(call, 'redirect', { facts: { status, requestId }, said });
+    const message = `${status} redirect${originOf(headers.location, call)}, not followed`;
+    return errorOf(call, 'redirect', { facts: { status, requestId }, message });
   }
   const { code, detail, field } = readErrorBody(result.body, call.redact);
   const notes = [requestWords(requestId), afterTries(call)];
   if (isOfGateway(result)) {
     const quoted = detail === undefined ? '' : `: ${detail}`;
-    const said = `${status} from a gateway or another server, not the platform${quoted}${inBrackets(notes)}`;
-    return errorOf(call, 'gateway', { facts: { status, detail, requestId }, said });
+    const message = `${status} from a gateway or another server, not the platform${quoted}${inBrackets(notes)}`;
+    return errorOf(call, 'gateway', { facts: { status, detail, requestId }, message });
   }
   const known =
     status === 407 && call.proxy
@@ -125,10 +125,10 @@ function answered(call: FailedCall, result: AttemptResult & { type: 'answer' }):
   const words = [known, detail ?? (KEY_WORDS[status] === undefined ? nameOfStatus(status) : undefined)]
     .filter((word) => word !== undefined)
     .join(': ');
-  const said = `${status}${words === '' ? '' : ` ${words}`}${inBrackets([code && `code ${code}`, ...notes])}`;
+  const message = `${status}${words === '' ? '' : ` ${words}`}${inBrackets([code && `code ${code}`, ...notes])}`;
   return errorOf(call, 'status', {
     facts: { status, code, detail, field, knownField: field && knownField(field), requestId },
-    said,
+    message,
   });
 }
 

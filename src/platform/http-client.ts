@@ -7,13 +7,13 @@ import { heldList, PER_PAGE, pages, passingList, type RecordPage } from './pages
 import { PlatformError } from './platform-error.ts';
 import {
   isOpenPage,
-  type OddFields,
   type RequestLine,
   readItems,
   readPage,
   readRecord,
   refuseEmpty,
   refuseOther,
+  type UnexpectedFields,
 } from './read-answer.ts';
 import { agentRecord, versionSummary } from './records/agent-records.ts';
 import { type CallFilter, callRecord } from './records/call-records.ts';
@@ -29,16 +29,16 @@ interface ClientOptions {
   readonly transport: Sending;
   readonly workspaceId: string;
   /** Default: `hidden`, because code that uses a record needs the documented types. */
-  readonly odd?: OddFields | undefined;
+  readonly unexpectedFields?: UnexpectedFields | undefined;
   /** For a caller that reads the same records repeatedly. */
   readonly memory?: AnswerMemory | undefined;
 }
 
 /** The platform's API over HTTP. Its methods throw `UserError` for an id that cannot be part of a path. */
 export function createClient(options: ClientOptions): PlatformClient {
-  const { transport, workspaceId, odd = 'hidden', memory } = options;
+  const { transport, workspaceId, unexpectedFields = 'hidden', memory } = options;
   const workspaceCheck = new WorkspaceCheck(workspaceId);
-  const requests = requestsOver(transport, { odd, workspaceCheck, memory });
+  const requests = requestsOver(transport, { unexpectedFields, workspaceCheck, memory });
   const { get, write, list } = requests;
   const collection = <T extends IdentifiedRecord>(name: string, record: Schema<T>): RecordCollection<T> => {
     const path = `/api/v1/${name}`;
@@ -100,19 +100,19 @@ const REFUSES_BODY: ReadonlySet<number> = new Set([400, 403, 405, 411, 413, 415,
 
 type CallRange = Omit<CallFilter, 'per_page' | 'cursor'>;
 
-interface Parsing {
-  readonly odd: OddFields;
+interface ParseOptions {
+  readonly unexpectedFields: UnexpectedFields;
   readonly workspaceCheck: WorkspaceCheck;
   readonly memory: AnswerMemory | undefined;
 }
 
-function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsing) {
+function requestsOver(transport: Sending, { unexpectedFields, workspaceCheck, memory }: ParseOptions) {
   const ask = async (path: string, query: Query) => {
     const asked: RequestLine = { method: 'GET', path: path + queryText(query) };
     return { asked, answer: await transport.send(asked) };
   };
   /** Sends `size` as long as the platform accepts it. The API document does not list it for these endpoints. */
-  const askSized = (path: string, size: Query) => {
+  const requestSized = (path: string, size: Query) => {
     let isTaken = true;
     return async (query: Query) => {
       if (isTaken) {
@@ -139,21 +139,24 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
       // The platform may report a missing version in this way too.
       if (id === undefined) refuseEmpty(asked, answer);
       const isKnown = known !== undefined && digest === known.digest;
-      const record = isKnown ? (known.record as T) : readRecord(schema, asked, { odd, answer });
+      const record = isKnown ? (known.record as T) : readRecord(schema, asked, { unexpectedFields, answer });
       if (id !== undefined) refuseOther(record, { id, asked, answer });
       if (digest !== undefined && !isKnown) memory?.set(path, { digest, record });
       workspaceCheck.admits(record);
       return record;
     },
     async write<T>(schema: z.ZodType<T>, asked: RequestLine, body: unknown): Promise<T> {
-      return readRecord(schema, asked, { odd, answer: await transport.send({ ...asked, body }) });
+      return readRecord(schema, asked, {
+        unexpectedFields,
+        answer: await transport.send({ ...asked, body }),
+      });
     },
     list: <T extends object>(schema: z.ZodType<T>, path: string, keyOf: (item: T) => string | number) =>
       own(
         pages(
           async (cursor) => {
             const { asked, answer } = await ask(path, { per_page: PER_PAGE, cursor });
-            return readPage(schema, asked, { odd, answer });
+            return readPage(schema, asked, { unexpectedFields, answer });
           },
           keyOf,
           heldList,
@@ -165,7 +168,7 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
      * whole list if a request without a size returns no more.
      */
     users: (path: string) => {
-      const page = askSized(path, { per_page: PER_PAGE });
+      const page = requestSized(path, { per_page: PER_PAGE });
       return own(
         pages(
           async (cursor) => {
@@ -173,13 +176,17 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
             if (cursor === undefined && isOpenPage(answer)) {
               const { asked, answer } = await ask(path, {});
               const bare = readPage(userRecord(), asked, {
-                odd,
+                unexpectedFields,
                 answer,
                 isWhole: (count) => count >= PER_PAGE,
               });
               if (bare.next !== undefined || bare.items.length >= PER_PAGE) return bare;
             }
-            return readPage(userRecord(), asked, { odd, answer, isWhole: (count) => count !== PER_PAGE });
+            return readPage(userRecord(), asked, {
+              unexpectedFields,
+              answer,
+              isWhole: (count) => count !== PER_PAGE,
+            });
           },
           byId,
           { ...heldList, mayIgnoreCursor: true },
@@ -195,12 +202,15 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
     calls: (filter: CallRange) => {
       let carriers: 'body' | 'both' | 'query' = 'body';
       const read = async (cursor: string | undefined) => {
-        const given = { ...filter, per_page: PER_PAGE, cursor };
-        const query = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+        const all = { ...filter, per_page: PER_PAGE, cursor };
+        const query = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null));
         const path = `/api/v1/call-histories${carriers === 'body' ? '' : queryText(query as Query)}`;
         const asked: RequestLine = { method: 'GET', path };
-        const body = carriers === 'query' ? undefined : given;
-        return readPage(callRecord(), asked, { odd, answer: await transport.send({ ...asked, body }) });
+        const body = carriers === 'query' ? undefined : query;
+        return readPage(callRecord(), asked, {
+          unexpectedFields,
+          answer: await transport.send({ ...asked, body }),
+        });
       };
       const first = async () => {
         try {
@@ -230,11 +240,11 @@ function requestsOver(transport: Sending, { odd, workspaceCheck, memory }: Parsi
      * ends the list.
      */
     invoices: (path: string) => {
-      const page = askSized(path, { limit: PER_PAGE });
+      const page = requestSized(path, { limit: PER_PAGE });
       return pages(
         async (cursor) => {
           const { asked, answer } = await page({ starting_after: cursor });
-          const items = readItems(invoiceRecord(), asked, { odd, answer });
+          const items = readItems(invoiceRecord(), asked, { unexpectedFields, answer });
           return { items, next: items.at(-1)?.id, path: asked.path };
         },
         byId,

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { type Connecting, Pools, poolFor } from './connection.ts';
+import { type ConnectOptions, Pools, poolFor } from './connection.ts';
 import type { Method } from './retry.ts';
 
 /** A limit of concurrent requests, and connections, that several clients share. With several platforms, none gets more than half. */
@@ -22,7 +22,7 @@ export class JointLimit {
   }
 
   /** The maximum number of slots for one platform. */
-  get mostOfOne(): number {
+  get maxPerPlatform(): number {
     return this.#isMixed ? Math.max(1, Math.floor(this.#most / 2)) : this.#most;
   }
 
@@ -60,7 +60,7 @@ export class JointLimit {
    * unknown whether a write was executed.
    * @internal
    */
-  reads(origin: string, connecting: Omit<Connecting, 'connections'>): Promise<Dispatcher> {
+  reads(origin: string, connecting: Omit<ConnectOptions, 'connections'>): Promise<Dispatcher> {
     return this.#pools.to(origin, { ...connecting, connections: this.#most });
   }
 
@@ -70,7 +70,7 @@ export class JointLimit {
   }
 
   #isFree(origin: string): boolean {
-    return this.#inFlight < this.#most && (this.#held.get(origin) ?? 0) < this.mostOfOne;
+    return this.#inFlight < this.#most && (this.#held.get(origin) ?? 0) < this.maxPerPlatform;
   }
 
   #grant(origin: string): void {
@@ -96,7 +96,7 @@ export class Connections {
   readonly #shared: Promise<Dispatcher> | undefined;
   #own: Promise<Dispatcher> | undefined;
 
-  constructor(origin: string, connecting: Connecting, shared: JointLimit | undefined) {
+  constructor(origin: string, connecting: ConnectOptions, shared: JointLimit | undefined) {
     this.#begin = () => poolFor(origin, connecting);
     this.#shared = shared?.reads(origin, connecting);
     if (shared === undefined) this.#own = this.#begin();

@@ -24,7 +24,7 @@ export class LoadControl {
   }
 
   /** Must be called before the permit of the request is released. */
-  hear(result: AttemptResult, permit: Permit, time: AnswerTime): void {
+  observe(result: AttemptResult, permit: Permit, time: AnswerTime): void {
     const { throttle, now, random } = this.#options;
     if (result.type !== 'answer') {
       if (result.reason === 'timeout') throttle.timedOut(permit);

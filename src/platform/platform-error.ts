@@ -22,7 +22,7 @@ export interface ExchangeFacts {
   readonly knownField?: string | undefined;
   readonly requestId?: string | undefined;
   /** A local host and port without a listener. */
-  readonly nobodyAt?: string | undefined;
+  readonly closedLocalPort?: string | undefined;
   /** True if the response could not be decompressed. */
   readonly undecodable?: boolean | undefined;
   /** The number of readable calls of a list whose cursor the platform ignores. */
@@ -66,8 +66,8 @@ export class PlatformError extends Error {
       field && `field ${field}`,
       requestId && `request id ${requestId}`,
     ].filter((note) => note !== undefined);
-    const said = notes.length === 0 ? status : `${status} (${notes.join(', ')})`;
-    return `${method} ${path}: ${said}${outcome === 'lost' ? '; it may have succeeded' : ''}`;
+    const text = notes.length === 0 ? status : `${status} (${notes.join(', ')})`;
+    return `${method} ${path}: ${text}${outcome === 'lost' ? '; it may have succeeded' : ''}`;
   }
 
   get status(): number | undefined {

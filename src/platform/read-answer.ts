@@ -12,18 +12,25 @@ export interface RequestLine {
 }
 
 /** How to read a field of an unexpected type: `hidden` drops it, `kept` passes it on unchanged for display. */
-export type OddFields = 'hidden' | 'kept';
+export type UnexpectedFields = 'hidden' | 'kept';
 
 interface AnswerReading {
-  readonly odd: OddFields;
+  readonly unexpectedFields: UnexpectedFields;
   readonly answer: TransportAnswer;
 }
 
 /** The record in `data` of a response. Throws `PlatformError` `malformed`, with outcome `lost` for a write. */
-export function readRecord<T>(schema: z.ZodType<T>, asked: RequestLine, { answer, odd }: AnswerReading): T {
+export function readRecord<T>(
+  schema: z.ZodType<T>,
+  asked: RequestLine,
+  { answer, unexpectedFields }: AnswerReading,
+): T {
   const data = dataOf(asked, answer);
   if (!isObject(data)) throw unexpected(asked, answer, '`data` is not a record');
-  return admitted(schema, data, { odd, refuse: (problem) => unexpected(asked, answer, problem) });
+  return admitted(schema, data, {
+    unexpectedFields,
+    refuse: (problem) => unexpected(asked, answer, problem),
+  });
 }
 
 /** Throws `PlatformError` `malformed` unless the record is the requested one. */
@@ -48,12 +55,16 @@ export function refuseEmpty(asked: RequestLine, { status, body }: TransportAnswe
 }
 
 /** The records of a list that contains only `data`. */
-export function readItems<T>(schema: z.ZodType<T>, asked: RequestLine, { answer, odd }: AnswerReading): T[] {
+export function readItems<T>(
+  schema: z.ZodType<T>,
+  asked: RequestLine,
+  { answer, unexpectedFields }: AnswerReading,
+): T[] {
   const data = dataOf(asked, answer);
   if (!Array.isArray(data)) throw unexpected(asked, answer, '`data` is not a list');
   return data.map((item: unknown, index) =>
     admitted(schema, item, {
-      odd,
+      unexpectedFields,
       refuse: (problem) => unexpected(asked, answer, `record ${index + 1}: ${problem}`),
     }),
   );
@@ -121,25 +132,28 @@ function dataOf(asked: RequestLine, { status, requestId, body }: TransportAnswer
 function admitted<T>(
   schema: z.ZodType<T>,
   value: unknown,
-  { odd, refuse }: { readonly odd: OddFields; refuse(problem: string): PlatformError },
+  {
+    unexpectedFields,
+    refuse,
+  }: { readonly unexpectedFields: UnexpectedFields; refuse(problem: string): PlatformError },
 ): T {
   const parsed = schema.safeParse(value);
-  if (parsed.success) return odd === 'kept' ? asItCame(value, parsed.data) : parsed.data;
+  if (parsed.success) return unexpectedFields === 'kept' ? asItCame(value, parsed.data) : parsed.data;
   if (!isObject(value)) throw refuse('not a record');
   const fields = new Set(parsed.error.issues.map((issue) => issue.path[0]));
   const rest = Object.fromEntries(Object.entries(value).filter(([key]) => !fields.has(key)));
   const second = schema.safeParse(rest);
   if (!second.success) {
-    const lacking = new Set(second.error.issues.map((issue) => issue.path.join('.')));
-    throw refuse(`the record has no valid ${[...lacking].join(', ')}`);
+    const missing = new Set(second.error.issues.map((issue) => issue.path.join('.')));
+    throw refuse(`the record has no valid ${[...missing].join(', ')}`);
   }
-  return odd === 'kept' ? asItCame(value, second.data) : second.data;
+  return unexpectedFields === 'kept' ? asItCame(value, second.data) : second.data;
 }
 
 /** The record with the fields that the schema drops; all others come from the schema, which conceals secrets. */
 function asItCame<T>(value: unknown, read: T): T {
-  const given = Object.entries(read ?? {}).filter(([, field]) => field !== undefined);
-  return { ...(value as T), ...Object.fromEntries(given) };
+  const present = Object.entries(read ?? {}).filter(([, field]) => field !== undefined);
+  return { ...(value as T), ...Object.fromEntries(present) };
 }
 
 function unexpected(

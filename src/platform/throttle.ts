@@ -34,7 +34,7 @@ export interface Permit {
   /** Bursts of 429 before it: only the first of a burst counts. */
   readonly burst: number;
   /** Bursts of timeouts before it. */
-  readonly lapse: number;
+  readonly timeoutBurst: number;
   /** The stamp of the limit. */
   readonly stamp: number;
 }
@@ -120,8 +120,8 @@ export class Throttle {
   }
 
   /** Reports a timeout. */
-  timedOut({ lapse }: Permit): void {
-    if (lapse !== this.#lapse) return;
+  timedOut({ timeoutBurst }: Permit): void {
+    if (timeoutBurst !== this.#lapse) return;
     this.#lapse++;
     this.#options.limit.timedOut();
   }
@@ -162,7 +162,11 @@ export class Throttle {
     this.#running++;
     this.#pausedUntil = 0;
     if (this.#interval > 0) this.#nextStart = this.#options.now() + this.#interval;
-    return { burst: this.#burst, lapse: this.#lapse, stamp: this.#options.limit.stamp(this.#options.now()) };
+    return {
+      burst: this.#burst,
+      timeoutBurst: this.#lapse,
+      stamp: this.#options.limit.stamp(this.#options.now()),
+    };
   }
 
   #hand(): void {

@@ -180,7 +180,7 @@ export class Transport {
 
   /** The current limit of concurrent requests, from the responses so far, the rate and the shared limit. */
   atOnce(): number {
-    return Math.min(this.#throttle.atOnce, this.#options.shared?.mostOfOne ?? Number.POSITIVE_INFINITY);
+    return Math.min(this.#throttle.atOnce, this.#options.shared?.maxPerPlatform ?? Number.POSITIVE_INFINITY);
   }
 
   /** Closes the connections. Requests in flight and later ones fail as aborted. */
@@ -219,7 +219,12 @@ export class Transport {
       const inFlight = this.#inFlight.end(flight);
       const result = await inflated(raw, this.#limits.maxBodyBytes);
       const { milliseconds } = exchange;
-      this.#loadControl.hear(result, permit, { sort: sortOf(call), milliseconds, at: this.#now(), inFlight });
+      this.#loadControl.observe(result, permit, {
+        sort: sortOf(call),
+        milliseconds,
+        at: this.#now(),
+        inFlight,
+      });
       this.#options.onRequest?.({
         method: call.method,
         path: call.path,

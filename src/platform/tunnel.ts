@@ -32,7 +32,7 @@ function openTunnel(
 ): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const { request } = proxy.origin.startsWith('https:') ? https : http;
-  const asking = request(proxy.origin, {
+  const connectRequest = request(proxy.origin, {
     method: 'CONNECT',
     path: target,
     headers: { host: target, ...proxyAuthorization(proxy) },
@@ -41,8 +41,8 @@ function openTunnel(
     ...(secureContext && { secureContext }),
   });
   // The caller has a timeout. A finished run does not wait for a proxy.
-  asking.once('socket', (socket) => socket.unref());
-  asking.once('connect', ({ statusCode = 0 }, socket: Socket) => {
+  connectRequest.once('socket', (socket) => socket.unref());
+  connectRequest.once('connect', ({ statusCode = 0 }, socket: Socket) => {
     if (statusCode >= 200 && statusCode < 300) {
       socket.setTimeout(0);
       resolve(socket.ref());
@@ -53,11 +53,13 @@ function openTunnel(
     const words = proxyRefusal(proxy, { status: statusCode, target });
     reject(new ProxyFailure(isPassing ? 'PROXY_FAILED' : 'PROXY_REFUSED', words));
   });
-  asking.once('timeout', () => asking.destroy(Object.assign(new Error(), { code: 'ETIMEDOUT' })));
-  asking.once('error', (error) => {
+  connectRequest.once('timeout', () =>
+    connectRequest.destroy(Object.assign(new Error(), { code: 'ETIMEDOUT' })),
+  );
+  connectRequest.once('error', (error) => {
     const reason = networkReason(errorCode(error)) ?? `failed: ${errorCode(error) ?? error.message}`;
     reject(new ProxyFailure('PROXY_FAILED', `the proxy ${proxy.shown} ${reason}`));
   });
-  asking.end();
+  connectRequest.end();
   return promise;
 }

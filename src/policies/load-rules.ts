@@ -5,7 +5,7 @@ import type { OtherPolicies, PolicySource, RuleSet } from './rule.ts';
 export const NO_RULES: RuleSet = { rules: [], diagnostics: [] };
 
 /**
- * All checked rules of a project. Rules of the same name do not replace each other. Without rules, the code that reads them is not
+ * All checked rules of a project. Rules with the same name do not replace each other. Without rules, the code that reads them is not
  * loaded.
  * @throws UserError, InvalidProject for an invalid file of `--policy`.
  */

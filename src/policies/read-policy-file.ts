@@ -11,7 +11,7 @@ import { isObject } from '../values/json.ts';
 import { readRules } from './read-rules.ts';
 import type { PolicyFile, PolicySource } from './rule.ts';
 
-/** @throws UserError, InvalidProject with everything that is wrong in it. */
+/** @throws UserError, InvalidProject with all problems of the file. */
 export function readPolicyFile({ path: absolute, file }: PolicyFile): PolicySource {
   const read = readTextFile(absolute);
   if ('problem' in read) {

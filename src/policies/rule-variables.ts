@@ -86,8 +86,8 @@ export function valuesFor(
 
 /** A rule must see neither: equal fingerprints mean equal secrets, and a digest can be compared with a guess. */
 function withoutFingerprints({ changes, observed_digest: _, ...resource }: PlannedResource): CelValue {
-  const told = changes.map(({ fingerprints: _own, ...change }) => change);
-  return { ...resource, changes: told } as unknown as CelValue;
+  const publicChanges = changes.map(({ fingerprints: _own, ...change }) => change);
+  return { ...resource, changes: publicChanges } as unknown as CelValue;
 }
 
 /** A value as rules see it: references are addresses, and a text with a secret is a secret. */

@@ -7,7 +7,7 @@ import type { CelValue, Patterns } from './cel/values.ts';
 export interface PolicySource {
   /** Rules of a file and of a fleet add to those of the project. */
   readonly of: 'project' | 'file' | 'fleet';
-  /** The name in reports. */
+  /** Name of the file in reports. */
   readonly file: string;
   /** Absolute. */
   readonly path: string;
@@ -32,7 +32,7 @@ export interface OtherPolicies {
 /** A problem at a place in the text of a rule. */
 export interface RuleProblem {
   readonly message: string;
-  /** In the text, from 0. */
+  /** Offset in the text, starting at 0. */
   readonly offset: number;
 }
 
@@ -41,7 +41,7 @@ export interface Evaluation {
   readonly holds: boolean | undefined | RuleProblem;
   /** The field of the spec that decided, if known. */
   readonly path: DocumentPath | undefined;
-  /** In steps. */
+  /** The cost in steps. */
   readonly cost: number;
 }
 

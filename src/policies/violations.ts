@@ -17,7 +17,7 @@ interface Places {
   readonly sources: ReadonlyMap<Address, SpecSources> | undefined;
 }
 
-/** Violations with their lines in the manifests, and if a rule has no result, its own line. */
+/** Violations with their lines in the manifests; for a rule without a result, also its own line. */
 export function violationsOf(
   objections: readonly Objection[],
   { root, sources }: Places,
@@ -50,14 +50,14 @@ export function violationsOf(
   });
 }
 
-/** Changes with the definition of the rule. */
+/** An id that changes with the definition of the rule. */
 function idOf({ source, index }: Rule, address: Address): string {
   const { name, on, kind, deny, warn, message, waivable } = source.policies[index] ?? {};
   const definition = [source.of, name, on, kind, deny, warn, message, waivable, address];
   return hash('sha256', JSON.stringify(definition)).slice(0, 16);
 }
 
-/** The same as a diagnostic of the manifests. */
+/** The violation as a diagnostic of the manifests. */
 export function diagnosticOf({
   rule,
   severity,

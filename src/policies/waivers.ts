@@ -4,7 +4,7 @@ import { misuse } from '../problems/user-error.ts';
 import type { Rule } from './rule.ts';
 
 /** @throws UserError for an unknown rule, or one that cannot be waived. */
-export function refuseOddWaivers(names: readonly string[], rules: readonly Rule[]): void {
+export function refuseInvalidWaivers(names: readonly string[], rules: readonly Rule[]): void {
   for (const name of names) {
     const meant = rules.filter((rule) => rule.name === name);
     const firm = meant.find(({ isWaivable }) => !isWaivable);
@@ -21,7 +21,7 @@ export function refuseOddWaivers(names: readonly string[], rules: readonly Rule[
 interface Waived {
   readonly violations: readonly Violation[];
   /** Named rules that deny nothing. */
-  readonly needless: readonly string[];
+  readonly unneeded: readonly string[];
 }
 
 /** Marks denials by the named rules as waived. */
@@ -32,7 +32,7 @@ export function waived(
   const isLifted = ({ rule, severity }: Violation) => severity === 'deny' && names.includes(rule);
   return {
     violations: violations.map((each) => (isLifted(each) ? { ...each, waived: because } : each)),
-    needless: names.filter((name) => !violations.some((each) => isLifted(each) && each.rule === name)),
+    unneeded: names.filter((name) => !violations.some((each) => isLifted(each) && each.rule === name)),
   };
 }
 

@@ -7,7 +7,7 @@ export const PROJECT_FILE = 'voxform.yaml';
 
 export const PROJECT_FILES: readonly string[] = [PROJECT_FILE, 'voxform.yml'];
 
-interface Searching {
+interface SearchOptions {
   /** Absolute path of the folder where the search starts. */
   readonly from: string;
   /** The user's home folder. Folders above it are not searched. */
@@ -21,7 +21,7 @@ interface Searching {
  * system.
  * @throws UserError if a project file above belongs to another user, because its base_url would receive the user's key.
  */
-export function findProjectFolder({ from, home, user }: Searching): string | undefined {
+export function findProjectFolder({ from, home, user }: SearchOptions): string | undefined {
   const top = home === undefined || home === '' ? undefined : realPath(home);
   const start = realPath(from);
   const device = statusOf(start)?.dev;

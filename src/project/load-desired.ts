@@ -152,7 +152,7 @@ function formsContexts(
 
 function makeResource(declaration: Declaration, overlays: Overlays, context: FormsContext): MadeResource {
   const { address, kind, metadata, source, home } = declaration;
-  const { sources, value } = overlays.lay(declaration);
+  const { sources, value } = overlays.merged(declaration);
   const { value: spec, hasSpecials, problems: inForms } = evaluateForms(value, context);
   const { problems, references } = checkSpec(kind, spec, hasSpecials);
   const wrong = [...inForms, ...(isObject(home.value) ? problems : [])];

@@ -12,7 +12,7 @@ export interface UnreadFile {
   /** The line of its first problem. */
   readonly line: number | undefined;
   readonly column: number | undefined;
-  /** Undefined if its text does not show what it declares. */
+  /** The text; undefined if it does not show the declarations. */
   readonly text: string | undefined;
 }
 
@@ -73,7 +73,7 @@ export class LoadMemory {
   resource(declaration: Declaration, inputs: Inputs, make: () => MadeResource): MadeResource {
     const known = this.#resources.get(declaration);
     if (known?.inputs.every(([file, content]) => contentOf(file) === content)) return known.made;
-    const { result: made, files } = inputs.noting(make);
+    const { result: made, files } = inputs.withUsedFiles(make);
     this.#resources.set(declaration, { made, inputs: files.map((file) => [file, contentOf(file)]) });
     return made;
   }

@@ -57,7 +57,7 @@ export function pathProblem(
   return `${setting} leads to ${shown}, outside ${base}; ${allowedWith}`;
 }
 
-/** As many as operating systems follow. */
+/** The limit of operating systems. */
 const MOST_LINKS = 40;
 
 /** The path without symbolic links, even if its end does not exist yet; undefined for a cycle of links. */

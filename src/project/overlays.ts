@@ -55,7 +55,7 @@ export class Overlays {
   }
 
   /** The spec as written, merged with defaults and the patch. */
-  lay({ address, kind, home }: Declaration): { readonly value: Json; readonly sources: SpecSources } {
+  merged({ address, kind, home }: Declaration): { readonly value: Json; readonly sources: SpecSources } {
     const { project, workspace } = this.#options;
     const defaults = own(project.defaults, kind.name);
     const patch = own(workspace.patches, address);
@@ -85,8 +85,8 @@ export class Overlays {
         findings.push(this.#skipFinding(name, problem));
       for (const key of Object.keys(dashboard)) {
         if (dashboardKeys.includes(key)) continue;
-        const { said, fix } = suggestion(key, dashboardKeys);
-        const message = `unknown record ${quoted(key)}${said || `; dashboard takes ${dashboardKeys.join(', ')}`}`;
+        const { said: text, fix } = suggestion(key, dashboardKeys);
+        const message = `unknown record ${quoted(key)}${text || `; dashboard takes ${dashboardKeys.join(', ')}`}`;
         const problem = { code: 'unknown-field', message, fix };
         findings.push(this.#finding('error', problem, ['workspaces', name, 'dashboard', key]));
       }
@@ -96,8 +96,8 @@ export class Overlays {
     for (const setting of ['patches', 'ids'] as const) {
       for (const address of Object.keys(workspace[setting] ?? {})) {
         if (addresses.has(address)) continue;
-        const { said, fix } = suggestAddress(address, addresses);
-        const problem = { code: 'unknown-address', message: `no manifest declares ${address}${said}`, fix };
+        const { said: text, fix } = suggestAddress(address, addresses);
+        const problem = { code: 'unknown-address', message: `no manifest declares ${address}${text}`, fix };
         findings.push({
           ...this.#finding('error', problem, [...base, setting, address]),
           absent: address,
@@ -130,8 +130,8 @@ export class Overlays {
       const used = new Set(refs.flatMap((reference) => (reference.kind === kind ? [reference.name] : [])));
       return Object.keys(lookupNames[kind] ?? {}).flatMap((key) => {
         if (used.has(key)) return [];
-        const { said, fix } = suggestion(key, used);
-        const problem = { code: 'unused-name', message: `no manifest refers to ${kind}/${key}${said}`, fix };
+        const { said: text, fix } = suggestion(key, used);
+        const problem = { code: 'unused-name', message: `no manifest refers to ${kind}/${key}${text}`, fix };
         return [this.#finding('warning', problem, ['workspaces', name, setting, key])];
       });
     });

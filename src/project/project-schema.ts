@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { recordId } from '../manifests/envelope.ts';
 import { NAME_SETTINGS } from '../manifests/lookup-names.ts';
 import { settingForms } from '../manifests/setting-forms.ts';
-import { MOST_GIVEN } from '../platform/concurrency-limit.ts';
+import { MAX_CONCURRENCY } from '../platform/concurrency-limit.ts';
 import { stateSchema } from '../state/state-location.ts';
 import { about, described } from '../values/described.ts';
 import { isObject } from '../values/json.ts';
@@ -115,7 +115,7 @@ const workspaceSchema = (has: Sections) =>
 const limitsSchema = lazily(() =>
   z
     .strictObject({
-      concurrency: z.union([z.literal('auto'), z.int().min(1).max(MOST_GIVEN)]).meta({
+      concurrency: z.union([z.literal('auto'), z.int().min(1).max(MAX_CONCURRENCY)]).meta({
         description: 'Most requests in flight at once; default: auto, from 16 up to 64 as answers allow.',
         examples: ['auto', 16],
       }),
@@ -207,7 +207,7 @@ const schemaOf = (has: Sections) =>
 /** `voxform.yaml`, with a text in place of each value form. */
 export const projectSchema = lazily(() => schemaOf((_, schema) => schema()));
 
-/** The same, only with the sections of this file. */
+/** The same schema with only the sections of this file. */
 export function projectSchemaFor(document: unknown): ReturnType<typeof projectSchema> {
   const { workspaces, ...own } = isObject(document) ? document : {};
   const names = [own, ...(isObject(workspaces) ? Object.values(workspaces) : [])].flatMap((each) =>

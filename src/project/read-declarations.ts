@@ -124,8 +124,8 @@ function manifestFiles(project: ProjectConfig, findings: Finding[]): readonly st
   }
   for (const entry of entries) findings.push({ severity: 'error', ...entry });
   if (files.length === 0 && findings.length === 0) {
-    const sought = project.manifests.filter((pattern) => !pattern.startsWith('!'));
-    const message = `no manifests: no file matches ${sought.join(', ')}`;
+    const included = project.manifests.filter((pattern) => !pattern.startsWith('!'));
+    const message = `no manifests: no file matches ${included.join(', ')}`;
     findings.push({ severity: 'warning', code: 'no-manifests', message, ...about, ...place('manifests') });
   }
   return files;
@@ -143,13 +143,13 @@ function declaredIn(
     const message = 'the file declares nothing';
     findings.push({ severity: 'warning', code: 'empty-file', message, file, line: 1, column: 1 });
   }
-  let nameless: UnreadFile | undefined;
+  let unnamed: UnreadFile | undefined;
   for (const { index, line, value } of documents) {
     if (value === undefined) continue;
     const { envelope, problems: wrong } = readEnvelope(value, known);
     for (const problem of wrong) findings.push(findingOf(problem, file, index));
     if (envelope === undefined) {
-      nameless ??= { file, line, column: 1, text: undefined };
+      unnamed ??= { file, line, column: 1, text: undefined };
       continue;
     }
     const { kind, metadata, spec } = envelope;
@@ -165,7 +165,7 @@ function declaredIn(
   const unread =
     problem !== undefined && hasUnread(parsed)
       ? { file, line: problem.line, column: problem.column, text }
-      : nameless;
+      : unnamed;
   return { declarations, findings, unread };
 }
 

@@ -14,7 +14,7 @@ import type { UnsetSetting } from './project.ts';
 
 /** The settings of a workspace that may be value forms, evaluated. */
 export interface WorkspaceSettings {
-  /** Normalized. */
+  /** Normalized base URL. */
   readonly baseUrl: string;
   readonly workspaceId: string;
   readonly apiKey: Secret;

@@ -4,7 +4,7 @@ import type { PlanDocument, PlannedResource, Violation } from '../engine/plan/pl
 import { revalidatePlan } from '../engine/revalidate-plan.ts';
 import { parseAddress, type Resource } from '../manifests/resource.ts';
 import type { JudgedSubject } from '../policies/judge.ts';
-import { denials, refuseOddWaivers, waived } from '../policies/waivers.ts';
+import { denials, refuseInvalidWaivers, waived } from '../policies/waivers.ts';
 import { UserError } from '../problems/user-error.ts';
 import { InvalidManifests } from '../project/invalid-project.ts';
 import { unflatten } from '../values/path.ts';
@@ -41,10 +41,10 @@ export async function judged(
   const subjects = document.resources.map((resource) => subjectOf(resource, declared.get(resource.address)));
   const found = await violationsIn(document, subjects, opened);
   const { rules: names = [], because = '' } = waiver ?? {};
-  refuseOddWaivers(names, rules);
+  refuseInvalidWaivers(names, rules);
   // The reason is stored in the plan and the history.
   const reason = opened.withoutSecrets(because);
-  const { violations, needless } = waived(found, { names, because: reason });
+  const { violations, unneeded: needless } = waived(found, { names, because: reason });
   const warnings = needless.map((name) => ({
     address: null,
     message: `--waive ${name} was not needed: it denies nothing.`,

@@ -6,7 +6,7 @@ import { isSecretName } from '../manifests/value-forms.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import { mostAtOnce } from '../platform/concurrency-limit.ts';
 import { createClient } from '../platform/http-client.ts';
-import type { OddFields } from '../platform/read-answer.ts';
+import type { UnexpectedFields } from '../platform/read-answer.ts';
 import { Transport } from '../platform/transport.ts';
 import { loadRules, NO_RULES } from '../policies/load-rules.ts';
 import type { RuleSet } from '../policies/rule.ts';
@@ -137,7 +137,7 @@ export class OpenWorkspace extends StateAccess {
    * Opens a client of the platform, which must be closed. With odd fields `kept` it is for showing records only, never for deciding on
    * them.
    */
-  connect(options: PlatformOptions, odd?: OddFields): PlatformClient {
+  connect(options: PlatformOptions, odd?: UnexpectedFields): PlatformClient {
     const { log, interrupts, onRequest, shared, answers, cacheFolder } = this.context;
     const { limits } = this.project;
     const { proxy, ca } = this.network(this.workspace.baseUrl);
@@ -164,7 +164,12 @@ export class OpenWorkspace extends StateAccess {
     });
     const memory = odd === undefined ? answers : undefined;
     memory?.beginRound();
-    const client = createClient({ transport, workspaceId: this.workspace.workspaceId, odd, memory });
+    const client = createClient({
+      transport,
+      workspaceId: this.workspace.workspaceId,
+      unexpectedFields: odd,
+      memory,
+    });
     const close = async (): Promise<void> => {
       const { foreign } = client.workspaceCheck;
       if (foreign > 0)

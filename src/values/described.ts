@@ -12,7 +12,7 @@ export function described<Fields extends z.ZodRawShape>(description: string, fie
   return z.strictObject(fields).describe(description);
 }
 
-/* Schemas of objects, made when they are first used. */
+/* Schemas of objects, created on first use. */
 
 export const lazyObject = <Fields extends z.ZodRawShape>(fields: () => Fields) =>
   lazily(() => z.object(fields()));

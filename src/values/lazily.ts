@@ -1,4 +1,4 @@
-/** Makes the value at its first use, once. */
+/** Creates the value on first use. */
 export function lazily<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {

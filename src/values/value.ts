@@ -54,7 +54,7 @@ export class Secret {
 /** The id of another resource's record, or of a knowledge base by its name on the platform. */
 export class Reference {
   readonly kind: string;
-  /** As in the manifest. */
+  /** The name in the manifest. */
   readonly name: string;
   /** The name of a knowledge base on the platform. */
   readonly target: string;

@@ -28,7 +28,7 @@ it.each([
       failure: (error) => expect.unreachable(String(error)),
     },
   );
-  session.begin({ workspace: undefined, isToldOfFiles: true });
+  session.begin({ workspace: undefined, reportsFileChanges: true });
   const opened = session.files.open(
     pathToFileURL(path.join(folder.root, 'manifests/a.yaml')).href,
     'yaml',

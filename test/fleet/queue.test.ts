@@ -102,7 +102,7 @@ describe.each(Object.entries(newDatabases))(
       const claim = (name: string, workspaceId = 'one') => {
         const baseUrl = 'https://one.example.com';
         const claimed = { address: memberNamed(name).address, holder: `job-${name}`, workspaceId, baseUrl };
-        return claimWorkspace(database, claimed, { patience: 60_000, corrects: true }).then(
+        return claimWorkspace(database, claimed, { expiry: 60_000, corrects: true }).then(
           () => 'begun',
           (error: unknown) => messageOf(error),
         );
@@ -147,7 +147,7 @@ describe.each(Object.entries(newDatabases))(
         claimWorkspace(
           database,
           { address, holder, workspaceId: 'one', baseUrl: 'https://one.example.com' },
-          { patience: 60_000, corrects: false },
+          { expiry: 60_000, corrects: false },
         ).then(
           () => 'begun',
           (error: unknown) => messageOf(error),

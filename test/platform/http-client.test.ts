@@ -380,7 +380,7 @@ describe('a record', () => {
       response.setHeader('content-type', 'application/json').end(JSON.stringify({ data }));
     });
     const { transport } = openTransport({ baseUrl: url });
-    const client = createClient({ transport, workspaceId: 'ws', odd: 'kept' });
+    const client = createClient({ transport, workspaceId: 'ws', unexpectedFields: 'kept' });
     expect(await client.agents.get('01A')).toEqual(agent);
     expect(await failureFrom(collect(client.users.list()))).toMatchObject({ reason: 'malformed' });
     users.pop();

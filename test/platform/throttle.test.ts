@@ -180,12 +180,12 @@ describe('a pause', () => {
     const headers = { 'retry-after': '90' };
     const refusal = { type: 'answer', status: 429, headers, body: Buffer.alloc(0) } as const;
     for (let answer = 0; answer < 4; answer++) {
-      pace.hear(refusal, { burst: 0, lapse: 0, stamp: 0 }, TIME);
+      pace.observe(refusal, { burst: 0, timeoutBurst: 0, stamp: 0 }, TIME);
       clock.advance(50);
     }
     expect(notices).toHaveLength(1);
     clock.advance(90_000);
-    pace.hear(refusal, { burst: 1, lapse: 0, stamp: 0 }, TIME);
+    pace.observe(refusal, { burst: 1, timeoutBurst: 0, stamp: 0 }, TIME);
     expect(notices).toHaveLength(2);
   });
 });

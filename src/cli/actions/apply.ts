@@ -4,7 +4,7 @@ import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { notAppliedAfter } from '../../output/action-words.ts';
 import { reportText } from '../../output/formats/text-format.ts';
 import { applyReport, planReport } from '../../output/report.ts';
-import { refuseOddWaivers } from '../../policies/waivers.ts';
+import { refuseInvalidWaivers } from '../../policies/waivers.ts';
 import { advice, command, ExitCode, misuse } from '../../problems/user-error.ts';
 import type { Reach } from '../../problems/workspace-command.ts';
 import { applyPlan, planInHistory, refuseTrippedGuards, unliftedGuards } from '../../runs/apply-plan.ts';
@@ -84,7 +84,7 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
     return carryingOut({ fresh: saved.state }, (surroundings) => revalidatedPlan(surroundings, saved));
   }
   return withManifests(opened, options, async ({ desired, early }) => {
-    refuseOddWaivers(options.waiver?.rules ?? [], opened.ruleSet.rules);
+    refuseInvalidWaivers(options.waiver?.rules ?? [], opened.ruleSet.rules);
     return carryingOut({ fresh: early?.state, client: early?.client }, (surroundings) =>
       judgedPlan({
         ...surroundings,

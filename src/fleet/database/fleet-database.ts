@@ -81,7 +81,7 @@ export class FleetStarting extends UserError {}
 
 /** The same database, for readers that may come before the tables exist. */
 export function whileStarting(database: FleetDatabase, isSetUp: () => boolean): FleetDatabase {
-  const told = async <T>(work: Promise<T>): Promise<T> => {
+  const withMessages = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await work;
     } catch (error) {
@@ -94,8 +94,8 @@ export function whileStarting(database: FleetDatabase, isSetUp: () => boolean): 
   };
   return {
     ...database,
-    ask: (text, ...values) => told(database.ask(text, ...values)),
-    atomically: (work) => told(database.atomically(work)),
+    ask: (text, ...values) => withMessages(database.ask(text, ...values)),
+    atomically: (work) => withMessages(database.atomically(work)),
   };
 }
 
@@ -104,7 +104,7 @@ type DatabaseFacts = Omit<FleetDatabase, keyof FleetStatements | 'atomically'>;
 function fleetDatabase(database: Database, facts: DatabaseFacts): FleetDatabase {
   // Every statement has its own timeout.
   const { signal } = new AbortController();
-  const told = async <T>(work: () => Promise<T>): Promise<T> => {
+  const withMessages = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
     } catch (error) {
@@ -112,12 +112,12 @@ function fleetDatabase(database: Database, facts: DatabaseFacts): FleetDatabase 
     }
   };
   const askOn = (on: Statements): FleetStatements => ({
-    ask: (text, ...values) => told(() => on.query(text, values, signal)),
+    ask: (text, ...values) => withMessages(() => on.query(text, values, signal)),
   });
   return {
     ...facts,
-    ask: (text, ...values) => told(() => database.query(text, values, signal)),
-    atomically: (work) => told(() => database.transaction((on) => work(askOn(on)), signal)),
+    ask: (text, ...values) => withMessages(() => database.query(text, values, signal)),
+    atomically: (work) => withMessages(() => database.transaction((on) => work(askOn(on)), signal)),
   };
 }
 

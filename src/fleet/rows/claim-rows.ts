@@ -17,7 +17,7 @@ export interface WorkspaceClaim {
 
 interface ClaimTerms {
   /** Milliseconds after which a claim expires. */
-  readonly patience: number;
+  readonly expiry: number;
   /** True if the row of the workspace gets the id and base URL of this claim. Another environment or newer manifests may differ. */
   readonly corrects: boolean;
 }
@@ -30,7 +30,7 @@ interface ClaimTerms {
 export async function claimWorkspace(
   { ask }: FleetStatements,
   { address, holder, workspaceId, baseUrl }: WorkspaceClaim,
-  { patience, corrects }: ClaimTerms,
+  { expiry, corrects }: ClaimTerms,
 ): Promise<void> {
   const identity = [address, workspaceId, baseUrl];
   // A claim that is committed after the start of this statement still conflicts with it.
@@ -45,7 +45,7 @@ WHERE c.address = excluded.address OR c.until < now()
 RETURNING ${conflictColumns({ address: '$1', workspaceId: '$2', baseUrl: '$3' })}`,
     ...identity,
     holder,
-    patience,
+    expiry,
     corrects,
   );
   if (claimed !== undefined) {
@@ -103,13 +103,13 @@ function inUse(address: string, twin: string): UserError {
 export async function renewWorkspaces(
   { ask }: FleetStatements,
   holders: readonly string[],
-  patience: number,
+  expiry: number,
 ): Promise<void> {
   if (holders.length === 0) return;
   await ask(
     `UPDATE ${S}.claims SET until = greatest(until, now() + $2 * interval '1 millisecond') WHERE holders && $1::text[]`,
     holders,
-    patience,
+    expiry,
   );
 }
 

@@ -217,7 +217,7 @@ FROM json_to_recordset($1::json) AS r (address text, started_at timestamptz, sec
 
 function recordOf({ row, record, plan, summary }: FinishedRun): Json {
   const applied = record?.applied ?? [];
-  const told = applied.length > 0 && listed(applied.map((each) => ({ ...each })));
+  const appliedChanges = applied.length > 0 && listed(applied.map((each) => ({ ...each })));
   return {
     address: row.address,
     started_at: record?.startedAt.toISOString() ?? null,
@@ -229,6 +229,6 @@ function recordOf({ row, record, plan, summary }: FinishedRun): Json {
     commit: row.commit ?? null,
     plan_id: plan !== undefined && plan.is !== 'needless' ? plan.id : null,
     process: record?.process ?? null,
-    summary: { ...summary, ...told },
+    summary: { ...summary, ...appliedChanges },
   };
 }

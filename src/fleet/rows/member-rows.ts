@@ -20,7 +20,7 @@ export interface ClaimedSource {
 }
 
 /** Milliseconds without a heartbeat after which another process fetches. */
-const FETCH_PATIENCE = 30_000;
+const FETCH_TIMEOUT = 30_000;
 /** Seconds after which a source that no process names is given up. */
 const REMOVED_AFTER = 60;
 /** The condition for a source that no process names. */
@@ -37,13 +37,13 @@ function claimOf({ name, seq, at }: DatabaseRow): ClaimedSource {
 
 const GIVEN = 'json_to_recordset($1::json) AS m (name text, shown text, identity text)';
 
-function given(all: Sources['all']): string {
+function sourcesJson(all: Sources['all']): string {
   return storableJson(all.map(({ name, shown, identity }) => ({ name, shown, identity })));
 }
 
 /** Live processes that use this name for the source in force. */
 const holdersOf = (source: string): string => `${S}.processes p
-WHERE p.heard_at > now() - interval '${FETCH_PATIENCE} milliseconds' AND p.sources->>${source}.name = ${source}.identity`;
+WHERE p.heard_at > now() - interval '${FETCH_TIMEOUT} milliseconds' AND p.sources->>${source}.name = ${source}.identity`;
 
 /**
  * Registers the sources of the fleet file and claims all of them: a process starts with the sources of its own file. It gets none whose
@@ -60,8 +60,8 @@ ON CONFLICT (name) DO UPDATE SET shown = excluded.shown, identity = excluded.ide
   next_fetch = excluded.next_fetch
 WHERE sources.identity IS NOT DISTINCT FROM excluded.identity OR NOT EXISTS (SELECT FROM ${holdersOf('sources')})
 RETURNING ${CLAIM}`,
-    given(all),
-    FETCH_PATIENCE,
+    sourcesJson(all),
+    FETCH_TIMEOUT,
   );
   return rows.map(claimOf);
 }
@@ -83,7 +83,7 @@ export async function conflictingSources(
     `SELECT s.name, s.identity AS theirs, h.host, h.pid FROM ${GIVEN} JOIN ${S}.sources s USING (name)
 JOIN LATERAL (SELECT p.host, p.pid FROM ${holdersOf('s')} ORDER BY p.since LIMIT 1) h ON true
 WHERE s.identity <> m.identity ORDER BY s.name`,
-    given(all),
+    sourcesJson(all),
   );
   return rows as readonly unknown[] as readonly SourceConflict[];
 }
@@ -147,8 +147,8 @@ UPDATE ${S}.sources s SET seq = seq + 1, next_fetch = now() + $2 * interval '1 m
   digest = CASE WHEN s.identity IS NOT DISTINCT FROM due.identity THEN s.digest END
 FROM due WHERE s.name = due.name
 RETURNING s.${CLAIM}`,
-    given(all),
-    FETCH_PATIENCE,
+    sourcesJson(all),
+    FETCH_TIMEOUT,
   );
   return rows.map(claimOf);
 }
@@ -170,13 +170,13 @@ export async function fetchedSince(
 export async function renewClaims(
   { ask }: FleetStatements,
   claims: Iterable<ClaimedSource>,
-  patience = FETCH_PATIENCE,
+  timeout = FETCH_TIMEOUT,
 ): Promise<void> {
   await ask(
     `UPDATE ${S}.sources s SET next_fetch = now() + $2 * interval '1 millisecond'
 FROM json_to_recordset($1::json) AS c (name text, seq bigint) WHERE s.name = c.name AND s.seq = c.seq`,
     storableJson([...claims]),
-    patience,
+    timeout,
   );
 }
 
@@ -311,16 +311,19 @@ WHERE w.source = $2 AND w.project = p.project AND w.vanished_at IS NULL
     storableJson(broken.map(({ members: _, ...project }) => project)),
     source,
   );
-  const gone = `source = $1 AND NOT (address = ANY ($2::text[])) AND NOT (project = ANY ($3::text[]))
+  const removed = `source = $1 AND NOT (address = ANY ($2::text[])) AND NOT (project = ANY ($3::text[]))
   AND NOT EXISTS (SELECT FROM unnest($4::text[]) AS folder WHERE starts_with(project, folder || '/'))`;
   const here = [source, members.map(({ address }) => address), broken.map(({ project }) => project), unknown];
   // A workspace that was never applied has nothing to remember.
   await ask(
-    `DELETE FROM ${S}.workspaces w WHERE ${gone} AND coalesce((last->>'records')::integer, 0) = 0
+    `DELETE FROM ${S}.workspaces w WHERE ${removed} AND coalesce((last->>'records')::integer, 0) = 0
   AND NOT EXISTS (SELECT FROM ${S}.states s WHERE s.name = w.address AND s.state IS NOT NULL)`,
     ...here,
   );
-  await ask(`UPDATE ${S}.workspaces SET vanished_at = now() WHERE ${gone} AND vanished_at IS NULL`, ...here);
+  await ask(
+    `UPDATE ${S}.workspaces SET vanished_at = now() WHERE ${removed} AND vanished_at IS NULL`,
+    ...here,
+  );
 }
 
 function conditional(condition: string): string {

@@ -16,7 +16,7 @@ interface ProjectPatterns {
 export function projectPatterns(patterns: readonly string[]): ProjectPatterns {
   const named = patterns.filter((pattern) => !pattern.startsWith('!'));
   const matchers = named.map(matcher);
-  const reaches = named.map(reachOf);
+  const reaches = named.map(searchRangeOf);
   const excluded = patterns
     .filter((pattern) => pattern.startsWith('!'))
     .flatMap((pattern) => [matcher(pattern.slice(1)), matcher(`${pattern.slice(1)}/**`)]);
@@ -25,7 +25,7 @@ export function projectPatterns(patterns: readonly string[]): ProjectPatterns {
     isProject: (folder) => matchers.some((matches) => matches(folder)) && !isExcluded(folder),
     isSearched: (folder) => {
       const parts = partsOf(folder);
-      return reaches.some((reach) => mayReach(reach, parts)) && !isExcluded(folder);
+      return reaches.some((glob) => mayReach(glob, parts)) && !isExcluded(folder);
     },
     unitOf: (folder) => {
       const parts = partsOf(folder);
@@ -53,7 +53,7 @@ interface GlobReach {
   readonly depth: number;
 }
 
-function reachOf(pattern: string): GlobReach {
+function searchRangeOf(pattern: string): GlobReach {
   const { base, glob } = picomatch.scan(pattern);
   const parts = partsOf(base);
   const depth = glob.includes('**') ? DEEPEST : parts.length + (glob === '' ? 0 : glob.split('/').length);

@@ -26,7 +26,7 @@ export function formatText(text: string, orderOf: OrderOf): Formatted {
   const source = text.replaceAll('\r\n', '\n');
   const formatted = attempt(source, orderOf);
   const isSafe =
-    formatted !== undefined && saysTheSame(source, formatted) && attempt(formatted, orderOf) === formatted;
+    formatted !== undefined && hasSameContent(source, formatted) && attempt(formatted, orderOf) === formatted;
   if (isSafe) return { text: formatted.replaceAll('\n', eol) };
   const message = 'not formatted: formatting would change its values';
   return { problems: [{ code: 'cannot-format', message, line: 1, column: 1 }] };
@@ -87,7 +87,7 @@ function withoutMarks(slice: string): string {
   return lines.filter((_, index) => !content.has(index)).join('\n');
 }
 
-function saysTheSame(before: string, after: string): boolean {
+function hasSameContent(before: string, after: string): boolean {
   const [old, now] = [parseDocuments(before), parseDocuments(after)];
   if (now.problems.length > 0 || old.documents.length !== now.documents.length) return false;
   const sameValues = old.documents.every(({ value }, index) => jsonEqual(value, now.documents[index]?.value));

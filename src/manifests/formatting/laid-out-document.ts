@@ -15,7 +15,7 @@ import { type KeyOrder, sortedPositions } from './key-order.ts';
 /** Columns of indentation per level. */
 const STEP = 2;
 
-/** A rare layout that is not worth the risk. */
+/** A rare layout that is not supported. */
 export class CannotLayOut extends Error {}
 
 interface BlockEntry {
@@ -27,7 +27,7 @@ interface BlockEntry {
   readonly order: KeyOrder | undefined;
   /** Comments and blank lines before it, without indentation. */
   readonly before: readonly string[];
-  /** The same after its contents, indented deeper than itself. */
+  /** Comments and blank lines after its contents, indented deeper than the entry. */
   readonly behind: readonly Gap[];
 }
 
@@ -210,12 +210,12 @@ function blockScalarLines(
     .slice(Math.min(source.nextLine(start), end), end)
     .replace(/\n$/, '')
     .split('\n');
-  const said = /^[|>][-+]?([1-9])/.exec(source.text.slice(start))?.[1];
+  const explicitIndent = /^[|>][-+]?([1-9])/.exec(source.text.slice(start))?.[1];
   const old = Math.min(
     ...content.filter((line) => line.trim() !== '').map((line) => /^ */.exec(line)?.[0].length ?? 0),
   );
-  const before = said === undefined ? old : indent - shift + Number(said);
-  const margin = ' '.repeat(indent + (said === undefined ? STEP : Number(said)));
+  const before = explicitIndent === undefined ? old : indent - shift + Number(explicitIndent);
+  const margin = ' '.repeat(indent + (explicitIndent === undefined ? STEP : Number(explicitIndent)));
   if (content.every((line) => line === '')) return [`${name} ${header}`, ...content];
   if (!Number.isFinite(before)) throw new CannotLayOut();
   return [
@@ -278,7 +278,7 @@ interface FlowPart {
   readonly key: string;
   readonly start: number;
   readonly end: number;
-  /** With sorted contents. */
+  /** The text with sorted contents. */
   readonly text: string;
 }
 

@@ -13,7 +13,7 @@ interface BlockLayout {
   /** Column that the text begins at. */
   readonly indent: number;
   /** Write the indentation into the header even if it is not needed. */
-  readonly saysIndent?: boolean;
+  readonly hasExplicitIndent?: boolean;
   /** Blank lines that already follow the text. */
   readonly blankAfter?: number;
   /** The previous lines of the text, without indentation. */
@@ -26,11 +26,11 @@ export function blockText(value: string, layout: BlockLayout): NewText | undefin
   const newlines = value.length - body.length;
   if (body === '' || /(?:^|\n)[ \t]+$/.test(body) || !isShownAsItIs(value)) return undefined;
   const indentBy = layout.indent - layout.column;
-  const needsIndent = layout.saysIndent === true || /^\n* /.test(body);
+  const needsIndent = layout.hasExplicitIndent === true || /^\n* /.test(body);
   if (indentBy < 1 || (needsIndent && indentBy > 9)) return undefined;
   const blank = newlines > 1 ? newlines - 1 - (layout.blankAfter ?? 0) : 0;
   if (blank < 0) return undefined;
-  // Only if needed: `+` would include later blank lines at the end.
+  // Only if necessary: `+` would include later blank lines at the end.
   const chomping = newlines === 0 ? '-' : newlines > 1 ? '+' : '';
   const content = layout.folded ? foldedLines(body, layout.previous ?? []) : body.split('\n');
   const margin = ' '.repeat(layout.indent);

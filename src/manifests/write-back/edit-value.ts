@@ -50,14 +50,15 @@ function replaceBlockScalar(node: Scalar, value: Json, place: NodePlace): Splice
   const header = /^[|>][-+0-9]*/.exec(source.text.slice(start))?.[0] ?? '|';
   const content = Math.min(end, source.nextLine(start));
   const column = Math.max(place.column, 0);
-  const said = /\d/.exec(header)?.[0];
+  const explicitIndent = /\d/.exec(header)?.[0];
   const old = source.text.slice(content, end).split(/\r?\n/);
   const found = /^ */.exec(old.find((line) => line.trim() !== '') ?? '')?.[0].length ?? 0;
-  const indent = said === undefined ? found || column + source.step : column + Number(said);
+  const indent =
+    explicitIndent === undefined ? found || column + source.step : column + Number(explicitIndent);
   const layout = {
     column,
     indent,
-    saysIndent: said !== undefined,
+    saysIndent: explicitIndent !== undefined,
     blankAfter: header.includes('+') ? 0 : blankLines(source, end),
     previous: old.map((line) => line.slice(indent)),
   };

@@ -34,8 +34,8 @@ function doubleQuoted(text: string): string {
 
 const UNSEEN = /[\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]/g;
 
-/** True where the text, its line feeds aside, can stand in a file without escapes. */
+/** True if the text, apart from line feeds, needs no escapes in a file. */
 export function isShownAsItIs(text: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for control characters.
   return text.isWellFormed() && !/[\u0000-\u0008\u000b-\u001f]/.test(text) && text.search(UNSEEN) === -1;
 }

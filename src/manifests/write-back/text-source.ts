@@ -1,11 +1,11 @@
-/** A stretch of a text that another text takes the place of. */
+/** A replacement of a range of a text. */
 export interface Splice {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
-/** The text with every stretch replaced. Stretches must not overlap. */
+/** Applies replacements to a text. They must not overlap. */
 export function spliced(text: string, splices: readonly Splice[]): string {
   let result = '';
   let done = 0;
@@ -16,18 +16,18 @@ export function spliced(text: string, splices: readonly Splice[]): string {
   return result + text.slice(done);
 }
 
-/** A text that is about to be edited, and the layout that its author keeps to. */
+/** A text to edit, with its layout. */
 export class TextSource {
   readonly text: string;
-  /** True where every value must be written as JSON writes it. */
+  /** True if values must use JSON syntax. */
   readonly json: boolean;
-  /** True where a new value is written on one line: how people would write it did not say what it should. */
+  /** True if new values are written on one line, because the usual layout gave a wrong result. */
   readonly compact: boolean;
   /** Its line ending. */
   readonly eol: string;
-  /** Columns by which what stands inside an object is indented. */
+  /** Indentation of the contents of an object, in columns. */
   readonly step: number;
-  /** Columns by which the items of a list are indented under their key. */
+  /** Indentation of list items under their key, in columns. */
   readonly listStep: number;
 
   constructor(
@@ -46,14 +46,14 @@ export class TextSource {
     return this.text.lastIndexOf('\n', offset - 1) + 1;
   }
 
-  /** Where the line's own characters end, before its line ending. */
+  /** The end of the line, before its line ending. */
   lineEnd(offset: number): number {
     const newline = this.text.indexOf('\n', offset);
     if (newline === -1) return this.text.length;
     return this.text[newline - 1] === '\r' ? newline - 1 : newline;
   }
 
-  /** Where the following line begins, or the end of the text. */
+  /** The start of the next line, or the end of the text. */
   nextLine(offset: number): number {
     const newline = this.text.indexOf('\n', offset);
     return newline === -1 ? this.text.length : newline + 1;
@@ -63,17 +63,17 @@ export class TextSource {
     return offset - this.lineStart(offset);
   }
 
-  /** True where nothing but blanks stands before the offset on its line. */
+  /** True if only blanks precede the offset on its line. */
   beginsLine(offset: number): boolean {
     return /^[ \t]*$/.test(this.text.slice(this.lineStart(offset), offset));
   }
 
-  /** True where nothing but blanks and a comment follows the offset on its line. */
+  /** True if only blanks and a comment follow the offset on its line. */
   endsLine(offset: number): boolean {
     return /^(?:[ \t]*|[ \t]+#.*)$/.test(this.text.slice(offset, this.lineEnd(offset)));
   }
 
-  /** Lines that follow the line of `offset`, which may be the last of the text. */
+  /** An insertion of lines after the line of `offset`, which may be the last line. */
   linesAfter(offset: number, lines: readonly string[]): Splice {
     const end = this.lineEnd(offset);
     return { start: end, end, text: lines.map((line) => this.eol + line).join('') };

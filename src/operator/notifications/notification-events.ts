@@ -16,11 +16,11 @@ import {
   messageOf,
   missingMessage,
   pendingWords,
-  saidWithSteps,
   troubleOf,
+  withManualSteps,
 } from '../messages.ts';
 import { correctedIn, doneAddresses, doneIn, type RunReport } from '../run-report.ts';
-import { RepeatFilter, type SaidBefore } from '../watch-log.ts';
+import { RepeatFilter, type ReportedConditions } from '../watch-log.ts';
 
 interface NotificationEvent {
   readonly event: NotifyEvent;
@@ -41,7 +41,7 @@ interface NotificationEventsOptions {
 
 /** Conditions that were reported and still hold, as plain data. */
 export interface RememberedEvents {
-  readonly said: SaidBefore;
+  readonly said: ReportedConditions;
   readonly drifted?: NotifiedDrift | undefined;
 }
 
@@ -65,18 +65,21 @@ interface FoundEvents {
 
 /** Turns run reports into notification events; an unchanged condition gives one event. */
 export class NotificationEvents {
-  readonly #said: RepeatFilter;
+  readonly #reported: RepeatFilter;
   readonly #told: (workspaceId: string) => NotifiedDrift;
   #drifted: ReadonlyMap<string, string> | undefined;
 
   constructor({ told = () => ({}), remembered }: NotificationEventsOptions = {}) {
-    this.#said = new RepeatFilter(remembered?.said);
+    this.#reported = new RepeatFilter(remembered?.said);
     this.#drifted = remembered?.drifted && new Map(Object.entries(remembered.drifted));
     this.#told = told;
   }
 
   get remembered(): RememberedEvents {
-    return { said: this.#said.said, ...(this.#drifted && { drifted: Object.fromEntries(this.#drifted) }) };
+    return {
+      said: this.#reported.said,
+      ...(this.#drifted && { drifted: Object.fromEntries(this.#drifted) }),
+    };
   }
 
   /** The events of a run, for a receiver of these events. */
@@ -86,7 +89,7 @@ export class NotificationEvents {
       .filter(({ action }) => writes.has(action))
       .map((resource) => ({ resource, isCorrection: isCorrection(resource, report) }));
     const waiting = isWaiting(report) ? planned : [];
-    const { added } = this.#said.news(
+    const { added } = this.#reported.changes(
       'changes',
       waiting.map(({ resource }) => keyOf(resource)),
     );
@@ -109,7 +112,7 @@ export class NotificationEvents {
     // A run that ended early does not show whether an earlier failure is over.
     const isOver = lines.length === 0 && !hasFailed && plan === undefined;
     const keys = hasFailed ? [...lines, troubleOf(error)] : lines;
-    const isNews = !isOver && this.#said.news('failure', keys).added.length > 0;
+    const isNews = !isOver && this.#reported.changes('failure', keys).added.length > 0;
     if (hasFailed) lines.unshift(messageOf(error, reach));
     return isNews
       ? { failures: lines, failed: failed.map(({ address }) => address) }
@@ -139,7 +142,7 @@ export class NotificationEvents {
       if (done.has(address) && resource !== undefined) {
         const isOverwritten = !isCorrection(resource, report);
         const outcome = isOverwritten ? 'overwritten by a change of the manifest' : 'corrected';
-        const text = saidWithSteps(`${line} (${outcome})`, resource, report.reach);
+        const text = withManualSteps(`${line} (${outcome})`, resource, report.reach);
         return [{ text, address, isOverwritten }];
       }
       if (before.get(address) === digest) return [];
@@ -228,7 +231,7 @@ function isCorrection({ address, changes }: PlannedResource, { drift }: RunRepor
   );
 }
 
-interface Told {
+interface EventText {
   readonly event: NotifyEvent;
   readonly lines: readonly string[];
   readonly addresses: readonly string[];
@@ -237,7 +240,7 @@ interface Told {
 /** The maximum number of lines of a text, for chats. */
 const MOST_LINES = 20;
 
-function valuesOf(report: RunReport, { event, lines, addresses }: Told): NotificationEvent['values'] {
+function valuesOf(report: RunReport, { event, lines, addresses }: EventText): NotificationEvent['values'] {
   const { workspace, mode, result, number, startedAt, commit, applied, drift, error, reach } = report;
   const more = lines.length > MOST_LINES ? [`and ${lines.length - MOST_LINES} more`] : [];
   const name = workspace?.name ?? null;

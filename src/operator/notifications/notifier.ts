@@ -29,7 +29,7 @@ interface NotifierOptions {
 export class Notifier implements RunObserver {
   readonly #options: NotifierOptions;
   readonly #events: NotificationEvents;
-  readonly #said = new RepeatFilter();
+  readonly #reported = new RepeatFilter();
 
   constructor(options: NotifierOptions) {
     const { memory, remembered } = options;
@@ -46,7 +46,7 @@ export class Notifier implements RunObserver {
     const eventsFor = this.#events.in(report);
     if (report.notify === undefined) return;
     const { notify, workspace } = report;
-    for (const problem of this.#said.news('problems', notify.problems).added)
+    for (const problem of this.#reported.changes('problems', notify.problems).added)
       this.#options.log.entry('warning', `Notification skipped: ${problem}`, { event: 'not-notified' });
     for (const { on, template, url, shown, header, network } of notify.receivers) {
       for (const event of eventsFor(on)) {

@@ -91,7 +91,7 @@ function applied(checker: Checker, { name, overloads, parts, at }: Application):
   if (problem !== undefined) return checker.problem(problem, at);
   const grows = name === '_+_' && parts[0]?.label === ACCUMULATED && parts[1]?.type.is === 'list';
   const part: RulePart = {
-    type: possible.map(({ gives }) => gives(types)).reduce(joined),
+    type: possible.map(({ resultType: gives }) => gives(types)).reduce(joined),
     offset: at,
     run: (run, frame) => {
       run.meter.take(1);

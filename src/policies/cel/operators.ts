@@ -44,7 +44,7 @@ const NUMBERS = [
   ['double', 'double'],
 ] as const;
 
-/** JavaScript too compares a bigint and a number by value. */
+/** JavaScript compares a bigint and a number by value too. */
 function ordering(holds: (a: bigint | number, b: bigint | number) => boolean): readonly Overload[] {
   return [
     ...NUMBERS.map((takes) => overload(takes, BOOL, ([a, b]) => holds(a, b))),
@@ -78,7 +78,7 @@ function equality(expected: boolean): Overload {
   return overload(['any', 'any'], BOOL, ([a, b], meter) => equal(a, b, meter) === expected);
 }
 
-/** By the names of the parser. */
+/** The operators by the names of the parser. */
 export const operators: Overloads = {
   '_+_': [
     whole((a, b) => a + b),
@@ -118,7 +118,7 @@ export const operators: Overloads = {
   ],
 };
 
-/** The operator as people write it. */
+/** The operator as users write it. */
 export function shownOperator(name: string): string {
   return name === '@in' ? 'in' : name.replaceAll('_', '');
 }

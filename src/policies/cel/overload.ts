@@ -4,7 +4,7 @@ import type { CelSort, CelValue, Meter, ValuesBySort } from './values.ts';
 /** A signature of a function, and its implementation. The first argument of a method is its object. */
 export interface Overload {
   readonly takes: readonly (CelSort | 'any')[];
-  gives(args: readonly Type[]): Type;
+  resultType(args: readonly Type[]): Type;
   /** @throws NoResult, HiddenInside, CostExceeded */
   run(args: readonly CelValue[], meter: Meter): CelValue;
 }
@@ -32,12 +32,12 @@ type Arguments<Takes extends Overload['takes']> = {
 /** @param run gets arguments of the sorts in `takes`. */
 export function overload<const Takes extends Overload['takes']>(
   takes: Takes,
-  gives: Type | Overload['gives'],
+  resultType: Type | Overload['resultType'],
   run: (args: Arguments<Takes>, meter: Meter) => CelValue,
 ): Overload {
   return {
     takes,
-    gives: typeof gives === 'function' ? gives : () => gives,
+    resultType: typeof resultType === 'function' ? resultType : () => resultType,
     run: (args, meter) => run(args as readonly unknown[] as Arguments<Takes>, meter),
   };
 }

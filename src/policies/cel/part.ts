@@ -23,7 +23,7 @@ export interface Run {
 /** A checked part of a rule. */
 export interface RulePart {
   readonly type: Type;
-  /** In the text of the rule. */
+  /** Offset in the text of the rule. */
   readonly offset: number;
   /** @throws CostExceeded */
   run(run: Run, frame: MacroFrame | undefined): CelValue | NoValue;
@@ -57,7 +57,7 @@ export function reading({ type, offset, label, fetch, path }: Reading): RulePart
   return part;
 }
 
-/** JSON has no ints: the schema decides, or without one the value. */
+/** JSON does not distinguish ints: the schema decides, or without a schema the value. */
 function isWhole(value: number, { is }: Type): boolean {
   return is !== 'double' && Number.isSafeInteger(value);
 }
@@ -66,10 +66,10 @@ export function hiddenFailure(
   { why }: Opaque,
   { offset, label }: { readonly offset: number; readonly label?: string | undefined },
 ): NoValue {
-  const said = label ?? 'a value';
-  if (why === 'unset') return new NoValue(`${said} is not known yet`, { offset, isUnset: true });
+  const name = label ?? 'a value';
+  if (why === 'unset') return new NoValue(`${name} is not known yet`, { offset, isUnset: true });
   const hint = label === undefined ? '' : `; test it first: isSecret(${label})`;
-  return new NoValue(`${said} is a secret, which no rule can read${hint}`, { offset });
+  return new NoValue(`${name} is a secret, which no rule can read${hint}`, { offset });
 }
 
 /** The values of the parts, or the first `NoValue`. */
@@ -91,7 +91,7 @@ export function all(
 export interface BoundName {
   readonly name: string;
   readonly type: Type;
-  /** Its values come from the spec. */
+  /** True if its values come from the spec. */
   readonly isOfSpec: boolean;
   readonly outer: BoundName | undefined;
 }

@@ -5,13 +5,13 @@ export type Expression = ReturnType<typeof parse>['expr'];
 
 export interface Syntax {
   readonly expression: Expression;
-  /** The begin of a part. That of `a.b` and `a.b()` is the name after the dot, that of an operation the operator. */
+  /** The offset of a part. For `a.b` and `a.b()` it is the name after the dot, for an operation the operator. */
   offsetOf(part: { readonly id: bigint }): number;
 }
 
-/** Nobody can review longer ones. */
+/** The maximum length of a condition, because nobody can review longer ones. */
 const LONGEST = 4000;
-/** Checking a rule compiles all of them. */
+/** The maximum number of patterns, because checking a rule compiles all of them. */
 const MOST_PATTERNS = 20;
 
 /** The syntax tree of CEL, with expanded macros. */

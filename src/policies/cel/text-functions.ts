@@ -24,7 +24,7 @@ function change(of: (text: string) => string): Overloads[string] {
 
 const LONGEST_PATTERN = 500;
 const MOST_STATES = 20_000;
-/** Further ones are compiled at each use. */
+/** The maximum number of cached patterns; others are compiled at each use. */
 const MOST_PATTERNS = 1000;
 
 /** @throws NoResult */
@@ -37,7 +37,10 @@ export function compiled(pattern: string): RE2JS {
   return made;
 }
 
-/** Compiles each expression once a run, in 0.1 ms or more. @throws NoResult, CostExceeded */
+/**
+ * Compiles each pattern once per run, which takes 0.1 ms or more.
+ * @throws NoResult, CostExceeded
+ */
 function patternIn(meter: Meter, pattern: string): Pattern {
   const known = meter.patterns.get(pattern);
   if (known !== undefined) return known;

@@ -48,14 +48,14 @@ export function dateOf({ ms }: Timestamp): Date {
   return date;
 }
 
-/** Steps. The first use of a time zone takes longer than any other function. */
+/** The cost in steps. The first use of a time zone takes longer than any other function. */
 const ZONED = 500;
 
 /** The date whose fields in UTC are those of the time in its zone. */
 function dateIn(zone: string, time: Timestamp, meter: Meter): Date {
   meter.take(ZONED);
   const date = dateOf(time);
-  // It ends in GMT, or in an offset such as GMT+01:00 or GMT-00:25:21.
+  // The text ends in GMT, or in an offset such as GMT+01:00 or GMT-00:25:21.
   const [sign, ...parts] = /GMT(.)(\d+):(\d+):?(\d*)$/.exec(formatIn(zone).format(date))?.slice(1) ?? [];
   const [hours = 0, minutes = 0, seconds = 0] = parts.map(Number);
   const offset = ((hours * 60 + minutes) * 60 + seconds) * 1000;

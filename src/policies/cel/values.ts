@@ -58,7 +58,7 @@ interface NoValueFacts {
 /** Why a part of a rule has no value. */
 export class NoValue {
   readonly message: string;
-  /** In the text of the rule. */
+  /** Offset in the text of the rule. */
   readonly offset: number;
   /** The data has no such field or item. */
   readonly isMissing: boolean;

@@ -46,35 +46,36 @@ export async function checkEdits(
 
   const problems = new Map<WantedValue, string>();
   const now = new Map(after.resources.map((resource) => [resource.address, resource]));
-  const wishes = Map.groupBy(wanted, ({ address }) => address);
+  const wantedByAddress = Map.groupBy(wanted, ({ address }) => address);
   for (const resource of before.resources) {
     const changed = now.get(resource.address);
     if (changed === undefined || !sameMetadata(resource, changed)) return allUnsafe;
-    const own = wishes.get(resource.address) ?? [];
+    const own = wantedByAddress.get(resource.address) ?? [];
     const kind = options.kinds.get(resource.kind);
     const [old, fresh] = [leavesOf(resource, kind), leavesOf(changed, kind)];
-    const wished = new Set(own.map(({ path: leaf }) => leaf));
+    const wantedPaths = new Set(own.map(({ path: leaf }) => leaf));
     for (const leaf of new Set([...old.keys(), ...fresh.keys()])) {
-      if (!wished.has(leaf) && !jsonEqual(shape(old.get(leaf)), shape(fresh.get(leaf)))) return allUnsafe;
+      if (!wantedPaths.has(leaf) && !jsonEqual(shape(old.get(leaf)), shape(fresh.get(leaf))))
+        return allUnsafe;
     }
-    for (const wish of own) {
-      const rule = kind?.fields[wish.path] ?? {};
-      if (!isFulfilled(wish, { given: fresh.get(wish.path), rule, records: options.records }))
-        problems.set(wish, UNSAFE);
+    for (const value of own) {
+      const rule = kind?.fields[value.path] ?? {};
+      if (!isFulfilled(value, { current: fresh.get(value.path), rule, records: options.records }))
+        problems.set(value, UNSAFE);
     }
   }
   return problems;
 }
 
-interface Given {
-  readonly given: Value | undefined;
+interface CurrentValue {
+  readonly current: Value | undefined;
   readonly rule: FieldRule;
   readonly records: PlanEditsOptions['records'];
 }
 
-function isFulfilled({ value }: WantedValue, { given, rule, records }: Given): boolean {
-  if (given === undefined || value === undefined) return given === value;
-  const known = withReferences(given, ({ address }) => records.get(address));
+function isFulfilled({ value }: WantedValue, { current, rule, records }: CurrentValue): boolean {
+  if (current === undefined || value === undefined) return current === value;
+  const known = withReferences(current, ({ address }) => records.get(address));
   return sameForRule(rule, shape(known), shape(value));
 }
 

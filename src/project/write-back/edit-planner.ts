@@ -82,7 +82,7 @@ export class EditPlanner {
     if (this.#overlays.skips(address)) throw new CannotEdit('this workspace skips it');
     const problem = value === undefined ? undefined : fieldProblem(declaration.kind, leaf, value);
     if (problem !== undefined) throw new CannotEdit(`a manifest cannot hold it: ${problem}`);
-    const { sources } = this.#overlays.lay(declaration);
+    const { sources } = this.#overlays.merged(declaration);
     const owned = ownerOf(sources, leaf);
     if (value === undefined) return { wanted, edit: this.#removal(owned, sources.layers), texts: [] };
 

@@ -16,7 +16,7 @@ export async function writeFiles(root: string, edits: readonly FileEdit[]): Prom
   const drafts: FileDraft[] = [];
   try {
     for (const edit of edits) drafts.push(await draft(root, edit));
-    for (const each of drafts) await refuseMoved(each);
+    for (const each of drafts) await refuseChanged(each);
     await removeDrafts(drafts.map(({ target }) => target));
     const replaced: FileDraft[] = [];
     for (const each of drafts) {
@@ -58,7 +58,7 @@ async function draft(root: string, edit: FileEdit): Promise<FileDraft> {
 }
 
 /** Someone may have saved the file while the user was asked. */
-async function refuseMoved({ edit, target }: FileDraft): Promise<void> {
+async function refuseChanged({ edit, target }: FileDraft): Promise<void> {
   const now = await readFile(target, 'utf8').catch((error: unknown) => {
     throw unwritable(edit.file, error);
   });

@@ -16,7 +16,7 @@ interface ValueWriting {
   readonly rule: FieldRule;
   /** The address of the record with this id, for a field with ids of the kind. */
   addressOf(kind: string, id: string): string | undefined;
-  /** The value of a written one, with references as ids; undefined if a part is unknown or secret. */
+  /** The value of a part as written, with references as ids; undefined if a part is unknown or secret. */
   given(raw: Json): Json | undefined;
   /** Why a joined text cannot get this value. */
   joinReason(form: JsonObject, value: Json): string;

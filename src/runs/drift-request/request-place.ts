@@ -1,5 +1,5 @@
 import { isRefName, parseGitAddress, remoteServer } from '../../git/git-address.ts';
-import { folderEnvironment, lastWords, type ProcessEnvironment, runGit } from '../../git/run-git.ts';
+import { folderEnvironment, type ProcessEnvironment, runGit, shortError } from '../../git/run-git.ts';
 import { type HostName, hostKinds, hostNames } from '../../hosting/index.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { ProjectConfig } from '../../project/project.ts';
@@ -121,7 +121,7 @@ async function checkoutOf({ project, origin, env, signal }: Placing) {
     git('remote', 'get-url', 'origin'),
   ]);
   if (prefix.code !== 0) {
-    throw new UserError(`${root} is in no usable Git repository: ${lastWords(prefix.complaint)}`, {
+    throw new UserError(`${root} is in no usable Git repository: ${shortError(prefix.complaint)}`, {
       hint: 'A pull request needs a project in a checkout of its repository, or watch --git.',
     });
   }

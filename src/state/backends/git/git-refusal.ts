@@ -1,4 +1,4 @@
-import { lastWords, redirectHint } from '../../../git/run-git.ts';
+import { redirectHint, shortError } from '../../../git/run-git.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { WriteConflict } from '../object-store/object-store.ts';
 
@@ -31,7 +31,7 @@ const UNKNOWN_HOST = /could not resolve host|name or service not known|nodename 
 
 /** The error for a remote that cannot be read or written; a `UserError` if a retry is useless. */
 export function refusalOf(complaint: string, { remote, isFirst, redact }: RemoteContext): Error {
-  const words = redact(lastWords(complaint)) || 'git failed without a message';
+  const words = redact(shortError(complaint)) || 'git failed without a message';
   if (CREDENTIALS.test(complaint)) {
     return new UserError(`the remote ${remote} refused access: ${words}`, {
       hint: 'The state is read and written with the credentials that git has here. Allow them to push, e.g. permissions: contents: write in GitHub Actions.',
@@ -55,9 +55,12 @@ export function refusalOf(complaint: string, { remote, isFirst, redact }: Remote
 
 /** The remote lacks objects of the ref, or has damaged ones: it cannot be fetched. */
 export function damageOf(complaint: string, { remote, ref, redact }: RemoteContext): UserError {
-  return new UserError(`the repository at the remote ${remote} is damaged: ${redact(lastWords(complaint))}`, {
-    hint: `Repair it there (git fsck), or push ${ref} again from a clone that has it.`,
-  });
+  return new UserError(
+    `the repository at the remote ${remote} is damaged: ${redact(shortError(complaint))}`,
+    {
+      hint: `Repair it there (git fsck), or push ${ref} again from a clone that has it.`,
+    },
+  );
 }
 
 /** The error for a push, from the output of `git push --porcelain`. */
@@ -67,7 +70,7 @@ export function pushRefusalOf(printed: string, complaint: string, context: Remot
   if (CONFLICT.test(reason)) return new WriteConflict();
   const remoteLines = complaint.split('\n').filter((line) => line.startsWith('remote:'));
   const { remote, ref, redact } = context;
-  const words = redact([reason, lastWords(remoteLines.join('\n'))].filter((each) => each !== '').join(': '));
+  const words = redact([reason, shortError(remoteLines.join('\n'))].filter((each) => each !== '').join(': '));
   if (!DECLINED.test(reason)) return new Error(words);
   return new UserError(`the remote ${remote} does not take ${ref}: ${words}`, {
     hint: ref.startsWith('refs/heads/')

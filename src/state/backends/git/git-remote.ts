@@ -6,9 +6,9 @@ import {
   folderEnvironment,
   type GitSetting,
   gitEnvironment,
-  lastWords,
   type ProcessEnvironment,
   runGit,
+  shortError,
 } from '../../../git/run-git.ts';
 import { attempt } from '../../../problems/attempt.ts';
 import { UserError } from '../../../problems/user-error.ts';
@@ -64,10 +64,10 @@ export async function findRemote(
     runGit(list, { env: { ...gitEnvironment(env), GIT_DIR: '/nonexistent' }, cwd: root, signal }),
     runGit(['rev-parse', '--show-toplevel'], { env: own, cwd: root, signal }),
   ]);
-  if (inside.code !== 0) throw new UserError(`git config: ${lastWords(inside.complaint)}`);
+  if (inside.code !== 0) throw new UserError(`git config: ${shortError(inside.complaint)}`);
   const all = settingsIn(inside.out);
   const cwd = top.code === 0 ? top.out.toString().replace(/\r?\n$/, '') : root;
-  const { name, address, settings } = addressed(place, { all, cwd, complaint: lastWords(top.complaint) });
+  const { name, address, settings } = addressed(place, { all, cwd, complaint: shortError(top.complaint) });
   const reaching = without(all, settingsIn(outside.out)).filter(([key]) => CONNECTION_SETTINGS.test(key));
   const hasSsh = env.GIT_SSH_COMMAND || env.GIT_SSH || all.some(([key]) => key === 'core.sshcommand');
   return {

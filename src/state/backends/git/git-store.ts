@@ -1,4 +1,4 @@
-import { lastWords } from '../../../git/run-git.ts';
+import { shortError } from '../../../git/run-git.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { Secret } from '../../../values/value.ts';
 import { withLine } from '../../run-history.ts';
@@ -171,7 +171,7 @@ export function createGitStore(place: GitLocation, user: StoreUser, location: st
     });
     const { code, out, complaint } = await access.git(['fast-import', '--quiet', '--done'], signal, stream);
     if (code === 0) return out.toString().trim();
-    user.debug?.(`git fast-import: ${lastWords(complaint)}`);
+    user.debug?.(`git fast-import: ${shortError(complaint)}`);
     return undefined;
   };
 

@@ -3,7 +3,7 @@ import { lstat, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { JoinedWork } from '../../../git/joined-work.ts';
-import { type GitResult, lastWords, runGit } from '../../../git/run-git.ts';
+import { type GitResult, runGit, shortError } from '../../../git/run-git.ts';
 import { removeStaleFiles } from '../../../git/stale-files.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import type { GitRemote } from './git-remote.ts';
@@ -69,7 +69,7 @@ export class ObjectCache {
       ['init', '--quiet', '--bare', '--template=', `--object-format=${this.#format}`, '--', fresh],
       { env, signal },
     );
-    if (code !== 0) throw new UserError(`git init: ${lastWords(complaint)}`);
+    if (code !== 0) throw new UserError(`git init: ${shortError(complaint)}`);
     try {
       await rename(fresh, folder);
     } catch (error) {
