@@ -1,4 +1,5 @@
 import type { YAMLError } from 'yaml';
+import { meant } from '../problems/suggest.ts';
 import { lineAndColumn } from './read-file.ts';
 import { type Token, tokensOf } from './tokens.ts';
 
@@ -112,7 +113,11 @@ export class SyntaxProblems {
     if (code === 'BLOCK_AS_IMPLICIT_KEY' && message.startsWith('Nested mappings')) {
       const colon = tokens.find(({ offset, source }) => offset > at && source === ':')?.offset ?? at;
       const start = this.#text.lastIndexOf('\n', colon) + 1;
-      if (start <= at) return { message: 'a value that holds ": " must be in quotes', offset: at };
+      if (start <= at) {
+        const form = /^\$\w+: *\S+/.exec(rest)?.[0];
+        const message = `a value that holds ": " must be in quotes${form === undefined ? '' : meant([`{ ${form} }`])}`;
+        return { message, offset: at };
+      }
       const offset = start + (/^[ \t]*/.exec(this.#text.slice(start, colon))?.[0].length ?? 0);
       return (
         this.#tab(start) ?? {
@@ -127,12 +132,29 @@ export class SyntaxProblems {
         return { message: 'a space is missing after this colon', offset: at + glued[0].length - 1 };
       return { message: 'no colon on this line; expected "key: value"', offset: at };
     }
+    const flow = message.startsWith('Unexpected scalar at node end') && this.#textAfter(tokens, at);
+    if (flow) return flow;
     if (/^Block scalar/.test(message)) {
       const tab = this.#tab(at) ?? this.#tab(this.#text.indexOf('\n', at) + 1);
       if (tab !== undefined) return tab;
     }
     const text = message.replace(/\s+/g, ' ').replace(/[.\s]+$/, '');
     return { message: `not valid YAML: ${text}`, offset: at };
+  }
+
+  /** The beginning of a text that begins like a list or an object. */
+  #textAfter(tokens: readonly Token[], at: number): SyntaxProblem | undefined {
+    let depth = 0;
+    for (const { type, source, offset } of tokens.filter((token) => token.offset < at).reverse()) {
+      if (type !== 'mark') continue;
+      if (source === ']' || source === '}') depth++;
+      else if (source in CLOSING && --depth === 0)
+        return {
+          message: `a text that begins with ${source} must be in quotes; to insert a value in a text, use $join`,
+          offset,
+        };
+    }
+    return undefined;
   }
 
   /** A tab in the indentation of the line at this offset. */

@@ -102,7 +102,11 @@ class Evaluator {
     const form = forms[0] ?? '';
     const extra = keys.find((key) => key !== form && key !== BESIDE[form]);
     if (extra !== undefined) {
-      return this.#fail('bad-form', `${form} must be the only key here; remove ${quoted(extra)}`, extra);
+      const beside = BESIDE[form];
+      const near = suggestion(extra, beside === undefined || Object.hasOwn(raw, beside) ? [] : [beside]);
+      const only = beside === undefined ? 'the only key here' : `alone here, or with ${beside}`;
+      const message = `${form} must be ${only}${near.said || `; remove ${quoted(extra)}`}`;
+      return this.#fail('bad-form', message, extra, near.fix);
     }
     const value = this.#evaluate(form, raw);
     if (!this.hasSpecials && (isSpecial(value) || form === '$var')) this.hasSpecials = containsSpecial(value);

@@ -8,6 +8,8 @@ export interface AcceptanceWords {
   readonly verb: string;
   /** If there are none. */
   readonly nothing: string;
+  /** What follows after they were written, a sentence. */
+  readonly next?: string;
 }
 
 /** The diff of the files, then the values that are left out, with reasons. */

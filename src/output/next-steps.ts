@@ -152,12 +152,16 @@ interface LinkedSteps {
   readonly url?: string | undefined;
 }
 
-/** The sentence, the steps and the link. Only the last step may end in a bare command. */
+/** The sentence, the steps and the link. A command before another step ends in a semicolon, which a shell ignores when it is copied. */
 export function withSteps(sentence: string, { steps = [], url }: LinkedSteps, reach: Reach): string {
+  let wasOpen = false;
   const texts = steps.map((step, place) => {
+    const text = stepText(step, reach);
     const isOpen =
       (place < steps.length - 1 || url !== undefined) && worded(step, reach).command !== undefined;
-    return stepText(step, reach) + (isOpen ? '.' : '');
+    const continued = wasOpen ? text.charAt(0).toLowerCase() + text.slice(1) : text;
+    wasOpen = isOpen;
+    return continued + (isOpen ? ';' : '');
   });
   return [sentence, ...texts, ...(url === undefined ? [] : [url])].join(' ');
 }

@@ -204,6 +204,9 @@ describe('versions --diff published', () => {
       { path: 'stt_config.model', after: 'nova-2', verified: false },
       { path: 'tts_config.voice_id', before: 'warm-1', after: 'cold-1', verified: false },
     ]);
+    workspace.emulator.dashboard.edit('agents', agent, { tts_config: { voice_id: 'theirs' } });
+    publish();
+    expect((await json()).changes, 'hidden fields that were changed before it was published').toEqual([]);
     // Set in the dashboard before it was published, and neither shown nor remembered.
     workspace.emulator.dashboard.edit('agents', agent, { stt_config: { provider: 'theirs' } });
     publish();

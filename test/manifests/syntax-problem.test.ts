@@ -85,6 +85,16 @@ const rows: readonly Row[] = [
   { reason: 'a tab', text: 'a:\n  b:\n  \tc: 1\n', expected: `3:3 ${TAB}` },
   { reason: 'a tab in a block text', text: 'a: |\n\n\t b\n  c\n', expected: `3:1 ${TAB}` },
   { reason: 'a tab in a list of brackets', text: 'a: [\n\tb\n]\n', expected: `2:1 ${TAB}` },
+  {
+    reason: 'a text that begins like an object',
+    text: 'a:\n  b: {{ company }} hello\n',
+    expected: '2:6 a text that begins with { must be in quotes; to insert a value in a text, use $join',
+  },
+  {
+    reason: 'a form without braces',
+    text: 'a:\n  b: $var: company\n',
+    expected: '2:6 a value that holds ": " must be in quotes; did you mean { $var: company }?',
+  },
   { reason: 'no colon', text: 'a:\n  name Support\n  b: 1\n', expected: `2:3 ${NO_COLON}` },
   { reason: 'no colon above deeper lines', text: 'a:\n  config\n    b: 1\n', expected: `2:3 ${NO_COLON}` },
   {

@@ -189,7 +189,7 @@ const steps: NextStep[] = [
 
 it('is one sentence of several, of which only the last may end in a bare command', () => {
   expect(withSteps('It is open.', { steps }, undefined)).toBe(
-    'It is open. If you find it in the dashboard: voxform import Agent/day ID. If the platform lags or has a fault: wait. Once it shows the record again, the plan is clean. If it is not there: voxform state resolve Agent/day --not-created',
+    'It is open. If you find it in the dashboard: voxform import Agent/day ID; if the platform lags or has a fault: wait. Once it shows the record again, the plan is clean. If it is not there: voxform state resolve Agent/day --not-created',
   );
 });
 

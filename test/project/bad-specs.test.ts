@@ -386,7 +386,15 @@ const rows: readonly Row[] = [
     reason: 'a key that the form does not have',
     kind: 'WorkspaceUser',
     spec: 'email: { $env: X, fallback: a@b.c }',
-    expected: ['6:21 spec.email.fallback bad-form $env must be the only key here; remove "fallback"'],
+    expected: [
+      '6:21 spec.email.fallback bad-form $env must be alone here, or with default; remove "fallback"',
+    ],
+  },
+  {
+    reason: 'a misspelt key of a form',
+    kind: 'WorkspaceUser',
+    spec: 'email: { $join: [a, "@b.c"], seperator: "" }',
+    expected: [expect.stringContaining('did you mean "separator"?')],
   },
   {
     reason: 'no such file',

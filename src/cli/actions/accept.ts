@@ -36,7 +36,11 @@ export async function accept(context: Context, options: AcceptOptions): Promise<
   const found = await withDrift(context, { opened, options, addresses }, (facts) =>
     driftValues(facts, addresses),
   );
-  const words = { verb: 'Accept', nothing: 'No drift to accept.' };
+  const words = {
+    verb: 'Accept',
+    nothing: 'No drift to accept.',
+    next: 'The next apply records the accepted values in the state; until then, another edit of them counts as a conflict.',
+  };
   return writeBack(context, opened, { found, options, command: 'voxform accept', words });
 }
 

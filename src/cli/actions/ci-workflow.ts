@@ -45,9 +45,11 @@ export async function askForInstallation(
 ): Promise<Installation | undefined> {
   const width = Math.max(...FORMS.map(([form]) => form.length));
   const forms = formsOf(host)
-    .map(([form, meaning]) => `  ${form.padEnd(width)}  ${meaning}\n`)
-    .join('');
-  terminal.err(`Which voxform does CI run? It gets your API keys.\n${forms}`);
+    .map(([form, meaning]) =>
+      terminal.errorStyle.prose(meaning, { indent: 2, lead: `${form.padEnd(width)}  ` }),
+    )
+    .join('\n');
+  terminal.err(`Which voxform does CI run? It gets your API keys.\n${forms}\n`);
   const answer = (await terminal.ask('Source (Enter: choose later): ', interrupts.stop))?.trim() ?? '';
   if (answer === '') return undefined;
   const installation = parseInstallation(answer);

@@ -38,7 +38,7 @@ export async function writeBack(
     const approved = options.autoApprove || (await ask(context, { files: files.length, command }));
     if (!approved) return cancelled(context);
     await writeFiles(project.root, files);
-    log.info(`Written: ${files.map(({ file }) => file).join(', ')}`);
+    log.info([`Written: ${files.map(({ file }) => file).join(', ')}`, words.next].filter(Boolean).join('. '));
   }
   if (options.output === 'json') {
     terminal.out(jsonText(acceptanceJson(acceptance, { workspace: workspace.name, written: isWriting })));

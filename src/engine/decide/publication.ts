@@ -54,7 +54,10 @@ interface DraftDifferences {
   readonly unknown: readonly LeafPath[];
 }
 
-/** Compares the published version with the draft. Hidden fields of the record are taken from the state entry, as unverified. */
+/**
+ * Compares the published version with the draft. Hidden fields of the record are taken from the state entry, as unverified, unless the
+ * record did not change since it was published.
+ */
 export function draftDifferences(
   kind: Kind,
   { record, entry }: DraftRecord,
@@ -62,6 +65,7 @@ export function draftDifferences(
 ): DraftDifferences {
   const changes: PlannedChange[] = [];
   const unknown: LeafPath[] = [];
+  const isCurrent = kind.publishing?.draftStatus(record) === 'current';
   for (const root of Object.keys(kind.spec.shape)) {
     const fields = isConfigObject(kind, root) ? fieldsOf(kind, root) : [root];
     const isVersionShown = version[root] !== undefined;
@@ -73,6 +77,7 @@ export function draftDifferences(
       const after = shown ?? plainOf(remembered);
       const isRemembered = shown === undefined && after !== undefined;
       const before = shownAt(kind, version, path) as Json | undefined;
+      if (isCurrent && isRemembered && before !== undefined) continue;
       if (ruleOf(kind, path).writeOnly || !isVersionShown) {
         if (after !== undefined || remembered !== undefined) missed.push(path);
       } else if (after === undefined && !isDraftShown) {
