@@ -71,8 +71,7 @@ export async function loadVersion(
       return { project, workspace, inputs, desired, ruleSet };
     });
     inputs = load.inputs;
-    const { parseState, comparedDrafts, answers } = last;
-    const opened = new OpenWorkspace({ ...context, local, parseState, comparedDrafts, answers }, load);
+    const opened = new OpenWorkspace({ ...context, local, memory: last }, load);
     opened.know(load.desired);
     opened.ruleSet = load.ruleSet;
     const { resources } = load.desired;

@@ -3,7 +3,6 @@ import type { Diagnostic } from '../problems/diagnostic.ts';
 import { errorMessage } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Reach } from '../problems/workspace-command.ts';
-import type { FailedWorkspace } from '../runs/open-workspace.ts';
 import type { WorkspaceFailure } from '../runs/plans-document.ts';
 import { VERSION } from '../version.ts';
 import { renderDiagnostics } from './diagnostics.ts';
@@ -245,7 +244,8 @@ function lost({ outcome }: PlatformError): string {
 
 /** The error of a workspace as data without secrets. */
 export function failureOf(
-  { workspace, baseUrl, error }: FailedWorkspace,
+  error: unknown,
+  { workspace, baseUrl }: { readonly workspace: string; readonly baseUrl: string },
   redact: (text: string) => string,
 ): WorkspaceFailure {
   const hint = hintOf(error, { workspace }, baseUrl);

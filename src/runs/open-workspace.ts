@@ -30,7 +30,7 @@ import type { FreshState } from '../state/state.ts';
 import { Redactor } from '../values/redactor.ts';
 import { Secret, specials } from '../values/value.ts';
 import { keepingNames } from './names-on-platform.ts';
-import type { LockOptions, PlatformOptions, RunContext, RunSignals } from './run-context.ts';
+import type { LockOptions, PlatformOptions, RunContext } from './run-context.ts';
 import { SHORTEST_REDACTED, StateAccess } from './state-access.ts';
 
 interface Opening {
@@ -138,7 +138,7 @@ export class OpenWorkspace extends StateAccess {
    * them.
    */
   connect(options: PlatformOptions, odd?: UnexpectedFields): PlatformClient {
-    const { log, interrupts, onRequest, shared, answers, cacheFolder } = this.context;
+    const { log, interrupts, onRequest, shared, memory, cacheFolder } = this.context;
     const { limits } = this.project;
     const { proxy, ca } = this.network(this.workspace.baseUrl);
     if (proxy !== undefined) log.debug(`through the proxy ${proxy.shown} (${proxy.variable})`);
@@ -162,13 +162,13 @@ export class OpenWorkspace extends StateAccess {
         log.debug(`${method} ${path} ${status ?? error} ${Math.round(milliseconds)} ms${again}`);
       },
     });
-    const memory = odd === undefined ? answers : undefined;
-    memory?.beginRound();
+    const answers = odd === undefined ? memory?.answers : undefined;
+    answers?.beginRound();
     const client = createClient({
       transport,
       workspaceId: this.workspace.workspaceId,
       unexpectedFields: odd,
-      memory,
+      memory: answers,
     });
     const close = async (): Promise<void> => {
       const { foreign } = client.workspaceCheck;
@@ -265,38 +265,6 @@ export async function openWorkspaces(
   await readCredentials(selected);
   const declarations = declarationsOnce(project, { kinds, lookups });
   return selected.map((workspace) => new OpenWorkspace(context, { project, workspace, declarations }));
-}
-
-/** A workspace whose run failed. */
-export interface FailedWorkspace {
-  readonly workspace: string;
-  readonly baseUrl: string;
-  readonly error: unknown;
-}
-
-interface OfEach<T> {
-  readonly done: readonly T[];
-  readonly failed: readonly FailedWorkspace[];
-}
-
-/** Runs the work for one workspace after the other. A failure does not stop the others; an abort does. */
-export async function forEachWorkspace<T>(
-  opened: readonly OpenWorkspace[],
-  { stop }: Pick<RunSignals, 'stop'>,
-  work: (opened: OpenWorkspace) => Promise<T>,
-): Promise<OfEach<T>> {
-  const done: T[] = [];
-  const failed: FailedWorkspace[] = [];
-  for (const each of opened) {
-    try {
-      done.push(await work(each));
-    } catch (error) {
-      if (stop.aborted) throw error;
-      const { name, baseUrl } = each.workspace;
-      failed.push({ workspace: name, baseUrl, error });
-    }
-  }
-  return { done, failed };
 }
 
 export interface SessionWanted {

@@ -173,7 +173,7 @@ export async function planWorkspace(planning: Planning): Promise<PlanResult> {
     guards: opened.project.guards,
     routes: options.routes ?? false,
     publications: options.publications ? 'all' : options.routes ? 'changes' : undefined,
-    comparedDrafts: opened.context.comparedDrafts,
+    comparedDrafts: opened.context.memory?.comparedDrafts,
   });
   const { document } = planned.plan;
   const linked = withDashboardLinks(document, dashboardOf(opened.workspace));

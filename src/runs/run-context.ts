@@ -61,9 +61,11 @@ export interface RunContext {
   /** Called after every attempt of a request. */
   readonly onRequest?: ((event: RequestEvent) => void) | undefined;
   /** Set by programs that plan a workspace repeatedly. */
-  readonly parseState?: StoreUser['parse'];
-  readonly comparedDrafts?: ComparedDrafts;
-  readonly answers?: AnswerMemory;
+  readonly memory?: {
+    readonly parseState: StoreUser['parse'];
+    readonly comparedDrafts: ComparedDrafts;
+    readonly answers: AnswerMemory;
+  };
   /** Lets a test kill the run at this point. */
   readonly failPoint: ((name: FailPoint) => void) | undefined;
 }

@@ -75,7 +75,7 @@ export class StateAccess {
   }
 
   #storeUser(state: WorkspaceConfig['state']): StoreUser {
-    const { env, now, failPoint, redactor, cacheFolder, log, interrupts, parseState: parse } = this.context;
+    const { env, now, failPoint, redactor, cacheFolder, log, interrupts, memory } = this.context;
     for (const each of Object.values(state)) {
       if (each instanceof Secret && each.isSet && each.reveal().length >= SHORTEST_REDACTED)
         redactor.add(each.reveal());
@@ -92,7 +92,7 @@ export class StateAccess {
       stop: interrupts.stop,
       env,
       cacheFolder,
-      parse,
+      parse: memory?.parseState,
       network: (address) => this.network(address),
       debug: (message) => log.debug(message),
       warn: (message) => log.warn(message),

@@ -7,7 +7,7 @@ import { diffWorkspaces } from '../../runs/diff/diff-workspaces.ts';
 import type { DiffDocument } from '../../runs/diff/document.ts';
 import type { SeenSide } from '../../runs/diff/side.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
-import { stateToRead } from '../../runs/planning.ts';
+import { preparedToPlan } from '../../runs/planning.ts';
 import type { PlatformOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
 import { planAll } from './plan-report.ts';
@@ -44,12 +44,11 @@ export async function diff(context: Context, options: DiffOptions): Promise<numb
   return options.detailedExitcode && document.summary.undeclared > 0 ? ExitCode.changes : ExitCode.ok;
 }
 
-async function look(context: Context, opened: OpenWorkspace, options: DiffOptions): Promise<SeenSide> {
-  const { resources: desired } = await opened.desired();
-  const state = await stateToRead(opened);
-  return opened.withClient(options, async (client) => {
+function look(context: Context, opened: OpenWorkspace, options: DiffOptions): Promise<SeenSide> {
+  return preparedToPlan(opened, options, async (prepared) => {
     const all = { ...options, refresh: true, evenIfAll: true };
-    const planned = await planAll(context, { opened, state, client, desired, options: all });
+    const planned = await planAll(context, { ...prepared, opened, options: all });
+    const { desired, state } = prepared;
     return { planned, desired, state, lookupNames: opened.workspace.lookupNames };
   });
 }

@@ -23,6 +23,7 @@ import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
 import type { JsonFlag } from '../flags.ts';
 import { givenIds } from '../given-ids.ts';
+import { approve } from './confirm.ts';
 import { progressFor } from './plan-report.ts';
 
 interface RecoverOptions extends PlatformOptions, LockOptions, DiscoveryFlags, JsonFlag {
@@ -128,17 +129,17 @@ async function chosen(
   if (autoApprove) return allCertain;
   const open = auto ? certain.size : matches.filter(({ candidates }) => candidates.length > 0).length;
   if (open === 0) return none();
-  if (!context.terminal.canAsk) {
-    throw new UserError('approval needs a terminal; nothing was imported', {
-      hint: advice`To import certain matches: ${command('recover --auto --auto-approve')}. To import one record: ${command('import ADDRESS ID')}`,
-    });
+  const hint = advice`To import certain matches: ${command('recover --auto --auto-approve')}. To import one record: ${command('import ADDRESS ID')}`;
+  if (auto) {
+    const question = `Import ${plural(certain.size, 'record')}?`;
+    return (await approve(context, { question, verb: 'import', hint })) ? allCertain : none();
   }
-  if (!auto) return oneByOne(context, matches);
-  const question = `\nImport ${plural(certain.size, 'record')}?\nType yes to import: `;
-  return (await answerTo(context, question)) === 'yes' ? allCertain : none();
+  if (!context.terminal.canAsk)
+    throw new UserError('approval needs a terminal; nothing was imported', { hint });
+  return oneByOne(context, matches);
 }
 
-async function oneByOne(context: Context, matches: readonly Match[]): Promise<Answers> {
+async function oneByOne({ terminal, interrupts }: Context, matches: readonly Match[]): Promise<Answers> {
   const taken = new Map<string, string>();
   const declined = new Set<string>();
   const used = new Set<string>();
@@ -151,8 +152,12 @@ async function oneByOne(context: Context, matches: readonly Match[]): Promise<An
       if (used.has(key)) continue;
       const isCertain = candidate === certain;
       const asked = `${address}: is it ${candidate.id}? ${evidenceText(candidate)}`;
-      const question = `\n${context.terminal.errorStyle.prose(asked)}\n[y]es / [n]o / [a]ll certain / [q]uit: `;
-      const answer = isAll ? (isCertain ? 'y' : 'n') : letterOf(await answerTo(context, question));
+      const question = `\n${terminal.errorStyle.prose(asked)}\n[y]es / [n]o / [a]ll certain / [q]uit: `;
+      const answer = isAll
+        ? isCertain
+          ? 'y'
+          : 'n'
+        : letterOf(await terminal.ask(question, interrupts.stop));
       if (answer === 'q' || answer === 'a') declined.delete(address);
       if (answer === 'q') return { taken, declined };
       if (answer === 'a') isAll = true;
@@ -168,23 +173,16 @@ async function oneByOne(context: Context, matches: readonly Match[]): Promise<An
 /** No lost record was found. The remains are moved away anyway, with the user's consent. */
 async function agreesToBegin(context: Context, { autoApprove }: RecoverOptions): Promise<boolean> {
   if (autoApprove) return true;
-  if (!context.terminal.canAsk) {
-    throw new UserError(
-      'no certain match, and continuing without the old state needs approval on a terminal',
-      { hint: advice`Restore the state, or continue without it: ${command('recover --auto-approve')}` },
-    );
-  }
-  const question =
-    '\nNothing imported. Quarantine the unusable state and continue without it?\nType yes to continue: ';
-  return (await answerTo(context, question)) === 'yes';
+  return approve(context, {
+    question: 'Nothing imported. Quarantine the unusable state and continue without it?',
+    verb: 'continue',
+    hint: advice`Restore the state, or continue without it: ${command('recover --auto-approve')}`,
+  });
 }
 
 /** y, n, a or q from an answer, abbreviated or not; q without an answer. */
-function letterOf(answer = 'q'): string {
+function letterOf(given = 'q'): string {
+  const answer = given.trim().toLowerCase();
   const letter = answer.charAt(0);
   return ['yes', 'no', 'all', 'quit', letter].includes(answer) ? letter : '';
-}
-
-async function answerTo({ terminal, interrupts }: Context, question: string): Promise<string | undefined> {
-  return (await terminal.ask(question, interrupts.stop))?.trim().toLowerCase();
 }

@@ -2,12 +2,7 @@ import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { failureOf, isOwnMistake, renderError } from '../../output/errors.ts';
 import { driftReport, planReport } from '../../output/report.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
-import {
-  forEachWorkspace,
-  type OpenWorkspace,
-  openWorkspace,
-  openWorkspaces,
-} from '../../runs/open-workspace.ts';
+import { type OpenWorkspace, openWorkspace, openWorkspaces } from '../../runs/open-workspace.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import type { Context } from '../context.ts';
 import type { WorkspacesFlags } from '../flags.ts';
@@ -45,7 +40,7 @@ export interface Reported<T> {
   readonly failures: readonly WorkspaceFailure[];
 }
 
-/** Runs the work for each workspace. Failures are part of the report. */
+/** Runs the work for one workspace after the other. Failures are part of the report; an interrupt ends it. */
 export async function inEach<T>(
   context: Context,
   names: readonly string[] | 'all',
@@ -53,15 +48,21 @@ export async function inEach<T>(
 ): Promise<Reported<T>> {
   const { log, terminal, redactor, verbose, interrupts } = context;
   const { redact } = redactor;
-  const opened = await openWorkspaces(context, names);
-  const { done, failed } = await forEachWorkspace(opened, interrupts, (each) => {
-    log.debug(`Workspace ${each.workspace.name}`);
-    return work(each);
-  });
-  for (const { error } of failed) {
-    if (isOwnMistake(error)) log.block('error', renderError(error, terminal.errorStyle, { verbose, redact }));
+  const done: T[] = [];
+  const failures: WorkspaceFailure[] = [];
+  for (const opened of await openWorkspaces(context, names)) {
+    const { name: workspace, baseUrl } = opened.workspace;
+    log.debug(`Workspace ${workspace}`);
+    try {
+      done.push(await work(opened));
+    } catch (error) {
+      if (interrupts.stop.aborted) throw error;
+      if (isOwnMistake(error))
+        log.block('error', renderError(error, terminal.errorStyle, { verbose, redact }));
+      failures.push(failureOf(error, { workspace, baseUrl }, redact));
+    }
   }
-  return { done, failures: failed.map((each) => failureOf(each, redact)) };
+  return { done, failures };
 }
 
 interface EachDocument {
