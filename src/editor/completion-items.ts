@@ -203,7 +203,7 @@ function wantedKind(takes: readonly JsonObject[]): string | undefined {
 /** Longer texts are not useful in a list. */
 const LONGEST_USED = 60;
 /** With more values than these, only repeated ones are listed: the others are names and the like. */
-const MOST_LONE = 8;
+const MAX_SINGLE_VALUES = 8;
 
 /** Values of the schema, values of the same field elsewhere in the project, or else an example. */
 function plainValues({ snapshot, role, cursor, place }: CompletionContext): readonly ScalarValue[] {
@@ -245,7 +245,7 @@ function usedValues(
     }
   }
   return [...counts]
-    .filter(([, count]) => counts.size <= MOST_LONE || count > 1)
+    .filter(([, count]) => counts.size <= MAX_SINGLE_VALUES || count > 1)
     .sort(([, a], [, b]) => b - a)
     .map(([one]) => one);
 }

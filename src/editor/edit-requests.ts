@@ -121,13 +121,13 @@ function objectText(value: Readonly<Record<string, string>>, json: boolean): str
 }
 
 /** With more differing lines, finding the shortest difference takes long. */
-const MOST_EDITS = 1000;
+const MAX_EDITS = 1000;
 
 /** The changes of `voxform fmt`, so that the cursor stays in unchanged parts; none if the text is broken. */
 function formattingEdits(file: string, text: string): readonly ChangedText[] {
   const formatted = formattedText(file, text, kinds);
   if ('problems' in formatted || formatted.text === text) return [];
-  const lines = diffArrays(linesOf(text), linesOf(formatted.text), { maxEditLength: MOST_EDITS });
+  const lines = diffArrays(linesOf(text), linesOf(formatted.text), { maxEditLength: MAX_EDITS });
   if (lines === undefined) return [{ start: 0, end: text.length, text: formatted.text }];
   const edits: ChangedText[] = [];
   let at = 0;

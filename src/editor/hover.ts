@@ -189,7 +189,7 @@ const FORMS: Readonly<Record<string, (subject: FormSubject) => string | undefine
 };
 
 /** The maximum number of shown lines. */
-const MOST_LINES = 12;
+const MAX_LINES = 12;
 
 /** A value in Markdown, without secrets. */
 function shown(value: Value): string {
@@ -207,7 +207,7 @@ function shown(value: Value): string {
 
 function block(text: string): string {
   const lines = text.split(/\r?\n/);
-  const left = lines.length - MOST_LINES;
+  const left = lines.length - MAX_LINES;
   const more = left > 0 ? [`… ${left} more lines`] : [];
-  return fenced('', [...lines.slice(0, MOST_LINES), ...more].map(escapeControls));
+  return fenced('', [...lines.slice(0, MAX_LINES), ...more].map(escapeControls));
 }

@@ -16,7 +16,7 @@ export const SYMBOL_CAPABILITIES: ServerCapabilities = {
 };
 
 /** The maximum number of search results. */
-const MOST_FOUND = 200;
+const MAX_FOUND = 200;
 
 const KINDS: Readonly<Record<FileSymbol['is'], SymbolKind>> = {
   resource: SymbolKind.Class,
@@ -37,7 +37,7 @@ export function listenToSymbols({ connection, session, answer }: EditorRequests)
     answer(forQuery, params, async () => {
       const snapshots = await session.projects();
       return snapshots.flatMap((snapshot) =>
-        resourcesNamed(snapshot, params.query, MOST_FOUND).map(({ name, file, ...range }) => {
+        resourcesNamed(snapshot, params.query, MAX_FOUND).map(({ name, file, ...range }) => {
           const document = documentIn(session, snapshot, file);
           const location = { uri: document.uri, range: rangeIn(document, range) };
           return { name, kind: KINDS.resource, location, containerName: file };

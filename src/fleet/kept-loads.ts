@@ -1,7 +1,7 @@
 import { LastLoad } from '../operator/last-load.ts';
 
 /** Bytes of files whose loads are kept. The loads need several times that memory. */
-const MOST_BYTES = 4 * 1024 * 1024;
+const MAX_BYTES = 4 * 1024 * 1024;
 
 /** If there is no room for all, one of this many new loads replaces the oldest ones. */
 const ONE_OF = 32;
@@ -18,7 +18,7 @@ export class KeptLoads {
   #bytes = 0;
   #refused = 0;
 
-  constructor(mostBytes = MOST_BYTES) {
+  constructor(mostBytes = MAX_BYTES) {
     this.#mostBytes = mostBytes;
   }
 

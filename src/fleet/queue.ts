@@ -37,7 +37,7 @@ interface QueueTiming {
 
 const URGENT = 10;
 /** Processes that may crash during one job before its workspace waits for its next run. */
-const MOST_DEATHS = 10;
+const MAX_DEATHS = 10;
 
 /** Distributes runs to processes with pg-boss, with at most one job per workspace. */
 export class Queue {
@@ -92,7 +92,7 @@ export class Queue {
         policy: 'exclusive',
         heartbeatSeconds: heartbeat,
         expireInSeconds: expiry,
-        retryLimit: MOST_DEATHS,
+        retryLimit: MAX_DEATHS,
         retryDelay: 0,
         retentionSeconds: 86_400,
         deleteAfterSeconds: 60,

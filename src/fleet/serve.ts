@@ -260,7 +260,7 @@ export class FleetServer {
 }
 
 /** The maximum number of workspaces per query. */
-const MOST_AT_ONCE = 500;
+const MAX_AT_ONCE = 500;
 /** The part of an interval by which a run may be earlier or later, so that runs spread out. */
 const SPREAD = 0.1;
 
@@ -277,7 +277,7 @@ export function scheduleDue(
     const rows = await statements.ask(
       `WITH due AS (SELECT address, due_at FROM ${FLEET_SCHEMA}.workspaces
   WHERE due_at <= now() AND paused_at IS NULL AND vanished_at IS NULL AND source = ANY ($1::text[])
-  ORDER BY due_at LIMIT ${MOST_AT_ONCE} FOR UPDATE SKIP LOCKED)
+  ORDER BY due_at LIMIT ${MAX_AT_ONCE} FOR UPDATE SKIP LOCKED)
 UPDATE ${FLEET_SCHEMA}.workspaces w
 SET due_at = now() + w.interval_ms * (${1 - SPREAD} + ${2 * SPREAD} * random()) * interval '1 millisecond'
 FROM due WHERE w.address = due.address

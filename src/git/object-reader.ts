@@ -15,7 +15,7 @@ export interface TreeEntry {
 }
 
 /** The number of cached trees, because some repositories repeat them, and the maximum number of entries of such a tree. */
-const MOST_KEPT = 1000;
+const MAX_KEPT = 1000;
 const SMALL = 100;
 
 type Reply = ObjectHeader & { readonly content: Buffer };
@@ -56,7 +56,7 @@ export class ObjectReader {
     if (known !== undefined) return known;
     const content = await this.content(id, most);
     const entries = content && entriesIn(content, id.length / 2);
-    if (entries !== undefined && entries.length < SMALL && this.#trees.size < MOST_KEPT)
+    if (entries !== undefined && entries.length < SMALL && this.#trees.size < MAX_KEPT)
       this.#trees.set(id, entries);
     return entries;
   }

@@ -28,7 +28,7 @@ export interface GitResult {
 const KILL_DELAY = 2000;
 
 /** The number of bytes of the error output that are kept. */
-const MOST_KEPT = 10_000;
+const MAX_KEPT = 10_000;
 
 /**
  * Runs git in its own session: it has no terminal for prompts and does not receive Ctrl-C.
@@ -65,7 +65,7 @@ export async function startGit(args: readonly string[], { env, cwd, signal }: Gi
   signal.addEventListener('abort', stop, { once: true });
   let complaint = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint = (complaint + text).slice(-MOST_KEPT);
+    complaint = (complaint + text).slice(-MAX_KEPT);
   });
   // Git may exit before it has read all of its input.
   child.stdin.on('error', () => undefined);
@@ -151,7 +151,7 @@ export function redirectHint(complaint: string): string | undefined {
 }
 
 /** The maximum number of characters of the error output in a message. */
-const MOST_TOLD = 500;
+const MAX_LENGTH = 500;
 
 /** The error output of git on one line, without passwords of addresses. */
 export function shortError(complaint: string): string {
@@ -162,5 +162,5 @@ export function shortError(complaint: string): string {
   return [...new Set(lines)]
     .join('; ')
     .replaceAll(/\b([a-z][a-z0-9+.-]*:\/\/)[^/\s'"]*@/gi, '$1')
-    .slice(0, MOST_TOLD);
+    .slice(0, MAX_LENGTH);
 }

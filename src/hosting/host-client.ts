@@ -7,8 +7,8 @@ import { failureWords } from '../platform/failure.ts';
 import {
   backoff,
   isLasting,
-  MOST_TRIES,
-  MOST_TRIES_THROTTLED,
+  MAX_TRIES,
+  MAX_TRIES_THROTTLED,
   retryAfter,
   sendWithRetries,
 } from '../platform/retry.ts';
@@ -120,8 +120,8 @@ export class HostClient {
     const { result } = await sendWithRetries(send, {
       mayRetry: (result, attempts) =>
         limitOf(result) !== undefined
-          ? attempts < MOST_TRIES_THROTTLED
-          : attempts < MOST_TRIES && isTemporary(result) && isUndone(result),
+          ? attempts < MAX_TRIES_THROTTLED
+          : attempts < MAX_TRIES && isTemporary(result) && isUndone(result),
       askedPause: limitOf,
       budget: this.#budget,
       wait: ({ asked, attempts }) => this.#wait(asked, attempts),

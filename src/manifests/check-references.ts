@@ -15,7 +15,7 @@ interface Referable {
 }
 
 /** Each suggestion compares all addresses. Thousands of them would be slow and unread. */
-const MOST_SUGGESTIONS = 100;
+const MAX_SUGGESTIONS = 100;
 
 /** References to undeclared or skipped resources, and cycles. */
 export function referenceFindings({ resources, skipped, workspace, lookups }: Referable): Finding[] {
@@ -30,7 +30,7 @@ export function referenceFindings({ resources, skipped, workspace, lookups }: Re
         const message = `${address} is skipped in the workspace ${workspace} and cannot be referenced there`;
         findings.push(findingInSpec(resource, path, { code: 'skipped-reference', message }));
       } else {
-        const near = ++dangling > MOST_SUGGESTIONS ? NO_HINT : suggestAddress(address, live.keys());
+        const near = ++dangling > MAX_SUGGESTIONS ? NO_HINT : suggestAddress(address, live.keys());
         const message = `no manifest declares ${address}${near.said}`;
         const problem = { code: 'dangling-reference', message, fix: near.fix };
         const finding = findingInSpec(resource, path, problem);

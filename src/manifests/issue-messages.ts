@@ -13,7 +13,7 @@ interface CheckedValue {
 }
 
 /** Per object. A suggestion takes time, and nobody reads this many. */
-const MOST_SUGGESTIONS = 100;
+const MAX_SUGGESTIONS = 100;
 
 /** The issues of a value for a person: the problem, and the expected value. A misspelt field is not reported as missing too. */
 export function problemsIn(error: z.ZodError | undefined, checked: CheckedValue): Problem[] {
@@ -32,7 +32,7 @@ function problemsOf(issue: z.core.$ZodIssue, checked: CheckedValue): Problem[] {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key, index) => {
-      const near = index < MOST_SUGGESTIONS ? suggestField(checked.schema, path, key) : NO_HINT;
+      const near = index < MAX_SUGGESTIONS ? suggestField(checked.schema, path, key) : NO_HINT;
       const message = `unknown field ${quoted(key)}${near.said}`;
       return { code: 'unknown-field', message, path: [...path, key], at: 'key', fix: near.fix };
     });

@@ -25,7 +25,7 @@ const WORTH_A_THREAD = 600_000;
 /** The number of texts per message. */
 const BATCH = 16;
 /** The number of queued batches, so that the thread is never idle: this thread reads its answers only between two files. */
-const MOST_WAITING = 3;
+const MAX_WAITING = 3;
 /** MiB for the young generation of the thread's heap: most objects are short-lived. */
 const YOUNG = 16;
 
@@ -66,7 +66,7 @@ export class ParseBeside {
       if (!this.#mayStart || this.#seen < WORTH_A_THREAD) return false;
       this.#start();
     }
-    if (this.#worker === undefined || this.#waiting.size >= MOST_WAITING) return false;
+    if (this.#worker === undefined || this.#waiting.size >= MAX_WAITING) return false;
     this.#collected.push({ text, done });
     if (this.#collected.length === BATCH) {
       const batch = this.#batches++;

@@ -10,9 +10,9 @@ import { type DocumentCache, KEY_LENGTH } from './document-cache.ts';
 import type { ParsedDocument, ParsedFile } from './parse-documents.ts';
 
 /** Bytes. The largest cache that is read or written: about 100,000 manifests of 3 kB. */
-const MOST_BYTES = 512 * 1024 * 1024;
+const MAX_BYTES = 512 * 1024 * 1024;
 /** Characters. The largest parsed value that is kept: aliases may expand far beyond the file. */
-const MOST_CHARACTERS = 2 * 1024 * 1024;
+const MAX_CHARACTERS = 2 * 1024 * 1024;
 /** Bytes of unrequested entries that are always kept. */
 const ALWAYS_KEPT = 1024 * 1024;
 /** Bytes per write. */
@@ -49,7 +49,7 @@ export class ParseCache implements DocumentCache {
 
   set(key: string, parsed: ParsedFile): void {
     if (parsed.problems.length > 0) return;
-    if (parsed.documents.reduce((size, { value }) => size + lengthOf(value), 0) > MOST_CHARACTERS) return;
+    if (parsed.documents.reduce((size, { value }) => size + lengthOf(value), 0) > MAX_CHARACTERS) return;
     this.#fresh.set(key, parsed);
   }
 
@@ -72,10 +72,10 @@ export class ParseCache implements DocumentCache {
     let size = 0;
     for (const line of this.#linesAskedFor()) {
       size += Buffer.byteLength(line);
-      if (size > MOST_BYTES) return;
+      if (size > MAX_BYTES) return;
       yield line;
     }
-    let left = Math.min(Math.max(size, ALWAYS_KEPT), MOST_BYTES - size);
+    let left = Math.min(Math.max(size, ALWAYS_KEPT), MAX_BYTES - size);
     for (const [key, line] of this.#lines?.entries() ?? []) {
       if (this.#asked.has(key) || this.#fresh.has(key)) continue;
       left -= Buffer.byteLength(line);
@@ -112,7 +112,7 @@ class Lines {
     const none = new Lines(Buffer.alloc(0));
     try {
       const status = statSync(file);
-      if (!status.isFile() || status.size > MOST_BYTES) return none;
+      if (!status.isFile() || status.size > MAX_BYTES) return none;
       const bytes = readFileSync(file);
       const end = bytes.lastIndexOf('\n', -2) + 1;
       const lines = bytes.subarray(0, end);
@@ -179,7 +179,7 @@ async function removeUnused(folder: string): Promise<void> {
 function lengthOf(value: Json | undefined): number {
   let size = 0;
   const open: unknown[] = [value];
-  for (let next = open.pop(); next !== undefined && size <= MOST_CHARACTERS; next = open.pop()) {
+  for (let next = open.pop(); next !== undefined && size <= MAX_CHARACTERS; next = open.pop()) {
     size += typeof next === 'string' ? next.length : 1;
     if (typeof next !== 'object' || next === null) continue;
     for (const [key, item] of Object.entries(next)) {

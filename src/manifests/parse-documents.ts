@@ -103,16 +103,16 @@ function isEmpty(document: Document.Parsed): boolean {
 /** Characters. The parser needs about one kilobyte per token, so shorter texts need no counting. */
 const ALWAYS_READ = 100_000;
 /** A third more than the densest manifest of the largest size has. */
-const MOST_TOKENS = 600_000;
+const MAX_TOKENS = 600_000;
 /** Open brackets. The parser itself gives up soon after, but keeps everything read until then. */
-const MOST_OPEN = 500;
+const MAX_OPEN = 500;
 
 /** Twice the resources of the largest projects. */
-const MOST_DOCUMENTS = 20_000;
+const MAX_DOCUMENTS = 20_000;
 
 /** Why a text would need too much memory, with the place; undefined for every ordinary text. */
 export function overLimit(text: string): OffsetProblem | undefined {
-  if (text.length < ALWAYS_READ && text.split(/^(?:---|\.\.\.)/m, MOST_DOCUMENTS).length < MOST_DOCUMENTS) {
+  if (text.length < ALWAYS_READ && text.split(/^(?:---|\.\.\.)/m, MAX_DOCUMENTS).length < MAX_DOCUMENTS) {
     return undefined;
   }
   let documents = 0;
@@ -121,18 +121,18 @@ export function overLimit(text: string): OffsetProblem | undefined {
   for (const { source, offset, type } of tokensOf(text)) {
     // The lexer puts a token before a plain scalar.
     tokens += type === 'plain' ? 2 : 1;
-    if (tokens > MOST_TOKENS) {
-      const message = `the file has more than ${MOST_TOKENS} YAML tokens; split it`;
+    if (tokens > MAX_TOKENS) {
+      const message = `the file has more than ${MAX_TOKENS} YAML tokens; split it`;
       return { code: 'file-too-large', message, offset };
     }
     if (type !== 'mark') continue;
-    if ((source === '---' || source === '...') && ++documents > MOST_DOCUMENTS) {
-      const message = `the file has more than ${MOST_DOCUMENTS} documents; split it`;
+    if ((source === '---' || source === '...') && ++documents > MAX_DOCUMENTS) {
+      const message = `the file has more than ${MAX_DOCUMENTS} documents; split it`;
       return { code: 'file-too-large', message, offset };
     }
     if (source === '[' || source === '{') open++;
     else if (source === ']' || source === '}') open--;
-    if (open > MOST_OPEN) {
+    if (open > MAX_OPEN) {
       return { code: 'too-deep', message: 'values are nested too deeply to be read', offset };
     }
   }

@@ -24,8 +24,8 @@ export function locate(findings: readonly Finding[], absolute: (file: string) =>
   const located = new Map<string, Diagnostic>();
   for (const [file, ofFile] of Map.groupBy(findings, (finding) => finding.file)) {
     const different = [...new Map(ofFile.map((finding) => [JSON.stringify(finding), finding])).values()];
-    const listed = different.slice(0, MOST_IN_A_FILE);
-    if (different.length > MOST_IN_A_FILE) listed.push(andMore(file, different.length - MOST_IN_A_FILE));
+    const listed = different.slice(0, MAX_IN_A_FILE);
+    if (different.length > MAX_IN_A_FILE) listed.push(andMore(file, different.length - MAX_IN_A_FILE));
     for (const diagnostic of placed(listed, absolute)) {
       const { line, column, path, code, message } = diagnostic;
       const about = path === undefined ? [code, message] : [path];
@@ -58,7 +58,7 @@ export function placed(
 }
 
 /** A generated file may have 100,000 problems. Nobody reads them all, and each takes time to locate. */
-const MOST_IN_A_FILE = 1000;
+const MAX_IN_A_FILE = 1000;
 
 function andMore(file: string, count: number): Finding {
   const message = `${count} more problems of this file are not listed`;

@@ -9,7 +9,7 @@ interface SyntaxProblem {
 }
 
 /** Each explanation scans the file. Nobody reads more than this. */
-const MOST_EXPLAINED = 100;
+const MAX_EXPLAINED = 100;
 
 const CLOSING: Readonly<Record<string, string>> = { '[': ']', '{': '}' };
 
@@ -28,7 +28,7 @@ export class SyntaxProblems {
 
   explain(error: YAMLError): SyntaxProblem {
     const [offset] = error.pos;
-    if (this.#explained++ === MOST_EXPLAINED) this.#tokens = [];
+    if (this.#explained++ === MAX_EXPLAINED) this.#tokens = [];
     this.#tokens ??= [...tokensOf(this.#text)];
     const begin = this.#tokens.findLastIndex((token) => token.offset <= offset && token.source === '---') + 1;
     const tokens = this.#tokens.slice(begin);

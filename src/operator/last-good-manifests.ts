@@ -25,7 +25,7 @@ interface LastGoodOptions {
 }
 
 /** New files to watch require another load. A link that changes repeatedly must not make that endless. */
-const MOST_LOADS = 3;
+const MAX_LOADS = 3;
 
 export class LastGoodManifests {
   readonly #options: LastGoodOptions;
@@ -56,7 +56,7 @@ export class LastGoodManifests {
     const { context, local, watchFiles } = this.#options;
     for (let loads = 1; ; loads++) {
       const result = await loadVersion(context, { version, local, last: this.#last });
-      if ((await watchFiles(result.inputs)) && loads < MOST_LOADS) continue;
+      if ((await watchFiles(result.inputs)) && loads < MAX_LOADS) continue;
       if ('invalid' in result) return result.invalid;
       this.#loaded = result.loaded;
       return undefined;

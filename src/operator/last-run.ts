@@ -12,7 +12,7 @@ import { requestSummary } from './run-summary.ts';
 import type { Need, WorkspaceStatus } from './workspace-status.ts';
 
 /** The maximum number of problems, unknown and drifted resources. */
-const MOST_NAMED = 50;
+const MAX_NAMED = 50;
 
 interface Ended {
   /** The plan after the run. */
@@ -47,7 +47,7 @@ export function resultsOf(report: RunReport, ended: Ended): JsonObject {
     hold: hold?.why ?? null,
     ...(rejected !== undefined && { rejected }),
     ...(report.request !== undefined && { pull_request: requestSummary(report.request) }),
-    problems: problems.slice(0, MOST_NAMED).map(redact),
+    problems: problems.slice(0, MAX_NAMED).map(redact),
     error: error === undefined ? null : redact(textOf(error)),
     ...(labels !== undefined && { labels: labels.map(redact) }),
     ...(plan !== undefined && {
@@ -60,10 +60,10 @@ export function resultsOf(report: RunReport, ended: Ended): JsonObject {
       counts: Object.fromEntries([...countsOf(report)].filter(([, count]) => count > 0)),
       unknown: (after?.resources ?? [])
         .filter(({ action }) => action === 'unknown')
-        .slice(0, MOST_NAMED)
+        .slice(0, MAX_NAMED)
         .map(({ address }) => address),
       ...(plan.violations?.length && { violations: violationsIn(plan) }),
-      drift: drift.slice(0, MOST_NAMED).map(({ address }) => address),
+      drift: drift.slice(0, MAX_NAMED).map(({ address }) => address),
       missing: missing.map(({ address, id, since }) => ({ address, id, since: since ?? now.toISOString() })),
     }),
   };
@@ -74,13 +74,13 @@ export function runResult({ result, invalid }: Pick<RunReport, 'result' | 'inval
   return invalid !== undefined && result === 'ok' ? 'invalid' : result;
 }
 
-const MOST_LISTED = 200;
+const MAX_LISTED = 200;
 
 /** The resources of a run that are kept, and the number of the others. */
 export function listed<T>(resources: readonly T[]): { readonly resources: T[]; readonly more: number } {
   return {
-    resources: resources.slice(0, MOST_LISTED),
-    more: Math.max(0, resources.length - MOST_LISTED),
+    resources: resources.slice(0, MAX_LISTED),
+    more: Math.max(0, resources.length - MAX_LISTED),
   };
 }
 

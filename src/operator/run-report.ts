@@ -134,7 +134,7 @@ export function doneIn({ applied }: Pick<RunReport, 'applied'>): number {
   return applied.filter(({ result }) => result.status === 'done').length;
 }
 
-const MOST_LABELS = 500;
+const MAX_LABELS = 500;
 /** Longer labels are left out, and those that databases refuse. */
 const LABEL = /^[^\0\p{Cs}]{1,255}$/u;
 
@@ -142,5 +142,5 @@ const LABEL = /^[^\0\p{Cs}]{1,255}$/u;
 export function labelsOf(resources: readonly Pick<Resource, 'labels'>[]): readonly string[] {
   const all = resources.flatMap(({ labels }) => Object.entries(labels));
   const named = new Set(all.map(([key, value]) => `${key}=${value}`).filter((each) => LABEL.test(each)));
-  return [...named].sort().slice(0, MOST_LABELS);
+  return [...named].sort().slice(0, MAX_LABELS);
 }

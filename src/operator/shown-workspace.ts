@@ -120,12 +120,12 @@ export function heldText({ status, plan, rejected, last }: ShownWorkspace): stri
     : undefined;
 }
 
-const MOST_SUMMARY = 200;
+const MAX_SUMMARY = 200;
 
 function wordsOf(last: LastRun, status: ShownWorkspace['status']): string {
   const { result, error, problems, counts, drift, missing, hold, pull_request: request } = last;
   const [problem = ''] = status === 'failed' && error !== null ? [error] : problems;
-  if (status === 'failed' || status === 'invalid') return problem.slice(0, MOST_SUMMARY);
+  if (status === 'failed' || status === 'invalid') return problem.slice(0, MAX_SUMMARY);
   return [
     ...(result === 'refused' && hold !== null ? [`refused by a ${hold}`] : []),
     ...(drift.length === 0 || status === 'in-sync' ? [] : [`${drift.length} drifted`]),

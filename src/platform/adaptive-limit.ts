@@ -1,4 +1,4 @@
-import { type AnswerTime, type ConcurrencyLimit, MOST_AT_ONCE } from './concurrency-limit.ts';
+import { type AnswerTime, type ConcurrencyLimit, MAX_AT_ONCE } from './concurrency-limit.ts';
 
 const FIRST_LIMIT = 16;
 
@@ -23,15 +23,15 @@ const FIRST_REST = 20;
 const LONGEST_REST = 160;
 
 /** The number of answers for a usable mean; older answers then fade. */
-const FEWEST = 8;
+const MIN_VALUES = 8;
 const REMEMBERED = 500;
 
 /** The minimum number of comparisons before a step below the first limit, where a wrong step costs most. */
-const FEWEST_LOOKS_BELOW = 4;
+const MIN_COMPARISONS_BELOW = 4;
 /** The error of a single comparison, as a share of the step. */
 const SINGLE_COMPARISON_ERROR = 0.25;
 /** The maximum number of comparisons of a trial without a clear result. */
-const MOST_LOOKS = 10;
+const MAX_COMPARISONS = 10;
 
 /** Answers for each concurrent request after which a timeout is forgotten. */
 const FORGOTTEN = 10;
@@ -102,9 +102,9 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     const time = Math.log(Math.max(milliseconds, 0.01));
     const usual = this.#usual.get(sort) ?? new Sample(REMEMBERED);
     this.#answers++;
-    if (usual.count >= FEWEST) this.#round.add(time - usual.mean);
+    if (usual.count >= MIN_VALUES) this.#round.add(time - usual.mean);
     if (this.#now === this.#good && this.#trial === undefined) this.#usual.set(sort, usual.add(time));
-    const isLong = this.#answers >= LONGEST_ROUND * Math.max(this.#now, FEWEST);
+    const isLong = this.#answers >= LONGEST_ROUND * Math.max(this.#now, MIN_VALUES);
     if (isLong || (this.#isComparable() && this.#round.error <= PRECISION)) this.#endRound();
   }
 
@@ -135,10 +135,10 @@ export class AdaptiveLimit implements ConcurrencyLimit {
   /** Each comparison is longer than the last, so that no periodic load matches all of them. */
   #isComparable(): boolean {
     const isFirst = (this.#trial?.changes.count ?? 0) === 0;
-    const isWave = this.#round.count >= FEWEST && this.#answers >= (this.#wave ?? 0);
+    const isWave = this.#round.count >= MIN_VALUES && this.#answers >= (this.#wave ?? 0);
     if (isFirst && isWave && this.#round.error <= WAVE_PRECISION) return true;
     const shortest = SHORTEST_ROUND + (this.#trial?.changes.count ?? 0) / 2;
-    return this.#round.count >= shortest * Math.max(this.#now, FEWEST);
+    return this.#round.count >= shortest * Math.max(this.#now, MIN_VALUES);
   }
 
   #endRound(): void {
@@ -183,11 +183,11 @@ export class AdaptiveLimit implements ConcurrencyLimit {
       changes.add((trial.between - (trial.before + mean) / 2) / step);
       trial.before = mean;
       const uncertainty = changes.count === 1 ? SINGLE_COMPARISON_ERROR : 2 * changes.error;
-      const fewest = limit < FIRST_LIMIT ? FEWEST_LOOKS_BELOW : 1;
+      const fewest = limit < FIRST_LIMIT ? MIN_COMPARISONS_BELOW : 1;
       if (isBusy || changes.mean + uncertainty / 2 < 0.5) this.#fail(isBusy);
       else if (changes.count >= fewest && changes.mean - uncertainty > 0.5)
         this.#accept(changes.mean * step, isBusy);
-      else if (changes.count < MOST_LOOKS) this.#change(limit);
+      else if (changes.count < MAX_COMPARISONS) this.#change(limit);
       else this.#fail(isBusy);
     }
   }
@@ -217,7 +217,7 @@ export class AdaptiveLimit implements ConcurrencyLimit {
   /** Tries another limit, unless it is time to rest. A lower one would not help if our own thread is the bottleneck. */
   #try(isBusy: boolean, before: number): void {
     if (isBusy || this.#good === 1) this.#direction = 'up';
-    else if (this.#good === MOST_AT_ONCE && this.#direction === 'up') {
+    else if (this.#good === MAX_AT_ONCE && this.#direction === 'up') {
       this.#direction = 'down';
       this.#restAfterFailure();
     }
@@ -245,7 +245,7 @@ export class AdaptiveLimit implements ConcurrencyLimit {
 }
 
 function stepUp(limit: number): number {
-  return Math.min(MOST_AT_ONCE, Math.max(limit + 1, Math.floor(limit * STEP)));
+  return Math.min(MAX_AT_ONCE, Math.max(limit + 1, Math.floor(limit * STEP)));
 }
 
 function stepDown(limit: number): number {

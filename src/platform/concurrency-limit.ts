@@ -33,9 +33,9 @@ export interface ConcurrencyLimit {
 }
 
 /** The maximum without a configured number. */
-export const MOST_AT_ONCE = 64;
+export const MAX_AT_ONCE = 64;
 
 /** The maximum number of concurrent requests. */
 export function mostAtOnce(concurrency: Concurrency): number {
-  return concurrency === 'auto' ? MOST_AT_ONCE : concurrency;
+  return concurrency === 'auto' ? MAX_AT_ONCE : concurrency;
 }

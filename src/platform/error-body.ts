@@ -13,7 +13,7 @@ interface ErrorBody {
 const LONGEST_DETAIL = 300;
 const LONGEST_NAME = 100;
 /** The maximum number of details: more do not fit on a line. */
-const MOST_COMPLAINTS = 10;
+const MAX_COMPLAINTS = 10;
 
 interface Complaint {
   readonly field: string | undefined;
@@ -28,7 +28,7 @@ export function readErrorBody(body: Buffer, redact: (text: string) => string): E
     .replace(/^\ufeff/, '')
     .trim();
   if (text === '') return {};
-  const complaints = complaintsOf(text, redact).slice(0, MOST_COMPLAINTS);
+  const complaints = complaintsOf(text, redact).slice(0, MAX_COMPLAINTS);
   const line = (part: string, length: number) => oneLine(part, length, redact);
   const detail = line(complaints.map(sentence).filter(Boolean).join('; '), LONGEST_DETAIL);
   const field = line(complaints.find((complaint) => complaint.field)?.field ?? '', LONGEST_NAME);
@@ -79,7 +79,7 @@ function fromJson(value: unknown, depth: number): readonly Complaint[] {
   if (typeof value === 'string') return value.trim() === '' ? [] : [plain(value)];
   if (depth > 3) return [];
   if (Array.isArray(value))
-    return value.slice(0, MOST_COMPLAINTS).flatMap((item) => fromJson(item, depth + 1));
+    return value.slice(0, MAX_COMPLAINTS).flatMap((item) => fromJson(item, depth + 1));
   if (!isObject(value)) return [];
   const own = ownComplaint(value);
   const inner = innerComplaints(value, depth);

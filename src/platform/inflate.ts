@@ -5,7 +5,7 @@ import { isSuccess, REFUSAL_BYTES } from './exchange.ts';
 type Answer = AttemptResult & { readonly type: 'answer' };
 
 /** The maximum number of nested encodings. Each is subject to the same size limit. */
-const MOST_ENCODINGS = 3;
+const MAX_ENCODINGS = 3;
 
 /**
  * The response with a decompressed body. Servers may compress unasked. undici's own interceptor is experimental and prints a warning.
@@ -24,7 +24,7 @@ export async function inflated(result: AttemptResult, maxBodyBytes: number): Pro
   const most = isRefusal ? REFUSAL_BYTES : maxBodyBytes;
   let body = result.body;
   for (const encoding of encodings.filter((each) => each !== '' && each !== 'identity').reverse()) {
-    const stream = encodings.length > MOST_ENCODINGS ? undefined : await decoderOf(encoding, body);
+    const stream = encodings.length > MAX_ENCODINGS ? undefined : await decoderOf(encoding, body);
     if (stream === undefined) return isRefusal ? { ...result, body: EMPTY } : damaged(result, encoding);
     const { bytes, end } = await readUpTo(most, stream);
     if (end === 'too-large' && !isRefusal) return { ...failure(result), reason: 'too-large' };

@@ -7,9 +7,9 @@ import type { AttemptResult } from './exchange.ts';
 export type Method = 'GET' | 'POST' | 'PUT';
 
 /** The maximum number of attempts. */
-export const MOST_TRIES = 5;
+export const MAX_TRIES = 5;
 /** The maximum after a 429, which guarantees that nothing happened. The longest pause usually ends it sooner. */
-export const MOST_TRIES_THROTTLED = 20;
+export const MAX_TRIES_THROTTLED = 20;
 
 /** Milliseconds. */
 interface BackoffRange {
@@ -107,8 +107,8 @@ export function isOfGateway(result: AttemptResult): boolean {
  * would create a second record.
  */
 export function isRetried(method: Method, result: AttemptResult, tries: number): boolean {
-  if (result.type === 'answer' && result.status === 429) return tries < MOST_TRIES_THROTTLED;
-  if (tries >= MOST_TRIES) return false;
+  if (result.type === 'answer' && result.status === 429) return tries < MAX_TRIES_THROTTLED;
+  if (tries >= MAX_TRIES) return false;
   if (result.type === 'answer') {
     const { status } = result;
     // 501: not implemented. 403: the refusal is permanent.

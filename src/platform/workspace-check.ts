@@ -54,7 +54,7 @@ export class WorkspaceCheck {
       return true;
     }
     this.#foreign += 1;
-    if (this.#workspaces.size < MOST_REMEMBERED) this.#workspaces.set(String(id), actual);
+    if (this.#workspaces.size < MAX_REMEMBERED) this.#workspaces.set(String(id), actual);
     return false;
   }
 
@@ -85,4 +85,4 @@ export class WorkspaceCheck {
 }
 
 /** The maximum size of a list in memory; streamed calls may be millions. */
-const MOST_REMEMBERED = 500_000;
+const MAX_REMEMBERED = 500_000;

@@ -21,10 +21,10 @@ export interface JudgedSubject extends Subject {
 }
 
 /** For one rule and one resource. A step takes about 100 ns. */
-const MOST_STEPS = 1_000_000;
+const MAX_STEPS = 1_000_000;
 /** For a run, and in addition for each resource. */
-const MOST_IN_ALL = 20_000_000;
-const MOST_PER_SUBJECT = 200_000;
+const MAX_IN_ALL = 20_000_000;
+const MAX_PER_SUBJECT = 200_000;
 
 /**
  * Violations, in the order of the resources. A rule without a result is violated. The same input gives the same result.
@@ -38,14 +38,14 @@ export async function judge(
   const objections: Objection[] = [];
   const slices = new TimeSlices(signal);
   const patterns: Patterns = new Map();
-  let left = MOST_IN_ALL + MOST_PER_SUBJECT * subjects.length;
+  let left = MAX_IN_ALL + MAX_PER_SUBJECT * subjects.length;
   for (const { planned, ...subject } of subjects) {
     const concerned = rules.filter((rule) => concerns(rule, subject, setting));
     if (concerned.length === 0) continue;
     const values = valuesFor(subject, setting, planned);
     for (const rule of concerned) {
       if (slices.isOver()) await slices.next();
-      const { holds, path, cost } = rule.condition.evaluate(values, Math.min(MOST_STEPS, left), patterns);
+      const { holds, path, cost } = rule.condition.evaluate(values, Math.min(MAX_STEPS, left), patterns);
       left = Math.max(0, left - cost);
       if (holds === true) objections.push({ rule, subject, path });
       else if (typeof holds === 'object') objections.push({ rule, subject, path, problem: holds });

@@ -58,10 +58,10 @@ export function pathProblem(
 }
 
 /** The limit of operating systems. */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 
 /** The path without symbolic links, even if its end does not exist yet; undefined for a cycle of links. */
-export function leadsTo(file: string, links = MOST_LINKS): string | undefined {
+export function leadsTo(file: string, links = MAX_LINKS): string | undefined {
   const real = attempt(() => realPathOf(file));
   const parent = path.dirname(file);
   if (real !== undefined || parent === file) return real ?? file;

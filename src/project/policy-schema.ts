@@ -56,14 +56,14 @@ const policySchema = lazily(() =>
     .describe('A rule of the team.'),
 );
 
-const MOST_POLICIES = 200;
+const MAX_POLICIES = 200;
 
 /** The rules of a team, as written. */
 export const policiesSchema = lazily(() =>
   z
     .array(policySchema())
     .min(1)
-    .max(MOST_POLICIES)
+    .max(MAX_POLICIES)
     .superRefine((policies, context) => {
       for (const [index, { name }] of policies.entries()) {
         if (policies.findIndex((each) => each.name === name) === index) continue;
@@ -99,7 +99,7 @@ export const policyFileSchema = lazily(() =>
 /** The valid rules. An invalid one becomes a rule that never applies, so that the positions of later rules stay. */
 export function usablePolicies(policies: unknown): Policy[] {
   if (!Array.isArray(policies)) return [];
-  return policies.slice(0, MOST_POLICIES).map((policy, index) => {
+  return policies.slice(0, MAX_POLICIES).map((policy, index) => {
     const parsed = policySchema().safeParse(policy);
     return parsed.success ? parsed.data : { name: `stand-in-${index}`, deny: 'false' };
   });

@@ -2,15 +2,15 @@ import type { ObjectReader, TreeEntry } from '../git/object-reader.ts';
 import { MAX_FILE_BYTES } from '../manifests/read-file.ts';
 
 /** The maximum number of files and folders of one project. */
-const MOST_ENTRIES = 10_000;
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_ENTRIES = 10_000;
+const MAX_BYTES = 64 * 1024 * 1024;
 /** The maximum depth of folders. */
 const DEEPEST = 100;
 
 /** A larger tree object has far more entries than any project may have. */
-export const MOST_TREE_BYTES = 4 * 1024 * 1024;
+export const MAX_TREE_BYTES = 4 * 1024 * 1024;
 
-const MANY = `it has more than ${MOST_ENTRIES} files and folders`;
+const MANY = `it has more than ${MAX_ENTRIES} files and folders`;
 
 /** Counts the files of a project from an untrusted source before they are read. */
 export class ProjectSize {
@@ -31,7 +31,7 @@ export class ProjectSize {
   /** @param name relative to the project, with slashes. */
   add(name: string): void {
     this.#entries++;
-    if (this.#entries > MOST_ENTRIES) this.fail();
+    if (this.#entries > MAX_ENTRIES) this.fail();
     if (name.split('/', DEEPEST + 1).length > DEEPEST)
       this.#problem ??= `it has folders more than ${DEEPEST} levels deep`;
   }
@@ -40,7 +40,7 @@ export class ProjectSize {
     this.#bytes += bytes;
     if (bytes > MAX_FILE_BYTES)
       this.#problem ??= `${name} has ${bytes} bytes, more than 1 MiB (${MAX_FILE_BYTES})`;
-    if (this.#bytes > MOST_BYTES) this.#problem ??= 'its files have more than 64 MiB together';
+    if (this.#bytes > MAX_BYTES) this.#problem ??= 'its files have more than 64 MiB together';
   }
 }
 
@@ -50,7 +50,7 @@ export async function treeProblem(objects: ObjectReader, tree: string): Promise<
   const files: { readonly name: string; readonly id: string }[] = [];
   const folders = [{ name: '', id: tree }];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    const entries: readonly TreeEntry[] | undefined = await objects.tree(folder.id, MOST_TREE_BYTES);
+    const entries: readonly TreeEntry[] | undefined = await objects.tree(folder.id, MAX_TREE_BYTES);
     if (entries === undefined) return `its folder ${folder.name || '.'} is damaged or too large`;
     for (const { name: own, kind, id } of entries) {
       const name = folder.name === '' ? own : `${folder.name}/${own}`;

@@ -9,8 +9,8 @@ import { PROJECT_FILES } from './find-project.ts';
 import type { ProjectConfig } from './project.ts';
 
 /** The maximum number of folder entries and of files read while searching for manifests outside of all patterns. */
-const MOST_ENTRIES = 20_000;
-const MOST_READ = 1_000;
+const MAX_ENTRIES = 20_000;
+const MAX_READ = 1_000;
 
 /** The usual start of a manifest, without comments. */
 const BEGINNING = /(^|[{,\s])["']?apiVersion["']?\s*:\s*["']?voxform\/v1\b/;
@@ -43,7 +43,7 @@ export function strayManifests({ root, file: projectFile, manifests }: ProjectCo
 function unnamedFiles(root: string, isNamed: (file: string) => boolean): readonly string[] {
   const files: string[] = [];
   const folders = [''];
-  let left = MOST_ENTRIES;
+  let left = MAX_ENTRIES;
   for (const folder of folders) {
     const entries = attempt(() => entriesOf(path.join(root, folder))) ?? [];
     left -= entries.length;
@@ -55,7 +55,7 @@ function unnamedFiles(root: string, isNamed: (file: string) => boolean): readonl
       if (entry.isDirectory()) folders.push(file);
       else if (entry.isFile() && /\.(ya?ml|json)$/i.test(file) && !isNamed(file)) files.push(file);
     }
-    if (left < 0 || files.length >= MOST_READ) break;
+    if (left < 0 || files.length >= MAX_READ) break;
   }
-  return files.slice(0, MOST_READ);
+  return files.slice(0, MAX_READ);
 }

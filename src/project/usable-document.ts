@@ -10,7 +10,7 @@ import { STAND_INS } from './workspace-settings.ts';
 const NO_ITEM = '-';
 
 /** Each round repairs all problems found by the schema, which may reveal others. */
-const MOST_ROUNDS = 8;
+const MAX_ROUNDS = 8;
 
 /**
  * A project file without its invalid parts, for finding further problems. Required parts get stand-ins.
@@ -20,7 +20,7 @@ export function usableDocument(raw: unknown): ProjectDocument | undefined {
   if (!isObject(raw)) return undefined;
   const copy = copyOf(raw);
   const policies = usablePolicies(raw.policies);
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     const parsed = projectSchema().safeParse(copy);
     if (parsed.success) return { ...parsed.data, policies };
     for (const issue of parsed.error.issues) mend(copy, issue);

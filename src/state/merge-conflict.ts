@@ -4,7 +4,7 @@ import type { StateDocument } from './state-document.ts';
 import { LostState } from './state-errors.ts';
 
 /** The most records that the hint names. */
-const MOST = 20;
+const MAX_NAMES = 20;
 
 interface Conflict {
   readonly text: string;
@@ -86,8 +86,8 @@ function onLines(lines: readonly Advice[]): Advice {
 }
 
 function bounded(lines: readonly Advice[]): Advice[] {
-  const more = lines.length - MOST;
-  return more <= 0 ? [...lines] : [...lines.slice(0, MOST), `  and ${more} more`];
+  const more = lines.length - MAX_NAMES;
+  return more <= 0 ? [...lines] : [...lines.slice(0, MAX_NAMES), `  and ${more} more`];
 }
 
 /** The file as either side has it; undefined if the markers are out of order. */

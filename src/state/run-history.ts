@@ -142,23 +142,23 @@ export function endingLine(
     ...(more > 0 && { more }),
   };
   return JSON.stringify(line, (key, value) =>
-    key === 'error' && typeof value === 'string' ? redact(value).slice(0, MOST_ERROR) : value,
+    key === 'error' && typeof value === 'string' ? redact(value).slice(0, MAX_ERROR) : value,
   );
 }
 
-const MOST_ERROR = 2_000;
+const MAX_ERROR = 2_000;
 /** Characters, so that a run with many resources leaves room for other runs. */
-const MOST_RESOURCES = 100_000;
+const MAX_RESOURCES = 100_000;
 
 /** If not all fit: unknown ones first, then failed ones. */
 function withinBound(resources: RunResources): RunResources {
   const order = { unknown: 0, failed: 1, skipped: 2, done: 3 } as const;
-  let left = MOST_RESOURCES;
+  let left = MAX_RESOURCES;
   const isWithin = (each: RunResources[number]): boolean => {
     left -= JSON.stringify(each).length;
     return left >= 0;
   };
-  return JSON.stringify(resources).length <= MOST_RESOURCES
+  return JSON.stringify(resources).length <= MAX_RESOURCES
     ? resources
     : resources.toSorted((a, b) => order[a.result] - order[b.result]).filter(isWithin);
 }
@@ -178,16 +178,16 @@ export function runsIn(lines: Iterable<string>): RunRecord[] {
 }
 
 /** Bytes of the history; beyond that, the oldest half is dropped. */
-export const MOST_HISTORY = 1_000_000;
+export const MAX_HISTORY = 1_000_000;
 
 /** The newest whole lines that fit into half of that. */
 export function newestLines(text: string): string {
-  return text.length <= MOST_HISTORY / 2
+  return text.length <= MAX_HISTORY / 2
     ? text
-    : text.slice(text.indexOf('\n', text.length - MOST_HISTORY / 2) + 1);
+    : text.slice(text.indexOf('\n', text.length - MAX_HISTORY / 2) + 1);
 }
 
 export function withLine(text: string, line: string): string {
   const all = `${text}${line}\n`;
-  return all.length <= MOST_HISTORY ? all : newestLines(all);
+  return all.length <= MAX_HISTORY ? all : newestLines(all);
 }

@@ -189,7 +189,7 @@ export class StateSession {
     try {
       for (let renewals = 0; !this.mayWrite; renewals++) {
         if (this.#failure !== undefined) throw this.#failure.error;
-        if (renewals === MOST_RENEWALS) throw slowLock(this.#lease.info);
+        if (renewals === MAX_RENEWALS) throw slowLock(this.#lease.info);
         await this.#lease.renew();
       }
     } catch (error) {
@@ -238,7 +238,7 @@ export class StateSession {
 }
 
 /** A store that cannot renew a lock in half of the takeover time is too slow. */
-const MOST_RENEWALS = 3;
+const MAX_RENEWALS = 3;
 
 /** The document of one more write. */
 function documentOf(state: FoldedState, serial: number, version: string): StateDocument {

@@ -48,7 +48,7 @@ export function unflatten<T>(
 }
 
 /** Most paths that are kept: far more than the kinds have. */
-const MOST_KEPT = 10_000;
+const MAX_KEPT = 10_000;
 const belowPath = new Map<LeafPath, Map<string, LeafPath>>();
 const keysOfPath = new Map<LeafPath, readonly string[]>();
 let kept = 0;
@@ -59,7 +59,7 @@ function below(path: LeafPath, key: string): LeafPath {
   const made = known?.get(key);
   if (made !== undefined) return made;
   const joined = `${path}.${key}`;
-  if (++kept > MOST_KEPT) {
+  if (++kept > MAX_KEPT) {
     belowPath.clear();
     kept = 0;
   }
@@ -71,7 +71,7 @@ function below(path: LeafPath, key: string): LeafPath {
 function keysOf(path: LeafPath): readonly string[] {
   const known = keysOfPath.get(path);
   if (known !== undefined) return known;
-  if (keysOfPath.size >= MOST_KEPT) keysOfPath.clear();
+  if (keysOfPath.size >= MAX_KEPT) keysOfPath.clear();
   const keys = path.split('.');
   keysOfPath.set(path, keys);
   return keys;

@@ -87,7 +87,7 @@ export class UnexpectedAnswer extends UserError {
 export const creates: ReadonlySet<Action> = new Set(['create', 'replace']);
 
 /** After this many lost answers in a row the next ones are likely to be lost too, and a person must resolve each of them. */
-const MOST_LOST_CREATES = 3;
+const MAX_LOST_CREATES = 3;
 
 /** Counts unknown creates in a row, of any kind, across all parts of a plan. */
 export class LostCreates {
@@ -105,7 +105,7 @@ export class LostCreates {
 
   /** Why no further create is sent, as a clause. */
   get outage(): string | undefined {
-    return this.#inARow < MOST_LOST_CREATES ? undefined : `${this.#inARow} creates in a row are unknown`;
+    return this.#inARow < MAX_LOST_CREATES ? undefined : `${this.#inARow} creates in a row are unknown`;
   }
 }
 

@@ -9,7 +9,7 @@ const PLAIN: FieldRule = {};
 /** Looked up several times for each field of each record. */
 const rulesByPath = new WeakMap<KindSchema, Map<LeafPath, FieldRule>>();
 /** Paths per kind: far more than a kind has, as a bound. */
-const MOST_CACHED = 10_000;
+const MAX_CACHED = 10_000;
 
 /** The rule of a leaf. A rule for a config object applies to all its leaves. */
 export function ruleOf(kind: KindSchema, path: LeafPath): FieldRule {
@@ -20,7 +20,7 @@ export function ruleOf(kind: KindSchema, path: LeafPath): FieldRule {
   }
   let rule = rules.get(path);
   if (rule === undefined) {
-    if (rules.size >= MOST_CACHED) rules.clear();
+    if (rules.size >= MAX_CACHED) rules.clear();
     rule = kind.fields[path] ?? kind.fields[rootOf(path)] ?? PLAIN;
     rules.set(path, rule);
   }

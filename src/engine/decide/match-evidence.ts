@@ -12,7 +12,7 @@ export interface Evidence {
 }
 
 /** The number of candidates offered for one resource. */
-export const MOST_OFFERED = 3;
+export const MAX_OFFERED = 3;
 
 /** Compares shown values with expected ones. Hidden fields count neither way. */
 export function evidenceOf(

@@ -146,9 +146,9 @@ export function withGapAfter(
   };
 }
 
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 function listed(paths: readonly LeafPath[]): string {
-  const more = paths.length - MOST_NAMED;
-  return more <= 1 ? paths.join(', ') : `${paths.slice(0, MOST_NAMED).join(', ')} and ${more} more fields`;
+  const more = paths.length - MAX_NAMED;
+  return more <= 1 ? paths.join(', ') : `${paths.slice(0, MAX_NAMED).join(', ')} and ${more} more fields`;
 }

@@ -11,7 +11,7 @@ import { eachConcurrently } from './each-concurrently.ts';
 import type { ObserveOptions } from './read-records.ts';
 
 /** The number of unchanged drafts that one plan compares: a plan without changes must not cost more reads. */
-const MOST_UNCHANGED = 10;
+const MAX_UNCHANGED = 10;
 
 /** By record id: the result of a comparison and its inputs, so that a loop compares each draft once. */
 export type ComparedDrafts = Map<
@@ -56,7 +56,7 @@ export async function planWithPublications(
     compared.set(planned.address, withGap(planned, before));
     return false;
   });
-  const wanted = [...drafts.filter(isWanted), ...others.slice(0, MOST_UNCHANGED)];
+  const wanted = [...drafts.filter(isWanted), ...others.slice(0, MAX_UNCHANGED)];
   await eachConcurrently(wanted, options.concurrency, async ({ planned, kind, seen, status, entry }) => {
     const { record } = seen;
     const version = seen.published?.record ?? (await latest(() => kind.published?.(options.client, record)));

@@ -155,7 +155,7 @@ async function publishedOf(
 }
 
 /** Fewer missing records are plausible deletions. */
-const FEWEST_TO_SUSPECT = 3;
+const MIN_SUSPICIOUS = 3;
 
 function refuseWhenAllMissing(
   bindings: readonly Binding[],
@@ -163,7 +163,7 @@ function refuseWhenAllMissing(
   { state, workspace }: Pick<ReadAllContext, 'state' | 'workspace'>,
 ): void {
   const read = bindings.filter((binding) => binding.entry !== undefined);
-  if (read.length < FEWEST_TO_SUSPECT) return;
+  if (read.length < MIN_SUSPICIOUS) return;
   if (read.some(({ resource }) => records.get(resource.address)?.status !== 'missing')) return;
   const which = read.length === state.resources.size ? 'managed records' : 'managed records in this run';
   throw new UserError(`none of the ${read.length} ${which} exists`, {

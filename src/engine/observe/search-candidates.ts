@@ -5,14 +5,14 @@ import { isMasked } from '../../state/fingerprint.ts';
 import type { State } from '../../state/state.ts';
 import type { PendingCreate } from '../../state/state-document.ts';
 import { shownAt } from '../decide/field-rules.ts';
-import { evidenceOf, likelihood, MOST_OFFERED } from '../decide/match-evidence.ts';
+import { evidenceOf, likelihood, MAX_OFFERED } from '../decide/match-evidence.ts';
 import type { Candidate } from '../decide/observed.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import { getRecord, type ObserveOptions } from './read-records.ts';
 
 /** The maximum numbers of mentions per source and of records read. */
-const MOST_MENTIONS = 2_000;
-const MOST_READ = 200;
+const MAX_MENTIONS = 2_000;
+const MAX_READ = 200;
 
 /**
  * Searches for the records of unknown creates of an unlisted kind, among ids that other records mention and the state does not know.
@@ -29,10 +29,10 @@ export async function searchCandidates(
   const mentions = new Map<string, string[]>();
   const skips = knownIds(kind, options.state);
   for (const source of kind.mentions) {
-    await gatherMentions(source.read(options.client, since), mentions, { most: MOST_MENTIONS, skips });
+    await gatherMentions(source.read(options.client, since), mentions, { most: MAX_MENTIONS, skips });
   }
   const records: ShownRecord[] = [];
-  await eachConcurrently([...mentions.keys()].slice(0, MOST_READ), options.concurrency, async (id) => {
+  await eachConcurrently([...mentions.keys()].slice(0, MAX_READ), options.concurrency, async (id) => {
     const seen = await getRecord(kind, { ...options, id });
     if (seen.status === 'shown') records.push(seen.record);
   });
@@ -47,7 +47,7 @@ export async function searchCandidates(
       }))
       .filter((candidate) => likelihood(candidate) > 0)
       .sort((a, b) => likelihood(b) - likelihood(a) || (a.id < b.id ? -1 : 1));
-    if (candidates.length > 0) found.set(address, candidates.slice(0, MOST_OFFERED));
+    if (candidates.length > 0) found.set(address, candidates.slice(0, MAX_OFFERED));
   }
   return found;
 }
@@ -62,7 +62,7 @@ function knownIds(kind: Kind, { resources, orphans }: State): (id: string) => bo
 export type MentionsById = ReadonlyMap<string, readonly string[]>;
 
 /** Clauses kept for one record: enough to recognize it, however many calls it had. */
-const MOST_CLAUSES = 3;
+const MAX_CLAUSES = 3;
 
 /**
  * Collects the ids that a source mentions. A source that refuses is skipped.
@@ -94,5 +94,5 @@ export function addClause(ids: Map<string, string[]>, { id, clause }: Mention): 
   if (id === '') return;
   const clauses = ids.get(id);
   if (clauses === undefined) ids.set(id, [clause]);
-  else if (clauses.length < MOST_CLAUSES && !clauses.includes(clause)) clauses.push(clause);
+  else if (clauses.length < MAX_CLAUSES && !clauses.includes(clause)) clauses.push(clause);
 }

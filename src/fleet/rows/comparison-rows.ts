@@ -5,8 +5,8 @@ import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 const S = FLEET_SCHEMA;
 
 /** The number of comparisons that all processes read at once, and that are kept per workspace. */
-const MOST_AT_ONCE = 4;
-const MOST_KEPT = 5;
+const MAX_AT_ONCE = 4;
+const MAX_KEPT = 5;
 
 /** A requested comparison of a resource's versions by their calls. */
 export interface Comparison {
@@ -45,8 +45,8 @@ export function claimComparison(
     );
     if (Number(running?.same) > 0)
       throw new UserError('Calls of this platform are being read already. Try again when that is done.');
-    if (Number(running?.all) >= MOST_AT_ONCE)
-      throw new UserError(`Calls of ${MOST_AT_ONCE} platforms are being read. Try again when one is done.`);
+    if (Number(running?.all) >= MAX_AT_ONCE)
+      throw new UserError(`Calls of ${MAX_AT_ONCE} platforms are being read. Try again when one is done.`);
     const [row] = await ask(
       `INSERT INTO ${S}.comparisons AS c (address, resource, base_url, asked_at, asked_by, until)
 VALUES ($1, $2, $3, now(), $4, now() + $5 * interval '1 millisecond')
@@ -60,7 +60,7 @@ ON CONFLICT (address, resource) DO UPDATE SET base_url = excluded.base_url, aske
     );
     await ask(
       `DELETE FROM ${S}.comparisons WHERE address = $1 AND resource NOT IN
-  (SELECT resource FROM ${S}.comparisons WHERE address = $1 ORDER BY asked_at DESC LIMIT ${MOST_KEPT})`,
+  (SELECT resource FROM ${S}.comparisons WHERE address = $1 ORDER BY asked_at DESC LIMIT ${MAX_KEPT})`,
       address,
     );
     return String(row?.asked_at);

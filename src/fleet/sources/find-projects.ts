@@ -4,11 +4,11 @@ import { PROJECT_FILES } from '../../project/find-project.ts';
 import { projectPatterns } from './project-patterns.ts';
 
 /** The maximum number of folders per unit. A unit is the outermost folder of a glob, such as `clients/acme` for `clients/**`. */
-const MOST_IN_UNIT = 20_000;
+const MAX_IN_UNIT = 20_000;
 /** The maximum number of folders per source. */
-const MOST_IN_SOURCE = 200_000;
+const MAX_IN_SOURCE = 200_000;
 /** Why a unit cannot be used. */
-export const TOO_LARGE = `it has more than ${MOST_IN_UNIT} folders, too many to be searched for projects`;
+export const TOO_LARGE = `it has more than ${MAX_IN_UNIT} folders, too many to be searched for projects`;
 /** The number of folders read at once. */
 const AT_ONCE = 8;
 
@@ -60,13 +60,13 @@ export async function findProjects<E extends ListedEntry>(search: Search<E>): Pr
   /** The unit of a folder, with its outermost folder first. */
   const enter = (folder: string, entry: E) => {
     size++;
-    if (size > MOST_IN_SOURCE) throw tooLarge();
+    if (size > MAX_IN_SOURCE) throw tooLarge();
     const name = unitOf(folder);
     if (name === undefined) return undefined;
     const unit = units.get(name) ?? { folder: name, entry, size: 0, isTooLarge: false };
     units.set(name, unit);
     unit.size++;
-    if (unit.size > MOST_IN_UNIT) unit.isTooLarge = true;
+    if (unit.size > MAX_IN_UNIT) unit.isTooLarge = true;
     return unit;
   };
   const isUnknown = (folder: string): boolean => units.get(unitOf(folder) ?? '')?.isTooLarge === true;

@@ -31,7 +31,7 @@ interface Folder {
 const COARSE = 1000;
 
 /** The maximum number of entries of one folder. */
-const MOST = 100_000;
+const MAX_ENTRIES = 100_000;
 
 /** The entries of folders, read again only after a change. */
 class FolderEntries {
@@ -64,7 +64,7 @@ function entriesIn(at: string): readonly Dirent[] | undefined {
   try {
     const entries: Dirent[] = [];
     for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
-      if (entries.length === MOST) return undefined;
+      if (entries.length === MAX_ENTRIES) return undefined;
       entries.push(entry);
     }
     return entries.sort(byName);

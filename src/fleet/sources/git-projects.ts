@@ -10,7 +10,7 @@ import { removeStaleFiles } from '../../git/stale-files.ts';
 import { MAX_FILE_BYTES } from '../../manifests/read-file.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILES } from '../../project/find-project.ts';
-import { MOST_TREE_BYTES, treeProblem } from '../../project/project-size.ts';
+import { MAX_TREE_BYTES, treeProblem } from '../../project/project-size.ts';
 import type { ProjectVersion } from '../member.ts';
 import { Checkouts } from './checkouts.ts';
 import { fileProblem, findProjects, TOO_LARGE } from './find-projects.ts';
@@ -164,7 +164,7 @@ export class GitProjects implements SourceReader {
       patterns: this.#options.projects,
       root: { name: '', kind: 'folder', id: root?.id ?? '' },
       shown: this.shown,
-      list: (_, { id }) => objects.tree(id, MOST_TREE_BYTES),
+      list: (_, { id }) => objects.tree(id, MAX_TREE_BYTES),
     });
     const sizes = new Map<string, string | undefined>();
     await eachConcurrently(found, AT_ONCE, async ({ entry: { id } }) => {

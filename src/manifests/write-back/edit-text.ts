@@ -102,13 +102,13 @@ export function isJson(text: string): boolean {
 }
 
 /** The maximum number of steps of one edit: more than the items of any list in a manifest. */
-const MOST_STEPS = 10_000;
+const MAX_STEPS = 10_000;
 
 function editDocument(text: string, edit: TextEdit, { json }: EditOptions): string {
   let state = read(text, json);
   if (state === undefined) throw new CannotEdit('the file has errors, or is not what its name says');
   const goal = goalOf(state.value, edit);
-  for (let step = 0; step < MOST_STEPS; step++) {
+  for (let step = 0; step < MAX_STEPS; step++) {
     if (jsonEqual(state.value, goal)) return state.text;
     const next: ReadDocument | undefined =
       stepped(state, { goal, path: edit.path, json, compact: false }) ??

@@ -47,8 +47,8 @@ const limits = {
   connectionsCheckingInterval: 2000,
   maxHeaderSize: 16_384,
 };
-const MOST_CONNECTIONS = 1000;
-const MOST_EACH = 250;
+const MAX_CONNECTIONS = 1000;
+const MAX_EACH = 250;
 /** The idle timeout in milliseconds; live updates send data more often. */
 const IDLE = 60_000;
 
@@ -76,7 +76,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     response.writeHead(status, { ...HEADERS, ...JSON_TYPE, ...headers });
     response.end(request.method === 'HEAD' ? undefined : `${JSON.stringify(body)}\n`);
   });
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = MAX_CONNECTIONS;
   server.timeout = IDLE;
   limitEach(server, options);
   server.listen(port, host);
@@ -160,7 +160,7 @@ function limitEach(server: Server, { proxy }: ListenerOptions): void {
     if (proxy.includes(socket.remoteAddress)) return;
     const from = networkOf(socket.remoteAddress);
     const count = counts.get(from) ?? 0;
-    if (count >= MOST_EACH) {
+    if (count >= MAX_EACH) {
       socket.destroy();
       return;
     }

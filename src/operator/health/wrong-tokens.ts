@@ -10,7 +10,7 @@ interface WrongTokenLimits {
 }
 
 const MILLISECONDS = 10 * 60_000;
-const MOST_ADDRESSES = 10_000;
+const MAX_ADDRESSES = 10_000;
 const ALL = '';
 
 /** Limits attempts to guess a token. */
@@ -37,7 +37,7 @@ export class WrongTokens {
       else this.#counts.set(key, { count: 1, until: this.#limits.now() + MILLISECONDS });
     }
     const [oldest] = this.#counts.keys();
-    if (this.#counts.size > MOST_ADDRESSES && oldest !== undefined) this.#counts.delete(oldest);
+    if (this.#counts.size > MAX_ADDRESSES && oldest !== undefined) this.#counts.delete(oldest);
   }
 
   remove(address: string | undefined): void {

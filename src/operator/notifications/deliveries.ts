@@ -25,7 +25,7 @@ interface DeliveriesOptions {
 }
 
 /** The maximum number of pending deliveries per receiver; later ones are dropped. */
-const MOST_WAITING = 32;
+const MAX_WAITING = 32;
 /** Attempts after which a delivery is reported as delayed. */
 const REPORTED_TRIES = 5;
 
@@ -63,7 +63,7 @@ export class Deliveries {
       this.#waiting.set(receiver, [delivery]);
       const work = this.#deliver(receiver).finally(() => this.#underWay.delete(work));
       this.#underWay.add(work);
-    } else if (waiting.length < MOST_WAITING) waiting.push(delivery);
+    } else if (waiting.length < MAX_WAITING) waiting.push(delivery);
     else delivery.onResult('dropped', 'too many notifications pending for this receiver');
   }
 

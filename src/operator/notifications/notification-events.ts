@@ -238,19 +238,17 @@ interface EventText {
 }
 
 /** The maximum number of lines of a text, for chats. */
-const MOST_LINES = 20;
+const MAX_LINES = 20;
 
 function valuesOf(report: RunReport, { event, lines, addresses }: EventText): NotificationEvent['values'] {
   const { workspace, mode, result, number, startedAt, commit, applied, drift, error, reach } = report;
-  const more = lines.length > MOST_LINES ? [`and ${lines.length - MOST_LINES} more`] : [];
+  const more = lines.length > MAX_LINES ? [`and ${lines.length - MAX_LINES} more`] : [];
   const name = workspace?.name ?? null;
   return {
     event,
-    text: [
-      `voxform${name === null ? '' : ` ${name}`}: ${event}`,
-      ...lines.slice(0, MOST_LINES),
-      ...more,
-    ].join('\n'),
+    text: [`voxform${name === null ? '' : ` ${name}`}: ${event}`, ...lines.slice(0, MAX_LINES), ...more].join(
+      '\n',
+    ),
     workspace: name,
     workspace_id: workspace?.id ?? null,
     mode,

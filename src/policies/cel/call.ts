@@ -136,14 +136,14 @@ function resultOf(values: readonly CelValue[], { name, overloads, at, meter }: C
 
 /** A constant is computed once. If it has no result, the rule has a problem. */
 function folded(checker: Checker, part: RulePart): RulePart {
-  const run: Run = { variables: {}, meter: new Meter(MOST_FOLDED), last: undefined };
+  const run: Run = { variables: {}, meter: new Meter(MAX_FOLDED), last: undefined };
   const constant = attempt(() => part.run(run, undefined));
   if (constant === undefined) return part;
   if (constant instanceof NoValue) return checker.problem(constant.message, constant.offset);
   return { ...part, constant, run: () => constant };
 }
 
-const MOST_FOLDED = 10_000;
+const MAX_FOLDED = 10_000;
 
 function suits(takes: Overload['takes'], types: readonly Type[]): boolean {
   return takes.length === types.length && takes.every((sort, index) => fits(sort, types[index] ?? ANY));

@@ -12,15 +12,15 @@ export interface Syntax {
 /** The maximum length of a condition, because nobody can review longer ones. */
 const LONGEST = 4000;
 /** The maximum number of patterns, because checking a rule compiles all of them. */
-const MOST_PATTERNS = 20;
+const MAX_PATTERNS = 20;
 
 /** The syntax tree of CEL, with expanded macros. */
 export function readSyntax(text: string): Syntax | { readonly problem: RuleProblem } {
   if (text.length > LONGEST) {
     return { problem: { message: `the rule is longer than ${LONGEST} characters`, offset: 0 } };
   }
-  if ((text.match(/\bmatches\b/g)?.length ?? 0) > MOST_PATTERNS) {
-    return { problem: { message: `the rule has more than ${MOST_PATTERNS} regular expressions`, offset: 0 } };
+  if ((text.match(/\bmatches\b/g)?.length ?? 0) > MAX_PATTERNS) {
+    return { problem: { message: `the rule has more than ${MAX_PATTERNS} regular expressions`, offset: 0 } };
   }
   try {
     const { expr, sourceInfo } = parse(text);

@@ -23,13 +23,13 @@ function change(of: (text: string) => string): Overloads[string] {
 }
 
 const LONGEST_PATTERN = 500;
-const MOST_STATES = 20_000;
+const MAX_STATES = 20_000;
 /** The maximum number of cached patterns; others are compiled at each use. */
-const MOST_PATTERNS = 1000;
+const MAX_PATTERNS = 1000;
 
 /** @throws NoResult */
 export function compiled(pattern: string): RE2JS {
-  if (pattern.length > LONGEST_PATTERN || mostStates(pattern) > MOST_STATES) {
+  if (pattern.length > LONGEST_PATTERN || mostStates(pattern) > MAX_STATES) {
     throw new NoResult('the regular expression is too large');
   }
   const made = attempt(() => RE2JS.compile(pattern));
@@ -44,9 +44,9 @@ export function compiled(pattern: string): RE2JS {
 function patternIn(meter: Meter, pattern: string): Pattern {
   const known = meter.patterns.get(pattern);
   if (known !== undefined) return known;
-  meter.take(3000 + 20 * Math.min(mostStates(pattern), MOST_STATES));
+  meter.take(3000 + 20 * Math.min(mostStates(pattern), MAX_STATES));
   const made = compiled(pattern);
-  if (meter.patterns.size < MOST_PATTERNS) meter.patterns.set(pattern, made);
+  if (meter.patterns.size < MAX_PATTERNS) meter.patterns.set(pattern, made);
   return made;
 }
 

@@ -1,4 +1,4 @@
-import { type Evidence, MOST_OFFERED } from '../../engine/decide/match-evidence.ts';
+import { type Evidence, MAX_OFFERED } from '../../engine/decide/match-evidence.ts';
 import { uniqueIds } from '../../engine/decide/references.ts';
 import { kindNamed } from '../../kinds/index.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
@@ -155,11 +155,11 @@ function keepLikeliest(
   score: CandidateScore,
   { pool }: UnmatchedManifests,
 ): void {
-  const last = likeliest.at(MOST_OFFERED - 1);
+  const last = likeliest.at(MAX_OFFERED - 1);
   if (last !== undefined && likelierFirst(last, score, pool) < 0) return;
   likeliest.push(score);
   likeliest.sort((a, b) => likelierFirst(a, b, pool));
-  likeliest.splice(MOST_OFFERED);
+  likeliest.splice(MAX_OFFERED);
 }
 
 function likelierFirst(a: CandidateScore, b: CandidateScore, pool: UnmatchedManifests['pool']): number {

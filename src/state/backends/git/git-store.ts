@@ -37,7 +37,7 @@ const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, g
 /** The refs of all workspaces without `state.ref`. */
 const DEFAULT_REFS = 'refs/voxform/*';
 
-const MOST_EARLIER = 10;
+const MAX_EARLIER = 10;
 /** The number of commits to search for earlier documents: a run makes one for each write. */
 const EARLIER_COMMITS = 1_000;
 
@@ -236,7 +236,7 @@ export function createGitStore(place: GitLocation, user: StoreUser, location: st
       if (revision === undefined) return [];
       await access.fetch(EARLIER_COMMITS, signal);
       const { out } = await access.git(
-        ['rev-list', `--max-count=${MOST_EARLIER + 1}`, '--end-of-options', revision, '--', STATE],
+        ['rev-list', `--max-count=${MAX_EARLIER + 1}`, '--end-of-options', revision, '--', STATE],
         signal,
       );
       const commits = out

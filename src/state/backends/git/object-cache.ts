@@ -11,10 +11,10 @@ import type { GitRemote } from './git-remote.ts';
 type ObjectFormat = 'sha1' | 'sha256';
 
 /* Above these limits the objects are dropped and fetched again: git itself would keep them for two weeks. */
-const MOST_PACK_FILES = 80;
-const MOST_LOOSE = 6_700;
-const MOST_BYTES = 256_000_000;
-const MOST_SHALLOW_BYTES = 64_000;
+const MAX_PACK_FILES = 80;
+const MAX_LOOSE_OBJECTS = 6_700;
+const MAX_BYTES = 256_000_000;
+const MAX_SHALLOW_BYTES = 64_000;
 
 /** One of 256 folders of objects is a sample of all, as in git. */
 const SAMPLE = { folder: '17', of: 256 };
@@ -94,10 +94,10 @@ async function isLarge(folder: string): Promise<boolean> {
   ]);
   const sum = (sizes: readonly number[]): number => sizes.reduce((all, each) => all + each, 0);
   return (
-    packs.length > MOST_PACK_FILES ||
-    sample.length * SAMPLE.of > MOST_LOOSE ||
-    sum(packs) + sum(sample) * SAMPLE.of > MOST_BYTES ||
-    shallow > MOST_SHALLOW_BYTES
+    packs.length > MAX_PACK_FILES ||
+    sample.length * SAMPLE.of > MAX_LOOSE_OBJECTS ||
+    sum(packs) + sum(sample) * SAMPLE.of > MAX_BYTES ||
+    shallow > MAX_SHALLOW_BYTES
   );
 }
 

@@ -6,7 +6,7 @@ import type { Gate, GateHolder, StoredLock } from '../object-store/object-store.
 import type { StateAnswer, StateServer } from './state-server.ts';
 
 /** The number of refused unlock requests after which this is an error. */
-const MOST_REFUSALS = 3;
+const MAX_REFUSALS = 3;
 
 export class ServerLock implements Gate {
   readonly #server: StateServer;
@@ -49,9 +49,9 @@ export class ServerLock implements Gate {
     this.#refusals.set(id, refusals + 1);
     // The lock has ended, or belongs to another run by now: the next request shows it. Some servers fail to end a lock twice.
     const isMethod = status === 405 || status === 501;
-    if (!isMethod && status < 500 && refusals < MOST_REFUSALS) return;
+    if (!isMethod && status < 500 && refusals < MAX_REFUSALS) return;
     const message = `cannot end the lock ${id} of the state ${this.#location}: ${reason}`;
-    if (status >= 500 && !isMethod && refusals < MOST_REFUSALS) throw new Error(message);
+    if (status >= 500 && !isMethod && refusals < MAX_REFUSALS) throw new Error(message);
     throw new UserError(message, {
       hint: 'Check state.unlock_address and state.unlock_method (GitLab: DELETE).',
     });

@@ -121,16 +121,16 @@ export function bodyOf({ serial, lineage, history, held }: StateVersion, written
 }
 
 /** The maximum size of the history in characters; every write sends all of it. */
-const MOST_HISTORY = 128 * 1024;
+const MAX_HISTORY = 128 * 1024;
 
 /** The last lines that fit. A run with very many resources keeps its line without its resources. */
 function newest(lines: readonly string[]): readonly string[] {
   const last = lines.at(-1) ?? '{}';
-  const all = last.length > MOST_HISTORY / 2 ? lines.with(-1, withoutResources(last)) : lines;
+  const all = last.length > MAX_HISTORY / 2 ? lines.with(-1, withoutResources(last)) : lines;
   let size = 0;
   const dropped = all.findLastIndex((line) => {
     size += line.length;
-    return size > MOST_HISTORY;
+    return size > MAX_HISTORY;
   });
   return all.slice(dropped + 1);
 }

@@ -33,7 +33,7 @@ export interface StateAnswer {
 }
 
 const TIMEOUT = 25_000;
-const MOST_REDIRECTS = 3;
+const MAX_REDIRECTS = 3;
 const LARGEST_BODY = 256 * 1024 * 1024;
 
 /** Sends the requests of one store, and separates responses, temporary failures and configuration errors. */
@@ -78,7 +78,7 @@ export class StateServer {
       const { status } = result;
       const target = status >= 300 && status < 400 ? targetOf(result.headers.location, url) : undefined;
       if (target !== undefined && target.origin === url.origin && method === 'GET') {
-        if (redirects === MOST_REDIRECTS) throw this.#wrong(`redirects ${MOST_REDIRECTS} times and more`);
+        if (redirects === MAX_REDIRECTS) throw this.#wrong(`redirects ${MAX_REDIRECTS} times and more`);
         url = target;
         continue;
       }

@@ -29,7 +29,7 @@ export interface OtherState {
 }
 
 /** A folder with more is not from voxform. */
-const MOST_LOOKED_AT = 500;
+const MAX_FILES = 500;
 
 /** Another state of the same workspace that has records. Moved states and those of other workspaces are skipped. */
 export async function findOtherState(search: OtherStateSearch): Promise<OtherState | undefined> {
@@ -37,7 +37,7 @@ export async function findOtherState(search: OtherStateSearch): Promise<OtherSta
   const own = search.path;
   const named = (await Promise.all(search.folders.map((folder) => documentsIn(files, folder)))).flat();
   const seen = new Set(own === undefined ? [] : [await targetOf(files, own).catch(() => own)]);
-  for (const path of [...search.others, ...named].slice(0, MOST_LOOKED_AT)) {
+  for (const path of [...search.others, ...named].slice(0, MAX_FILES)) {
     const real = await targetOf(files, path).catch(() => path);
     if (seen.has(real)) continue;
     seen.add(real);

@@ -14,7 +14,7 @@ import { UserError } from '../../../problems/user-error.ts';
 import { fold } from '../../fold.ts';
 import { missingFrom } from '../../held-ids.ts';
 import { type JournalEntry, parseJournal } from '../../journal-lines.ts';
-import { MOST_HISTORY, newestLines } from '../../run-history.ts';
+import { MAX_HISTORY, newestLines } from '../../run-history.ts';
 import type { StateDocument } from '../../state-document.ts';
 import type { StoreUser } from '../backend.ts';
 import { changed } from '../object-store/change.ts';
@@ -283,7 +283,7 @@ export class LocalStore implements ObjectStore {
     const file = historyPathOf(path);
     try {
       await appendFile(file, `${line}\n`, { mode: 0o600 });
-      if ((await stat(file)).size <= MOST_HISTORY) return;
+      if ((await stat(file)).size <= MAX_HISTORY) return;
       const text = (await this.#files.readFile(file)).toString();
       await replaceFile(file, newestLines(text), { isDurable: false });
     } catch {

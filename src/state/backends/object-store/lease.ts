@@ -25,7 +25,7 @@ import type { Retries } from './retries.ts';
 import { serialIn, storedIn, textOfMark, withNewer } from './stored-content.ts';
 
 /** The maximum number of pauses before a write while entries keep arriving. */
-const MOST_PAUSES = 5;
+const MAX_PAUSES = 5;
 
 /** The optional parts of a change. */
 type Content = Omit<Change, 'write' | 'summary'>;
@@ -172,7 +172,7 @@ export class Lease implements StateLease {
     const { gather } = this.#store.timing;
     await this.#writes;
     let seen = -1;
-    for (let pauses = 0; gather > 0 && pauses < MOST_PAUSES && seen < this.#waiting.length; pauses++) {
+    for (let pauses = 0; gather > 0 && pauses < MAX_PAUSES && seen < this.#waiting.length; pauses++) {
       seen = this.#waiting.length;
       await delay(gather);
     }

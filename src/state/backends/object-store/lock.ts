@@ -35,7 +35,7 @@ export interface Locked {
 }
 
 /** The maximum number of write conflicts for a run that does not wait. */
-const MOST_CONFLICTS = 10;
+const MAX_CONFLICTS = 10;
 
 /** Takes the lock. Waits for its holder as the request allows. */
 export async function takeLock(locking: LockContext, request: LockRequest): Promise<Locked> {
@@ -56,7 +56,7 @@ export async function takeLock(locking: LockContext, request: LockRequest): Prom
     const left = deadline - performance.now();
     if (taken === 'again') {
       conflicts += 1;
-      if (conflicts >= MOST_CONFLICTS && left <= 0) throw changingHands(locking, conflicts);
+      if (conflicts >= MAX_CONFLICTS && left <= 0) throw changingHands(locking, conflicts);
       await pause(Math.min(poll, (poll / 20) * conflicts));
       continue;
     }

@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import { type DatabaseAddress, tlsOptions } from './address.ts';
 
 /** Connections of one process to one address. A run uses one or two; workspaces in one process share them. */
-const MOST_CONNECTIONS = 8;
+const MAX_CONNECTIONS = 8;
 const CONNECT_MILLISECONDS = 10_000;
 const ANSWER_MILLISECONDS = 30_000;
 /** How long a transaction may be idle: the server ends those of a frozen process, with their locks. */
@@ -174,7 +174,7 @@ class PooledDatabase implements Database {
       application_name: 'voxform',
       connectionTimeoutMillis: CONNECT_MILLISECONDS,
       keepAlive: true,
-      max: MOST_CONNECTIONS,
+      max: MAX_CONNECTIONS,
       allowExitOnIdle: true,
     });
     // An error of an idle connection, which the pool drops.

@@ -7,9 +7,9 @@ export interface SqlStatement {
 }
 
 /** Earlier documents of one state. */
-const MOST_EARLIER = 5;
+const MAX_EARLIER = 5;
 /** Bytes of the history of one state. */
-const MOST_HISTORY = 4_000_000;
+const MAX_HISTORY = 4_000_000;
 
 /** The last read: while its generation is current, only later lines are fetched. */
 export interface LastRead {
@@ -160,7 +160,7 @@ function keptEarlier(schema: string): string[] {
     `kept AS (INSERT INTO ${schema}.earlier (name, revision, state)
   SELECT s.name, s.revision, s.state FROM ${schema}.states s, written WHERE s.name = $1 AND s.state IS NOT NULL)`,
     `dropped AS (DELETE FROM ${schema}.earlier e USING written WHERE e.name = $1 AND e.revision <=
-  (SELECT revision FROM ${schema}.earlier WHERE name = $1 ORDER BY revision DESC OFFSET ${MOST_EARLIER - 1} LIMIT 1))`,
+  (SELECT revision FROM ${schema}.earlier WHERE name = $1 ORDER BY revision DESC OFFSET ${MAX_EARLIER - 1} LIMIT 1))`,
   ];
 }
 
@@ -169,7 +169,7 @@ function notedHistory(schema: string, line: string): string[] {
     `noted AS (INSERT INTO ${schema}.history (name, revision, line) SELECT $1, w.revision, ${line} FROM written w)`,
     `forgotten AS (DELETE FROM ${schema}.history h USING written, (SELECT revision,
   sum(octet_length(line)) OVER (ORDER BY revision DESC) AS bytes FROM ${schema}.history WHERE name = $1) AS a
-  WHERE h.name = $1 AND h.revision = a.revision AND a.bytes > ${MOST_HISTORY})`,
+  WHERE h.name = $1 AND h.revision = a.revision AND a.bytes > ${MAX_HISTORY})`,
   ];
 }
 
