@@ -174,7 +174,7 @@ describe('versions --diff published', () => {
       '',
       '/versions/latest',
     ]);
-    expect(differs.stdout).toMatch(/^- version 1 {2}published .*\n\+ draft {6}updated /);
+    expect(differs.stdout).toMatch(/^- version 1 published .*\n\+ draft {5}updated /);
     expect(differs.stdout).toContain('prompt_config.prompt: Be kind. -> Be brief.');
     expect(differs.stdout).toContain('Publishing Agent/day would change 1 field.');
     expect(differs.code).toBe(2);

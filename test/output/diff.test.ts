@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { diffMarkdown } from '../../src/output/diff-markdown.ts';
-import { renderDiffText } from '../../src/output/diff-text.ts';
+import { workspaceComparison } from '../../src/output/comparison.ts';
+import { comparisonMarkdown, comparisonText } from '../../src/output/comparison-format.ts';
 import type { DiffDocument, FieldDifference } from '../../src/runs/diff/document.ts';
 import { plainStyle, widest } from './sample-styles.ts';
 
@@ -47,10 +47,10 @@ const document: DiffDocument = {
 
 it('shows once what differs alike in many resources of two workspaces, and each with --full', () => {
   const times = (shown: string, part: string | RegExp) => shown.split(part).length - 1;
-  const text = renderDiffText(document, plainStyle());
+  const text = comparisonText(workspaceComparison(document), plainStyle());
   expect(text.trimEnd().split('\n').length).toBeLessThan(35);
   expect(widest(text)).toBeLessThanOrEqual(80);
-  const markdown = diffMarkdown(document);
+  const markdown = comparisonMarkdown(workspaceComparison(document));
   for (const shown of [text, markdown]) {
     expect(times(shown, 'Monday to Saturday')).toBe(1);
     expect(times(shown, /0\.4\b/)).toBe(1);
@@ -59,7 +59,7 @@ it('shows once what differs alike in many resources of two workspaces, and each 
   }
   expect(markdown).not.toContain('left out');
   for (const { address } of document.resources) expect(markdown).toContain(address);
-  const full = renderDiffText(document, plainStyle(), { full: true });
+  const full = comparisonText(workspaceComparison(document), plainStyle(), { full: true });
   expect(times(full, 'Monday to Saturday')).toBe(300);
 });
 
@@ -75,10 +75,10 @@ it('shows in one table which links of many resources differ', () => {
     fields: [links([base('FAQ'), base(index)], [base('FAQ'), base(`new-${index}`)])],
   }));
   const linked = { ...document, resources };
-  const text = renderDiffText(linked, plainStyle(140));
+  const text = comparisonText(workspaceComparison(linked), plainStyle(140));
   expect(text.trimEnd().split('\n').length).toBeLessThan(45);
-  expect(widest(renderDiffText(linked, plainStyle()))).toBeLessThanOrEqual(80);
-  const markdown = diffMarkdown(linked);
+  expect(widest(comparisonText(workspaceComparison(linked), plainStyle()))).toBeLessThanOrEqual(80);
+  const markdown = comparisonMarkdown(workspaceComparison(linked));
   expect(markdown.split('\n').length).toBeLessThan(50);
   for (const shown of [text, markdown]) {
     for (const { address } of resources) expect(shown).toContain(address);
@@ -86,6 +86,6 @@ it('shows in one table which links of many resources differ', () => {
     expect(shown).not.toContain('FAQ');
     expect(shown).toContain('drifted');
   }
-  const full = renderDiffText(linked, plainStyle(140), { full: true });
+  const full = comparisonText(workspaceComparison(linked), plainStyle(140), { full: true });
   expect(full.split('\n').length).toBeGreaterThan(90);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { diffMarkdown } from '../../src/output/diff-markdown.ts';
-import { renderDiffText } from '../../src/output/diff-text.ts';
+import { workspaceComparison } from '../../src/output/comparison.ts';
+import { comparisonMarkdown, comparisonText } from '../../src/output/comparison-format.ts';
 import { severalGithub } from '../../src/output/formats/github-format.ts';
 import { severalMarkdown } from '../../src/output/formats/markdown-format.ts';
 import { severalText } from '../../src/output/formats/text-format.ts';
@@ -121,8 +121,11 @@ describe('what comes from elsewhere', () => {
     { reason: 'several plans as Markdown', text: severalMarkdown(several) },
     { reason: 'several plans for GitHub', text: severalGithub(several) },
     { reason: 'several plans as a page', text: htmlReports(several) },
-    { reason: 'a diff as text', text: renderDiffText(evilDiff, plain, { verbose: true }) },
-    { reason: 'a diff as Markdown', text: diffMarkdown(evilDiff) },
+    {
+      reason: 'a diff as text',
+      text: comparisonText(workspaceComparison(evilDiff), plain, { verbose: true }),
+    },
+    { reason: 'a diff as Markdown', text: comparisonMarkdown(workspaceComparison(evilDiff)) },
   ])('neither steers a terminal nor forges a command in $reason', ({ text }) => {
     expect(text).not.toMatch(unsafe);
     // Markdown goes into a file or a comment, where no command is looked for.
@@ -134,8 +137,8 @@ describe('what comes from elsewhere', () => {
 
 describe('a diff as text', () => {
   it('says where a value is from, and of a secret only that there is another one', () => {
-    const text = renderDiffText(
-      {
+    const text = comparisonText(
+      workspaceComparison({
         ...evilDiff,
         first: { name: 'staging', workspace_id: 'A', base_url: 'https://a.example' },
         second: { name: 'production', workspace_id: 'B', base_url: 'https://b.example' },
@@ -162,7 +165,7 @@ describe('a diff as text', () => {
             ],
           },
         ],
-      },
+      }),
       plain,
     );
     expect(text).toMatchInlineSnapshot(`

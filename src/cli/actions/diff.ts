@@ -1,5 +1,5 @@
-import { diffMarkdown } from '../../output/diff-markdown.ts';
-import { renderDiffText } from '../../output/diff-text.ts';
+import { workspaceComparison } from '../../output/comparison.ts';
+import { comparisonMarkdown, comparisonText } from '../../output/comparison-format.ts';
 import { failureText } from '../../output/errors.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';
@@ -59,9 +59,9 @@ function rendered(
   { terminal, verbose }: Context,
 ): string {
   const formats: Record<DiffFormat, () => string> = {
-    text: () => renderDiffText(document, terminal.style, { verbose, full }),
+    text: () => comparisonText(workspaceComparison(document, verbose), terminal.style, { verbose, full }),
     json: () => jsonText(document),
-    markdown: () => diffMarkdown(document, { full }),
+    markdown: () => comparisonMarkdown(workspaceComparison(document), { full }),
   };
   return formats[output]();
 }

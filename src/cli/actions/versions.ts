@@ -1,7 +1,8 @@
 import { kindNamed } from '../../kinds/index.ts';
 import type { ShownRecord, VersionShown } from '../../kinds/kind.ts';
 import type { Resource } from '../../manifests/resource.ts';
-import { draftDiffMarkdown, draftDiffText } from '../../output/draft-diff-text.ts';
+import { draftComparison } from '../../output/comparison.ts';
+import { comparisonMarkdown, comparisonText } from '../../output/comparison-format.ts';
 import { renderFileDiffs } from '../../output/file-diff.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { timeText } from '../../output/records/record-values.ts';
@@ -104,9 +105,9 @@ function printDraft(
   { output, detailedExitcode }: VersionsOptions,
 ): number {
   const formats: Record<typeof output, () => string> = {
-    text: () => draftDiffText(document, terminal.style, verbose),
+    text: () => comparisonText(draftComparison(document, verbose), terminal.style, { verbose }),
     json: () => jsonText(document),
-    markdown: () => draftDiffMarkdown(document),
+    markdown: () => comparisonMarkdown(draftComparison(document)),
   };
   terminal.out(formats[output]());
   const changed = document.published === null || document.changes.length > 0;
