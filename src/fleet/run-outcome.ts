@@ -7,7 +7,7 @@ import { type Pauses, retryPause } from '../operator/loop.ts';
 import { messageOf } from '../operator/messages.ts';
 import { appliedRows, isForPerson, planAfter, statusAfter } from '../operator/plan-after.ts';
 import { NOTHING } from '../operator/reconciler.ts';
-import type { RunReport } from '../operator/run-report.ts';
+import { isHealthy, type RunReport, untilWindow } from '../operator/run-report.ts';
 import { recordedMessage } from '../platform/platform-error.ts';
 import type { Json } from '../values/json.ts';
 import type { ClaimedJob } from './queue.ts';
@@ -105,16 +105,11 @@ function isSame(now: unknown, before: unknown): boolean {
   return now === undefined || JSON.stringify(now) === JSON.stringify(before);
 }
 
-function isHealthy(result: RunReport['result']): boolean {
-  return result === 'ok' || result === 'refused' || result === 'invalid';
-}
-
 /** Undefined for the usual interval. */
-function nextTurn({ result, hold }: RunReport, now: Date): FinishedRun['again'] {
-  if (result === 'interrupted') return { milliseconds: 0, backsOff: false };
-  if (result === 'busy') return { milliseconds: BUSY_PAUSE, backsOff: false };
-  if (hold?.why !== 'window' || hold.opensAt === undefined) return undefined;
-  return { milliseconds: Math.max(0, hold.opensAt.getTime() - now.getTime()), backsOff: false };
+function nextTurn(report: RunReport, now: Date): FinishedRun['again'] {
+  if (report.result === 'interrupted') return { milliseconds: 0, backsOff: false };
+  const milliseconds = report.result === 'busy' ? BUSY_PAUSE : untilWindow(report, now);
+  return milliseconds === undefined ? undefined : { milliseconds, backsOff: false };
 }
 
 /** A short id for approval, long enough to be unique among the plans of a workspace. */

@@ -144,3 +144,14 @@ export function labelsOf(resources: readonly Pick<Resource, 'labels'>[]): readon
   const named = new Set(all.map(([key, value]) => `${key}=${value}`).filter((each) => LABEL.test(each)));
   return [...named].sort().slice(0, MAX_LABELS);
 }
+
+/** True unless the run is to be retried sooner than after the usual interval. */
+export function isHealthy(result: RunResult): boolean {
+  return result === 'ok' || result === 'refused' || result === 'invalid';
+}
+
+/** Milliseconds until the window opens that held changes wait for; undefined if they do not wait for one. */
+export function untilWindow({ hold }: Pick<RunReport, 'hold'>, now: Date): number | undefined {
+  if (hold?.why !== 'window' || hold.opensAt === undefined) return undefined;
+  return Math.max(0, hold.opensAt.getTime() - now.getTime());
+}

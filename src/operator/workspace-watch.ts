@@ -9,7 +9,7 @@ import type { InputFiles } from './last-load.ts';
 import { Loop, type LoopOptions, type NextRun, type Trigger } from './loop.ts';
 import { Reconciler, type WatchPolicy } from './reconciler.ts';
 import { RunLogger } from './run-logger.ts';
-import type { RunObserver, RunReport } from './run-report.ts';
+import { isHealthy, type RunObserver, type RunReport, untilWindow } from './run-report.ts';
 import type { ManifestSource } from './source.ts';
 import type { WatchLog } from './watch-log.ts';
 
@@ -167,13 +167,12 @@ export class Watch {
     return this.#nextRun(report);
   }
 
-  #nextRun({ result, hold }: RunReport): NextRun {
-    const healthy = result === 'ok' || result === 'refused' || result === 'invalid';
-    if (hold?.why === 'leaving') {
-      return { healthy, again: { trigger: 'settled', milliseconds: this.#options.timing.removalDelay } };
-    }
-    if (hold?.why !== 'window' || hold.opensAt === undefined) return { healthy };
-    const milliseconds = hold.opensAt.getTime() - this.#options.context.now().getTime();
-    return { healthy, again: { trigger: 'window', milliseconds: Math.max(0, milliseconds) } };
+  #nextRun(report: RunReport): NextRun {
+    const { timing, context } = this.#options;
+    const healthy = isHealthy(report.result);
+    if (report.hold?.why === 'leaving')
+      return { healthy, again: { trigger: 'settled', milliseconds: timing.removalDelay } };
+    const milliseconds = untilWindow(report, context.now());
+    return milliseconds === undefined ? { healthy } : { healthy, again: { trigger: 'window', milliseconds } };
   }
 }
