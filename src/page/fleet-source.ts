@@ -15,16 +15,12 @@ import {
   storedState,
   workspaceVersion,
 } from '../fleet/rows/page-rows.ts';
-import type { OutsideState } from '../fleet/rows/run-rows.ts';
 import { type FleetFigures, fleetFigures, shownWorkspaces } from '../fleet/rows/status-rows.ts';
 import { workspaceStatuses } from '../operator/workspace-status.ts';
 import { plural } from '../output/plural.ts';
 import { UserError } from '../problems/user-error.ts';
-import type { PastRun } from '../runs/past-runs.ts';
-import { runsIn } from '../state/run-history.ts';
 import { openOrphans } from '../state/state.ts';
-import { closingReasons, type StateDocument } from '../state/state-document.ts';
-import type { MovedMark } from '../state/state-errors.ts';
+import { closingReasons } from '../state/state-document.ts';
 import type { FleetComparisons } from './fleet-comparisons.ts';
 import type { CloseOrphan } from './fleet-orphans.ts';
 import {
@@ -146,7 +142,7 @@ export class FleetSource implements PageSource {
     const { database } = this.#options;
     const [plans, state, kept, running, compared] = await Promise.all([
       shownPlans(database, address),
-      this.#state(address),
+      storedState(this.#options.database, address),
       keptRuns(database, address, { limit: MOST_RUNS }),
       isRunning(database, address),
       comparisonsOf(database, address),
@@ -168,7 +164,7 @@ export class FleetSource implements PageSource {
   }
 
   async run(address: string, id: string): Promise<RunDetail | undefined> {
-    const state = await this.#state(address);
+    const state = await storedState(this.#options.database, address);
     const past = state.runs.find(({ run }) => run === id);
     if (past !== undefined) return detailOfPastRun(past);
     if (!/^\d{1,18}$/.test(id)) return undefined;
@@ -214,7 +210,7 @@ export class FleetSource implements PageSource {
   }
 
   async #closeOrphan({ address, of, because, by }: Omit<ActionRequest, 'action'>): Promise<void> {
-    const { document, outside } = await this.#state(address);
+    const { document, outside } = await storedState(this.#options.database, address);
     if (outside !== undefined)
       throw new UserError(closingOutside(outside.location, of ?? 'ID', { member: address }));
     const open = document === undefined ? [] : openOrphans(document);
@@ -229,38 +225,6 @@ export class FleetSource implements PageSource {
     }
     throw new UserError(ORPHAN_GONE);
   }
-
-  async #state(address: string): Promise<KnownState> {
-    const {
-      document: text,
-      history,
-      run: running,
-      outside,
-    } = await storedState(this.#options.database, address);
-    const document = text === null ? undefined : (JSON.parse(text) as StateDocument | MovedMark);
-    const moved = document !== undefined && 'moved_to' in document ? document : undefined;
-    return {
-      isMoved: outside === undefined && moved !== undefined,
-      outside: outside ?? (moved && { location: moved.moved_to, resources: {}, orphans: [] }),
-      document: outside === undefined && document !== moved ? (document as StateDocument) : undefined,
-      runs: runsIn(history).map(
-        (run): PastRun => ({
-          ...run,
-          result: run.result ?? (run.run === running ? 'running' : 'died'),
-        }),
-      ),
-    };
-  }
-}
-
-interface KnownState {
-  /** In the database of the fleet. */
-  readonly document: StateDocument | undefined;
-  /** Elsewhere. */
-  readonly outside: OutsideState | undefined;
-  /** Elsewhere, and no run has reported its contents yet. */
-  readonly isMoved: boolean;
-  readonly runs: readonly PastRun[];
 }
 
 function impactOf({ askedAt, askedBy, isRunning, html, problem }: Comparison): ShownImpact {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { advice, command, UserError } from '../problems/user-error.ts';
-import { runRecord, runResults } from '../state/run-history.ts';
+import { type RunRecord, runRecord, runResults } from '../state/run-history.ts';
 import type { StateStore } from '../state/store.ts';
 import type { Immutable } from '../values/json.ts';
 
@@ -31,9 +31,12 @@ export async function pastRuns(store: StateStore): Promise<PastRun[]> {
   const isOver = before.every(({ run, result }) => result !== undefined || run === holder?.id);
   // A run that ended between the two reads has an end now.
   const runs = isOver ? before : await store.history();
-  return runs
-    .map((run): PastRun => ({ ...run, result: run.result ?? (run.run === holder?.id ? 'running' : 'died') }))
-    .reverse();
+  return withResults(runs, holder?.id).reverse();
+}
+
+/** @param holder the id of the run that holds the lock. */
+export function withResults(runs: readonly RunRecord[], holder: string | undefined): PastRun[] {
+  return runs.map((run) => ({ ...run, result: run.result ?? (run.run === holder ? 'running' : 'died') }));
 }
 
 interface HistorySelection {

@@ -1,5 +1,9 @@
 import type { KeptRun, ShownWorkspace } from '../../operator/shown-workspace.ts';
 import { type Need, type WorkspaceStatus, workspaceStatuses } from '../../operator/workspace-status.ts';
+import { type PastRun, withResults } from '../../runs/past-runs.ts';
+import { runsIn } from '../../state/run-history.ts';
+import type { StateDocument } from '../../state/state-document.ts';
+import type { MovedMark } from '../../state/state-errors.ts';
 import type { Json } from '../../values/json.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
@@ -51,13 +55,20 @@ SELECT (SELECT count(*)::integer FROM ${S}.workspaces) AS total, (SELECT count(*
     label ?? null,
   );
   const addresses = row?.addresses as string[];
-  const rows = await shownWorkspaces(statements, { addresses });
-  const byAddress = new Map(rows.map((each) => [each.address, each]));
   return {
-    rows: addresses.flatMap((address) => byAddress.get(address) ?? []),
+    rows: addresses.flatMap(await byAddress(statements, addresses)),
     found: Number(row?.found),
     total: Number(row?.total),
   };
+}
+
+async function byAddress(
+  statements: FleetStatements,
+  addresses: readonly string[],
+): Promise<(address: string) => ShownWorkspace | readonly []> {
+  const rows = addresses.length === 0 ? [] : await shownWorkspaces(statements, { addresses });
+  const found = new Map(rows.map((each) => [each.address, each]));
+  return (address) => found.get(address) ?? [];
 }
 
 const HAS_REASON = `CASE reason WHEN 'records' THEN records WHEN 'refused' THEN refused WHEN 'steps' THEN steps ELSE shown = reason END`;
@@ -84,14 +95,15 @@ SELECT reason, (SELECT count(*)::integer FROM s WHERE ${HAS_REASON}) AS found,
 FROM json_to_recordset($1::json) AS r (reason text, most integer)`,
     JSON.stringify(Object.entries(most).map(([reason, rows]) => ({ reason, most: rows }))),
   );
-  const addresses = found.flatMap((row) => row.addresses as string[]);
-  const rows = addresses.length === 0 ? [] : await shownWorkspaces(statements, { addresses });
-  const byAddress = new Map(rows.map((each) => [each.address, each]));
+  const rowOf = await byAddress(
+    statements,
+    found.flatMap((row) => row.addresses as string[]),
+  );
   return new Map(
-    found.map((row) => {
-      const those = (row.addresses as string[]).flatMap((address) => byAddress.get(address) ?? []);
-      return [String(row.reason), { found: Number(row.found), rows: those }];
-    }),
+    found.map((row) => [
+      String(row.reason),
+      { found: Number(row.found), rows: (row.addresses as string[]).flatMap(rowOf) },
+    ]),
   );
 }
 
@@ -156,27 +168,38 @@ export async function keptPlan(
   return row && { plan: row.plan as Json, state: String(row.state) };
 }
 
-/** The state of a workspace: the latest document and its history in the fleet's database, or the summary of a state outside of it. */
-export async function storedState(
-  { ask }: FleetStatements,
-  address: string,
-): Promise<{
-  readonly document: string | null;
-  readonly history: readonly string[];
-  readonly run: string | null;
+interface KnownState {
+  /** In the database of the fleet. */
+  readonly document: StateDocument | undefined;
+  /** The summary of a state elsewhere. */
   readonly outside: OutsideState | undefined;
-}> {
+  /** Elsewhere, and no run has reported its contents yet. */
+  readonly isMoved: boolean;
+  /** Runs in the history of the state. */
+  readonly runs: readonly PastRun[];
+}
+
+/** The state of a workspace and its history. */
+export async function storedState({ ask }: FleetStatements, address: string): Promise<KnownState> {
   const [row] = await ask(
     `SELECT (SELECT plan FROM ${S}.plans WHERE address = $1 AND id = '${OUTSIDE}') AS outside,
-  (SELECT state FROM ${S}.states WHERE name = $1) AS document, (SELECT lock->>'id' FROM ${S}.states WHERE name = $1) AS run,
+  (SELECT state FROM ${S}.states WHERE name = $1) AS document, (SELECT lock->>'id' FROM ${S}.states WHERE name = $1) AS holder,
   ARRAY(SELECT line FROM ${S}.history WHERE name = $1 ORDER BY revision) AS history`,
     address,
   );
+  const { outside, document, holder, history } = row as {
+    readonly outside: OutsideState | null;
+    readonly document: string | null;
+    readonly holder: string | null;
+    readonly history: readonly string[];
+  };
+  const stored = JSON.parse(document ?? 'null') as StateDocument | MovedMark | null;
+  const moved = stored !== null && 'moved_to' in stored ? stored : undefined;
   return {
-    document: (row?.document ?? null) as string | null,
-    history: (row?.history ?? []) as string[],
-    run: (row?.run ?? null) as string | null,
-    outside: (row?.outside ?? undefined) as OutsideState | undefined,
+    isMoved: outside === null && moved !== undefined,
+    outside: outside ?? (moved && { location: moved.moved_to, resources: {}, orphans: [] }),
+    document: outside === null && stored !== null && stored !== moved ? (stored as StateDocument) : undefined,
+    runs: withResults(runsIn(history), holder ?? undefined),
   };
 }
 
