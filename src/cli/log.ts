@@ -1,3 +1,4 @@
+import { escapeControls } from '../output/escape-controls.ts';
 import type { Fields, JsonLines, Level } from './json-lines.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -41,41 +42,23 @@ export class Log {
 
   warn(message: string): void {
     this.#lastWarning = message;
-    const { errorStyle } = this.#options.terminal;
-    this.#write('warning', message, () => errorStyle.prose(message, { lead: errorStyle.warn('warning: ') }));
+    this.#write('warning', message);
   }
 
   /** Omitted with --quiet. */
   info(message: string): void {
-    if (this.#options.quiet) return;
-    this.#write('info', message, () => this.#options.terminal.errorStyle.prose(message));
+    this.#write('info', message);
   }
 
   /** Shown only with --verbose. */
   debug(message: string): void {
-    if (!this.#options.verbose) return;
-    const { errorStyle } = this.#options.terminal;
-    this.#write('debug', message, () => errorStyle.dim(message));
+    this.#write('debug', message);
   }
 
   /** For a command that runs for days: with the time, and as JSON with details for programs. */
   entry(level: Level, message: string, fields: Fields = {}): void {
-    const { terminal, quiet, verbose, now } = this.#options;
-    if ((level === 'info' && quiet) || (level === 'debug' && !verbose)) return;
-    if (this.#lines !== undefined) {
-      this.#lines(level, message, fields);
-      return;
-    }
-    const { errorStyle } = terminal;
-    const label = {
-      error: errorStyle.error('error: '),
-      warning: errorStyle.warn('warning: '),
-      info: '',
-      debug: '',
-    };
-    const lead = `${errorStyle.dim(timeOfDay(now()))}  ${label[level]}`;
-    const text = errorStyle.prose(message, { lead });
-    terminal.err(`${level === 'debug' ? errorStyle.dim(text) : text}\n`);
+    const { terminal, now } = this.#options;
+    this.#write(level, message, { fields, lead: `${terminal.errorStyle.dim(timeOfDay(now()))}  ` });
   }
 
   /** Formatted text. As JSON, it is one entry for each line with its continuation below. */
@@ -88,10 +71,25 @@ export class Log {
     for (const line of whole.split('\n')) if (line.trim() !== '') this.#lines(level, line.trim(), {});
   }
 
-  #write(level: Level, message: string, asText: () => string): void {
-    if (this.#lines === undefined) this.#options.terminal.err(`${asText()}\n`);
-    else this.#lines(level, message, {});
+  #write(level: Level, message: string, { fields = {}, lead = '' }: Details = {}): void {
+    const { terminal, quiet, verbose } = this.#options;
+    if ((level === 'info' && quiet) || (level === 'debug' && !verbose)) return;
+    if (this.#lines !== undefined) {
+      this.#lines(level, message, fields);
+      return;
+    }
+    const { error, warn, prose, dim } = terminal.errorStyle;
+    const label = level === 'error' ? error('error: ') : level === 'warning' ? warn('warning: ') : '';
+    const text =
+      level === 'debug' ? dim(lead + escapeControls(message)) : prose(message, { lead: lead + label });
+    terminal.err(`${text}\n`);
   }
+}
+
+interface Details {
+  readonly fields?: Fields;
+  /** The text before the label. */
+  readonly lead?: string;
 }
 
 /** `09:05:00`, in local time. */

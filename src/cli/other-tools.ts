@@ -1,3 +1,11 @@
+const DELETES =
+  'The API cannot delete. Remove the manifest and apply; voxform orphans then lists the record for you to delete in the dashboard.';
+
+const CLOSES = 'Use voxform orphans close ID --because deleted, handed-over or kept.';
+
+const SELECTS =
+  'Select a workspace with -w NAME or VOXFORM_WORKSPACE, or set default_workspace in voxform.yaml.';
+
 /** Commands and flags of other tools, with their counterparts here. */
 export const instead: Readonly<Record<string, string>> = {
   check: 'voxform validate checks the manifests.',
@@ -18,10 +26,10 @@ export const instead: Readonly<Record<string, string>> = {
   list: 'voxform status lists the resources, voxform state list their ids, voxform get TYPE the records on the platform.',
   describe:
     'voxform state show ADDRESS shows a resource in the state, voxform get TYPE ID its record on the platform. voxform explain describes fields.',
-  destroy: deletes(),
-  delete: deletes(),
-  rm: `${deletes()} voxform state rm ADDRESS releases a resource without editing the manifests.`,
-  remove: deletes(),
+  destroy: DELETES,
+  delete: DELETES,
+  rm: `${DELETES} voxform state rm ADDRESS releases a resource without editing the manifests.`,
+  remove: DELETES,
   refresh:
     'Every plan reads the platform. voxform drift shows what changed there, voxform accept writes it into the manifests.',
   'state remove': 'Use voxform state rm ADDRESS.',
@@ -29,17 +37,17 @@ export const instead: Readonly<Record<string, string>> = {
   'state ls': 'Use voxform state list.',
   'state rename': 'Use voxform state mv FROM TO.',
   'state get': 'Use voxform state show ADDRESS.',
-  'orphans rm': closes(),
-  'orphans remove': closes(),
-  'orphans delete': closes(),
+  'orphans rm': CLOSES,
+  'orphans remove': CLOSES,
+  'orphans delete': CLOSES,
   'orphans list': 'voxform orphans lists the open orphans, voxform orphans --all all of them.',
   'orphans ls': 'voxform orphans lists the open orphans, voxform orphans --all all of them.',
   'fleet list': 'Use voxform fleet status.',
   'fleet ls': 'Use voxform fleet status.',
   'workspace ls': 'Use voxform workspace list.',
   'workspace show': 'voxform workspace list marks the selected workspace.',
-  'workspace select': selects(),
-  'workspace use': selects(),
+  'workspace select': SELECTS,
+  'workspace use': SELECTS,
   'workspace new': 'Add the workspace to workspaces in voxform.yaml.',
   'workspace create': 'Add the workspace to workspaces in voxform.yaml.',
   'workspace delete': 'Remove the workspace from voxform.yaml. Its records stay on the platform.',
@@ -65,7 +73,7 @@ export const instead: Readonly<Record<string, string>> = {
   new: 'voxform init creates a new project.',
   '--upgrade':
     'There is nothing to upgrade: voxform has no providers. voxform schema prints the schemas of this version.',
-  '--destroy': deletes(),
+  '--destroy': DELETES,
   '--dry-run': 'voxform plan shows what apply would change and writes nothing.',
   'apply --f': filesOf('A saved plan needs no flag: voxform apply FILE. '),
   'apply --file': filesOf('A saved plan needs no flag: voxform apply FILE. '),
@@ -85,20 +93,8 @@ export const instead: Readonly<Record<string, string>> = {
   '--lock': 'Locking cannot be disabled. To wait for the lock, use --lock-timeout 30s.',
 };
 
-function deletes(): string {
-  return 'The API cannot delete. Remove the manifest and apply; voxform orphans then lists the record for you to delete in the dashboard.';
-}
-
 function filesOf(more = ''): string {
   return `${more}The manifests are those that voxform.yaml names; --target ADDRESS selects resources.`;
-}
-
-function closes(): string {
-  return 'Use voxform orphans close ID --because deleted, handed-over or kept.';
-}
-
-function selects(): string {
-  return 'Select a workspace with -w NAME or VOXFORM_WORKSPACE, or set default_workspace in voxform.yaml.';
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { OnReadProgress } from '../engine/observe/read-counter.ts';
-import { kinds } from '../kinds/index.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Secret } from '../values/value.ts';
 import { discoverEach, idsInState, type KnownId, type Missed } from './discover.ts';
@@ -32,7 +31,7 @@ export async function draftWorkspace(
 ): Promise<{ readonly drafts: ManifestDrafts; readonly missed: readonly Missed[] }> {
   const { inState, ids } = await rememberState(opened);
   const { workspaceId, lookupNames } = opened.workspace;
-  const drafter = new Drafter({ kinds, secrets });
+  const drafter = new Drafter(secrets);
   const { lookups, missed } = await opened.withClient(options, (client) => {
     const concurrency = opened.concurrency(options);
     const known = [...given, ...ids];

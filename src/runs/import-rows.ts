@@ -1,10 +1,11 @@
 import { claimOf, isTakenAlready } from '../engine/apply/import-record.ts';
 import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
 import { createRecheck } from '../engine/observe/recheck.ts';
-import { kinds } from '../kinds/index.ts';
+import { kinds, lookups } from '../kinds/index.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { unknownKind } from '../manifests/envelope.ts';
 import { parseAddress, undeclarable } from '../manifests/resource.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
-import { didYouMean } from '../problems/suggest.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { StateSession } from '../state/session.ts';
 import { MAP_COLUMNS, mapColumn, mapPath } from './migrate/id-map.ts';
@@ -109,15 +110,20 @@ function readRow(
   const { 0: address = '', [idColumn]: id = '' } = cells;
   if (cells.length !== columns.length)
     return `expected ${columns.length} cells (${columns.join(',')}), got ${cells.length}`;
-  const kind = parseAddress(address)?.kind;
-  if (kind === undefined) return `${JSON.stringify(address)} is not an address such as Agent/support-line`;
-  if (!kinds.has(kind)) {
-    return `unknown kind ${kind}${didYouMean(kind, kinds.keys()) || `; kinds: ${[...kinds.keys()].join(', ')}`}`;
-  }
-  const refusal = undeclarable(address);
-  if (refusal !== undefined) return `${address}: ${refusal}`;
+  const kind = kindToImport(address);
+  if (typeof kind === 'string') return kind;
   if (id === '' || /[\s/]/.test(id)) return `${JSON.stringify(id)} is not an id`;
-  return { address, id, kind };
+  return { address, id, kind: kind.name };
+}
+
+/** The kind of an address that a manifest can have, or the problem with it. */
+export function kindToImport(address: string): Kind | string {
+  const name = parseAddress(address)?.kind;
+  if (name === undefined) return `${JSON.stringify(address)} is not an address such as Agent/support-line`;
+  const kind = kinds.get(name);
+  if (kind === undefined) return unknownKind(name, { kinds, lookups }).message;
+  const refusal = undeclarable(address);
+  return refusal === undefined ? kind : `${address}: ${refusal}`;
 }
 
 /** The cells of a line without surrounding blanks; undefined if the quotes do not match. */

@@ -43,7 +43,7 @@ describe('graph', () => {
     await using folder = await project({ 'manifests/a.yaml': agentManifest('day') });
     const unknown = await graph(folder, 'Agent/dya');
     expect([unknown.code, unknown.stdout]).toEqual([64, '']);
-    expect(unknown.stderr).toContain('unknown resource Agent/dya; did you mean "Agent/day"?');
+    expect(unknown.stderr).toContain('Agent/dya: no such resource; did you mean "Agent/day"?');
     await folder.write('manifests/b.yaml', number('main', 'nobody'));
     const dangling = await graph(folder);
     expect([dangling.code, dangling.stdout]).toEqual([1, '']);

@@ -59,7 +59,7 @@ describe('import --from', () => {
     );
     const { code, stderr } = await workspace.run('import', '--from', 'ids.csv');
     expect(code).toBe(1);
-    expect(stderr).toContain('ids.csv:3  unknown kind Agnet; did you mean "Agent"?');
+    expect(stderr).toContain('ids.csv:3  unknown kind "Agnet"; did you mean "Agent"?');
     expect(stderr).toContain('ids.csv:4  the platform has no Agent with the id 01NOTHERE0000000000000000A');
     expect(stderr).toContain(`ids.csv:5  ${night} is already managed as Agent/night`);
     expect(stderr).toContain(`ids.csv:6  the platform has no WorkspaceUser with the id ${day}`);

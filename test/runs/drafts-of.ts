@@ -12,7 +12,7 @@ export function draftsOf(
   { records, lookups }: Pick<Discovery, 'records' | 'lookups'>,
   { secrets = [] }: Given = {},
 ): ManifestDrafts {
-  const drafter = new Drafter({ kinds, secrets });
+  const drafter = new Drafter(secrets);
   for (const kind of kinds.values())
     for (const found of records.get(kind.name) ?? []) drafter.take(kind, found);
   return drafter.drafts({ knownNames: [], lookups });

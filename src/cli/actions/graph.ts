@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../../engine/decide/scope.ts';
 import { type GroupBy, type GroupedGraph, groupedGraph, labelKeys } from '../../output/graph/grouping.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { misuse } from '../../problems/user-error.ts';
@@ -29,7 +30,7 @@ export async function graph(
   const opened = await openWorkspace(context, { requireKey: false });
   const { resources } = validOnly(await opened.declared('offline'));
   const whole = referenceGraph(resources);
-  refuseUnknown(addresses, whole);
+  refuseUnknown(addresses, { known: new Set(whole.nodes.map(({ id }) => id)) });
   const shown = addresses.length === 0 ? whole : connectedTo(whole, addresses);
   const grouped = groupedGraph(shown, refuseUnknownLabel(groupBy, shown));
   if (groupBy === undefined && grouped.groups.length > 1)
@@ -52,15 +53,4 @@ function refuseUnknownLabel(by: GroupBy | undefined, graph: ReferenceGraph): Gro
     `no resource has a label "${key}"${didYouMean(key, known)}`,
     known.length === 0 ? 'Labels are in metadata.labels.' : `Labels: ${known.join(', ')}`,
   );
-}
-
-function refuseUnknown(addresses: readonly string[], { nodes }: ReferenceGraph): void {
-  const known = nodes.map(({ id }) => id);
-  for (const address of addresses) {
-    if (known.includes(address)) continue;
-    throw misuse(
-      `unknown resource ${address}${didYouMean(address, known)}`,
-      'An address is Kind/name, such as Agent/support-line.',
-    );
-  }
 }

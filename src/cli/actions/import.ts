@@ -1,10 +1,8 @@
 import { claimOf, importById, recordClaims } from '../../engine/apply/import-record.ts';
-import { kinds } from '../../kinds/index.ts';
-import { parseAddress, type Resource, undeclarable } from '../../manifests/resource.ts';
-import { didYouMean } from '../../problems/suggest.ts';
+import type { Resource } from '../../manifests/resource.ts';
 import { advice, command, misuse } from '../../problems/user-error.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
-import { checkRows, InvalidRows, type RowsImport, readRows } from '../../runs/import-rows.ts';
+import { checkRows, InvalidRows, kindToImport, type RowsImport, readRows } from '../../runs/import-rows.ts';
 import { openWorkspace, withSession } from '../../runs/open-workspace.ts';
 import type { LockOptions, PlatformOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
@@ -32,16 +30,8 @@ async function importRecord(
   { address, id }: { readonly address: string; readonly id: string },
   options: ImportOptions,
 ): Promise<void> {
-  const name = parseAddress(address)?.kind ?? '';
-  const kind = kinds.get(name);
-  if (kind === undefined) {
-    throw misuse(
-      `${address}: unknown kind ${name}${didYouMean(name, kinds.keys())}`,
-      `Kinds: ${[...kinds.keys()].join(', ')}.`,
-    );
-  }
-  const refusal = undeclarable(address);
-  if (refusal !== undefined) throw misuse(`${address}: ${refusal}`);
+  const kind = kindToImport(address);
+  if (typeof kind === 'string') throw misuse(kind);
   const opened = await openWorkspace(context, { requireKey: true });
   const { workspaceId } = opened.workspace;
   // Loads the secrets before any text of the platform is shown.

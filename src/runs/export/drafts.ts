@@ -20,12 +20,6 @@ import { type RecordDraft, recordDraft } from './record-draft.ts';
 import { type OwnSecrets, SecretNames, type UsedName } from './secret-names.ts';
 import type { Omission } from './shown-spec.ts';
 
-interface Drafting {
-  readonly kinds: ReadonlyMap<string, Kind>;
-  /** Secrets that are set. Their texts are not written. */
-  readonly secrets: readonly Secret[];
-}
-
 interface NamingSources {
   /** Names that the records have already. The first name of a record counts. */
   readonly knownNames: readonly NamesInProject[];
@@ -70,23 +64,23 @@ interface NamedDraft extends Identity, RecordDraft {
   readonly plainName: string;
 }
 
-type DraftedManifest = ManifestHead & { readonly draft: NamedDraft };
+type DraftedManifest = ManifestHead & { readonly of: Kind; readonly draft: NamedDraft };
 
 /** Makes a manifest of each record. References are written last, when all names are known. */
 export class Drafter {
-  readonly #kinds: ReadonlyMap<string, Kind>;
   readonly #secrets: readonly Secret[];
-  readonly #drafts = new Map<string, NamedDraft[]>();
+  readonly #drafts = new Map<Kind, NamedDraft[]>();
 
-  constructor({ kinds, secrets }: Drafting) {
-    this.#kinds = kinds;
+  /** @param secrets are set. Their texts are not written. */
+  constructor(secrets: readonly Secret[]) {
     this.#secrets = secrets;
-    for (const kind of kinds.keys()) this.#drafts.set(kind, []);
   }
 
   take(kind: Kind, found: FoundRecord): void {
     const { record } = found;
-    this.#drafts.get(kind.name)?.push({
+    const drafts = this.#drafts.get(kind) ?? [];
+    this.#drafts.set(kind, drafts);
+    drafts.push({
       ...recordDraft(kind, found, this.#secrets),
       id: record.id,
       key: kind.naturalKeyOf?.(record),
@@ -111,8 +105,8 @@ export class Drafter {
       chosenSecret,
     );
     const manifests: DraftedManifest[] = [];
-    for (const kind of this.#kinds.values()) {
-      const drafts = (this.#drafts.get(kind.name) ?? []).sort((a, b) => (a.id < b.id ? -1 : 1));
+    for (const [kind, drafts] of this.#drafts) {
+      drafts.sort((a, b) => (a.id < b.id ? -1 : 1));
       const fit = drafts.filter((draft) => {
         const because = draft.unfit ?? identities.refusal(kind, draft);
         if (because !== undefined) leftOut.push({ kind: kind.name, id: draft.id, because });
@@ -129,19 +123,12 @@ export class Drafter {
         const secrets = offered.filter(({ isChosen }) => !isChosen);
         const uses = [...draft.uses, ...chosen];
         const id = identities.idOf(kind, draft);
-        manifests.push({ kind: kind.name, name, id, secrets, omitted, uses, chosen, draft });
+        manifests.push({ kind: kind.name, name, id, secrets, omitted, uses, chosen, of: kind, draft });
       }
     }
     manifests.sort((a, b) => compareText(`${a.kind}/${a.name}`, `${b.kind}/${b.name}`));
     for (const [kind, records] of lookups) named.set(kind, lookedUpNames(kind, records, lookupNames));
-    return { manifests, leftOut, whole: () => this.#whole(manifests, named) };
-  }
-
-  *#whole(manifests: Iterable<DraftedManifest>, names: Names): Generator<ExportedManifest> {
-    for (const manifest of manifests) {
-      const kind = this.#kinds.get(manifest.kind);
-      if (kind !== undefined) yield completed(manifest, kind, names);
-    }
+    return { manifests, leftOut, whole: () => manifests.values().map((each) => completed(each, named)) };
   }
 }
 
@@ -162,7 +149,8 @@ function lookedUpNames(
   );
 }
 
-function completed(manifest: DraftedManifest, kind: Kind, names: Names): ExportedManifest {
+function completed(manifest: DraftedManifest, names: Names): ExportedManifest {
+  const { of: kind } = manifest;
   const leaves = new Map<LeafPath, Json>();
   const notes = new Map<LeafPath, string>();
   const texts = new Map<LeafPath, string>();
