@@ -47,7 +47,7 @@ export class MessageReader extends AbstractMessageReader {
     const rest = this.#rest;
     const end = rest.indexOf(END_OF_HEADERS);
     const headers = rest.toString('latin1', 0, end === -1 ? rest.length : end);
-    if (!HEADERS.test(headers)) throw new Error('the editor sent something that is no message');
+    if (!HEADERS.test(headers)) throw new Error('the editor sent an invalid message');
     if (end === -1) return undefined;
     const length = LENGTH.exec(headers)?.[1];
     if (length === undefined) throw new Error('the editor sent a message without a Content-Length');

@@ -46,7 +46,7 @@ function nameIn(snapshot: ProjectSnapshot, found: FoundAddress): Renamable {
     return { refused: `no manifest declares ${address}` };
   }
   return found.nameRange === undefined
-    ? { refused: 'this is an alias or written with escapes; rename where the name is written' }
+    ? { refused: 'this is an alias, or contains escapes; rename the name at its anchor or declaration' }
     : { range: found.nameRange, name: found.name };
 }
 
@@ -60,7 +60,7 @@ export async function renameAt(
 ): Promise<Renaming> {
   try {
     const place = addressAt(snapshot, file, offset);
-    if (place === undefined) throw new CannotEdit('no name of a resource stands here');
+    if (place === undefined) throw new CannotEdit('this is not the name of a resource');
     const found = nameIn(snapshot, place);
     if ('refused' in found) throw new CannotEdit(found.refused);
     const { kind = '', name } = place;
@@ -203,7 +203,7 @@ function chosen(places: readonly FoundAddress[], { snapshot, kind, declared }: C
     const others = declared.filter((address) => parseAddress(address)?.name === name).length > 1;
     const isCertain = rule === undefined || (rule.isCompared && (place.kind === kind || !others));
     if (rule !== undefined) {
-      const word = isCertain && nameRange !== undefined ? 'renamed' : 'left as it is';
+      const word = isCertain && nameRange !== undefined ? 'renamed' : 'unchanged';
       notes.push(`${file}:${line}: ${name} in the rule ${rule.name} was ${word}.`);
     } else if (nameRange === undefined) {
       throw new CannotEdit(`${file}:${line}: ${name} is written with escapes; write it without them first`);

@@ -121,7 +121,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
       if (found.length > 0) return found;
       throw misuse(
         `no workspace of the fleet matches ${JSON.stringify(pattern)}`,
-        'A pattern is an address, SOURCE/PROJECT:WORKSPACE, in which * stands for any text; see: voxform fleet status',
+        'A pattern is an address, SOURCE/PROJECT:WORKSPACE, in which * matches any text; see: voxform fleet status',
       );
     });
     return [...new Set([...addresses, ...matches])];

@@ -23,7 +23,7 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
   );
   const oldest = gauge(
     'voxform_fleet_oldest_check_seconds',
-    'Longest time that a workspace is unchecked; one that was never checked, since it is known.',
+    'Longest time since the last check of a workspace; for one never checked, since it was found.',
   );
   const orphans = gauge('voxform_fleet_orphans', 'Open orphans, as the last runs found them.');
   const sources = gauge('voxform_fleet_source_age_seconds', 'Age of the last fetch of a source.', ['source']);

@@ -82,7 +82,7 @@ const rule = z
       .enum(modes)
       .meta({
         description:
-          'report tells of changes, apply applies them, approve applies what a person approved; default: report.',
+          'report reports changes, apply applies them, approve applies what a person approved; default: report.',
         examples: ['approve'],
       })
       .optional(),
@@ -92,7 +92,7 @@ const rule = z
     on_drift: z
       .enum(['pull-request'])
       .meta({
-        description: 'pull-request keeps a pull request that accepts drift, and leaves the drift as it is.',
+        description: 'pull-request keeps a pull request that accepts drift, and does not correct the drift.',
         examples: ['pull-request'],
       })
       .optional(),
@@ -113,8 +113,7 @@ export const fleetSchema = z
           error: 'the password must not be in the fleet file; use { $secret: NAME } or { $env: NAME }',
         }),
       {
-        description:
-          'Address of the PostgreSQL database; an embedded one, for one process, where it is left out.',
+        description: 'Address of the PostgreSQL database; by default, an embedded one for one process.',
         examples: [{ $secret: 'FLEET_DATABASE_URL' }],
       },
     ).optional(),
@@ -125,7 +124,7 @@ export const fleetSchema = z
     workspaces: z
       .record(z.string().min(1), rule)
       .describe(
-        'Settings by address, SOURCE/PROJECT:WORKSPACE; * stands for any text, and the first match wins.',
+        'Settings by address, SOURCE/PROJECT:WORKSPACE; * matches any text, and the first match wins.',
       )
       .optional(),
     limits: z
@@ -134,12 +133,12 @@ export const fleetSchema = z
           .int()
           .min(1)
           .max(1024)
-          .meta({ description: 'Most requests in flight at once; default: 64.', examples: [64] }),
+          .meta({ description: 'Maximum number of concurrent requests; default: 64.', examples: [64] }),
         runs: z
           .int()
           .min(1)
           .max(256)
-          .meta({ description: 'Most runs at once; default: 8.', examples: [8] }),
+          .meta({ description: 'Maximum number of concurrent runs; default: 8.', examples: [8] }),
       })
       .partial()
       .describe('Limits of one process.')

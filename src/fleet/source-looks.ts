@@ -91,7 +91,7 @@ export class SourceLooks {
     const conflicts = await conflictingSources(database, sources.all);
     const lines = conflicts.map(({ name, theirs, host, pid }) => {
       const ours = sources.all.find((each) => each.name === name)?.identity;
-      return `the source ${name} is ${ours} here, but ${theirs} in process ${pid} on ${host}: nothing of it runs here while such a process lives. Two fleets in one database need different names for their sources`;
+      return `the source ${name} is ${ours} here, but ${theirs} in process ${pid} on ${host}: its workspaces do not run here until that process ends. Two fleets in one database need different names for their sources`;
     });
     const names = conflicts.map(({ name }) => name);
     for (const name of names) {

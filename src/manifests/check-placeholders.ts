@@ -98,7 +98,7 @@ function findingAt(resource: SpecSources, { name, form, path, offset, included }
   const code = 'unresolved-placeholder';
   const meant = `{ $${form ?? 'var'}: ${name} }`;
   const written = form === undefined ? `\${${name}}` : meant;
-  const message = `${written} is sent as it is: insert ${meant} with $join, or list ${name} under literal_variables`;
+  const message = `${written} is sent unchanged: insert ${meant} with $join, or list ${name} under literal_variables`;
   if (included !== undefined) return { severity: 'warning', code, message, ...included };
   const finding = findingIn(resource, { code, message, path, at: 'value' });
   return { ...finding, severity: 'warning', ...(finding.place && { place: { ...finding.place, offset } }) };

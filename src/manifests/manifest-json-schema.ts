@@ -16,7 +16,7 @@ export function allManifestsJsonSchema(kinds: Iterable<KindSchema>): JsonObject 
   return {
     $schema: DRAFT,
     title: 'voxform manifest',
-    description: 'One resource: what it is called here, and the fields of its record that are managed.',
+    description: 'One resource: its name, and the managed fields of its record.',
     type: 'object',
     properties: {
       apiVersion: plainSchema(envelopeSchema.shape.apiVersion),

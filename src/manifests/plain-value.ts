@@ -159,7 +159,7 @@ class PlainReader {
   #alias(node: Alias, depth: number): Json {
     const anchor = this.#anchors.get(node.source);
     if (anchor === undefined) {
-      const message = `there is no anchor &${node.source} before this alias`;
+      const message = `no anchor &${node.source} precedes this alias`;
       this.#report('unknown-anchor', message, { node, depth });
       return null;
     }

@@ -13,7 +13,7 @@ const appliedResource = plannedResource.extend({
     .describe('The result; absent for manual steps and for unchanged resources.'),
   error: z.string().optional().describe('Why it failed.'),
   hint: z.string().optional().describe('How to fix it.'),
-  next: z.array(nextStep).optional().describe('What to do next.'),
+  next: z.array(nextStep).optional().describe('The next steps.'),
   because: z.string().optional().describe('Why it was skipped.'),
 });
 

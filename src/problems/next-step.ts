@@ -129,7 +129,7 @@ export const nextStep = z
     step('move_state', 'Move the state back from there.', { from: z.string() }),
     step('list_addresses', 'Look the address up in the state.', {}),
   ])
-  .describe('What to do next.');
+  .describe('The next steps.');
 
 type Fixed<T> = T extends readonly (infer Item)[] ? readonly Item[] : T;
 type FixedFields<T> = T extends object ? { readonly [Key in keyof T]: Fixed<T[Key]> } : never;

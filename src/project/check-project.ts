@@ -119,7 +119,7 @@ function crossChecks(
         const holder = holders.get(onPlatform);
         if (holder === undefined) holders.set(onPlatform, key);
         else {
-          const message = `${kind}/${holder} has the same name in this workspace: each name needs one of its own, for voxform to write it back`;
+          const message = `${kind}/${holder} has the same name in this workspace: names must be unique so that voxform can write them back`;
           const setting = NAME_SETTINGS[kind as keyof typeof NAME_SETTINGS];
           problems.push({
             code: 'duplicate-name',

@@ -69,7 +69,7 @@ export const policiesSchema = lazily(() =>
         if (policies.findIndex((each) => each.name === name) === index) continue;
         context.addIssue({
           code: 'custom',
-          message: `there are two rules named ${JSON.stringify(name)}`,
+          message: `two rules are named ${JSON.stringify(name)}`,
           path: [index, 'name'],
         });
       }
@@ -90,7 +90,7 @@ export const policiesSchema = lazily(() =>
 
 /** The file of `--policy`. */
 export const policyFileSchema = lazily(() =>
-  described('Rules that manifests and plans must keep, whatever their repository says.', {
+  described('Rules for manifests and plans, in addition to those of their repository.', {
     version: z.literal(1).describe('Format of this file.').optional(),
     policies: policiesSchema(),
   }),

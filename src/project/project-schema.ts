@@ -98,7 +98,7 @@ const workspaceSchema = (has: Sections) =>
       .optional(),
     dashboard: z
       .record(z.string(), dashboardTemplate())
-      .describe('Addresses of records in the dashboard, for links: by the word for a record, such as agent.')
+      .describe('Addresses of records in the dashboard, for links, by kind of record, such as agent.')
       .optional(),
     ca_file: z
       .string()
@@ -116,7 +116,8 @@ const limitsSchema = lazily(() =>
   z
     .strictObject({
       concurrency: z.union([z.literal('auto'), z.int().min(1).max(MAX_CONCURRENCY)]).meta({
-        description: 'Most requests in flight at once; default: auto, from 16 up to 64 as answers allow.',
+        description:
+          'Maximum number of concurrent requests; default: auto, between 16 and 64 depending on the response times.',
         examples: ['auto', 16],
       }),
       requests_per_second: z

@@ -3,14 +3,14 @@ import { UserError } from '../problems/user-error.ts';
 import { type Json, sortKeys } from '../values/json.ts';
 import type { StateDocument } from './state-document.ts';
 
-/** Bytes; a text of Node can have little more. */
+/** The maximum size in bytes; a string of Node can have little more. */
 const LARGEST = 512_000_000;
 
-/* The last key of the document. No text in JSON holds a line break. */
+/* The text before the digest, the last key of the document. JSON strings contain no line breaks. */
 const BEFORE_DIGEST = ',\n  "write_digest": ';
 const AFTER_DIGEST = '\n}\n';
 
-/** The document as it is written: sorted keys, two spaces, a final newline, and the digest of everything before it. */
+/** The document as written: sorted keys, two spaces, a final newline, and the digest of everything before it. */
 export function stateBytes(document: StateDocument): Buffer {
   const content = contentOf(document);
   const bytes = Buffer.from(content + endAfter(content));
@@ -23,7 +23,7 @@ export function digestOf(document: StateDocument): string {
   return digestAfter(contentOf(document));
 }
 
-/** True if the bytes are exactly those of `stateBytes`. In another layout, the content may still be right. */
+/** True if the bytes are exactly those of `stateBytes`. The content of another layout may still be right. */
 export function isAsWritten(bytes: Uint8Array): boolean {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = all.lastIndexOf(BEFORE_DIGEST);

@@ -17,15 +17,15 @@ import {
 } from './state-document.ts';
 import { LostState, MovedState, movedMark } from './state-errors.ts';
 
-/** Far deeper than manifests can nest, and shallow enough for recursive functions. */
+/** The maximum depth: far deeper than manifests can nest, and safe for recursive functions. */
 const DEEPEST = 500;
 
 /**
- * Reads what `stateBytes` wrote.
- * @param name how messages call it, e.g. its path.
- * @param hint how to restore a damaged one.
- * @throws LostState if it is damaged, or its content does not match its digest.
- * @throws MovedState if it is the mark of a state that was moved.
+ * Parses the output of `stateBytes`.
+ * @param name the name in messages, e.g. its path.
+ * @param hint how to restore a damaged state.
+ * @throws LostState if it is damaged, or does not match its digest.
+ * @throws MovedState if it is the mark of a moved state.
  * @throws UserError if a newer voxform wrote it.
  */
 export function parseState(bytes: Uint8Array, name: string, hint: Advice): StateDocument {
@@ -113,7 +113,10 @@ function clauseOf({ key, line, problem }: MisplacedKey): string {
     : `line ${line} has the key ${JSON.stringify(key)}, whose content would be lost`;
 }
 
-/** Bytes that are parsed at once: few compared to a large state, and enough for V8 to allocate the result in the old generation. */
+/**
+ * The number of bytes that are parsed at once: few compared to a large state, and enough for V8 to allocate the result in the old
+ * generation.
+ */
 const PART = 256 * 1024;
 
 /* The text around resources in the layout of `stateBytes`. Strings in JSON hold no line break, so these occur only between values. */
@@ -123,9 +126,9 @@ const BETWEEN = `${ENTRY_END},\n`;
 const CLOSING = `${ENTRY_END}\n  }`;
 
 /**
- * Parses the output of `stateBytes` some resources at a time, so that a large one is never in memory as text.
- * Undefined if the bytes have another layout, or anything is wrong with them: reading them as a whole tells what.
- * @param deepest levels of arrays and objects that the document may have.
+ * Parses the output of `stateBytes` in parts, so that a large state is never in memory as text. Undefined for another layout or invalid
+ * bytes: parsing them as a whole gives the error.
+ * @param deepest maximum nesting of arrays and objects.
  */
 export function parseInParts(bytes: Uint8Array, deepest: number): WrittenDocument | undefined {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

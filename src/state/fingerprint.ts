@@ -3,8 +3,8 @@ import { isObject, type Json, type JsonObject, mapParts } from '../values/json.t
 import { isSpecial, Join, Secret, specials, type Value } from '../values/value.ts';
 
 /*
- * Compares two secrets without storing either. Fingerprints are keyed with the state's salt, and slow to compute, so that short secrets
- * cannot be guessed from a state.
+ * Compares secrets without storing them. Fingerprints are keyed with the state's salt, and slow to compute, so that short secrets cannot be
+ * guessed from a state.
  */
 
 export type Fingerprints = ReturnType<typeof createFingerprints>;
@@ -38,7 +38,7 @@ export function createFingerprints(salt: string) {
   };
 
   return {
-    /** Computes those that are not known yet: about 50 ms and 16 MiB each, two at once. */
+    /** Computes missing fingerprints: about 50 ms and 16 MiB each, two at once. */
     async prepare(values: Iterable<string>): Promise<void> {
       const needed: Promise<void>[] = [];
       for (const value of new Set(values)) {
@@ -52,7 +52,7 @@ export function createFingerprints(salt: string) {
     /** @throws Error for a value that was not prepared. */
     of(value: string): string {
       const fingerprint = known.get(value);
-      if (fingerprint === undefined) throw new Error('a fingerprint was asked for before it was prepared');
+      if (fingerprint === undefined) throw new Error('a fingerprint was requested before it was prepared');
       return fingerprint;
     },
   };
@@ -78,7 +78,7 @@ export function mask(value: Value, fingerprints: Fingerprints): Json {
 export function isMasked(value: Json | undefined): boolean {
   if (Array.isArray(value)) return value.some(isMasked);
   if (!isObject(value)) return false;
-  // A literal's keys are the user's own, whatever their names.
+  // The keys of a literal are the user's, whatever their names.
   if (isObject(value.$literal)) return Object.values(value.$literal as JsonObject).some(isMasked);
   return typeof value.$fingerprint === 'string' || Object.values(value).some(isMasked);
 }

@@ -62,7 +62,7 @@ export class FoldedState implements State {
     return this.#orphanList;
   }
 
-  /** To be called when a document with everything so far was written under this serial. */
+  /** Must be called when a document with all events so far was written under this serial. */
   committed(serial: number): void {
     this.#serial = serial;
   }
@@ -142,11 +142,11 @@ export class FoldedState implements State {
   #save({ address, entry, orphan }: Extract<JournalEvent, { type: 'saved' }>, at: string): void {
     const before = this.#resources.get(address);
     this.#resources.set(address, entry);
-    // Saving the replaced record of an unknown create tells nothing about its replacement.
+    // Saving the replaced record of an unknown create says nothing about its replacement.
     if (this.#pending.get(address)?.replaces !== entry.id) this.#pending.delete(address);
     this.#open.delete(address);
     if (orphan !== undefined) this.#addOrphan(orphan);
-    // A replaced id is never dropped: its record may exist although the platform said otherwise.
+    // A replaced id is never dropped: its record may exist even if the platform reported it missing.
     if (before !== undefined && before.id !== entry.id && before.id !== orphan?.id) {
       this.#addOrphan(orphanOf(address, { id: before.id, reason: 'gone', since: at }));
     }
@@ -210,7 +210,7 @@ export function emptyDocument(fresh: FreshState, workspaceId: string, version: s
   };
 }
 
-/** No text has this fingerprint. */
+/** A fingerprint that no text has. */
 const SOME_SECRET = { $fingerprint: '' };
 
 /** The entry without these paths and the ones below them. */
@@ -223,7 +223,7 @@ function withoutPaths(entry: ResourceEntry, paths: ReadonlySet<string>): Resourc
   };
   const keep = (leaves: ResourceEntry['recorded']): ResourceEntry['recorded'] =>
     Object.fromEntries(Object.entries(leaves).filter(([path]) => stays(path)));
-  // The record may still have the old secret: its path must stay marked as secret, so that no output shows it.
+  // The record may still have the old secret: its path stays marked as secret, so that no output shows it.
   const secret = Object.keys(entry.recorded).filter((path) => !stays(path) && isMasked(entry.recorded[path]));
   const { not_applied: notApplied, ...rest } = entry;
   const kept = notApplied?.filter(stays) ?? [];

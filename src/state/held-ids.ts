@@ -6,7 +6,7 @@ export type HeldId = Pick<Orphan, 'kind' | 'id' | 'address'> & Partial<Orphan>;
 
 export type StateContent = Pick<StateDocument, 'resources' | 'pending' | 'orphans'>;
 
-/** Every record in the document, managed or not. */
+/** All records in the document, managed or not. */
 function heldIds({ resources, pending, orphans }: StateContent): HeldId[] {
   return [
     ...Object.entries(resources).map(([address, { id }]) => ({ kind: kindOf(address), id, address })),
@@ -17,7 +17,7 @@ function heldIds({ resources, pending, orphans }: StateContent): HeldId[] {
   ];
 }
 
-/** Records of `before` that `after` lacks. */
+/** Records of `before` that are missing from `after`. */
 interface Dropped {
   readonly ids: readonly HeldId[];
   /** Addresses of unknown creates. */
@@ -35,13 +35,13 @@ export function droppedBy(after: StateContent, before: StateContent): Dropped {
   };
 }
 
-/** Records of another copy that the document lacks: addresses, with their ids if known. */
+/** Records of another copy that are missing from the document: addresses, with their ids if known. */
 export function missingFrom(document: StateContent, other: StateContent): string[] {
   const { ids, pending } = droppedBy(document, other);
   return [...ids.map(({ address, id }) => `${address} (${id})`), ...pending];
 }
 
-/** An id that two addresses of one kind share: each would undo the changes of the other. */
+/** An id at two addresses of one kind: each would undo the changes of the other. */
 export function sharedId({
   resources,
 }: Pick<StateContent, 'resources'>):

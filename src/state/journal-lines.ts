@@ -9,21 +9,21 @@ import { LostState, RECOVER } from './state-errors.ts';
 
 interface JournalContent {
   readonly entries: readonly JournalEntry[];
-  /** Bytes of the whole lines; the rest was being written when the process died. */
+  /** Size of the complete lines in bytes; the rest was being written when the process died. */
   readonly goodLength: number;
 }
 
 /** The text after the checksum of each line: `lineage` is the first key of an entry. */
 const OPENING = ' {"lineage":"';
 
-/** One line: a checksum of the JSON, the JSON. */
+/** One line: a checksum and the JSON. */
 export function journalLine(entry: JournalEntry): string {
   const json = JSON.stringify(entry);
   return `${checksum(json)} ${json}\n`;
 }
 
 /**
- * Reads lines of `journalLine`. An unfinished last line is left out: its append was never confirmed. An empty journal hides no create: its
+ * Parses the lines of `journalLine`. Ignores an incomplete last line: its append was never confirmed. An empty journal hides no create: its
  * writer died before the first append, which is synced before the first request.
  * @throws UserError naming the line, for any other damage, such as zeros.
  */
@@ -32,7 +32,7 @@ export function parseJournal(bytes: Buffer, path: string): JournalContent {
   let start = 0;
   while (start < bytes.length) {
     const end = bytes.indexOf(0x0a, start);
-    // A line that is whole but for its last byte was written to its end: that byte was the newline.
+    // A line that only lacks its last byte was written completely: that byte was the newline.
     const isWhole = end !== -1 || contentOf(bytes.subarray(start, -1)) !== undefined;
     if (!isWhole && isBeginning(bytes.subarray(start))) break;
     const json = contentOf(bytes.subarray(start, end));
@@ -43,13 +43,13 @@ export function parseJournal(bytes: Buffer, path: string): JournalContent {
   return { entries, goodLength: start };
 }
 
-/** Every whole entry, whatever is between them. Never throws. */
+/** All complete entries, whatever is between them. Never throws. */
 export function wholeEntries(bytes: Buffer): JournalEntry[] {
   const entries: JournalEntry[] = [];
   for (let start = 0; start < bytes.length; ) {
     const newline = bytes.indexOf(0x0a, start);
     const end = newline === -1 ? bytes.length : newline;
-    // Damage to a newline alone loses no entry.
+    // A damaged newline loses no entry.
     const json = contentOf(bytes.subarray(start, end)) ?? contentOf(bytes.subarray(start, end - 1));
     if (json !== undefined) {
       const parsed = journalEntry().safeParse(JSON.parse(json));
@@ -67,7 +67,7 @@ function contentOf(line: Buffer): string | undefined {
   return fits ? json.toString('utf8') : undefined;
 }
 
-/** True for the beginning of a line of `journalLine`, as a write leaves it that was cut short. */
+/** True for the start of a line of `journalLine`, as an interrupted write leaves it. */
 function isBeginning(tail: Buffer): boolean {
   let text: string;
   try {
@@ -91,7 +91,7 @@ function parseEntry(json: string, path: string, line: number): JournalEntry {
   );
 }
 
-/** @param tailStart where the damage begins, if it reaches the end of the file: a loss of power may have undone an append. */
+/** @param tailStart the start of the damage, if it reaches the end of the file: a loss of power may have undone an append. */
 function damage(path: string, line: number, tailStart?: number): UserError {
   const cut =
     tailStart === undefined
@@ -146,9 +146,9 @@ export type JournalEvent = Immutable<z.infer<ReturnType<typeof journalEvent>>>;
 
 const journalEntry = lazyStrictObject(() => ({
   lineage: z.string(),
-  /** Of the document that the event continues. */
+  /** Serial of the document that the event continues. */
   serial: z.int(),
-  /** From 1, without gaps. */
+  /** Starts at 1, without gaps. */
   sequence: z.int(),
   at: z.string().describe('ISO 8601.'),
   event: journalEvent(),

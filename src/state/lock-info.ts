@@ -28,7 +28,7 @@ export const lockInfo = lazyObject(() => ({
 export type LockInfo = Immutable<z.infer<ReturnType<typeof lockInfo>>>;
 
 export interface LockHolder extends LockInfo {
-  /** Since its last heartbeat; undefined if unknown. */
+  /** Seconds since its last heartbeat; undefined if unknown. */
   readonly silentSeconds: number | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface LockUser {
   readonly pid: number;
   /** Present in CI. */
   readonly job?: CiJob | undefined;
-  /** Of voxform. */
+  /** Version of voxform. */
   readonly version: string;
   now(): Date;
 }
@@ -76,7 +76,7 @@ export function describedHolder(holder: LockInfo & { readonly silentSeconds?: nu
   return `${who}${where}${begun} for ${operation}, lock ${id}${seen}`;
 }
 
-/** @param wait a sentence on when another run can take it over. */
+/** @param wait a sentence about the takeover by another run. */
 export function heldBy(holder: LockHolder, location: string, wait = ''): UserError {
   return new UserError(`the state ${location} is locked by ${describedHolder(holder)}`, {
     hint: `Wait for it with --lock-timeout 5m.${wait}`,
@@ -88,7 +88,7 @@ export function refuseWhenAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new UserError('interrupted before the state was locked; nothing was written');
 }
 
-/** Characters that are enough of an id. */
+/** The minimum length of an id prefix. */
 const SHORTEST = 8;
 
 /**

@@ -9,16 +9,16 @@ import type { StateDocument } from './state-document.ts';
 const mark = z.object({
   serial: z.int().min(0),
   write: z.string(),
-  /** Absolute path of the state; its location if it is not on this machine. */
+  /** Absolute path of a local state; the location of other states. */
   path: z.string(),
-  /** Of the platform, normalized; absent if unknown, which matches every platform. */
+  /** Base URL of the platform, normalized; absent if unknown, which matches every platform. */
   base_url: z.string().transform(normalizedBaseUrl).optional(),
 });
 
-/** The last write of a state that this machine has seen, stored apart from the state: Git may restore an older one. */
+/** The last write of a state that this machine has seen. It is stored apart from the state, because Git may restore an older one. */
 export type StateMark = Readonly<z.infer<typeof mark>>;
 
-/** True if another write has a higher serial than the document, or the same. */
+/** True if another write has a higher serial than the document, or the same one. */
 export function isSuperseded(
   { serial, write }: Pick<StateDocument, 'serial' | 'write'>,
   last: Pick<StateMark, 'serial' | 'write'>,
@@ -31,7 +31,7 @@ export type Marks = ReturnType<typeof createMarks>;
 interface MarksOptions {
   /** Absolute; created if missing. */
   readonly folder: string;
-  /** Of the platform, normalized; empty where it is not set. */
+  /** Base URL of the platform, normalized; empty if it is not set. */
   readonly baseUrl?: string | undefined;
   debug(message: string): void;
 }
@@ -77,7 +77,7 @@ export function createMarks({ folder, baseUrl, debug }: MarksOptions) {
   };
 }
 
-/** A file name for any text. */
+/** Converts any text to a file name. */
 function partOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 24);
 }

@@ -3,14 +3,14 @@ import { droppedBy, sharedId } from './held-ids.ts';
 import type { StateDocument } from './state-document.ts';
 import { LostState } from './state-errors.ts';
 
-/** The most records that the hint names. */
+/** The maximum number of records in the hint. */
 const MAX_NAMES = 20;
 
 interface Conflict {
   readonly text: string;
-  /** Where the file is. */
+  /** Path of the file. */
   readonly name: string;
-  /** The same for a shell. */
+  /** The path quoted for a shell. */
   readonly shellName: string;
 }
 
@@ -19,9 +19,9 @@ export function hasConflict(text: string): boolean {
 }
 
 /**
- * The error for a state with conflict markers. A backup has the records of one side alone, and so has a side as Git has it, because Git
- * merged records of the other into the lines around the conflict.
- * @param parse reads a side, and throws if it is no state.
+ * The error for a state with conflict markers. A backup has only the records of one side, and so has a side as Git has it, because Git
+ * merged records of the other side into the lines around the conflict.
+ * @param parse parses a side; throws if it is not a state.
  */
 export function mergeConflict(conflict: Conflict, parse: (text: string) => StateDocument): LostState {
   const { text, name, shellName } = conflict;
@@ -90,7 +90,7 @@ function bounded(lines: readonly Advice[]): Advice[] {
   return more <= 0 ? [...lines] : [...lines.slice(0, MAX_NAMES), `  and ${more} more`];
 }
 
-/** The file as either side has it; undefined if the markers are out of order. */
+/** Both sides of the file; undefined if the markers are out of order. */
 function sidesOf(text: string): { readonly ours: string; readonly theirs: string } | undefined {
   const ours: string[] = [];
   const theirs: string[] = [];

@@ -4,7 +4,7 @@ const ENTRY_LEVELS = 4;
 /** A key whose value, or that of its duplicate, JSON.parse would drop silently. */
 export interface MisplacedKey {
   readonly key: string;
-  /** From 1. */
+  /** Starts at 1. */
   readonly line: number;
   readonly problem: 'twice' | 'reserved';
 }

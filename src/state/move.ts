@@ -16,14 +16,14 @@ interface Move {
 }
 
 interface Moved {
-  /** Records that the state manages. */
+  /** The number of managed records. */
   readonly records: number;
   readonly serial: number;
 }
 
 /**
- * Moves a state under both locks: merges the journal, writes the copy, reads it back, and leaves a mark in the old location. A run that
- * dies leaves the old state in force, or a copy with which the next call continues.
+ * Moves a state under both locks: merges the journal, writes the copy, verifies it, and leaves a mark in the old location. If the run dies,
+ * either the old state stays in force or the next call continues with the copy.
  * @throws UserError if there is nothing to move, or if the new location has another state.
  */
 export async function moveState({ from, to, session }: Move): Promise<Moved> {
@@ -87,14 +87,14 @@ async function copied(
   await target.commit(copy, undefined);
   const { document: back } = await target.read();
   if (back === undefined || !jsonEqual(content(back), content(copy))) {
-    throw new UserError(`the copy at ${to.location} does not match what was written`, {
+    throw new UserError(`the copy at ${to.location} does not match the written state`, {
       hint: 'The old state is still in use. Check the disk, then run the command again.',
     });
   }
   return back;
 }
 
-/** A state that was moved away from the target before may come back. */
+/** A state that was moved away from the target may be moved back. */
 async function currentOf(target: StateLease, document: StateDocument): Promise<StateDocument | undefined> {
   try {
     const stored = await target.read();
@@ -105,7 +105,7 @@ async function currentOf(target: StateLease, document: StateDocument): Promise<S
   }
 }
 
-/** True for the copy of an interrupted move, also if runs have changed it since: it lacks nothing of the old state. */
+/** True for the copy of an interrupted move, even if runs have changed it since: no record of the old state is missing from it. */
 function isCopy(copy: StateDocument, document: StateDocument): boolean {
   if (copy.lineage !== document.lineage || copy.serial <= document.serial) return false;
   const { ids, pending } = droppedBy(copy, document);

@@ -10,17 +10,17 @@ import type { StateBackup, StateStore } from './store.ts';
 
 interface Pushed {
   readonly serial: number;
-  /** Records that the document lacked; they are orphans now. */
+  /** Records that were missing from the document; they are orphans now. */
   readonly kept: readonly HeldId[];
-  /** Unknown creates of a damaged state that the document lacked, and has now. */
+  /** Unknown creates of a damaged state that were missing from the document; they were added. */
   readonly unknown: readonly string[];
-  /** Where a damaged state is kept. */
+  /** The new location of a damaged state. */
   readonly quarantined: string | undefined;
 }
 
 /**
- * Replaces the state by a document; the earlier one is kept as a backup.
- * @returns undefined if the state was the same already.
+ * Replaces the state with a document; the earlier one is kept as a backup.
+ * @returns undefined if the state was already the same.
  * @throws UserError if the document belongs to another workspace, contradicts itself, or is older than the state.
  */
 export async function pushState(store: StateStore, options: PushOptions): Promise<Pushed | undefined> {
@@ -38,7 +38,7 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
     });
   }
   const lost = await quarantineDamaged(store, options);
-  // Merges the journal of a dead run first, so that the backup has it.
+  // Merges the journal of a dead run first, so that the backup includes it.
   const { beginning, ...rest } = session;
   await (
     await openSession(store, {
@@ -128,7 +128,7 @@ function refuseStepBack(document: StateDocument, current: StateDocument): void {
 
 interface PushOptions {
   readonly document: StateDocument;
-  /** The command that pushes it by force. */
+  /** The command that pushes with `--force`. */
   readonly forced: string;
   /** True to replace a damaged state, or by an older document, one of another lineage, or one that lacks records. */
   readonly force: boolean;
@@ -137,7 +137,7 @@ interface PushOptions {
   naturalKey(address: string, entry: ResourceEntry): string | undefined;
 }
 
-/** Records of the other content that the document lacks. */
+/** Records of the other content that are missing from the document. */
 function dropped(other: StateContent, { document, naturalKey }: PushOptions): ReturnType<typeof droppedBy> {
   const { ids, pending } = droppedBy(document, other);
   const withKey = (held: HeldId): HeldId => {
@@ -149,13 +149,13 @@ function dropped(other: StateContent, { document, naturalKey }: PushOptions): Re
 
 interface QuarantinedState {
   readonly quarantined: string | undefined;
-  /** Records of its backups that the document lacks. */
+  /** Records of its backups that are missing from the document. */
   readonly ids: readonly HeldId[];
   readonly pending: StateDocument['pending'];
 }
 
 /**
- * Moves a state that cannot be read away, and keeps its records as far as they can be read.
+ * Moves an unreadable state away, and keeps its records as far as they can be read.
  * @returns undefined if it can be read.
  * @throws LostState if it cannot be read, without `force`.
  */

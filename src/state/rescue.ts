@@ -13,15 +13,15 @@ import type { State } from './state.ts';
 import { orphanOf } from './state-document.ts';
 
 /*
- * Outcomes that could not be stored are written to a synced file of the project: nothing else has their ids. The next run that finds the
- * file records them.
+ * Outcomes that could not be stored are written to a synced file of the project, because their ids exist nowhere else. The next run that
+ * finds the file records them.
  */
 
 interface Unsaved {
-  /** How messages call the state. */
+  /** Location of the state for messages. */
   readonly location: string;
   readonly entries: readonly JournalEntry[];
-  /** Of the run that had the lock. */
+  /** Id of the run that had the lock. */
   readonly run: string;
 }
 
@@ -73,23 +73,23 @@ async function writePrivate(file: string, content: string | Uint8Array): Promise
 interface Rescue {
   readonly file: string;
   readonly entries: readonly JournalEntry[];
-  /** Number of lines that are no entries. */
+  /** Number of invalid lines. */
   readonly damaged: number;
 }
 
 interface WaitingRescue extends Rescue {
-  /** Relative to the project. */
+  /** Path relative to the project. */
   readonly shown: string;
 }
 
-/** The rescue files of the project; those of one state if its lineage is given. */
+/** The rescue files of the project, or of the state with this lineage. */
 export async function rescuesOf(root: string, lineage?: string): Promise<WaitingRescue[]> {
   const folder = path.join(root, '.voxform', 'rescue');
   const names = (await readdir(folder).catch((): string[] => [])).filter((name) => name.endsWith('.jsonl'));
   const all = await Promise.all(
     names.sort().map(async (name): Promise<WaitingRescue[]> => {
       const file = path.join(folder, name);
-      // Another run may have recorded it just now.
+      // Another run may have just recorded it.
       const bytes = await readFile(file).catch((error: unknown) => {
         if (errorCode(error) !== 'ENOENT') throw unreadable(file, error);
       });
@@ -142,7 +142,7 @@ export async function recordOutcomes(session: StateSession, { entries }: Rescue)
         current === undefined && (!state.pending.has(address) || isFromBefore(state, address, at));
       if (isFree) await session.record(event);
       else {
-        // The address has another record by now, or may have one: this id becomes an orphan.
+        // The address has, or may have, another record by now: this id becomes an orphan.
         const kind = kindOf(address);
         const orphan = orphanOf(address, { id: entry.id, reason: 'replaced', since: at });
         await session.record({ type: 'forgotten', address: `${kind}/${entry.id}`, orphan });

@@ -40,7 +40,7 @@ export function changeOf(event: JournalEvent, { resources }: State): RunResource
   }
 }
 
-/** The run that left the journal; undefined if the history has its end, or lacks the run. */
+/** The run that left the journal; undefined if the history contains its end, or does not contain the run. */
 export async function deadRunOf(
   store: Pick<StateStore, 'history'>,
   { info }: Pick<StateLease, 'info'>,

@@ -4,9 +4,7 @@ import { type Immutable, parsedJson } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
 import { ciJob, type LockInfo } from './lock-info.ts';
 
-/*
- * Each run that takes the lock writes a line when it begins and one when it ends. No line holds a value of a field.
- */
+/* Each run that takes the lock writes a line when it starts and one when it ends. No line contains a value of a field. */
 
 export const runResults = ['done', 'failed', 'refused', 'interrupted', 'died'] as const;
 
@@ -27,10 +25,10 @@ const beginning = lazyObject(() => ({
 const outcome = lazyObject(() => ({
   result: z.enum(runResults),
   error: z.string().optional(),
-  asked_by: z.string().optional().describe('Who asked for it on the page.'),
+  asked_by: z.string().optional().describe('Who requested it on the page.'),
   plan: z
     .object({
-      digest: z.string().optional().describe('Of the saved plan, else of what the plan writes.'),
+      digest: z.string().optional().describe('Digest of the saved plan, else of the writes of the plan.'),
       summary: z.record(z.string(), z.int()),
     })
     .optional()
@@ -98,7 +96,7 @@ export type RunRecord = Immutable<z.infer<ReturnType<typeof runRecord>>>;
 /** A run that died, according to its journal. */
 export interface DeadRun {
   readonly id: string;
-  /** Time of its last entry. */
+  /** The time of its last entry. */
   readonly ended: Date;
   readonly outcome: RunEnding;
 }
@@ -147,10 +145,10 @@ export function endingLine(
 }
 
 const MAX_ERROR = 2_000;
-/** Characters, so that a run with many resources leaves room for other runs. */
+/** The maximum size in characters, so that a run with many resources leaves room for others. */
 const MAX_RESOURCES = 100_000;
 
-/** If not all fit: unknown ones first, then failed ones. */
+/** If not all resources fit, unknown ones come first, then failed ones. */
 function withinBound(resources: RunResources): RunResources {
   const order = { unknown: 0, failed: 1, skipped: 2, done: 3 } as const;
   let left = MAX_RESOURCES;
@@ -180,7 +178,7 @@ export function runsIn(lines: Iterable<string>): RunRecord[] {
 /** Bytes of the history; beyond that, the oldest half is dropped. */
 export const MAX_HISTORY = 1_000_000;
 
-/** The newest whole lines that fit into half of that. */
+/** The newest complete lines that fit into half of that. */
 export function newestLines(text: string): string {
   return text.length <= MAX_HISTORY / 2
     ? text

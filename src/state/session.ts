@@ -15,9 +15,9 @@ export interface SessionOptions {
   readonly workspaceId: string;
   /** Used if there is no state yet. */
   readonly fresh: FreshState;
-  /** Called if there is no state yet. Throws if none may be begun. */
+  /** Called if there is no state yet. Throws if none may be created. */
   readonly beginning?: (() => Promise<void>) | undefined;
-  /** Of voxform, for the document. */
+  /** Version of voxform, for the document. */
   readonly version: string;
   now(): Date;
   /** Receives the warning for a state older than the last known one; if absent, that state is refused. */
@@ -63,7 +63,7 @@ export async function openSession(store: StateStore, options: SessionOptions): P
     admitOlder(stored, store.location, options.allowOlder);
     const document = stored.document ?? emptyDocument(options.fresh, options.workspaceId, options.version);
     const state = fold(document, stored.journal);
-    // Above every known serial, so that the next document does not look older.
+    // A serial above all known ones, so that the next document does not look older.
     const next = Math.max(state.serial, stored.newer?.serial ?? 0) + 1;
     const isNew = stored.document === undefined;
     if (stored.journal.length === 0) return new StateSession(lease, state, { ...options, isNew, next });
@@ -107,12 +107,12 @@ export class StateSession {
     this.#options = options;
   }
 
-  /** Of the run, in the history. */
+  /** Id of the run in the history. */
   get id(): string {
     return this.#lease.info.id;
   }
 
-  /** Always current: it shows recorded events at once. */
+  /** Includes recorded events immediately. */
   get state(): State {
     return this.#state;
   }
@@ -122,22 +122,22 @@ export class StateSession {
     return this.#options.isNew;
   }
 
-  /** True once something was recorded. */
+  /** True after something was recorded. */
   get changed(): boolean {
     return this.#changed;
   }
 
-  /** True once an append or a commit failed: from then on nothing more may be written to the platform. */
+  /** True after an append or a commit failed: nothing more may be written to the platform. */
   get broken(): boolean {
     return this.#failure !== undefined;
   }
 
-  /** To be checked right before each request that writes to the platform. False if the lock must be renewed first, or the session is broken. */
+  /** Must be checked right before each write request to the platform. False if the lock must be renewed first, or the session is broken. */
   get mayWrite(): boolean {
     return this.#failure === undefined && this.#lease.isRecent;
   }
 
-  /** Renews the lock, once for overlapping calls. When it rejects, nothing more may be written to the platform. */
+  /** Renews the lock; overlapping calls share one renewal. If it rejects, nothing more may be written to the platform. */
   renew(): Promise<void> {
     this.#renewal ??= this.#renew().finally(() => {
       this.#renewal = undefined;
@@ -146,8 +146,8 @@ export class StateSession {
   }
 
   /**
-   * Resolves when the event would survive a loss of power; only then does `state` show it. When it rejects, the event may be
-   * lost and the session is broken: every later call rejects too, and the caller must write nothing more to the platform.
+   * Resolves when the event would survive a loss of power; `state` shows it from then on. If it rejects, the event may be lost and the
+   * session is broken: every later call rejects too, and the caller must write nothing more to the platform.
    */
   record(event: JournalEvent): Promise<void> {
     if (this.#closed !== undefined) return Promise.reject(new Error('the state session is closed'));
@@ -230,17 +230,17 @@ export class StateSession {
     }
   }
 
-  /** A broken lease stores nothing more, but writes the ids that still arrive to a rescue file. */
+  /** A broken lease stores nothing more, but writes ids that still arrive to a rescue file. */
   async #recordLost(event: JournalEvent, error: unknown): Promise<void> {
     await this.#append(event).catch(() => undefined);
     throw error;
   }
 }
 
-/** A store that cannot renew a lock in half of the takeover time is too slow. */
+/** The maximum number of renewals for one write: a store that needs more is too slow. */
 const MAX_RENEWALS = 3;
 
-/** The document of one more write. */
+/** The document for another write. */
 function documentOf(state: FoldedState, serial: number, version: string): StateDocument {
   return state.toDocument({ serial, voxform_version: version, write: randomUUID() });
 }
@@ -263,7 +263,7 @@ function slowLock({ id }: LockInfo): UserError {
   });
 }
 
-/** Does work in a session and closes it in any case. The history has the reason of a failure. */
+/** Runs work in a session and always closes it. The history contains the reason of a failure. */
 export async function inSession<T>(
   store: StateStore,
   options: SessionOptions,
@@ -280,7 +280,7 @@ export async function inSession<T>(
   }
 }
 
-/** Does work with a lease and releases it in any case. The history has the reason of a failure. */
+/** Runs work with a lease and always releases it. The history contains the reason of a failure. */
 export async function withLease<T>(
   store: StateStore,
   request: LockRequest,

@@ -10,7 +10,7 @@ import { lazily } from '../values/lazily.ts';
 
 export const STATE_FORMAT_VERSION = 2;
 
-/** The values were parsed from JSON before. */
+/** The values have already been parsed from JSON. */
 const leaves = lazily(() => z.record(z.string(), z.unknown() as z.ZodType<Json>));
 
 export const resourceEntry = lazily(() =>
@@ -19,7 +19,7 @@ export const resourceEntry = lazily(() =>
     adopted: z.literal(true).optional().describe('Present for a record that voxform adopted.'),
     recorded: leaves().describe('Values last sent, by path; references as ids, secrets as fingerprints.'),
     observed: leaves().describe(
-      'Values shown right after the last apply, by path, where they differ from the recorded ones.',
+      'Values shown right after the last apply, by path, if they differ from the recorded ones.',
     ),
     unobserved: z
       .array(z.string())
@@ -32,7 +32,7 @@ export const resourceEntry = lazily(() =>
       .array(z.string())
       .optional()
       .describe(
-        'Config objects of which a read after the last update showed every field that the platform shows; absent if there are none.',
+        'Config objects that a read after the last update showed completely; absent if there are none.',
       ),
     missing_since: z
       .string()
@@ -126,7 +126,7 @@ export type ResourceEntry = Immutable<z.infer<ReturnType<typeof resourceEntry>>>
 export type PendingCreate = Immutable<z.infer<ReturnType<typeof pendingCreate>>>;
 export type Orphan = Immutable<z.infer<ReturnType<typeof orphan>>>;
 export type ClosingReason = (typeof closingReasons)[number];
-/** The digest belongs to the text: it is computed when the document is written, and checked when it is read. */
+/** The digest covers the text: it is computed when the document is written, and checked when it is read. */
 export type WrittenDocument = Immutable<z.infer<ReturnType<typeof writtenDocument>>>;
 export type StateDocument = Omit<Immutable<z.infer<ReturnType<typeof stateDocument>>>, 'write_digest'>;
 

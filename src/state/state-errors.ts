@@ -10,10 +10,10 @@ export class LostState extends UserError {
   override readonly name = 'LostState';
 }
 
-/** Ends the hint of every such error. */
-export const RECOVER = advice`Without a backup: ${command('recover')} finds what records it can.`;
+/** The end of the hint of every such error. */
+export const RECOVER = advice`Without a backup: ${command('recover')} finds as many records as possible.`;
 
-/** Another run took the lock over, or a person ended it: this run may write nothing more. */
+/** Another run or a person ended the lock: this run must write nothing more. */
 export class LostLock extends UserError {
   override readonly name = 'LostLock';
 
@@ -24,16 +24,16 @@ export class LostLock extends UserError {
   }
 }
 
-/** A later write than the state, or another one with the same serial. */
+/** A later write than the state, or another write with the same serial. */
 export interface NewerState {
   readonly serial: number;
-  /** Path of a copy of it, quoted for a shell; undefined if there is none. */
+  /** Path of a copy, quoted for a shell; undefined if there is none. */
   readonly copy: string | undefined;
-  /** Records that the state lacks: addresses, with their ids if known. */
+  /** Records that are missing from the state: addresses, with their ids if known. */
   readonly missing: readonly string[];
 }
 
-/** The most names in a message. */
+/** The maximum number of names in a message. */
 const SHOWN = 10;
 
 /** The error for commands that write; its message is the warning for commands that read. */
@@ -58,14 +58,14 @@ export function olderState(location: string, { serial }: StateDocument, newer: N
   );
 }
 
-/** Replaces a state that was moved. To an earlier voxform it is a damaged state, so that it writes nothing either. */
+/** Replaces a moved state. Earlier versions of voxform treat it as a damaged state, so they write nothing either. */
 export const movedMark = lazyObject(() => ({
   /** The new location, for messages. */
   moved_to: z.string().min(1),
   /** ISO 8601. */
   moved_at: z.string(),
   lineage: z.string().min(1),
-  /** Of the last document in this location. */
+  /** Serial of the last document in this location. */
   serial: z.int().min(0),
   workspace_id: z.string().min(1),
 }));

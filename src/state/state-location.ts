@@ -28,7 +28,7 @@ export const stateSchema = lazily(
       : z.discriminatedUnion('backend', [schemaOf(first), ...others.map(schemaOf)], {
           error: `expected one of ${Object.keys(backends).join(', ')}`,
         })
-    ).describe('Where the state is kept.') as z.ZodType<StateSettings>,
+    ).describe('Location of the state.') as z.ZodType<StateSettings>,
 );
 
 export interface StateSettings {
@@ -53,7 +53,7 @@ export function backendOf({ backend }: { readonly backend: BackendName }): State
   return backends[backend];
 }
 
-/** True if two locations are of the same state. */
+/** True if two locations refer to the same state. */
 export function isSameState(a: StateLocation, b: StateLocation): boolean {
   return a.backend === b.backend && backendOf(a).keyOf(a) === backendOf(b).keyOf(b);
 }

@@ -3,11 +3,11 @@ import type { Orphan, PendingCreate, ResourceEntry } from './state-document.ts';
 /** The state of one workspace: the document with the journal merged. */
 export interface State {
   readonly lineage: string;
-  /** Of the document; the journal does not raise it. */
+  /** Serial of the document; the journal does not increase it. */
   readonly serial: number;
   readonly salt: string;
   readonly workspaceId: string;
-  /** Commit of the manifests of the last apply, if it was in a Git repository. */
+  /** The Git commit of the last applied manifests, if any. */
   readonly appliedCommit?: string | undefined;
   readonly resources: ReadonlyMap<string, ResourceEntry>;
   readonly pending: ReadonlyMap<string, PendingCreate>;

@@ -6,13 +6,13 @@ import type { StateDocument } from './state-document.ts';
 import type { MovedMark, NewerState } from './state-errors.ts';
 
 /**
- * The state of one workspace in its location. The engine must not assume that any call is quick. All methods throw `UserError` for
- * problems that a person can fix: a damaged, newer or unreadable state, a lock that is held.
+ * The state of one workspace in its location. The engine must not assume that calls are fast. All methods throw `UserError` for problems
+ * that a person can fix: a damaged, newer or unreadable state, a held lock.
  */
 export interface StateStore {
-  /** For messages, e.g. `.voxform/staging.state.json`. */
+  /** Location for messages, e.g. `.voxform/staging.state.json`. */
   readonly location: string;
-  /** The setting of the location, for messages, e.g. `state.path`. */
+  /** The setting with the location, for messages, e.g. `state.path`. */
   readonly setting: string;
   /** Takes no lock and changes nothing. @param until ends the read. */
   read(until?: AbortSignal): Promise<StoredState>;
@@ -27,7 +27,7 @@ export interface StateStore {
   holder(): Promise<LockHolder | undefined>;
   /** Ends the lock of another run. Throws `UserError` unless `id` is that of the lock in force. */
   unlock(id: string): Promise<LockHolder>;
-  /** Another state of that workspace in the same storage, so that no second one is begun; absent if the storage cannot be searched. */
+  /** Another state of the workspace in the same storage, so that no second one is created; absent if the storage cannot be searched. */
   elsewhere?(workspaceId: string): Promise<StateElsewhere | undefined>;
   /** The runs that took the lock, the oldest first; older ones may have been dropped. Takes no lock. */
   history(): Promise<readonly RunRecord[]>;
@@ -36,7 +36,7 @@ export interface StateStore {
 export interface StateElsewhere {
   /** For messages. */
   readonly location: string;
-  /** What `state move --from` takes. */
+  /** The argument for `state move --from`. */
   readonly from: string;
   /** Undefined if it cannot be read. */
   readonly records: number | undefined;
@@ -44,7 +44,7 @@ export interface StateElsewhere {
 
 /** The readable part of a copy. */
 export interface StateBackup extends Pick<State, 'resources' | 'pending' | 'orphans'> {
-  /** Where it was read, for messages. */
+  /** Source for messages. */
   readonly source: string;
   /** Undefined if unknown. */
   readonly workspaceId: string | undefined;
@@ -55,7 +55,7 @@ export interface StateBackup extends Pick<State, 'resources' | 'pending' | 'orph
 export interface StoredState {
   /** Undefined when there has never been one. */
   readonly document: StateDocument | undefined;
-  /** The entries since the document was written, in order. */
+  /** The entries since the last write of the document, in order. */
   readonly journal: readonly JournalEntry[];
   /** A later write than the document; undefined if none is known. */
   readonly newer?: NewerState | undefined;
@@ -63,7 +63,7 @@ export interface StoredState {
   readonly holder?: LockHolder | undefined;
 }
 
-/** The right to change the state, until `release`. */
+/** The permission to change the state, until `release`. */
 export interface StateLease {
   readonly info: LockInfo;
   /** True while the last renewal of the lock is at most half of the takeover time ago. */
@@ -83,7 +83,7 @@ export interface StateLease {
    */
   commit(document: StateDocument, expectedSerial: number | undefined, died?: DeadRun): Promise<void>;
   /**
-   * Moves a state away for which `read` throws `LostState`, so that a new one can begin.
+   * Moves a state that `read` rejects with `LostState` away, so that a new one can be created.
    * @returns its new location; undefined if there was nothing.
    */
   quarantine(): Promise<string | undefined>;
@@ -108,9 +108,9 @@ export interface LockRequest {
   readonly operation: string;
   readonly timeoutSeconds: number;
   readonly signal?: AbortSignal | undefined;
-  /** Of the manifests in Git, for the history. Never rejects. */
+  /** The Git commit of the manifests, for the history. Never rejects. */
   readonly commit?: Promise<string | undefined> | undefined;
-  /** True for a step of a larger run, without a line of its own in the history. */
+  /** True for a step of a larger run that has no line of its own in the history. */
   readonly isStep?: boolean | undefined;
   /** Called once if the lock is held, and when the lock of a dead holder is taken over. */
   notice(message: string): void;

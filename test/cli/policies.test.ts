@@ -124,7 +124,7 @@ defaults: { Agent: { call_config: { ring_duration_ms: 1 } } }
     { rules: "{ name: one, deny: 'true', warn: 'true' }", said: 'policies[0]: expected either deny or warn' },
     {
       rules: "{ name: one, deny: 'true' }, { name: one, warn: 'true' }",
-      said: 'there are two rules named "one"',
+      said: 'two rules are named "one"',
     },
     { rules: '{ name: one, dney: x }', said: 'unknown field "dney"; did you mean "deny"?' },
     { rules: '', said: 'policies must be a list of at least 1, has 0' },

@@ -214,7 +214,7 @@ describe('rename', () => {
     expect(await rename(asked)).toEqual([
       'voxform.yaml:9: day in the rule named was renamed.',
       'voxform.yaml:10: day in the rule of-any-kind was renamed.',
-      'voxform.yaml:11: day in the rule of-a-text was left as it is.',
+      'voxform.yaml:11: day in the rule of-a-text was unchanged.',
     ]);
   });
 

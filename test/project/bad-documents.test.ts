@@ -233,7 +233,7 @@ const rows: readonly Row[] = [
   {
     reason: 'an alias of nothing',
     text: `${HEAD}  payload: { a: *none }\n`,
-    expected: [':6:17 spec.payload.a unknown-anchor there is no anchor &none before this alias'],
+    expected: [':6:17 spec.payload.a unknown-anchor no anchor &none precedes this alias'],
   },
   {
     reason: 'aliases and merge keys that are right',

@@ -148,7 +148,7 @@ const rows: readonly Row[] = [
   },
   {
     reason:
-      'a name in braces after a dollar sign is sent as it is: once per name, where it first stands, in files and joined texts too',
+      'a name in braces after a dollar sign is sent unchanged: once per name, where it first stands, in files and joined texts too',
     files: {
       'manifests/a.yaml': agent(
         'a',
@@ -165,17 +165,17 @@ const rows: readonly Row[] = [
       'voxform.yaml': withWorkspace(`vars: { title: "The \${title}" }`),
     },
     expected: [
-      `manifests/a.yaml:9:12 spec.prompt_config.prompt warning unresolved-placeholder \${name} is sent as it is: insert { $var: name } with $join, or list name under literal_variables (2 places)`,
-      `manifests/b.md:1:19 - warning unresolved-placeholder \${company} is sent as it is: insert { $var: company } with $join, or list company under literal_variables`,
-      `manifests/c.yaml:6:39 spec.prompt_config.prompt.$join[0] warning unresolved-placeholder \${team} is sent as it is: insert { $var: team } with $join, or list team under literal_variables`,
-      `manifests/c.yaml:6:47 spec.prompt_config.prompt.$join[0] warning unresolved-placeholder \${role} is sent as it is: insert { $var: role } with $join, or list role under literal_variables`,
-      `manifests/d.md:2:1 - warning unresolved-placeholder \${first} is sent as it is: insert { $var: first } with $join, or list first under literal_variables`,
-      `manifests/d.md:2:14 - warning unresolved-placeholder \${second} is sent as it is: insert { $var: second } with $join, or list second under literal_variables`,
-      `voxform.yaml:7:25 workspaces.test.vars.title warning unresolved-placeholder \${title} is sent as it is: insert { $var: title } with $join, or list title under literal_variables`,
+      `manifests/a.yaml:9:12 spec.prompt_config.prompt warning unresolved-placeholder \${name} is sent unchanged: insert { $var: name } with $join, or list name under literal_variables (2 places)`,
+      `manifests/b.md:1:19 - warning unresolved-placeholder \${company} is sent unchanged: insert { $var: company } with $join, or list company under literal_variables`,
+      `manifests/c.yaml:6:39 spec.prompt_config.prompt.$join[0] warning unresolved-placeholder \${team} is sent unchanged: insert { $var: team } with $join, or list team under literal_variables`,
+      `manifests/c.yaml:6:47 spec.prompt_config.prompt.$join[0] warning unresolved-placeholder \${role} is sent unchanged: insert { $var: role } with $join, or list role under literal_variables`,
+      `manifests/d.md:2:1 - warning unresolved-placeholder \${first} is sent unchanged: insert { $var: first } with $join, or list first under literal_variables`,
+      `manifests/d.md:2:14 - warning unresolved-placeholder \${second} is sent unchanged: insert { $var: second } with $join, or list second under literal_variables`,
+      `voxform.yaml:7:25 workspaces.test.vars.title warning unresolved-placeholder \${title} is sent unchanged: insert { $var: title } with $join, or list title under literal_variables`,
     ],
   },
   {
-    reason: 'a form in a text is sent as it is',
+    reason: 'a form in a text is sent unchanged',
     files: {
       'manifests/a.yaml': agent(
         'a',

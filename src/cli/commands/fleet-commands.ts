@@ -7,8 +7,7 @@ import { withPage } from '../page-flags.ts';
 import type { CommandTable } from '../perform.ts';
 
 const ADDRESS = 'Address, SOURCE/PROJECT:WORKSPACE';
-const ADDRESSES =
-  'Addresses, or patterns as in fleet.yaml, in which * stands for any text: "voices/*:staging"';
+const ADDRESSES = 'Addresses, or patterns as in fleet.yaml, in which * matches any text: "voices/*:staging"';
 const PLAN = 'Id of the plan, or its beginning; voxform fleet show ADDRESS prints it';
 
 /** Commands for many workspaces, run by any number of processes with one database. */

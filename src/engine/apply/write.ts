@@ -70,7 +70,7 @@ async function create(facts: ResourceWrite): Promise<string> {
   const naturalKey = kind.naturalKey?.(Object.fromEntries(leaves))?.key;
   if (naturalKey !== undefined && (await facts.isTaken?.(naturalKey))) {
     throw new UserError(`the record of ${planned.address} was created since the plan was made`, {
-      hint: 'Plan again to adopt it.',
+      hint: 'Plan again to import it.',
     });
   }
   const pending: PendingCreate = {

@@ -126,7 +126,7 @@ function takeoverProblem(
     return `matches ${ids.length} other records: ${named.join(', ')}`;
   }
   if (namesake !== undefined && records.closedOrphans.has(idKey(kind.name, namesake.id)))
-    return `names the closed orphan ${namesake.id}: it is not adopted automatically`;
+    return `names the closed orphan ${namesake.id}: it is not imported automatically`;
   return sameKeyHolder && `names the record of ${sameKeyHolder}, which must release it first`;
 }
 

@@ -79,7 +79,7 @@ function closedRecord({ binding, observation, records }: Facts): Orphan | undefi
 }
 
 function refusedClosed(facts: Facts, { id, closed }: Orphan): Decision {
-  const reason = `${id} is a closed orphan (${closed?.because}): it is not adopted automatically`;
+  const reason = `${id} is a closed orphan (${closed?.because}): it is not imported automatically`;
   const steps: NextStep[] = [
     { action: 'import', address: facts.binding.resource.address, id, reason: 'closed' },
     { action: 'close_orphan', id, because: 'deleted' },

@@ -67,7 +67,7 @@ export const plannedResource = described('The planned action of one resource.', 
     .regex(/^https?:\/\//)
     .optional()
     .describe(
-      'Address in the dashboard: of the record, or of the list where its id is not known. Present where a person has something to do there and the workspace has `dashboard`.',
+      'Address in the dashboard: of the record, or of the list if its id is not known. Present if a person has to do something there and the workspace has `dashboard`.',
     ),
   source: z
     .strictObject({ file: z.string(), line: z.int() })
@@ -75,7 +75,7 @@ export const plannedResource = described('The planned action of one resource.', 
     .describe('Where it is declared; null if no manifest declares it.'),
   reason: z.string().describe('Why this action, in one sentence.'),
   changes: z.array(plannedChange),
-  adopted: present('Present when an existing record is adopted.'),
+  adopted: present('Present when an existing record is imported.'),
   missing: present(
     'Present when the record is missing from the platform and this plan does not recreate it.',
   ),
@@ -85,7 +85,7 @@ export const plannedResource = described('The planned action of one resource.', 
     .optional()
     .describe('Of a create: id of the missing record that it replaces (--allow-recreate).'),
   previous_address: z.string().optional().describe('The address before a rename.'),
-  steps: z.array(nextStep).optional().describe('What to do next.'),
+  steps: z.array(nextStep).optional().describe('The next steps.'),
   unverified: texts('Managed fields that the platform does not show; compared with the values last sent.'),
   not_applied: texts('Fields that were sent and that the platform ignored: not in sync, and not resent.'),
   depends_on: z.array(z.string()).describe('Addresses that must be applied first.'),
@@ -111,9 +111,9 @@ export const plannedResource = described('The planned action of one resource.', 
 const planWarning = z.strictObject({
   address: z.string().nullable(),
   message: z.string(),
-  next: z.array(nextStep).optional().describe('What to do about it.'),
+  next: z.array(nextStep).optional().describe('The next steps.'),
   may_erase: texts(
-    'Fields that the update may erase: neither declared nor shown. Secrets first, then what is hard to restore.',
+    'Fields that the update may erase: neither declared nor shown. Secrets first, then fields that are hard to restore.',
   ),
 });
 
@@ -122,7 +122,7 @@ export const violation = described('A resource that a policy objects to.', {
   policy_file: z.string().describe('The file that has the rule.'),
   id: z
     .string()
-    .describe('Equal for the same rule and the same resource: what a waiver in a saved plan is bound to.'),
+    .describe('Equal for the same rule and the same resource: a waiver in a saved plan refers to it.'),
   severity: z.enum(['deny', 'warn']).describe('deny stops apply.'),
   address: z.string(),
   message: z.string(),
@@ -173,10 +173,7 @@ export const planDocument = described('A voxform plan', {
       }),
     )
     .describe('Guards that stop apply.'),
-  violations: z
-    .array(violation)
-    .optional()
-    .describe('What policies object to; absent if there are no policies.'),
+  violations: z.array(violation).optional().describe('Policy violations; absent if there are no policies.'),
   warnings: z.array(planWarning),
   digest: z.string().optional().describe('Digest of everything else in the plan, to detect edits.'),
 });

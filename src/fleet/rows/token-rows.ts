@@ -43,7 +43,7 @@ export async function addToken({ ask }: FleetStatements, { name, role, by }: New
     by,
   );
   if (rows.length === 0) {
-    throw new UserError(`there is a token of ${name} already`, {
+    throw new UserError(`a token for ${name} already exists`, {
       hint: `Remove it first: voxform fleet token remove ${name}`,
     });
   }
@@ -64,7 +64,7 @@ export async function listTokens({ ask }: FleetStatements): Promise<readonly Lis
 export async function removeToken({ ask }: FleetStatements, name: string): Promise<void> {
   const rows = await ask(`DELETE FROM ${S}.tokens WHERE name = $1 RETURNING name`, name);
   if (rows.length > 0) return;
-  throw new UserError(`there is no token of ${name}`, { hint: 'See: voxform fleet token list' });
+  throw new UserError(`no token exists for ${name}`, { hint: 'See: voxform fleet token list' });
 }
 
 /** The owner of a token; undefined for a wrong one, in the same time. */

@@ -58,7 +58,7 @@ export function openSources(options: SourcesOptions): Sources {
   );
   const named = (source: string): OpenSource => {
     const found = open.get(source);
-    if (found === undefined) throw new Error(`there is no source ${source}`);
+    if (found === undefined) throw new Error(`no source is named ${source}`);
     return found;
   };
   const local = (source: string, project: string): LocalPaths =>

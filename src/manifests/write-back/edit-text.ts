@@ -106,7 +106,7 @@ const MAX_STEPS = 10_000;
 
 function editDocument(text: string, edit: TextEdit, { json }: EditOptions): string {
   let state = read(text, json);
-  if (state === undefined) throw new CannotEdit('the file has errors, or is not what its name says');
+  if (state === undefined) throw new CannotEdit('the file has errors, or its format does not match its name');
   const goal = goalOf(state.value, edit);
   for (let step = 0; step < MAX_STEPS; step++) {
     if (jsonEqual(state.value, goal)) return state.text;

@@ -90,7 +90,7 @@ function replaceBlock(node: Node, value: Json, place: NodePlace): Splice[] {
   const { source } = place;
   const { text } = source;
   const [start, end] = rangeOf(node);
-  if (hasProps(node)) throw new CannotEdit('an anchor or a tag stands before it');
+  if (hasProps(node)) throw new CannotEdit('it has an anchor or a tag');
   const last = start + text.slice(start, end).trimEnd().length;
   const column = Math.max(place.column, 0);
   if (!source.beginsLine(start) || place.lead === 0 || !source.endsLine(place.lead)) {

@@ -41,7 +41,7 @@ function difference(
   // The next part of the path; undefined at its end.
   const next = path[place.path.length];
   if (isAlias(node) && next !== undefined) {
-    throw new CannotEdit(`it stands inside *${node.source}, which other places of the file share`);
+    throw new CannotEdit(`it is part of the alias *${node.source}, which is used elsewhere in the file`);
   }
   if (isMap(node) && isObject(current) && isObject(value)) {
     const sharesKeys = Object.keys(current).some((key) => Object.hasOwn(value, key));
@@ -76,7 +76,7 @@ function inMap(
   if (changed === undefined && keys.length > 0) {
     if (pair !== undefined) return removal(map, pair, place);
     const what = path.length > place.path.length ? 'it' : 'a part of it';
-    throw new CannotEdit(`${what} is merged in with <<, which other places of the file share`);
+    throw new CannotEdit(`${what} is merged with <<, which is used elsewhere in the file`);
   }
   // A merged value has other parts besides the wanted one.
   if (changed !== undefined && path.length > place.path.length + 1) throw new CannotEdit(UNSAFE);

@@ -108,7 +108,7 @@ export const agentConfigs = lazily(() => ({
       ambient_sound_volume: decimal(anyRange('Volume of the ambient sound'), 0.2),
       responsiveness: decimal(presumably('how readily the agent responds'), 0.8),
       interruption_sensitivity: decimal(presumably('how easily the agent is interrupted'), 0.5),
-      enable_backchannel: flag(presumably('whether the agent says `backchannel_words` while it listens')),
+      enable_backchannel: flag(presumably('whether the agent uses `backchannel_words` while it listens')),
       backchannel_frequency: decimal(presumably('how often it says them'), 0.3),
       backchannel_words: z
         .array(z.string())

@@ -44,11 +44,11 @@ export function callOf(checker: Checker, call: CalledFunction, site: CallSite): 
   }
   if (target === undefined && name === '_[_]') return indexOf(checker, args, site);
   if (target === undefined && name === 'has') {
-    return checker.problem('has takes a field, such as has(spec.name)', offset);
+    return checker.problem('has requires a field, such as has(spec.name)', offset);
   }
   if (target === undefined && name === 'isSecret') return secrecy(checker, args, site);
   if (target !== undefined && MACROS.includes(name)) {
-    return checker.problem(`${name} takes a variable and what to do with it: list.${name}(x, …)`, offset);
+    return checker.problem(`${name} requires a variable and an expression: list.${name}(x, …)`, offset);
   }
   const table = target !== undefined ? methods : Object.hasOwn(operators, name) ? operators : functions;
   if (!Object.hasOwn(table, name)) return unknown(checker, name, { isMethod: target !== undefined, offset });
@@ -250,7 +250,7 @@ function secrecy(checker: Checker, args: readonly Expression[], { offset, bound 
   const [part] = args.map((arg) => checker.part(arg, bound));
   const fetch = part?.fetch;
   if (part === undefined || fetch === undefined || args.length !== 1) {
-    return checker.problem('isSecret takes a field, such as isSecret(spec.url)', offset);
+    return checker.problem('isSecret requires a field, such as isSecret(spec.url)', offset);
   }
   return {
     type: BOOL,

@@ -67,7 +67,7 @@ class Compiler implements Checker {
 
   given(expression: Expression | undefined, bound: BoundName | undefined): RulePart {
     return expression === undefined
-      ? this.problem('something is missing here', 0)
+      ? this.problem('an expression is missing here', 0)
       : this.part(expression, bound);
   }
 

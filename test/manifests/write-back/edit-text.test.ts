@@ -336,7 +336,7 @@ const refused: readonly (Omit<Case, 'expected'> & { readonly why: string })[] = 
     text: 'a: &x { c: 1 }\nb: *x\n',
     path: ['b', 'c'],
     value: 2,
-    why: 'it stands inside *x, which other places of the file share',
+    why: 'it is part of the alias *x, which is used elsewhere in the file',
   },
   {
     reason: 'a merged object would lose its other parts',
@@ -350,7 +350,7 @@ const refused: readonly (Omit<Case, 'expected'> & { readonly why: string })[] = 
     text: 'a: &x { b: 1 }\ne: { <<: *x, f: 1 }\n',
     path: ['e', 'b'],
     value: undefined,
-    why: 'it is merged in with <<, which other places of the file share',
+    why: 'it is merged with <<, which is used elsewhere in the file',
   },
   {
     reason: 'a tag would say something else of the new value',
@@ -364,7 +364,7 @@ const refused: readonly (Omit<Case, 'expected'> & { readonly why: string })[] = 
     text: 'a: [1\nb: 2\n',
     path: ['b'],
     value: 5,
-    why: 'the file has errors, or is not what its name says',
+    why: 'the file has errors, or its format does not match its name',
   },
 ];
 

@@ -28,7 +28,7 @@ const settings = lazyStrictObject(() => ({
   ref: z
     .string()
     .refine((ref) => ref.startsWith('refs/') && isRefName(withWorkspace(ref, 'x')), {
-      error: 'expected a whole ref, such as refs/voxform/{workspace}',
+      error: 'expected a full ref, such as refs/voxform/{workspace}',
     })
     .meta({
       description: `Ref of the state, with {workspace} for the name of the workspace; default: ${REF}.`,
@@ -62,7 +62,7 @@ export const git: StateBackend<z.infer<ReturnType<typeof settings>>, GitLocation
   open(place, user) {
     if (place.ref !== '' && !isRefName(place.ref)) {
       throw new UserError(`state.ref: ${place.ref} is not a valid ref`, {
-        hint: 'Write a ref of its own for this workspace, such as refs/voxform/production.',
+        hint: 'Set a separate ref for this workspace, such as refs/voxform/production.',
       });
     }
     return createGitStore(place, user, git.locationOf(place, user.root));

@@ -50,7 +50,7 @@ const settings = lazyStrictObject(() => ({
 
 export const http: StateBackend<z.infer<ReturnType<typeof settings>>, HttpLocation> = {
   settings,
-  description: "Backend of the state: http, a server of Terraform's http protocol, such as GitLab.",
+  description: "Backend of the state: http, a server with Terraform's http protocol, such as GitLab.",
   locationSetting: 'address',
   placeWord: 'address',
   place({ username, password, ...given }, { workspace }) {

@@ -63,7 +63,7 @@ export class ServerLock implements Gate {
     if ((await this.#ask(second, signal)) !== undefined) return;
     this.#known.set(second.ID, second);
     for (const { ID } of [second, info]) await this.leave(ID, signal).catch(() => undefined);
-    throw this.#lockless('two locks at once were granted');
+    throw this.#lockless('it granted two locks at the same time');
   }
 
   /** @returns the holder, which may be this run; undefined if the lock was granted. */

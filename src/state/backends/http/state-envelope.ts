@@ -53,7 +53,7 @@ export function noVersion(): StateVersion {
 /** @throws UserError if the body is not ours, or from a newer voxform. */
 export function parseVersion(body: Buffer, location: string, now: Date): StateVersion {
   const value = parsedJson(body.toString());
-  if (!isObject(value)) throw foreign(`${location} holds no JSON`);
+  if (!isObject(value)) throw foreign(`${location} is not JSON`);
   const inside = value.voxform;
   if (!isObject(inside)) {
     const isTerraform = 'terraform_version' in value || 'resources' in value;
@@ -150,6 +150,6 @@ function textOf(bytes: Uint8Array): string {
 
 function foreign(message: string): UserError {
   return new UserError(message, {
-    hint: 'Nothing was overwritten. Give the state an address of its own: state.address.',
+    hint: 'Nothing was overwritten. Set state.address to a separate address for this state.',
   });
 }

@@ -27,8 +27,8 @@ interface Dated extends StateBackup, FoundFile {
 }
 
 /**
- * The content of the files beside a state, and of quarantined ones, the newest first: by serial as far as serials can be compared, because
- * a file may have been copied at any time. Files that cannot be read are skipped.
+ * The content of the files beside a state and of quarantined states, newest first: by serial if serials can be compared, because a file may
+ * have been copied at any time. Unreadable files are skipped.
  */
 export async function readBackups(files: Files, path: string): Promise<StateBackup[]> {
   const documents: { readonly from: FoundFile; readonly document: StateDocument }[] = [];
@@ -101,7 +101,7 @@ export async function quarantine(files: Files, path: string, id: string): Promis
   if (own.length === 0) return undefined;
   const folder = `${path}.lost-${id}`;
   await files.mkdir(folder, { mode: 0o700 });
-  // The document last: as long as it exists, though damaged, this is not a first run.
+  // The document is moved last: as long as it exists, even damaged, this is not a first run.
   for (const name of own.sort((a, b) => b.length - a.length)) {
     await files.rename(join(dirname(path), name), join(folder, name));
   }
@@ -148,10 +148,10 @@ async function namesIn(files: Files, folder: string): Promise<string[]> {
 
 interface Around {
   readonly files: Files;
-  /** Of the document. */
+  /** Path of the document. */
   readonly path: string;
   readonly marks: Marks | undefined;
-  /** A run that died in a commit leaves a journal with a newer backup: its state is not an older one. */
+  /** A run that died during a commit leaves a journal and a newer backup; its state is not outdated. */
   readonly hasJournal: boolean;
 }
 
@@ -184,7 +184,7 @@ function isLater(copy: StateDocument, document: StateDocument): boolean {
   return isSame && isSuperseded(document, copy);
 }
 
-/** The document in a file; undefined if it cannot be read, and so could not be pushed either. */
+/** Parses a document; undefined if it is unreadable, and so could not be pushed either. */
 async function documentIn(files: Files, file: string): Promise<StateDocument | undefined> {
   try {
     const bytes = await readIfThere(files, file);

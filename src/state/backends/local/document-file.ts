@@ -9,7 +9,7 @@ import type { FailPoint } from '../backend.ts';
 import type { ContentFiles, StoredContent } from '../object-store/object-store.ts';
 import { readIfThere } from './file-problem.ts';
 
-/** Earlier documents that are kept, besides a copy of the current one. */
+/** The number of earlier documents that are kept, besides a copy of the current one. */
 const keptBackups = 5;
 
 interface Backup {
@@ -54,8 +54,8 @@ export async function readContent(
   path: string,
 ): Promise<Pick<StoredContent, 'state' | 'journal'> & { readonly files: ContentFiles }> {
   const journalPath = journalPathOf(path);
-  // The journal is read first, so that one that is merged in between is too old, never missing. The backups are listed before the
-  // document, because each of them has a document already.
+  // The journal is read first, so that a merged journal is outdated but never missing. The backups are listed before the document, because
+  // each of them has a document already.
   const journal = (await readIfThere(files, journalPath)) ?? new Uint8Array();
   const [backup] = await backups(files, path);
   const restore = restoreHint(path, backup);
@@ -107,12 +107,12 @@ export async function writeDocument(files: Files, writing: DocumentWrite): Promi
   await syncFolderOf(files, path);
 }
 
-/** Replaces the document by a mark, in one step. */
+/** Atomically replaces the document with a mark. */
 export async function writeMark(files: Files, path: string, mark: Uint8Array): Promise<void> {
   await replaceFile(path, Buffer.from(mark).toString(), { files, draft: draftOf(path) });
 }
 
-/** Backs up the current document unless that was done, also if another program put it there. */
+/** Backs up the current document unless a backup exists, also if another program created the document. */
 export async function keepCurrent(
   files: Files,
   path: string,
@@ -142,7 +142,7 @@ function written(files: Files, path: string, bytes: Uint8Array): Promise<string>
   });
 }
 
-/** Only the holder of the lock writes it, and removes that of a dead holder. */
+/** Only the holder of the lock writes it, and removes the draft of a dead holder. */
 export function draftOf(path: string): string {
   return `${path}.tmp`;
 }
@@ -164,14 +164,14 @@ export async function newerBackups(files: Files, path: string, serial: number): 
   return newer.map((backup) => backup.path);
 }
 
-/** Read from the first lines, because a backup may be large. */
+/** Reads only the first lines, because a backup may be large. */
 async function lineageIn(files: Files, backup: string): Promise<string | undefined> {
   await using handle = await files.open(backup, 'r');
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(1024), 0, 1024, 0);
   return /^ {2}"lineage": "(.*)",$/m.exec(buffer.toString('utf8', 0, bytesRead))?.[1];
 }
 
-/** Newest first, by serial, because a copied file has the time of its copy. */
+/** Newest first, by serial, because a copy has the time of the copy. */
 async function backups(files: Files, path: string): Promise<Backup[]> {
   const prefix = `${basename(path)}.backup-`;
   const names = (await files.readdir(dirname(path)).catch(whereMissing)) ?? [];

@@ -12,7 +12,7 @@ export async function readIfThere(files: Files, path: string): Promise<Buffer | 
   }
 }
 
-/** Does work on the files of a state, and throws file system errors as `fileProblem`. */
+/** Runs work on the files of a state, and converts file system errors with `fileProblem`. */
 export async function onFiles<T>(verb: Verb, location: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -23,7 +23,7 @@ export async function onFiles<T>(verb: Verb, location: string, work: () => Promi
 
 type Verb = 'read' | 'write' | 'lock';
 
-/** A `UserError` for an error of the file system; other errors as they are. */
+/** A `UserError` for a file system error; other errors are returned unchanged. */
 function fileProblem(error: unknown, verb: Verb, path: string): unknown {
   const code = errorCode(error);
   if (error instanceof UserError || code === undefined) return error;

@@ -8,16 +8,16 @@ import { storedIn } from '../object-store/stored-content.ts';
 import { readBackups } from './backups.ts';
 import { readContent, targetOf } from './document-file.ts';
 
-/** Where a state of a workspace may be under another name. */
+/** Where to search for a state of a workspace under another name. */
 interface OtherStateSearch {
-  /** Of the document in the workspace's settings; undefined if it is not on this machine. */
+  /** Path of the document in the workspace's settings; undefined if it is not on this machine. */
   readonly path: string | undefined;
-  /** Of documents in other settings. */
+  /** Paths of documents in other settings. */
   readonly others: readonly string[];
   /** Folders that are searched for `*.state.json`. */
   readonly folders: readonly string[];
   readonly workspaceId: string;
-  /** Name of a document that belongs to the workspace also if its content cannot be read. */
+  /** Name of a document that belongs to the workspace even if it is unreadable. */
   readonly name: string;
   readonly files?: Files | undefined;
 }
@@ -28,7 +28,7 @@ export interface OtherState {
   readonly records: number | undefined;
 }
 
-/** A folder with more is not from voxform. */
+/** A folder with more files does not belong to voxform. */
 const MAX_FILES = 500;
 
 /** Another state of the same workspace that has records. Moved states and those of other workspaces are skipped. */
@@ -47,7 +47,7 @@ export async function findOtherState(search: OtherStateSearch): Promise<OtherSta
   return undefined;
 }
 
-/** The documents of a folder, also if only a journal or backups are left. */
+/** The documents of a folder, including those of which only a journal or backups remain. */
 async function documentsIn(files: Files, folder: string): Promise<string[]> {
   const names = await files.readdir(folder).catch(() => []);
   const documents = names.flatMap(

@@ -44,14 +44,14 @@ import { onFiles, readIfThere } from './file-problem.ts';
 import { LockFile, localTiming } from './lock-file.ts';
 
 export interface LocalStoreOptions extends StoreUser {
-  /** Of the document. The journal, the lock and the backups are beside it, or beside the file that it links to. */
+  /** Path of the document. The journal, the lock and the backups are beside it, or beside the target of a link. */
   readonly path: string;
-  /** How messages call the state; the path where absent. */
+  /** Location of the state for messages; default: the path. */
   readonly location?: string | undefined;
-  /** Whether a process of this host still runs; asks the system where absent. */
+  /** True if a process of this host is running; default: asks the system. */
   isAlive?: ((pid: number) => boolean) | undefined;
   readonly timing?: LockTiming | undefined;
-  /** The file system; node's where absent. */
+  /** The file system; default: that of Node. */
   readonly files?: Files | undefined;
 }
 
@@ -137,7 +137,7 @@ export class LocalStore implements ObjectStore {
       this.#own = lock.id;
       this.#renewedAt = undefined;
       if (history !== undefined) await this.#addToHistory(path, history);
-      // Extra files do no harm.
+      // Remaining files are harmless.
       await unlinkIfThere(files, draftOf(path)).catch(() => undefined);
       await lockFile.removeLeftovers(lock.id).catch(() => undefined);
       const content = {
@@ -156,7 +156,7 @@ export class LocalStore implements ObjectStore {
     }
   }
 
-  /** Cuts off a line of the journal that was never finished, and removes entries that the document already has. */
+  /** Truncates an incomplete last line of the journal, and removes entries that the document already contains. */
   async #repaired(path: string, content: StoredContent): Promise<Uint8Array> {
     const files = this.#files;
     const bytes = Buffer.from(content.journal);
@@ -217,12 +217,12 @@ export class LocalStore implements ObjectStore {
       await marks?.raise(document, path);
       failPoint('before-truncate');
       await unlinkIfThere(files, journalPathOf(path));
-      // Extra backups do no harm.
+      // Remaining backups are harmless.
       await pruneBackups(files, path).catch(() => undefined);
     }
   }
 
-  /** After a failure the journal ends where it ended before, as far as the disk allows. */
+  /** After a failure, truncates the journal to its earlier length if possible. */
   async #append(path: string, lockFile: LockFile, bytes: Uint8Array): Promise<void> {
     const { failPoint } = this.#options;
     failPoint?.('before-append');
@@ -239,7 +239,7 @@ export class LocalStore implements ObjectStore {
       throw error;
     }
     this.#journal.length += bytes.length;
-    // A run that took the lock meanwhile may have merged and removed the file before these lines were in it.
+    // A run that has taken the lock in the meantime may have merged and removed the file before these lines were written.
     await this.#renew(lockFile);
     failPoint?.('after-append');
   }
@@ -263,7 +263,7 @@ export class LocalStore implements ObjectStore {
     await journal?.handle.close();
   }
 
-  /** The renewal after one append is the check before the next, unless the process was stopped in between. */
+  /** The renewal after one append serves as the check before the next, unless the process was suspended in between. */
   get #isJustRenewed(): boolean {
     return this.#renewedAt !== undefined && performance.now() - this.#renewedAt < 1_000;
   }
@@ -278,7 +278,7 @@ export class LocalStore implements ObjectStore {
     });
   }
 
-  /** Not synced, and never a reason to fail: the state is right without it. */
+  /** Not synced, and never fails: the state is complete without it. */
   async #addToHistory(path: string, line: string): Promise<void> {
     const file = historyPathOf(path);
     try {
@@ -294,7 +294,7 @@ export class LocalStore implements ObjectStore {
   #at<T>(verb: 'read' | 'write' | 'lock', work: (path: string, lock: LockFile) => Promise<T>): Promise<T> {
     const [files, options] = [this.#files, this.#options];
     return onFiles(verb, this.location, async () => {
-      // A link that changes during a run is not followed.
+      // A link that changes during a run is ignored.
       if (this.#own === undefined) this.#path = await targetOf(files, options.path);
       const path = this.#path;
       return work(path, new LockFile({ ...options, files, path: `${path}.lock`, user: options }));
@@ -309,7 +309,7 @@ async function lockIn(file: LockFile): Promise<StoredContent> {
   return { ...NO_CONTENT, lock: { ...info, heard: info.since }, ...judged };
 }
 
-/** Addresses, with their ids if known, that the entries name and the document does not know. */
+/** Addresses, with ids if known, in the entries that are missing from the document. */
 function unknownTo(document: StateDocument, entries: readonly JournalEntry[]): string[] {
   const none = { ...document, resources: {}, pending: {}, orphans: [] };
   return missingFrom(document, fold(none, entries).toDocument(document));

@@ -38,7 +38,7 @@ const fileContent = lazily(() =>
 
 type FileLock = z.infer<ReturnType<typeof fileContent>>;
 
-/** How often a lock file that cannot be parsed is read, in case it is being written. */
+/** The number of reads of an invalid lock file, which may be being written. */
 const READS = 3;
 const BETWEEN_READS = 25;
 
@@ -51,10 +51,10 @@ export const localTiming: LockTiming = {
 
 interface LockFileOptions {
   readonly files: Files;
-  /** Of the lock file. */
+  /** Path of the lock file. */
   readonly path: string;
   readonly user: LockUser;
-  /** Whether a process of this host still runs; asks the system where absent. */
+  /** True if a process of this host is running; default: asks the system. */
   readonly isAlive?: ((pid: number) => boolean) | undefined;
   readonly timing?: Pick<LockTiming, 'heartbeat' | 'takeoverAfter'> | undefined;
   /** Ends waiting. */
@@ -69,7 +69,7 @@ interface HeldLock {
 }
 
 interface Silence {
-  /** When the file was last written, in milliseconds of the file system's clock. */
+  /** The time of the last write, in milliseconds of the file system's clock. */
   readonly stamp: number;
   readonly milliseconds: number;
 }
@@ -105,11 +105,11 @@ export class LockFile {
     if (!judged.isAbandoned) return false;
     const claims = await this.#claim({ file: this.#path, dead: holder, own });
     if (claims === undefined) return false;
-    // A process that was stopped here for so long that its claim was ended is too late.
+    // A process that was suspended here until its claim ended is too late.
     const last = claims.at(-1) ?? this.#path;
     if ((await this.#read(last))?.id !== own.id) return false;
     try {
-      // A holder that woke up meanwhile keeps its lock.
+      // A holder that resumed in the meantime keeps its lock.
       const { stamp } = judged;
       if (stamp !== undefined && (await this.#stampOf(this.#path)) !== stamp) return false;
       const draft = temporaryName(this.#path, own.id);
@@ -139,12 +139,15 @@ export class LockFile {
     return (await this.#files.stat(claimName(this.#path, id)).catch(whereMissing)) === undefined;
   }
 
-  /** Ends our own lock; does nothing if it is no longer ours. */
+  /** Releases our lock; does nothing if it is no longer ours. */
   async release(id: string): Promise<void> {
     if ((await this.#read(this.#path))?.id === id) await unlinkIfThere(this.#files, this.#path);
   }
 
-  /** Ends the lock with this id, whoever holds it. @returns false if it is not in force. */
+  /**
+   * Removes the lock with this id, whoever holds it.
+   * @returns false if it is not in force.
+   */
   async break(id: string): Promise<boolean> {
     const holder = await this.#read(this.#path);
     if (holder?.id !== id) return false;
@@ -163,7 +166,7 @@ export class LockFile {
     const [folder, prefix] = [dirname(this.#path), `${basename(this.#path)}.`];
     for (const name of await this.#files.readdir(folder)) {
       const kind = name.startsWith(prefix) ? name.slice(prefix.length) : '';
-      // A claim on our own lock is in force until the next run that claims it judges its writer.
+      // A claim on our lock is in force until the next claiming run judges its writer.
       if (!TEMPORARY.test(kind) || kind === `claim-${id}`) continue;
       const file = join(folder, name);
       const bytes = await readIfThere(this.#files, file);
@@ -172,7 +175,7 @@ export class LockFile {
     }
   }
 
-  /** The sole right to end what the file says, as the claims to drop afterwards; undefined if another run has it. */
+  /** The exclusive right to end the lock or claim in a file, as the claims to remove afterwards; undefined if another run has it. */
   async #claim(claiming: {
     readonly file: string;
     readonly dead: FileLock;
@@ -199,8 +202,8 @@ export class LockFile {
   }
 
   /**
-   * Whether the writer of a lock or claim is dead, or silent for too long; a file that is not written to its end has no writer.
-   * @param waits a silent writer gets the time for another heartbeat: after a machine slept, or its clock was set, every lock looks old.
+   * Judges whether the writer of a lock or claim is dead, or has sent no heartbeat for too long. An incomplete file has no writer.
+   * @param waits gives a silent writer time for another heartbeat: after a machine slept, or its clock was set, every lock looks old.
    */
   async #judge(
     file: string,
@@ -219,7 +222,7 @@ export class LockFile {
     return { isAbandoned: (await this.#silenceOf(file))?.stamp === stamp, stamp };
   }
 
-  /** True only if it is certain: process numbers mean the same in one namespace of one running system. */
+  /** True only if that is certain: process ids are comparable within one namespace of one running system. */
   #isDead({ host, pid, process: facts = {} }: FileLock): boolean {
     const { user, isAlive: lives = isAlive } = this.#options;
     const { boot, namespace, started } = facts;
@@ -231,7 +234,7 @@ export class LockFile {
     return started !== undefined && now !== undefined && now !== started;
   }
 
-  /** How long nobody has written to the file; undefined if it does not exist, or the folder cannot be written. */
+  /** The time since the last write to the file; undefined if it does not exist, or the folder cannot be written. */
   async #silenceOf(file: string): Promise<Silence | undefined> {
     try {
       const now = await this.#time(file);
@@ -302,7 +305,7 @@ function temporaryName(path: string, id: string): string {
   return `${path}.tmp-${id}`;
 }
 
-/** The file that gives its writer the sole right to end the lock with this id. */
+/** The name of the file that gives its writer the exclusive right to end the lock with this id. */
 function claimName(path: string, id: string): string {
   return `${path}.claim-${id}`;
 }

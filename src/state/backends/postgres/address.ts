@@ -8,18 +8,18 @@ import { revealed } from '../settings.ts';
 
 /** The parsed `state.url`. */
 export interface DatabaseAddress {
-  /** For messages: no user, no password, no options. */
+  /** Location for messages, without user, password and options. */
   readonly location: string;
   /** The address without its TLS options. */
   readonly connectionString: string;
-  /** Undefined if the address has none. */
+  /** The user; undefined if the address has none. */
   readonly user: string | undefined;
   readonly tls: Tls;
 }
 
 interface Tls {
   readonly mode: (typeof MODES)[number];
-  /** Files in PEM; the root `system` means the authorities that Node trusts. */
+  /** PEM files; the root `system` means the authorities that Node trusts. */
   readonly root: string | undefined;
   readonly certificate: string | undefined;
   readonly key: string | undefined;
@@ -30,8 +30,8 @@ const TLS_OPTIONS = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'usel
 const EXAMPLE = 'postgres://USER:PASSWORD@HOST:5432/DATABASE';
 
 /**
- * @param setting its name, for messages.
- * @throws UserError if it is not set, or is no address of a database. It never shows the text.
+ * @param setting name for messages.
+ * @throws UserError if it is not set, or is not the address of a database. The message never contains the text.
  */
 export function addressOf(url: Secret | string, setting = 'state.url'): DatabaseAddress {
   const text = revealed('url', url);
@@ -63,7 +63,7 @@ export function hasPassword(text: string): boolean {
   return parsed !== undefined && (parsed.password !== '' || parsed.searchParams.has('password'));
 }
 
-/** Undefined if it is no address, or if special characters of a password divide it in the wrong place. */
+/** Undefined if it is not an address, or if special characters of a password split it in the wrong place. */
 export function parse(text: string): URL | undefined {
   const parsed = URL.parse(text);
   if (parsed === null || !/^postgres(ql)?:$/.test(parsed.protocol)) return undefined;
@@ -76,7 +76,7 @@ function isDecodable({ username, password, hostname, pathname }: URL): boolean {
   return attempt(() => decodeURIComponent(text)) !== undefined;
 }
 
-/** The options as libpq reads them: by default, TLS if the server has it, without a check of its certificate. */
+/** The TLS options with the defaults of libpq: TLS if the server supports it, without a certificate check. */
 function tlsOf(options: URLSearchParams, host: string, setting: string): Tls {
   const root = options.get('sslrootcert') ?? undefined;
   const isSocket = host.startsWith('/') || host.toLowerCase().startsWith('%2f');

@@ -1,11 +1,11 @@
 import type { Pool, PoolClient } from 'pg';
 import { type DatabaseAddress, tlsOptions } from './address.ts';
 
-/** Connections of one process to one address. A run uses one or two; workspaces in one process share them. */
+/** The maximum number of connections of a process to one address. A run uses one or two; workspaces in one process share them. */
 const MAX_CONNECTIONS = 8;
 const CONNECT_MILLISECONDS = 10_000;
 const ANSWER_MILLISECONDS = 30_000;
-/** How long a transaction may be idle: the server ends those of a frozen process, with their locks. */
+/** The idle timeout of a transaction: the server ends those of a frozen process, with their locks. */
 const IDLE_MILLISECONDS = 10_000;
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MILLISECONDS}; SET LOCAL statement_timeout = ${ANSWER_MILLISECONDS}`;
 /** The message of `pg` for a server without TLS. */
@@ -22,7 +22,7 @@ export interface Statements {
   query(text: string, values: readonly unknown[], signal: AbortSignal): Promise<readonly DatabaseRow[]>;
 }
 
-/** A database with connections that all users in this process share. It relies on no session state, so that a pooler may be in between. */
+/** A database whose connections are shared in this process. It relies on no session state, so that a pooler may be in between. */
 export interface Database extends Statements {
   /** True after the first answer. */
   readonly wasReached: boolean;
@@ -39,7 +39,7 @@ export function databaseAt(address: DatabaseAddress): Database {
   return known;
 }
 
-/** Makes `databaseAt` return this database for the address, such as one in this process. */
+/** Makes `databaseAt` return this database for the address, such as an embedded one. */
 export function provideDatabase(address: DatabaseAddress, database: Database): Disposable {
   const key = keyOf(address);
   const before = databases.get(key);

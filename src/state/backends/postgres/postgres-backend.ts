@@ -20,7 +20,7 @@ const settings = lazyStrictObject(() => ({
         error: 'the password must not be in the project file; use { $secret: NAME } or { $env: NAME }',
       }),
     {
-      description: 'Address of the database, as libpq takes it.',
+      description: 'Address of the database in the format of libpq.',
       examples: [{ $secret: 'STATE_URL' }, 'postgres://user@db.example.com:5432/voxform'],
     },
   ),
@@ -58,7 +58,7 @@ export const postgres: StateBackend<z.infer<ReturnType<typeof settings>>, Postgr
   setUp({ url, schema }) {
     const { user } = addressOf(url);
     if (user === undefined) {
-      throw new UserError('state.url names no user, whom the statements would give rights', {
+      throw new UserError('state.url contains no user to grant access to', {
         hint: 'Write it as postgres://USER@HOST:5432/DATABASE.',
       });
     }

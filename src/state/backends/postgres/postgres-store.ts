@@ -53,10 +53,10 @@ export class PostgresStore implements ObjectStore {
   readonly #tables: Tables;
   #address: DatabaseAddress | undefined;
   #known: LastRead | undefined;
-  /** What the last read found instead of our tables. */
+  /** What exists instead of our tables, according to the last read. */
   #absent: Absent | undefined;
   #wasWritten = false;
-  /** The other states at the last search: a first document is only stored while these are the same. */
+  /** The other states at the last search: a first document is stored only while these are unchanged. */
   #others: SeenOthers | undefined;
 
   constructor(place: PostgresLocation, location: string, timing: LockTiming = TIMING) {
@@ -141,7 +141,7 @@ export class PostgresStore implements ObjectStore {
     const there = found.map(({ location }) => location).join(' and ') || 'another state';
     return new SecondState(
       `cannot begin the state ${this.location}: another run has just changed ${there}, of the same workspace ${workspaceId}`,
-      { hint: 'Nothing was created. Plan again to see which of them to keep.' },
+      { hint: 'Nothing was created. Plan again, and keep one of them.' },
     );
   }
 
@@ -203,7 +203,7 @@ export class PostgresStore implements ObjectStore {
     try {
       await database.query(setUpStatements(this.#place.schema, hasSchema), [], signal);
     } catch (error) {
-      // Another run was first; the write checks its tables.
+      // Another run created them first; the write checks its tables.
       if (!isCreatedConcurrently(error)) throw error;
     }
     this.#absent = undefined;
@@ -217,7 +217,7 @@ interface ReadRow {
   readonly generation: string;
   readonly lock: StoredLock | null;
   readonly silent: number;
-  /** True if the last read is still current, so that only later lines are here. */
+  /** True if the last read is still current, so that the rows contain only later lines. */
   readonly fresh: boolean;
   readonly state: string | null;
   readonly journal: string | null;

@@ -8,9 +8,9 @@ interface ProblemContext {
   readonly setting: string;
   /** The command that prints the SQL for an administrator. */
   readonly setUp: Advice;
-  /** Of the database alone. */
+  /** The server for messages. */
   readonly server: string;
-  /** True after the database was reached: later failures are temporary. */
+  /** True after a successful connection: later failures are temporary. */
   readonly wasReached: boolean;
   /** True after a write: a server that is read-only now may be in a failover. */
   readonly wasWritten: boolean;
@@ -74,7 +74,7 @@ function refusalOf(
         hint: `Start PostgreSQL, or correct the host and the port in ${setting}.`,
       };
   }
-  // `pg` gives these no code.
+  // These errors of `pg` have no code.
   if (message.startsWith('SASL: '))
     return { message, hint: `Correct the user and the password in ${setting}.` };
   if (message === 'The server does not support SSL connections') {
@@ -89,7 +89,7 @@ function refusalOf(
       hint: `Name the file of its certificate authority in ${setting}: sslrootcert=FILE.`,
     };
   }
-  // The server will answer the same again.
+  // The server would answer the same again.
   const isFinal = /^(0A|22|23|42|54)/.test(code) && code.length === 5;
   return isFinal ? { message: `${message} (${code})`, hint: 'Report this as a bug of voxform.' } : undefined;
 }

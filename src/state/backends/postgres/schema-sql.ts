@@ -1,6 +1,6 @@
-/* The tables. A change to them is another step, which must not change stored rows. */
+/* The tables. A change to them is a new migration, which must keep stored rows valid. */
 
-/** Of the part `state` of the schema. */
+/** Version of the part `state` of the schema. */
 export const SCHEMA_VERSION = 1;
 
 /** The oldest tested version: all tests of this backend pass on it. */
@@ -9,7 +9,7 @@ export const OLDEST_SERVER = { version: 130_000, name: '13' };
 /** All tables of the schema, `schema_version` first. */
 export const TABLES = ['schema_version', 'states', 'journal', 'history', 'earlier'] as const;
 
-/** The id of the workspace, from the last lines of a document, of a row of `states` or of a text. */
+/** SQL for the workspace id in the last lines of a document. */
 export function workspaceIn(document: string): string {
   return `substring(right(${document}, 400) from '"workspace_id": "([^"]*)"')`;
 }

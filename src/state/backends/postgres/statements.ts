@@ -6,9 +6,9 @@ export interface SqlStatement {
   readonly values: readonly unknown[];
 }
 
-/** Earlier documents of one state. */
+/** The number of earlier documents per state. */
 const MAX_EARLIER = 5;
-/** Bytes of the history of one state. */
+/** The maximum size of a state's history in bytes. */
 const MAX_HISTORY = 4_000_000;
 
 /** The last read: while its generation is current, only later lines are fetched. */
@@ -47,7 +47,7 @@ export interface SeenOthers {
   readonly writes: string | null;
 }
 
-/** Locks out other runs that begin a state of the workspace, until the transaction ends. */
+/** Blocks other runs that create a state of the workspace, until the transaction ends. */
 export function beginningLock(workspaceId: string): SqlStatement {
   return { text: `SELECT pg_advisory_xact_lock(hashtext('voxform'), hashtext($1))`, values: [workspaceId] };
 }
@@ -62,7 +62,7 @@ FROM ${schema}.states s WHERE ${isOther('$2')} ORDER BY s.name`,
   };
 }
 
-/** Of a row `s` of the states. */
+/** The condition for a row `s` of the states. */
 function isOther(line: string): string {
   return `s.name <> $1 AND ${workspaceIn('s.state')} = ${workspaceIn(`${line}::text`)}`;
 }
@@ -75,12 +75,12 @@ function idLine(workspaceId: string): string {
 interface RemoteWrite {
   readonly change: Change;
   readonly held: StoredContent;
-  /** Stores nothing unless the other states of the workspace are still these. */
+  /** The other states of the workspace; nothing is stored if they have changed. */
   readonly others?: SeenOthers | undefined;
 }
 
 /**
- * One statement for all of a change. Every part of it depends on the row of \`written\`, which exists only if no other run wrote since.
+ * One statement for the whole change. All of its parts depend on the row of `written`, which exists only if no other run wrote since.
  * @param schema quoted.
  */
 export function writeStatement(
@@ -154,7 +154,7 @@ function sameOthers(
   WHERE ${isOther(bind(idLine(workspaceId)))}) IS NOT DISTINCT FROM ${bind(writes)}`;
 }
 
-/** These see the rows from before the statement. */
+/** These statements see the rows from before the write. */
 function keptEarlier(schema: string): string[] {
   return [
     `kept AS (INSERT INTO ${schema}.earlier (name, revision, state)

@@ -212,7 +212,7 @@ describe('a state server', () => {
   });
 
   it.each([
-    ['grants two at once', { grantsAll: true }, 'two locks at once'],
+    ['grants two at once', { grantsAll: true }, 'two locks'],
     ['knows no LOCK', { answer: statusOf('lock', 405) }, 'answered with 405'],
     ['has no such address', { answer: statusOf('lock', 404) }, 'answered with 404'],
     ['has not implemented it', { answer: statusOf('lock', 501) }, 'answered with 501'],
@@ -229,7 +229,7 @@ describe('a state server', () => {
   it.each([
     ['a Terraform state', '{"version":4,"terraform_version":"1.9.0","serial":3}', 'a Terraform state'],
     ['other JSON', '{"message":"hello"}', 'not a state of voxform'],
-    ['text', 'hello', 'no JSON'],
+    ['text', 'hello', 'not JSON'],
     [
       'a newer format',
       '{"serial":1,"lineage":"L","voxform":{"format":2,"written_by":"9.0.0"}}',
