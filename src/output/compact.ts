@@ -19,7 +19,7 @@ export interface Statement {
   readonly elsewhere: number;
 }
 
-export interface CompactOptions {
+interface CompactOptions {
   readonly views: FieldViewOptions;
   /** True to show everything for each resource. */
   readonly full?: boolean | undefined;

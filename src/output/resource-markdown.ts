@@ -104,7 +104,7 @@ function folded({ resources, fields }: Statement, { action }: RowWords, content:
   return `<details>\n<summary>${summary}</summary>\n\n${content}\n\n</details>`;
 }
 
-export function diffLines({ path, body, notes }: FieldView): string[] {
+function diffLines({ path, body, notes }: FieldView): string[] {
   const said = notes.map((note) => `# ${note}`);
   switch (body.form) {
     case 'value':

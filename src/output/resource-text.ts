@@ -187,7 +187,7 @@ function cellsOf({ address, id, changes, previous_address: previous }: PlannedRe
 
 /** Columns before an address, and before the details of its resource. */
 const symbolWidth = 3;
-export const detailIndent = 6;
+const detailIndent = 6;
 
 /** Details of a resource, with the mark of a comment to distinguish them from fields. */
 export function renderRemark(text: string, style: Style, format: Format = style.dim): string {
@@ -228,7 +228,7 @@ const alignedShare = 0.55;
  * A line per field, `path: before -> after`, with aligned values. Wider values, and those with several lines, follow below their path
  * behind a bar; a wrapped line continues behind a colon.
  */
-export function renderFields(fields: readonly FieldView[], style: Style, indent: number): string[] {
+function renderFields(fields: readonly FieldView[], style: Style, indent: number): string[] {
   const widths = fields
     .filter(({ body }) => body.form === 'value' || body.form === 'change')
     .map(({ path }) => displayWidth(path) + 1)
