@@ -24,9 +24,7 @@ const S = FLEET_SCHEMA;
 
 /** The status of `shownStatus`. */
 export const SHOWN = `CASE WHEN vanished_at IS NOT NULL THEN 'vanished' WHEN paused_at IS NOT NULL THEN 'paused'
-  WHEN status IN ('failed', 'invalid') THEN status
-  WHEN checked_at IS NULL THEN 'never-run'
-  WHEN ${IS_OLD} THEN 'stale' ELSE status END`;
+  WHEN ${IS_OLD} AND status NOT IN ('failed', 'invalid') THEN 'stale' ELSE status END`;
 
 /** The time since which it has this status. */
 export const SHOWN_SINCE = `CASE ${SHOWN} WHEN 'vanished' THEN vanished_at WHEN 'paused' THEN paused_at
