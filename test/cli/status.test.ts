@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { agentManifest, testWorkspace } from './workspace.ts';
+import { agentManifest, projectFile, testWorkspace } from './workspace.ts';
 
 const FILES = {
   'manifests/agents.yaml': `${agentManifest('day')}---\n${agentManifest('night')}`,
@@ -107,6 +107,21 @@ describe('status', () => {
     expect((await workspace.run('status')).stdout).toMatch(/Agent\/day +in sync +2 fields unverified\n/);
     expect((await workspace.run('status', '--detailed-exitcode')).code).toBe(0);
     expect((await workspace.run('plan')).stdout).toMatch(/in sync\s+\(2 fields unverified\)/);
+  });
+
+  it('names the command that shows the steps, for the workspace', async () => {
+    const number =
+      'apiVersion: voxform/v1\nkind: PhoneNumber\nmetadata: { name: desk }\nspec: { number: "+12025550120", inbound_agent_id: { $ref: Agent/day } }\n';
+    await using workspace = await testWorkspace({
+      'manifests/a.yaml': agentManifest('day'),
+      'manifests/n.yaml': number,
+    });
+    await workspace.run('apply', '--auto-approve');
+    expect((await workspace.run('status')).stderr).toMatch(/voxform plan$/m);
+    const more =
+      '  other: { base_url: http://127.0.0.1:9, workspace_id: other, api_key: { $secret: OTHER } }\n';
+    await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator, more));
+    expect((await workspace.run('status', '-w', 'test')).stderr).toMatch(/voxform plan -w test$/m);
   });
 
   it('waits for what somebody publishes, and for no longer than it may', async () => {

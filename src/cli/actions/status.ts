@@ -44,12 +44,13 @@ export async function status(context: Context, options: StatusOptions): Promise<
     printSeveral(context, reported, options);
     return severalCode(context, reported, codeFor(context, reported.done, options));
   }
-  const found = await look(await openWorkspace(context, { requireKey: true }));
+  const opened = await openWorkspace(context, { requireKey: true });
+  const found = await look(opened);
   const { terminal } = context;
   if (options.output === 'json') terminal.out(jsonText(found.resources));
   else terminal.out(table([found], context, { options }));
   if (options.output === 'text' && found.resources.some(({ status }) => withSteps.has(status)))
-    context.log.info(`To show the steps: ${commandFor('voxform plan', context.reach)}`);
+    context.log.info(`To show the steps: ${commandFor('voxform plan', opened.reach)}`);
   return codeFor(context, [found], options);
 }
 
