@@ -27,11 +27,10 @@ import {
 } from '../project/select-workspace.ts';
 import type { StateSession } from '../state/session.ts';
 import type { FreshState } from '../state/state.ts';
-import { Redactor } from '../values/redactor.ts';
 import { Secret, specials } from '../values/value.ts';
 import { keepingNames } from './names-on-platform.ts';
 import type { LockOptions, PlatformOptions, RunContext } from './run-context.ts';
-import { SHORTEST_REDACTED, StateAccess } from './state-access.ts';
+import { StateAccess } from './state-access.ts';
 
 interface Opening {
   readonly project: ProjectConfig;
@@ -41,8 +40,6 @@ interface Opening {
 
 /** A project with a selected workspace, with access to its manifests, its state and its platform. */
 export class OpenWorkspace extends StateAccess {
-  /** For texts of the platform: redacts short secrets too. */
-  readonly #platformRedactor = new Redactor();
   readonly #declarations: (() => Promise<ReadDeclarations>) | undefined;
   /** Files that declare resources, relative to the project folder; empty until loaded. */
   manifests: ReadonlySet<string> = new Set();
@@ -55,8 +52,7 @@ export class OpenWorkspace extends StateAccess {
   constructor(context: RunContext, { project, workspace, declarations }: Opening) {
     super(context, project, workspace);
     this.#declarations = declarations;
-    this.#keep(workspace.apiKey);
-    for (const setting of Object.values(workspace.state)) if (setting instanceof Secret) this.#keep(setting);
+    this.keepSecret(workspace.apiKey);
     context.onWorkspace?.(this.reach);
   }
 
@@ -96,7 +92,7 @@ export class OpenWorkspace extends StateAccess {
     this.sources = sources;
     this.manifests = new Set(resources.map(({ source }) => source.file));
     for (const { spec } of resources) {
-      for (const special of specials(spec)) if (special instanceof Secret) this.#keep(special);
+      for (const special of specials(spec)) if (special instanceof Secret) this.keepSecret(special);
     }
   }
 
@@ -123,7 +119,7 @@ export class OpenWorkspace extends StateAccess {
           hint: 'The plan needs it. Set the value it had when the plan was made.',
         });
       }
-      this.#keep(secrets.named(name));
+      this.keepSecret(secrets.named(name));
     }
     return (name) => secrets.named(name);
   }
@@ -153,7 +149,7 @@ export class OpenWorkspace extends StateAccess {
       timeoutSeconds: limits.timeoutSeconds,
       maxWaitSeconds: options.maxWait,
       signal: interrupts.requests,
-      redact: this.#platformRedactor.redact,
+      redact: this.platformRedactor.redact,
       onNotice: (text) => log.info(text),
       onRequest: (event) => {
         onRequest?.(event);
@@ -190,17 +186,6 @@ export class OpenWorkspace extends StateAccess {
   async withClient<T>(options: PlatformOptions, work: (client: PlatformClient) => Promise<T>): Promise<T> {
     await using client = this.connect(options);
     return await work(client);
-  }
-
-  /** For texts that are sent elsewhere: redacts short secrets too. */
-  withoutSecrets(text: string): string {
-    return this.#platformRedactor.redact(this.context.redactor.redact(text));
-  }
-
-  #keep(secret: Secret): void {
-    if (!secret.isSet) return;
-    this.#platformRedactor.add(secret.reveal());
-    if (secret.reveal().length >= SHORTEST_REDACTED) this.context.redactor.add(secret.reveal());
   }
 }
 

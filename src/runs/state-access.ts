@@ -13,6 +13,7 @@ import { inSession, readState, type SessionOptions, type StateSession } from '..
 import type { FreshState, State } from '../state/state.ts';
 import { backendOf, createStore, placeOf, type StateLocation, searchAt } from '../state/state-location.ts';
 import type { LockRequest, StateElsewhere, StateStore } from '../state/store.ts';
+import { Redactor } from '../values/redactor.ts';
 import { Secret } from '../values/value.ts';
 import { VERSION } from '../version.ts';
 import { refuseSecondState } from './first-state.ts';
@@ -31,7 +32,7 @@ interface StateChange {
 }
 
 /** Shorter secrets are never shown either, but redacting them from every text would also redact ordinary words. */
-export const SHORTEST_REDACTED = 8;
+const SHORTEST_REDACTED = 8;
 
 /** Reads and changes the state of one workspace. */
 export class StateAccess {
@@ -41,6 +42,8 @@ export class StateAccess {
   /** The lock's holder when the state was last read. */
   holder: LockHolder | undefined;
   readonly context: RunContext;
+  /** For texts of the platform: redacts short secrets too. */
+  protected readonly platformRedactor = new Redactor();
   #older: string | undefined;
   #waiting: string | undefined;
   #isWarned = false;
@@ -76,10 +79,7 @@ export class StateAccess {
 
   #storeUser(state: WorkspaceConfig['state']): StoreUser {
     const { env, now, failPoint, redactor, cacheFolder, log, interrupts, memory } = this.context;
-    for (const each of Object.values(state)) {
-      if (each instanceof Secret && each.isSet && each.reveal().length >= SHORTEST_REDACTED)
-        redactor.add(each.reveal());
-    }
+    for (const each of Object.values(state)) if (each instanceof Secret) this.keepSecret(each);
     return {
       root: this.#root,
       host: hostname(),
@@ -103,10 +103,25 @@ export class StateAccess {
 
   /** The network settings for an address. Throws `UserError` if the environment names an invalid proxy. */
   network(address: string): Network {
-    const { env, redactor } = this.context;
-    const proxy = URL.canParse(address) ? proxyFor(new URL(address), env) : undefined;
-    for (const secret of secretsOf(proxy)) if (secret.length >= SHORTEST_REDACTED) redactor.add(secret);
+    const proxy = URL.canParse(address) ? proxyFor(new URL(address), this.context.env) : undefined;
+    for (const secret of secretsOf(proxy)) this.#redact(secret);
     return { proxy, ca: this.workspace.ca };
+  }
+
+  /** Redacts a secret from all later output. */
+  protected keepSecret(secret: Secret): void {
+    if (!secret.isSet) return;
+    this.platformRedactor.add(secret.reveal());
+    this.#redact(secret.reveal());
+  }
+
+  /** For texts that are sent elsewhere: redacts short secrets too. */
+  withoutSecrets(text: string): string {
+    return this.platformRedactor.redact(this.context.redactor.redact(text));
+  }
+
+  #redact(secret: string): void {
+    if (secret.length >= SHORTEST_REDACTED) this.context.redactor.add(secret);
   }
 
   /**

@@ -2,7 +2,6 @@ import { isComplete, normalised } from '../../engine/decide/compare.ts';
 import { leavesOf, ruleOf, shownAt } from '../../engine/decide/field-rules.ts';
 import { type Evidence, evidenceOf } from '../../engine/decide/match-evidence.ts';
 import type { Kind } from '../../kinds/kind.ts';
-import type { FieldRule } from '../../manifests/kind-schema.ts';
 import type { Resource } from '../../manifests/resource.ts';
 import { canonicalJson, type Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
@@ -20,7 +19,6 @@ import type { FoundRecord } from '../discover.ts';
 /** A field of a manifest with a known value. */
 export interface KnownLeaf {
   readonly path: LeafPath;
-  readonly rule: FieldRule;
   readonly value: unknown;
 }
 
@@ -32,7 +30,7 @@ export function knownLeaves(
 ): KnownLeaf[] {
   return [...leavesOf(kind, spec)].flatMap(([path, written]) => {
     const value = withReferences(written, idOf);
-    return isKnown(value) ? [{ path, rule: ruleOf(kind, path), value: revealed(value) }] : [];
+    return isKnown(value) ? [{ path, value: revealed(value) }] : [];
   });
 }
 
@@ -56,69 +54,35 @@ function isKnown(value: Value): boolean {
   return true;
 }
 
-/** For each record of a pool, in order: how many fields of a manifest it shows, and how many of them agree. */
-interface Counts {
-  readonly shown: Uint16Array;
-  readonly agrees: Uint16Array;
-}
-
-interface ShownValues {
-  /** Records that show at least one field. */
-  readonly all: readonly number[];
-  readonly byText: ReadonlyMap<string, readonly number[]>;
-}
-
-/**
- * Compares many manifests with many records through an index of values: each value of a record is made canonical once, not once per
- * manifest.
- */
-export class Agreement {
+/** The fields of many records as numbers, equal where the values are: each value is made canonical once. */
+export class ShownFields {
   readonly #kind: Kind;
   readonly #pool: readonly FoundRecord[];
-  readonly #values = new Map<LeafPath, ShownValues>();
-  readonly #counts: Counts;
+  readonly #numbers = new Map<string, number>();
+  readonly #columns = new Map<LeafPath, Int32Array>();
 
   constructor(kind: Kind, pool: readonly FoundRecord[]) {
     this.#kind = kind;
     this.#pool = pool;
-    this.#counts = { shown: new Uint16Array(pool.length), agrees: new Uint16Array(pool.length) };
   }
 
-  /** The counts for one manifest, valid until the next call. */
-  with(leaves: readonly KnownLeaf[]): Counts {
-    const { shown, agrees } = this.#counts;
-    shown.fill(0);
-    agrees.fill(0);
-    for (const { path, rule, value } of leaves) {
-      const values = this.#valuesAt(path);
-      const alike = values.byText.get(textOf(normalised(rule, value))) ?? [];
-      for (const index of values.all) shown[index] = (shown[index] ?? 0) + 1;
-      for (const index of alike) agrees[index] = (agrees[index] ?? 0) + 1;
-    }
-    return this.#counts;
+  /** The number of a value. */
+  numberOf(path: LeafPath, value: unknown): number {
+    const text = canonicalJson(normalised(ruleOf(this.#kind, path), value) as Json);
+    const number = this.#numbers.get(text) ?? this.#numbers.size + 1;
+    this.#numbers.set(text, number);
+    return number;
   }
 
-  #valuesAt(path: LeafPath): ShownValues {
-    const known = this.#values.get(path);
+  /** The number of the field for each record; 0 if it is not shown. */
+  at(path: LeafPath): Int32Array {
+    const known = this.#columns.get(path);
     if (known !== undefined) return known;
-    const rule = ruleOf(this.#kind, path);
-    const all: number[] = [];
-    const byText = new Map<string, number[]>();
-    for (const [index, found] of this.#pool.entries()) {
+    const column = Int32Array.from(this.#pool, (found) => {
       const value = shownOf(this.#kind, found, path);
-      if (value === undefined) continue;
-      all.push(index);
-      const text = textOf(normalised(rule, value));
-      const alike = byText.get(text);
-      if (alike === undefined) byText.set(text, [index]);
-      else alike.push(index);
-    }
-    const values = { all, byText };
-    this.#values.set(path, values);
-    return values;
+      return value === undefined ? 0 : this.numberOf(path, value);
+    });
+    this.#columns.set(path, column);
+    return column;
   }
-}
-
-function textOf(value: unknown): string {
-  return canonicalJson(value as Json);
 }

@@ -2,7 +2,7 @@ import type { Kind } from '../../kinds/kind.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import type { Reference } from '../../values/value.ts';
 import type { FoundRecord } from '../discover.ts';
-import { Agreement, evidenceFor, type KnownLeaf, knownLeaves } from './manifest-evidence.ts';
+import { evidenceFor, type KnownLeaf, knownLeaves, ShownFields } from './manifest-evidence.ts';
 
 /** A manifest without a record. */
 export interface UnmatchedManifest {
@@ -40,14 +40,14 @@ export class UnmatchedManifests {
   readonly kind: Kind;
   readonly pool: readonly FoundRecord[];
   readonly all: readonly UnmatchedManifest[];
-  readonly #agreement: Agreement;
+  readonly #fields: ShownFields;
   /** Indices of records that a manifest names by id. No other manifest may get them. */
   readonly #claimed: ReadonlySet<number>;
 
   constructor({ kind, pool, wanted, remembered, idOf }: UnmatchedInput) {
     this.kind = kind;
     this.pool = pool;
-    this.#agreement = new Agreement(kind, pool);
+    this.#fields = new ShownFields(kind, pool);
     const places = new Map(pool.map(({ record }, index) => [record.id, index]));
     const byKey = Map.groupBy(pool.keys(), (index) => {
       const record = pool[index]?.record;
@@ -79,10 +79,17 @@ export class UnmatchedManifests {
       for (const index of manifest.named) see(this.#named(manifest, index));
       return;
     }
-    const { shown, agrees: agreeing } = this.#agreement.with(manifest.leaves);
-    for (let index = 0; index < shown.length; index++) {
-      const agrees = agreeing[index] ?? 0;
-      const differs = (shown[index] ?? 0) - agrees;
+    const wanted = manifest.leaves.map(({ path, value }) => ({
+      number: this.#fields.numberOf(path, value),
+      shown: this.#fields.at(path),
+    }));
+    for (let index = 0; index < this.pool.length; index++) {
+      let agrees = 0;
+      let differs = 0;
+      for (const { number, shown } of wanted) {
+        if (shown[index] === number) agrees++;
+        else if (shown[index] !== 0) differs++;
+      }
       const isRemembered = index === manifest.remembered;
       if ((agrees > differs || isRemembered) && !this.#claimed.has(index))
         see({ index, agrees, differs, isRemembered, isExact: agrees > 0 && differs === 0 });
