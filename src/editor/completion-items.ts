@@ -64,9 +64,9 @@ export function suggestionsAt(
   }
   if (cursor.isBlock) return [];
   const place = new SchemaPlace(role, cursor.value, cursor.path);
-  const completing = { snapshot, file, role, cursor, place };
-  const keys = cursor.at === 'value' ? [] : keysFor(completing);
-  const values = cursor.at === 'key' ? [] : valuesFor(completing);
+  const context = { snapshot, file, role, cursor, place };
+  const keys = cursor.at === 'value' ? [] : keysFor(context);
+  const values = cursor.at === 'key' ? [] : valuesFor(context);
   const found = keys.some(({ is }) => is === 'field') ? [...keys, ...values] : [...values, ...keys];
   return [...new Map(found.map((each) => [each.label, each])).values()];
 }
@@ -111,10 +111,10 @@ function freeKeys(
   return [...labels].map((name) => ({ name, detail: 'label' }));
 }
 
-function valuesFor(completing: CompletionContext): Suggestion[] {
-  const { cursor, place } = completing;
+function valuesFor(context: CompletionContext): Suggestion[] {
+  const { cursor, place } = context;
   const { range, style, flow, json } = cursor;
-  const named = namesAt(completing);
+  const named = namesAt(context);
   const written = (value: ScalarValue): string => scalarText(value, { flow, json, style });
   if (named !== undefined) {
     return named.map(({ name, detail, is }) => ({
@@ -126,8 +126,8 @@ function valuesFor(completing: CompletionContext): Suggestion[] {
       range,
     }));
   }
-  const forms = style === 'PLAIN' ? formsFor(completing) : [];
-  const plain = plainValues(completing)
+  const forms = style === 'PLAIN' ? formsFor(context) : [];
+  const plain = plainValues(context)
     .filter((value) => style === 'PLAIN' || typeof value === 'string')
     .map(
       (value): Suggestion => ({
@@ -259,8 +259,8 @@ function describedIn(takes: readonly JsonObject[], value: ScalarValue): string {
 }
 
 /** Whole value forms with names of the project; a secret only if no text is allowed, a file if the schema has one as an example. */
-function formsFor(completing: CompletionContext): Suggestion[] {
-  const { snapshot, cursor, place, file, role } = completing;
+function formsFor(context: CompletionContext): Suggestion[] {
+  const { snapshot, cursor, place, file, role } = context;
   const { range, json } = cursor;
   const forms = place.takes.flatMap(({ properties, description }) => {
     const [form] = isObject(properties) ? Object.keys(properties) : [];

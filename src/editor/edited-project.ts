@@ -5,7 +5,7 @@ import { kinds, lookups } from '../kinds/index.ts';
 import { readTextFile, realPath } from '../manifests/read-file.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { Environment } from '../manifests/secret-reader.ts';
-import type { OtherPolicies } from '../policies/rule.ts';
+import type { ExternalPolicies } from '../policies/rule.ts';
 import { UserError } from '../problems/user-error.ts';
 import { withEnvFile } from '../project/env-file.ts';
 import { LoadMemory } from '../project/load-memory.ts';
@@ -24,7 +24,7 @@ interface EditedProjectOptions {
   readonly usesEnvFile: boolean;
   /** The requested workspace. */
   readonly workspace: string | undefined;
-  readonly policies: OtherPolicies | undefined;
+  readonly policies: ExternalPolicies | undefined;
   /** Absolute path of the folder for parsed manifests and names on the platform; nothing is cached if absent. */
   readonly cacheFolder: string | undefined;
   /** Redacts the secrets of the project. */

@@ -7,7 +7,7 @@ import { realPath } from '../manifests/read-file.ts';
 import type { Environment } from '../manifests/secret-reader.ts';
 import { WatchedFiles } from '../operator/file-watch.ts';
 import { inputsOf } from '../operator/load-version.ts';
-import type { OtherPolicies } from '../policies/rule.ts';
+import type { ExternalPolicies } from '../policies/rule.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
 import { findProjectFolder } from '../project/find-project.ts';
@@ -24,7 +24,7 @@ export interface EditorSessionOptions {
   readonly usesEnvFile: boolean;
   /** The user's id; undefined on systems without one. */
   readonly user: number | undefined;
-  readonly policies: OtherPolicies | undefined;
+  readonly policies: ExternalPolicies | undefined;
   /** Absolute path of the folder for parsed manifests; nothing is cached if absent. */
   readonly cacheFolder: string | undefined;
   /** Redacts the secrets of projects. */
@@ -120,7 +120,7 @@ export class EditorSession {
       const below =
         files === 'all' ? [undefined] : files.filter((file) => file.startsWith(folder + path.sep));
       for (const file of below) loads.project.forget(file);
-      if (below.some((file) => file === undefined || isOfProject(path.relative(folder, file))))
+      if (below.some((file) => file === undefined || belongsToProject(path.relative(folder, file))))
         loads.changed();
     }
     for (const opened of this.files.all()) {
@@ -150,7 +150,7 @@ export class EditorSession {
       project: new EditedProject({ ...this.#options, folder, workspace, onNotice }),
       texts: () => files.textsIn(folder, policies?.files.map((each) => realPath(each.path)) ?? []),
       onLoaded: (snapshot) => {
-        this.#tellOf(snapshot);
+        this.#publishAll(snapshot);
         if (!isToldOfFiles || !files.isShown(folder)) watch ??= this.#watch(folder);
         watch?.loaded(snapshot);
       },
@@ -187,7 +187,7 @@ export class EditorSession {
     this.#lastNotice = text;
   }
 
-  #tellOf({ folder, diagnostics, textOf }: ProjectSnapshot): void {
+  #publishAll({ folder, diagnostics, textOf }: ProjectSnapshot): void {
     const shown = new Map<string, readonly Shown[]>();
     for (const [name, ofFile] of Map.groupBy(diagnostics, ({ file }) => file)) {
       const file = path.resolve(folder, name);
@@ -240,13 +240,13 @@ function isFleetFile(file: string | undefined): file is string {
 }
 
 /** False for numerous files of other programs. @param file relative to the project folder. */
-function isOfProject(file: string): boolean {
+function belongsToProject(file: string): boolean {
   return !file.split(path.sep).some((part) => part === '.git' || part === 'node_modules');
 }
 
 interface DiskWatchOptions {
   readonly folder: string;
-  readonly policies: OtherPolicies | undefined;
+  readonly policies: ExternalPolicies | undefined;
   readonly changed: () => void;
   /** Called when the files are being watched. */
   readonly ready: () => void;

@@ -57,7 +57,7 @@ export interface EditorRequests {
 }
 
 /** The target of a request. */
-interface Pointed {
+interface RequestTarget {
   readonly snapshot: ProjectSnapshot;
   /** Relative to the folder of the snapshot. */
   readonly file: string;
@@ -68,7 +68,7 @@ interface Pointed {
 /** Handles completion, hover, definition, reference and rename requests. */
 export function listenToWords({ connection, session, answer, redact }: EditorRequests): void {
   const at = (params: TextDocumentPositionParams, freshness: Freshness = 'now') =>
-    pointed(session, params, freshness);
+    requestTarget(session, params, freshness);
   const locationOf = (snapshot: ProjectSnapshot, { file, ...range }: PlaceInFile): Location => {
     const document = documentIn(session, snapshot, file);
     return { uri: document.uri, range: rangeIn(document, range) };
@@ -147,11 +147,11 @@ export function listenToWords({ connection, session, answer, redact }: EditorReq
 /** `latest` does not wait for recent changes of other files. */
 type Freshness = 'now' | 'latest';
 
-async function pointed(
+async function requestTarget(
   session: EditorSession,
   { textDocument, position }: TextDocumentPositionParams,
   freshness: Freshness,
-): Promise<Pointed | undefined> {
+): Promise<RequestTarget | undefined> {
   const found = await openedFile(session, textDocument.uri, freshness);
   return found && { ...found, offset: found.document.offsetAt(position) };
 }
@@ -161,7 +161,7 @@ export async function openedFile(
   session: EditorSession,
   uri: string,
   freshness: Freshness = 'now',
-): Promise<Omit<Pointed, 'offset'> | undefined> {
+): Promise<Omit<RequestTarget, 'offset'> | undefined> {
   const opened = session.files.get(uri);
   if (opened?.file === undefined) return undefined;
   const loads = session.projectOf(opened);

@@ -5,7 +5,7 @@ import type { Json } from '../values/json.ts';
 import { matchesAddress } from './addresses.ts';
 import type { FleetDatabase, FleetStatements } from './database/fleet-database.ts';
 import { FLEET_SCHEMA } from './database/fleet-tables.ts';
-import type { ProjectVersion, ProjectWanted } from './member.ts';
+import type { ProjectVersion, WantedProject } from './member.ts';
 import { claimWorkspace, releaseWorkspaces, type WorkspaceClaim } from './rows/claim-rows.ts';
 import { unusedPatterns } from './rows/member-rows.ts';
 import { lockRows } from './rows/run-rows.ts';
@@ -36,7 +36,7 @@ interface Decided {
   readonly unchanged: readonly string[];
 }
 
-interface ProjectOfWorkspace extends ProjectWanted {
+interface ProjectOfWorkspace extends WantedProject {
   readonly workspace: string;
   /** The identity of its source for the processes that serve it; null if there is none yet. */
   readonly identity: string | null;

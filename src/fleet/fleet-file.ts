@@ -126,7 +126,7 @@ function check(
       : { ...common, git, ref, interval: milliseconds(interval, 30_000) };
   });
   for (const source of settings) problems.push(...sourceProblems(source, folder));
-  problems.push(...twiceNamed(settings));
+  problems.push(...duplicateNames(settings));
   const fleet: FleetFile = {
     folder,
     database,
@@ -220,7 +220,7 @@ function ruleProblems(patterns: readonly string[], sources: readonly string[]): 
 }
 
 /** Two equal sources would have every workspace twice. */
-function twiceNamed(sources: readonly SourceSettings[]): Problem[] {
+function duplicateNames(sources: readonly SourceSettings[]): Problem[] {
   return sources.flatMap((source, index): Problem[] => {
     const same = sources.slice(0, index).find((each) => keyOf(each) === keyOf(source));
     if (same === undefined) return [];

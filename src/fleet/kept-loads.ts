@@ -4,7 +4,7 @@ import { LastLoad } from '../operator/last-load.ts';
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /** If there is no room for all, one of this many new loads replaces the oldest ones. */
-const ONE_OF = 32;
+const REPLACE_ONE_OF = 32;
 
 /**
  * The latest loads of the workspaces of a process. Workspaces run in turn: if every new load replaced the oldest one, each would be gone
@@ -33,7 +33,7 @@ export class KeptLoads {
     // Left by another run of the workspace at the same time.
     this.#taken(address);
     if (load.bytes > this.#mostBytes) return;
-    if (this.#bytes + load.bytes > this.#mostBytes && ++this.#refused % ONE_OF !== 0) return;
+    if (this.#bytes + load.bytes > this.#mostBytes && ++this.#refused % REPLACE_ONE_OF !== 0) return;
     this.#loads.set(address, load);
     this.#bytes += load.bytes;
     for (const oldest of this.#loads.keys()) {

@@ -65,7 +65,7 @@ export interface ProjectCheckout extends ProjectVersion {
   readonly folder: string;
 }
 
-export interface ProjectWanted extends ProjectVersion {
+export interface WantedProject extends ProjectVersion {
   readonly source: string;
   readonly project: string;
 }
@@ -91,7 +91,7 @@ export interface Sources {
    * The files of a version. Fetches only what this process lacks. If the version is gone, the newest available one.
    * @throws UserError if there is none.
    */
-  checkout(wanted: ProjectWanted, signal: AbortSignal): Promise<ProjectCheckout>;
+  checkout(wanted: WantedProject, signal: AbortSignal): Promise<ProjectCheckout>;
   /** The folders for state, secrets and rescue files of a project. */
   local(source: string, project: string): LocalPaths;
   /** The path of a project in its repository. */

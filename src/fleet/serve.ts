@@ -17,7 +17,7 @@ import {
   type ServingProcess,
 } from './rows/process-rows.ts';
 import { groupsOf } from './slots.ts';
-import { type SourceLook, SourceLooks } from './source-looks.ts';
+import { type SourceFetch, SourceFetcher } from './source-fetcher.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
 
 export interface ServeOptions
@@ -58,10 +58,10 @@ export class FleetServer {
   readonly #process: ServingProcess;
   readonly #cancels = new Set<() => void>();
   readonly #work = new Set<Promise<void>>();
-  readonly #looks: SourceLooks;
+  readonly #looks: SourceFetcher;
   readonly #stop = new AbortController();
   readonly #workedAt: Record<LoopName, number>;
-  readonly #troubles = new Map<LoopName, string>();
+  readonly #failures = new Map<LoopName, string>();
   #tickedAt: number;
 
   /**
@@ -93,7 +93,7 @@ export class FleetServer {
   private constructor(options: ServeOptions, queue: Queue) {
     const { clock, slots } = options;
     this.#options = options;
-    this.#looks = new SourceLooks({ ...options, signal: this.#stop.signal });
+    this.#looks = new SourceFetcher({ ...options, signal: this.#stop.signal });
     this.#timing = { ...TIMING, ...options.timing };
     this.#queue = queue;
     const sources = Object.fromEntries(options.sources.all.map(({ name, identity }) => [name, identity]));
@@ -111,7 +111,7 @@ export class FleetServer {
       processId: this.#process.id,
       patience: this.#timing.heartbeat,
       ready: this.#looks.ready,
-      onTrouble: (error) => this.#troubled(error, 'work'),
+      onTrouble: (error) => this.#onFailure(error, 'work'),
     });
     this.#tickedAt = clock.now();
     this.#workedAt = { work: this.#tickedAt, beat: this.#tickedAt };
@@ -126,7 +126,7 @@ export class FleetServer {
     const looks = await this.#looks.first();
     await this.#beat();
     for (const look of looks) this.#begin(this.#find(look));
-    this.#cancels.add(clock.after(patience, () => this.#looks.waitNoLonger()));
+    this.#cancels.add(clock.after(patience, () => this.#looks.stopWaiting()));
     this.#every(tick, () => this.#tick(), 'work');
     this.#every(beat, () => this.#beat(), 'beat');
     this.#every(KEEP, () => this.#keep());
@@ -161,7 +161,7 @@ export class FleetServer {
       await this.#worker.stop(reason);
       await removeProcess(database, this.#process.id);
     } catch (error) {
-      this.#troubled(error);
+      this.#onFailure(error);
     }
     await this.#queue.close();
   }
@@ -172,10 +172,10 @@ export class FleetServer {
     await this.#schedule();
     // Results that could not be stored, and jobs that others queued.
     await Promise.all([this.#worker.flush(), this.#worker.take()]);
-    this.#worked('work');
+    this.#onSuccess('work');
   }
 
-  async #find(look: SourceLook): Promise<void> {
+  async #find(look: SourceFetch): Promise<void> {
     if (!(await look())) return;
     await this.#divide();
     await this.#schedule();
@@ -197,7 +197,7 @@ export class FleetServer {
       await this.#worker.beat();
       await this.#looks.beat();
       await this.#divide();
-      this.#worked('beat');
+      this.#onSuccess('beat');
     } catch (error) {
       // Another process may start the runs of this one from here on.
       if (clock.now() - this.#workedAt.beat > this.#timing.heartbeat - this.#timing.beat) {
@@ -220,7 +220,7 @@ export class FleetServer {
 
   #begin(work: Promise<void>): void {
     const done = work
-      .catch((error: unknown) => this.#troubled(error))
+      .catch((error: unknown) => this.#onFailure(error))
       .finally(() => {
         this.#work.delete(done);
       });
@@ -234,7 +234,7 @@ export class FleetServer {
         this.#cancels.delete(cancel);
         this.#begin(
           act()
-            .catch((error: unknown) => this.#troubled(error, loop))
+            .catch((error: unknown) => this.#onFailure(error, loop))
             .then(() => (this.#stop.signal.aborted ? undefined : again())),
         );
       });
@@ -243,16 +243,16 @@ export class FleetServer {
     again();
   }
 
-  #worked(loop: LoopName): void {
+  #onSuccess(loop: LoopName): void {
     this.#workedAt[loop] = this.#options.clock.now();
-    if (!this.#troubles.delete(loop) || this.#troubles.size > 0) return;
+    if (!this.#failures.delete(loop) || this.#failures.size > 0) return;
     this.#options.log.entry('info', 'the database can be used again', { event: 'database-back' });
   }
 
-  #troubled(error: unknown, loop?: LoopName): void {
+  #onFailure(error: unknown, loop?: LoopName): void {
     const trouble = messageOf(error);
-    const isKnown = [...this.#troubles.values()].includes(trouble);
-    if (loop !== undefined) this.#troubles.set(loop, trouble);
+    const isKnown = [...this.#failures.values()].includes(trouble);
+    if (loop !== undefined) this.#failures.set(loop, trouble);
     if (isKnown) return;
     const message = error instanceof UserError ? trouble : `cannot use the database: ${trouble}`;
     this.#options.log.entry('error', message, { event: 'database' });

@@ -1,7 +1,14 @@
 import { errorCode } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { GitAddress } from './git-address.ts';
-import { ALONE, type GitSetting, gitEnvironment, redirectHint, runGit, shortError } from './run-git.ts';
+import {
+  type GitSetting,
+  gitEnvironment,
+  ISOLATION_SETTINGS,
+  redirectHint,
+  runGit,
+  shortError,
+} from './run-git.ts';
 
 export interface FetchOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -26,7 +33,12 @@ export async function fetchGit(args: readonly string[], options: FetchOptions): 
   const failed = (why: string, hint?: string): UserError =>
     new UserError(`git ${verbOf(args)}: ${redact(why)}`, hint === undefined ? {} : { hint });
   const ending = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
-  const settings = [...ALONE, ['advice.detachedHead', 'false'] as const, ...credentialsFor(address), ...more];
+  const settings = [
+    ...ISOLATION_SETTINGS,
+    ['advice.detachedHead', 'false'] as const,
+    ...credentialsFor(address),
+    ...more,
+  ];
   try {
     const { code, out, complaint } = await runGit(args, {
       env: { ...gitEnvironment(env, settings), ...(index !== undefined && { GIT_INDEX_FILE: index }) },

@@ -94,7 +94,7 @@ function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
 }
 
 /** Variables that make git use another repository, or prompt. */
-const OTHERS =
+const OTHER_REPOSITORY_VARIABLES =
   /^(SSH_ASKPASS.*|GIT_(?!SSH|SSL|HTTP|TRACE|CURL|PROXY|ALLOW_PROTOCOL|EXEC_PATH|CONFIG_GLOBAL|CONFIG_SYSTEM|CONFIG_NOSYSTEM).*)$/;
 
 /**
@@ -105,7 +105,7 @@ export function gitEnvironment(
   settings: readonly GitSetting[] = [],
 ): Record<string, string> {
   const own = Object.entries(env).flatMap(([name, value]) =>
-    value === undefined || OTHERS.test(name) ? [] : [[name, value] as const],
+    value === undefined || OTHER_REPOSITORY_VARIABLES.test(name) ? [] : [[name, value] as const],
   );
   const configured = settings.flatMap(([name, value], index) => [
     [`GIT_CONFIG_KEY_${index}`, name] as const,
@@ -121,12 +121,12 @@ export function gitEnvironment(
 }
 
 /** Variables for settings, and for the limits of the search for the repository. */
-const CALLERS =
+const CALLER_VARIABLES =
   /^GIT_(CONFIG_(COUNT|PARAMETERS|KEY_\d+|VALUE_\d+)|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM)$/;
 
 /** The environment of git for the repository of a folder, also in a hook of another one. */
 export function folderEnvironment(env: ProcessEnvironment): Record<string, string | undefined> {
-  const callers = Object.entries(env).filter(([name]) => CALLERS.test(name));
+  const callers = Object.entries(env).filter(([name]) => CALLER_VARIABLES.test(name));
   return { ...gitEnvironment(env), ...Object.fromEntries(callers) };
 }
 
@@ -134,7 +134,7 @@ export function folderEnvironment(env: ProcessEnvironment): Record<string, strin
  * Git runs only its own transports, no templates and no background work. Redirects are not followed: git would send an extra header, and
  * so a password, to the new server too.
  */
-export const ALONE: readonly GitSetting[] = [
+export const ISOLATION_SETTINGS: readonly GitSetting[] = [
   ['http.followRedirects', 'false'],
   ['protocol.ext.allow', 'never'],
   ['core.hooksPath', '/dev/null'],

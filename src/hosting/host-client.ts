@@ -19,7 +19,7 @@ import { isLoopback } from '../values/loopback.ts';
 import type { Secret } from '../values/value.ts';
 
 /** The reason for a failed request to a host. */
-type HostTrouble =
+type HostFailure =
   | { readonly why: 'refused'; readonly status: number }
   /** The response was lost, so it may be done. */
   | { readonly why: 'unclear' }
@@ -30,11 +30,11 @@ type HostTrouble =
 
 export class HostProblem extends UserError {
   override readonly name: string = 'HostProblem';
-  readonly trouble: HostTrouble;
+  readonly failure: HostFailure;
 
-  constructor(message: string, trouble: HostTrouble, options: UserErrorOptions = {}) {
+  constructor(message: string, failure: HostFailure, options: UserErrorOptions = {}) {
     super(message, options);
-    this.trouble = trouble;
+    this.failure = failure;
   }
 }
 
@@ -153,11 +153,11 @@ export class HostClient {
   #problem(what: string, result: AttemptResult, isUndone: boolean): HostProblem {
     const { redact, network, shown, token, kind } = this.#options;
     const host = this.#host;
-    const trouble = { why: isUndone ? 'unreachable' : 'unclear' } as const;
+    const failure = { why: isUndone ? 'unreachable' : 'unclear' } as const;
     if (result.type === 'failure') {
       const timeoutSeconds = LIMITS.timeoutMilliseconds / 1000;
       const words = failureWords({ ...LIMITS, ...network, host, timeoutSeconds, redact }, result);
-      return new HostProblem(words, trouble);
+      return new HostProblem(words, failure);
     }
     const limit = limitOf(result);
     if (limit !== undefined) {
@@ -169,7 +169,7 @@ export class HostClient {
     const { status, body } = result;
     const { detail, code } = readErrorBody(body, redact);
     const summary = [status, detail ?? code].filter(Boolean).join(' ');
-    if (isTemporary(result)) return new HostProblem(`${host} answered ${what} with ${summary}`, trouble);
+    if (isTemporary(result)) return new HostProblem(`${host} answered ${what} with ${summary}`, failure);
     const needs = `The token ${token.name} needs ${kind.rights}.`;
     const [message, hint] = (
       {

@@ -1,6 +1,6 @@
 import type { PlatformClient } from '../platform/client.ts';
 import { PlatformError } from '../platform/platform-error.ts';
-import type { OfWorkspace } from '../platform/workspace-check.ts';
+import type { WithWorkspaceId } from '../platform/workspace-check.ts';
 import { UserError } from '../problems/user-error.ts';
 
 /**
@@ -12,7 +12,7 @@ export async function verifyWorkspace(client: PlatformClient, workspaceId: strin
   const users = await firstOf(() => client.users.list());
   if (!(users instanceof PlatformError)) return;
   for (const list of [client.numbers.list, client.knowledgeBases.list]) {
-    const first = await firstOf<OfWorkspace>(list);
+    const first = await firstOf<WithWorkspaceId>(list);
     if (first instanceof PlatformError) continue;
     client.workspaceCheck.refuseWrongWorkspace();
     // After a 404 for the workspace, an empty list is no proof that it exists.

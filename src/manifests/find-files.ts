@@ -127,14 +127,14 @@ class PatternSearch {
       const file = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (entry.isSymbolicLink()) this.#links.push(file);
       else if (entry.isDirectory()) {
-        if (!isPassedOver(entry.name)) this.#walk(file, path.join(real, entry.name));
+        if (!isSkipped(entry.name)) this.#walk(file, path.join(real, entry.name));
       } else if (this.#matches(file)) this.#add(file, path.join(real, entry.name));
     }
   }
 
   #follow(link: string): void {
     if (isFolder(path.join(this.#root, link))) {
-      if (!isPassedOver(path.posix.basename(link))) this.#walk(link, this.#real(link));
+      if (!isSkipped(path.posix.basename(link))) this.#walk(link, this.#real(link));
     } else if (this.#matches(link)) this.#add(link, this.#real(link));
   }
 
@@ -153,6 +153,6 @@ function segments(folder: string): number {
   return folder === '' ? 0 : folder.split('/').length;
 }
 
-function isPassedOver(name: string): boolean {
+function isSkipped(name: string): boolean {
   return name.startsWith('.') || name === 'node_modules';
 }

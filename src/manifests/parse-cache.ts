@@ -70,7 +70,7 @@ export class ParseCache implements DocumentCache {
   /** The lines of requested entries, then as many unrequested ones, newest first. */
   *#kept(): Generator<string> {
     let size = 0;
-    for (const line of this.#linesAskedFor()) {
+    for (const line of this.#requestedLines()) {
       size += Buffer.byteLength(line);
       if (size > MAX_BYTES) return;
       yield line;
@@ -84,7 +84,7 @@ export class ParseCache implements DocumentCache {
     }
   }
 
-  *#linesAskedFor(): Generator<string> {
+  *#requestedLines(): Generator<string> {
     for (const key of this.#asked) yield this.#lines?.get(key) ?? '';
     for (const [key, { documents }] of this.#fresh) {
       yield `${JSON.stringify([key, documents] satisfies CacheEntry)}\n`;

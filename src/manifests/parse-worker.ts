@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import type { ParseAnswer, ParseRequest } from './parse-beside.ts';
+import type { ParseAnswer, ParseRequest } from './parallel-parser.ts';
 import { parseDocuments } from './parse-documents.ts';
 
 /*

@@ -78,7 +78,7 @@ async function nextMemory({
   } catch (error) {
     if (signal.aborted) return memory;
     const failures = memory.failures + 1;
-    const trouble = error instanceof HostProblem ? error.trouble : undefined;
+    const trouble = error instanceof HostProblem ? error.failure : undefined;
     const until = trouble?.why === 'limited' ? trouble.until.getTime() : 0;
     const pause = retryPause(PAUSES, failures, Math.random());
     const retryAt = new Date(Math.max(until, now.getTime() + pause)).toISOString();

@@ -72,7 +72,7 @@ export class WatchedFiles implements FileWatch {
       ignored: (file, stats) => {
         const tree = trees.find((each) => file === each || file.startsWith(each + path.sep));
         const below = tree === undefined ? '' : path.relative(tree, file);
-        if (below.split(path.sep).some(isPassedOver)) return true;
+        if (below.split(path.sep).some(isSkipped)) return true;
         return stats?.isFile() === true && tree !== file && !isManifest(file);
       },
     });
@@ -83,7 +83,7 @@ export class WatchedFiles implements FileWatch {
       const { watchedPath: folder } = details as { readonly watchedPath?: string };
       if (folder === undefined || typeof name !== 'string') return;
       if (isManifest(name)) return this.#noticed(false);
-      const isSwapped = event === 'rename' && !isPassedOver(name) && isFolder(path.join(folder, name));
+      const isSwapped = event === 'rename' && !isSkipped(name) && isFolder(path.join(folder, name));
       if (isSwapped) this.#noticed(true);
     });
     watcher.on('error', this.#options.onError);
@@ -136,7 +136,7 @@ function targetsOf(folder: string, { folders: trees, files, secretsDir }: InputF
 }
 
 /** Folders that are not searched for manifests. A name with two leading dots contains the data of a volume. */
-function isPassedOver(name: string): boolean {
+function isSkipped(name: string): boolean {
   return name === 'node_modules' || /^\.(?!\.)/.test(name);
 }
 

@@ -32,7 +32,7 @@ export function messageOf(error: unknown, reach?: Reach, message = errorMessage(
  * A key for errors with the same cause. During an outage each run fails at another request, so the path is left out; a refused request
  * keeps it.
  */
-export function troubleOf(error: unknown): string {
+export function errorKey(error: unknown): string {
   if (error instanceof StateLocked) return error.lock;
   if (!(error instanceof PlatformError) || !concernsAll(error)) return messageOf(error);
   return JSON.stringify([error.reason, error.status ?? null]);

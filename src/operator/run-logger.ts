@@ -7,6 +7,7 @@ import { placeOf } from '../problems/diagnostic.ts';
 import {
   appliedMessage,
   driftMessage,
+  errorKey,
   failureMessage,
   holdMessage,
   invalidLines,
@@ -15,7 +16,6 @@ import {
   missingMessage,
   pendingWords,
   planWords,
-  troubleOf,
 } from './messages.ts';
 import { correctedIn, type DriftedResource, type RunObserver, type RunReport } from './run-report.ts';
 import { type LogFields, RepeatFilter, type WatchLevel, type WatchLog } from './watch-log.ts';
@@ -97,8 +97,8 @@ export class RunLogger implements RunObserver {
     if (error === undefined) return;
     const message = messageOf(error, reach);
     const isNews =
-      this.#reported.changes('error', [`${troubleOf(error)}${busy?.isLong ? ' for long' : ''}`]).added
-        .length > 0;
+      this.#reported.changes('error', [`${errorKey(error)}${busy?.isLong ? ' for long' : ''}`]).added.length >
+      0;
     if (result === 'interrupted') return;
     if (!isExpected(error) && error instanceof Error && isNews) {
       const stack = error.stack ?? '';

@@ -145,11 +145,11 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     const isBusy = this.#busy() > BUSY;
     if (this.#trial !== undefined) this.#judge(this.#trial, isBusy);
     else if (this.#now < this.#good) this.#change(Math.min(this.#good, 2 * this.#now));
-    else this.#goOn(isBusy);
+    else this.#afterGoodRound(isBusy);
   }
 
   /** Continues after a round at the good limit, outside of a trial. */
-  #goOn(isBusy: boolean): void {
+  #afterGoodRound(isBusy: boolean): void {
     this.#rest -= this.#answers;
     const { mean } = this.#round;
     if (this.#isComparable() && Math.abs(mean) <= Math.log(STEP) / 2) {

@@ -13,7 +13,7 @@ import {
 } from './platform-error.ts';
 import { ProxyFailure, type ProxySettings } from './proxy.ts';
 import { knownField } from './records/request-fields.ts';
-import { isClosedLocalPort, isOfGateway, type Method } from './retry.ts';
+import { isClosedLocalPort, isGatewayResponse, type Method } from './retry.ts';
 
 /** The server of a request, for messages. */
 interface Peer {
@@ -58,7 +58,7 @@ export function malformed(
 }
 
 /** The error for a request that is not sent because the platform asks for too long a pause with this status. */
-export function tooLongAPause(call: FailedCall, milliseconds: number, status: number): PlatformError {
+export function pauseTooLongError(call: FailedCall, milliseconds: number, status: number): PlatformError {
   const why = status === 429 ? 'limits the request rate and' : `is not ready (${status}) and`;
   const message = `the platform ${why} asks for another pause of ${Math.ceil(milliseconds / 1000)} s; the limit for all pauses is ${call.maxWaitSeconds} s`;
   return errorOf(call, 'status', { facts: { status }, message });
@@ -69,7 +69,7 @@ export function aborted(call: FailedCall): PlatformError {
 }
 
 /** The error for a request that was not sent. */
-export function heldBack(call: FailedCall, why?: unknown): PlatformError {
+export function notSentError(call: FailedCall, why?: unknown): PlatformError {
   return errorOf(call, 'held-back', { message: 'not sent', cause: why instanceof Error ? why : undefined });
 }
 
@@ -113,7 +113,7 @@ function answered(call: FailedCall, result: AttemptResult & { type: 'answer' }):
   }
   const { code, detail, field } = readErrorBody(result.body, call.redact);
   const notes = [requestWords(requestId), afterTries(call)];
-  if (isOfGateway(result)) {
+  if (isGatewayResponse(result)) {
     const quoted = detail === undefined ? '' : `: ${detail}`;
     const message = `${status} from a gateway or another server, not the platform${quoted}${inBrackets(notes)}`;
     return errorOf(call, 'gateway', { facts: { status, detail, requestId }, message });

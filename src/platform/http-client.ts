@@ -82,7 +82,9 @@ export function createClient(options: ClientOptions): PlatformClient {
         transport: {
           atOnce: () => transport.atOnce(),
           send: (request) =>
-            transport.send(request.method === 'GET' ? request : { ...request, heldBackBy, permission }),
+            transport.send(
+              request.method === 'GET' ? request : { ...request, cancelWrites: heldBackBy, permission },
+            ),
           close: () => transport.close(),
         },
       }),

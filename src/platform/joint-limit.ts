@@ -18,7 +18,7 @@ export class JointLimit {
   /** True if the clients use platforms on several origins. */
   set isMixed(isMixed: boolean) {
     this.#isMixed = isMixed;
-    this.#hand();
+    this.#grantSlots();
   }
 
   /** The maximum number of slots for one platform. */
@@ -52,7 +52,7 @@ export class JointLimit {
     const left = (this.#held.get(origin) ?? 0) - 1;
     if (left > 0) this.#held.set(origin, left);
     else this.#held.delete(origin);
-    this.#hand();
+    this.#grantSlots();
   }
 
   /**
@@ -79,7 +79,7 @@ export class JointLimit {
   }
 
   /** Gives free slots to the first eligible waiters. */
-  #hand(): void {
+  #grantSlots(): void {
     for (;;) {
       const place = this.#waiting.findIndex(({ origin }) => this.#isFree(origin));
       const [next] = place === -1 ? [] : this.#waiting.splice(place, 1);

@@ -1,5 +1,5 @@
 import type { WritePermission } from './client.ts';
-import { aborted, type FailedCall, heldBack, tooLongAPause } from './failure.ts';
+import { aborted, type FailedCall, notSentError, pauseTooLongError } from './failure.ts';
 import { PauseTooLong, type Permit, type Throttle } from './throttle.ts';
 import type { TransportOptions } from './transport-options.ts';
 
@@ -30,7 +30,7 @@ export class Permits {
     const { throttle, shared, origin, stop } = this.#options;
     const { again, heldBackBy, permission } = wanted;
     if (stop.aborted) throw aborted(failed());
-    if (heldBackBy?.aborted) throw heldBack(failed());
+    if (heldBackBy?.aborted) throw notSentError(failed());
     try {
       const permit = await throttle.take(again, heldBackBy);
       try {
@@ -43,7 +43,7 @@ export class Permits {
       try {
         if (permission?.mayWrite === false) {
           await permission.renew().catch((error: unknown) => {
-            throw heldBack(failed(), error);
+            throw notSentError(failed(), error);
           });
         }
         heldBackBy?.throwIfAborted();
@@ -53,9 +53,9 @@ export class Permits {
         throw error;
       }
     } catch (error) {
-      if (error instanceof PauseTooLong) throw tooLongAPause(failed(), error.milliseconds, error.status);
+      if (error instanceof PauseTooLong) throw pauseTooLongError(failed(), error.milliseconds, error.status);
       if (stop.aborted) throw aborted(failed());
-      if (heldBackBy?.aborted) throw heldBack(failed());
+      if (heldBackBy?.aborted) throw notSentError(failed());
       throw error;
     }
   }

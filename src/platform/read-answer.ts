@@ -138,7 +138,8 @@ function admitted<T>(
   }: { readonly unexpectedFields: UnexpectedFields; refuse(problem: string): PlatformError },
 ): T {
   const parsed = schema.safeParse(value);
-  if (parsed.success) return unexpectedFields === 'kept' ? asItCame(value, parsed.data) : parsed.data;
+  if (parsed.success)
+    return unexpectedFields === 'kept' ? withDroppedFields(value, parsed.data) : parsed.data;
   if (!isObject(value)) throw refuse('not a record');
   const fields = new Set(parsed.error.issues.map((issue) => issue.path[0]));
   const rest = Object.fromEntries(Object.entries(value).filter(([key]) => !fields.has(key)));
@@ -147,11 +148,11 @@ function admitted<T>(
     const missing = new Set(second.error.issues.map((issue) => issue.path.join('.')));
     throw refuse(`the record has no valid ${[...missing].join(', ')}`);
   }
-  return unexpectedFields === 'kept' ? asItCame(value, second.data) : second.data;
+  return unexpectedFields === 'kept' ? withDroppedFields(value, second.data) : second.data;
 }
 
 /** The record with the fields that the schema drops; all others come from the schema, which conceals secrets. */
-function asItCame<T>(value: unknown, read: T): T {
+function withDroppedFields<T>(value: unknown, read: T): T {
   const present = Object.entries(read ?? {}).filter(([, field]) => field !== undefined);
   return { ...(value as T), ...Object.fromEntries(present) };
 }

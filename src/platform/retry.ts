@@ -88,7 +88,7 @@ export function isRefusal(status: number): boolean {
  * True if a gateway or a proxy, not the platform, has answered that the path does not exist or access is denied. The platform's own errors
  * are JSON or empty.
  */
-export function isOfGateway(result: AttemptResult): boolean {
+export function isGatewayResponse(result: AttemptResult): boolean {
   if (result.type !== 'answer' || ![403, 404, 410].includes(result.status)) return false;
   const text = result.body
     .toString('utf8')
@@ -113,7 +113,7 @@ export function isRetried(method: Method, result: AttemptResult, tries: number):
     const { status } = result;
     // 501: not implemented. 403: the refusal is permanent.
     if (status === 501 || status === 403) return false;
-    return method !== 'POST' && (isRefusal(status) || isOfGateway(result));
+    return method !== 'POST' && (isRefusal(status) || isGatewayResponse(result));
   }
   if (result.reason === 'aborted' || result.reason === 'too-large' || isLasting(result.error)) return false;
   return method !== 'POST' || !result.sent;

@@ -85,7 +85,7 @@ export class Throttle {
    */
   take(again: boolean, signal?: AbortSignal): Permit | Promise<Permit> {
     if (this.#running < this.#options.limit.now && this.#isIdle() && this.#delay() <= 0) return this.#start();
-    const left = this.#hopelessFor();
+    const left = this.#remainingPause();
     if (left > 0) return Promise.reject(new PauseTooLong(left, this.#pausedBy));
     const { promise, resolve, reject } = Promise.withResolvers<Permit>();
     const waiter: Waiter = { resolve, reject };
@@ -135,12 +135,12 @@ export class Throttle {
     if (until <= this.#pausedUntil) return;
     this.#pausedUntil = until;
     this.#pausedBy = status;
-    const left = this.#hopelessFor();
+    const left = this.#remainingPause();
     if (left > 0) this.#rejectAll(new PauseTooLong(left, this.#pausedBy));
   }
 
   /** The rest, in milliseconds, of a pause that is too long to wait for; 0 for none. */
-  #hopelessFor(): number {
+  #remainingPause(): number {
     if (this.#pausedUntil === 0) return 0;
     const { longestPause } = this.#options;
     const now = this.#options.now();

@@ -11,7 +11,7 @@ import { bearer, parseBaseUrl } from './connection.ts';
 import { decodeJson } from './decode-json.ts';
 import type { AttemptResult } from './exchange.ts';
 import { Exchange, isSuccess } from './exchange.ts';
-import { aborted, type FailedCall, failureOf, malformed, requestIdOf, tooLongAPause } from './failure.ts';
+import { aborted, type FailedCall, failureOf, malformed, pauseTooLongError, requestIdOf } from './failure.ts';
 import { inflated } from './inflate.ts';
 import { Connections } from './joint-limit.ts';
 import { InFlight, LoadControl } from './load-control.ts';
@@ -39,7 +39,7 @@ export interface TransportRequest {
   readonly path: string;
   readonly body?: unknown;
   /** After it aborts, the request is no longer sent, unless an earlier attempt may have succeeded. */
-  readonly heldBackBy?: AbortSignal | undefined;
+  readonly cancelWrites?: AbortSignal | undefined;
   /** Checked right before the first byte is sent. */
   readonly permission?: WritePermission | undefined;
   /** Digest of the last response; empty for none. If it is given, the answer has a digest, and no body if the digest is unchanged. */
@@ -152,7 +152,7 @@ export class Transport {
     const send = async (attempt: number): Promise<AttemptResult> => {
       const permit = await this.#permits.take(() => this.#failed(call, outcome, attempt - 1), {
         again: attempt > 1,
-        heldBackBy: outcome === 'lost' ? undefined : request.heldBackBy,
+        heldBackBy: outcome === 'lost' ? undefined : request.cancelWrites,
         permission: request.permission,
       });
       const result = await this.#attempt(call, attempt, permit);
@@ -174,7 +174,7 @@ export class Transport {
     });
     const failed = (): FailedCall => this.#failed(call, outcome, attempts);
     if (result.type === 'answer' && isSuccess(result.status)) return this.#succeed(request, result, failed);
-    if (tooLong !== undefined) throw tooLongAPause(failed(), tooLong, result.status ?? 429);
+    if (tooLong !== undefined) throw pauseTooLongError(failed(), tooLong, result.status ?? 429);
     throw failureOf(failed(), result);
   }
 

@@ -20,7 +20,7 @@ export function foreignRecord(
 }
 
 /** A record that may contain its workspace id. */
-export interface OfWorkspace {
+export interface WithWorkspaceId {
   readonly id: string | number;
   readonly workspace_id?: unknown;
 }
@@ -47,7 +47,7 @@ export class WorkspaceCheck {
 
   /** Counts a record. True if it belongs to the workspace, or contains no workspace id. */
   admits(record: object): boolean {
-    const { id, workspace_id: actual } = record as Partial<OfWorkspace>;
+    const { id, workspace_id: actual } = record as Partial<WithWorkspaceId>;
     if (typeof actual !== 'string') return true;
     if (actual === this.workspaceId) {
       this.#own += 1;

@@ -3,7 +3,7 @@ import type { DocumentPath } from '../manifests/finding.ts';
 import { TimeSlices } from '../project/time-slices.ts';
 import type { Patterns } from './cel/values.ts';
 import type { Rule, RuleProblem } from './rule.ts';
-import { type JudgeSetting, type Subject, valuesFor } from './rule-variables.ts';
+import { type JudgeContext, type Subject, valuesFor } from './rule-variables.ts';
 
 /** A resource that violates a rule. */
 export interface Objection {
@@ -33,7 +33,7 @@ const MAX_PER_SUBJECT = 200_000;
 export async function judge(
   rules: readonly Rule[],
   subjects: readonly JudgedSubject[],
-  { signal, ...setting }: JudgeSetting & { readonly signal?: AbortSignal | undefined },
+  { signal, ...setting }: JudgeContext & { readonly signal?: AbortSignal | undefined },
 ): Promise<readonly Objection[]> {
   const objections: Objection[] = [];
   const slices = new TimeSlices(signal);
@@ -55,7 +55,7 @@ export async function judge(
 }
 
 /** A rule for manifests does not check resources without one. */
-function concerns({ on, kind }: Rule, subject: Subject, { plan }: JudgeSetting): boolean {
+function concerns({ on, kind }: Rule, subject: Subject, { plan }: JudgeContext): boolean {
   if (kind !== undefined && kind !== subject.kind) return false;
   return on === 'manifest' ? subject.source !== null : plan !== undefined;
 }

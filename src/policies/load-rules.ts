@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { ProjectConfig } from '../project/project.ts';
-import type { OtherPolicies, PolicySource, RuleSet } from './rule.ts';
+import type { ExternalPolicies, PolicySource, RuleSet } from './rule.ts';
 
 export const NO_RULES: RuleSet = { rules: [], diagnostics: [] };
 
@@ -11,7 +11,7 @@ export const NO_RULES: RuleSet = { rules: [], diagnostics: [] };
  */
 export async function loadRules(
   project: ProjectConfig,
-  { files, fleet }: OtherPolicies = { files: [] },
+  { files, fleet }: ExternalPolicies = { files: [] },
 ): Promise<RuleSet> {
   const { root, file = '', policies } = project;
   const own: PolicySource = { of: 'project', file, path: path.join(root, file), policies };
@@ -19,7 +19,7 @@ export async function loadRules(
   return checkedRules([own, ...named, ...(fleet === undefined ? [] : [fleet])]);
 }
 
-async function readFiles(files: OtherPolicies['files']): Promise<readonly PolicySource[]> {
+async function readFiles(files: ExternalPolicies['files']): Promise<readonly PolicySource[]> {
   const { readPolicyFile } = await import('./read-policy-file.ts');
   return files.map(readPolicyFile);
 }

@@ -4,11 +4,11 @@ import type { InvalidProject } from '../project/invalid-project.ts';
 import type { Desired, ProjectConfig } from '../project/project.ts';
 import { loadRules } from './load-rules.ts';
 import type { RuleSet } from './rule.ts';
-import type { JudgeSetting } from './rule-variables.ts';
+import type { JudgeContext } from './rule-variables.ts';
 
 interface Checking {
   readonly project: Pick<ProjectConfig, 'root'>;
-  readonly workspace: JudgeSetting['workspace'];
+  readonly workspace: JudgeContext['workspace'];
   readonly signal?: AbortSignal | undefined;
 }
 

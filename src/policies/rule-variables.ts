@@ -58,7 +58,7 @@ export interface Subject {
 }
 
 /** The run that checks it. */
-export interface JudgeSetting {
+export interface JudgeContext {
   readonly workspace: Pick<WorkspaceConfig, 'name' | 'workspaceId' | 'baseUrl'>;
   /** Absent without a plan. */
   readonly plan?: { readonly summary: PlanDocument['summary']; readonly now: Date } | undefined;
@@ -67,7 +67,7 @@ export interface JudgeSetting {
 /** Values by name. */
 export function valuesFor(
   { kind, name, labels, spec }: Subject,
-  { workspace, plan }: JudgeSetting,
+  { workspace, plan }: JudgeContext,
   planned: PlannedResource | undefined,
 ): Readonly<Record<string, CelValue>> {
   return {

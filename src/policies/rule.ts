@@ -23,7 +23,7 @@ export interface PolicyFile {
 }
 
 /** Rules from outside, which the project cannot weaken. */
-export interface OtherPolicies {
+export interface ExternalPolicies {
   /** Read again by each run. */
   readonly files: readonly PolicyFile[];
   readonly fleet?: PolicySource | undefined;

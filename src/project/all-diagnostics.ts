@@ -30,7 +30,7 @@ export async function allDiagnostics(
   const further = desired.diagnostics.filter(
     (each) =>
       (chosen !== undefined || each.file === usable.file) &&
-      (isHarmless || !OF_ABSENCE.has(each.code)) &&
+      (isHarmless || !CONSEQUENCES.has(each.code)) &&
       !diagnostics.some((known) => known.file === each.file && areNested(known.path, each.path)),
   );
   return [...diagnostics, ...further].sort(compareDiagnostics);
@@ -41,7 +41,7 @@ const HARMLESS =
   /^(version|default_workspace|limits|guards|literal_variables|watch|notify|policies|workspaces\.("(\\.|[^"\\])*"|[^.]+)\.(base_url|workspace_id|api_key|state|secrets_dir|ca_file|dashboard))(?![^.[])/;
 
 /** Problems that may disappear once the project file is valid. */
-const OF_ABSENCE: ReadonlySet<string> = new Set([
+const CONSEQUENCES: ReadonlySet<string> = new Set([
   'missing-field',
   'missing-var',
   'dangling-reference',

@@ -148,7 +148,7 @@ function crossChecks(
     const file = chosen?.[placeSetting] === undefined ? undefined : fileOf(place);
     const misplaced = file && context.local && pathProblem(`state.${placeSetting}`, file, context.local);
     if (misplaced) problems.push({ code: 'outside-folder', message: misplaced, path: at, at: 'value' });
-    if (context.local?.isFleeting && fileOf(place) !== undefined) {
+    if (context.local?.isTemporary && fileOf(place) !== undefined) {
       const message =
         "a fleet keeps no local state of a project from Git: remove state, to keep it in the fleet's database, or name another backend";
       problems.push({ code: 'local-state', message, path: at.slice(0, -1), at: 'value' });

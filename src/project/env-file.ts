@@ -8,7 +8,7 @@ import { UserError } from '../problems/user-error.ts';
 const ENV_FILE = '.env';
 
 /** Variables that control programs. The `.env` of a project must not set them. */
-const STEERING =
+const CONTROL_VARIABLES =
   /^(PATH|HOME|USERPROFILE|SHELL|TMPDIR|(NODE|GIT|SSH|LD|DYLD|XDG|OTEL|NPM_CONFIG)_.*|((ALL|NO|HTTP|HTTPS)_PROXY))$/i;
 
 const ASSIGNMENT =
@@ -21,7 +21,7 @@ const ASSIGNMENT =
 export function withEnvFile(folder: string, env: Environment): Environment {
   const text = textOf(path.join(folder, ENV_FILE));
   if (text === undefined) return env;
-  const added = Object.entries(parseEnv(text)).filter(([name]) => !STEERING.test(name));
+  const added = Object.entries(parseEnv(text)).filter(([name]) => !CONTROL_VARIABLES.test(name));
   return Object.assign(
     Object.create(null) as Record<string, string | undefined>,
     Object.fromEntries(added),

@@ -19,7 +19,7 @@ export interface LocalPaths {
   /** Why a workspace may not read secrets from a folder that passed `pathProblem`, if so. */
   secretsProblem?(folder: string): string | undefined;
   /** True if files beside the project are temporary, so that no state may be kept there. */
-  readonly isFleeting?: boolean | undefined;
+  readonly isTemporary?: boolean | undefined;
   /** The state of a workspace without `state` settings; by default a local one. */
   stateOf?(workspace: string): StateLocation;
   /** Why a workspace may not keep its state there, if so. */
@@ -43,10 +43,10 @@ export function pathProblem(
   file: string,
   { root, allowed, secrets, allowedWith = 'allow it with --allow-dir' }: LocalPaths,
 ): string | undefined {
-  const real = leadsTo(file);
+  const real = resolveLinks(file);
   const shown = real ?? file;
   const isBelow = (folder: string): boolean => {
-    const base = leadsTo(folder);
+    const base = resolveLinks(folder);
     return real !== undefined && base !== undefined && isInside(real, base);
   };
   if (isBelow(path.join(root, CHECKOUTS)))
@@ -61,14 +61,14 @@ export function pathProblem(
 const MAX_LINKS = 40;
 
 /** The path without symbolic links, even if its end does not exist yet; undefined for a cycle of links. */
-export function leadsTo(file: string, links = MAX_LINKS): string | undefined {
+export function resolveLinks(file: string, links = MAX_LINKS): string | undefined {
   const real = attempt(() => realPathOf(file));
   const parent = path.dirname(file);
   if (real !== undefined || parent === file) return real ?? file;
-  const folder = leadsTo(parent, links);
+  const folder = resolveLinks(parent, links);
   if (folder === undefined) return undefined;
   const here = path.join(folder, path.basename(file));
   const target = linkTarget(here);
   if (target === undefined) return here;
-  return links === 0 ? undefined : leadsTo(path.resolve(folder, target), links - 1);
+  return links === 0 ? undefined : resolveLinks(path.resolve(folder, target), links - 1);
 }

@@ -101,7 +101,7 @@ export const notifySchema = lazily(() => z.array(webhookSchema()).describe('Webh
 export type Webhook = z.infer<ReturnType<typeof webhookSchema>> & { readonly on: NotifyEvent[] };
 
 /** The source of a text that the project file does not contain. */
-export type Findable = Exclude<Webhook['url'], string>;
+export type TextForm = Exclude<Webhook['url'], string>;
 
 export function fillPlaceholders(text: string, textOf: (name: Placeholder) => string): string {
   return text.replace(PLACEHOLDER, (_, name: string) => textOf(name.trim() as Placeholder));

@@ -4,7 +4,7 @@ import { type DocumentCache, documentKey } from '../manifests/document-cache.ts'
 import { type KnownNames, readEnvelope } from '../manifests/envelope.ts';
 import { findFiles } from '../manifests/find-files.ts';
 import { type Finding, findingOf } from '../manifests/finding.ts';
-import type { ParseBeside } from '../manifests/parse-beside.ts';
+import type { ParallelParser } from '../manifests/parallel-parser.ts';
 import type { ParsedFile } from '../manifests/parse-documents.ts';
 import { decoded, readFileBytes } from '../manifests/read-file.ts';
 import type { Address } from '../manifests/resource.ts';
@@ -45,7 +45,7 @@ export async function readDeclarations(
     collected[at] = found;
     for (const declaration of found.declarations) known.onDeclaration?.(declaration);
   };
-  let parser: ParseBeside | undefined;
+  let parser: ParallelParser | undefined;
   const slices = new TimeSlices(known.signal);
   try {
     for (const [at, file] of files.entries()) {
@@ -79,7 +79,7 @@ export async function readDeclarations(
       if (parsed !== undefined) keep(parsed, read.text);
       else {
         // Loaded only if a file is new.
-        parser ??= new (await import('../manifests/parse-beside.ts')).ParseBeside();
+        parser ??= new (await import('../manifests/parallel-parser.ts')).ParallelParser();
         parser.parse(read.text, (fresh) => {
           if (key !== undefined) cache?.set(key, fresh);
           keep(fresh, read.text);

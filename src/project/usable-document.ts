@@ -23,7 +23,7 @@ export function usableDocument(raw: unknown): ProjectDocument | undefined {
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const parsed = projectSchema().safeParse(copy);
     if (parsed.success) return { ...parsed.data, policies };
-    for (const issue of parsed.error.issues) mend(copy, issue);
+    for (const issue of parsed.error.issues) repair(copy, issue);
   }
   return undefined;
 }
@@ -33,7 +33,7 @@ function copyOf(value: unknown): unknown {
   return isSpecial(value) ? value : mapParts(value, copyOf);
 }
 
-function mend(root: unknown, issue: z.core.$ZodIssue): void {
+function repair(root: unknown, issue: z.core.$ZodIssue): void {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
   const wrong = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...path, key]) : [path];
   const [top] = path;

@@ -1,4 +1,4 @@
-import { claimOf, isTakenAlready } from '../engine/apply/import-record.ts';
+import { claimOf, isImported } from '../engine/apply/import-record.ts';
 import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
 import { createRecheck } from '../engine/observe/recheck.ts';
 import { kinds, lookups } from '../kinds/index.ts';
@@ -160,7 +160,7 @@ export async function checkRows(rows: readonly ImportRow[], input: RowsImport): 
   const held = new Set<ImportRow>();
   await eachConcurrently(rows, concurrency, async (row) => {
     try {
-      if (await isTakenAlready(claimOf(row.address, row.id), session.state, recheck)) held.add(row);
+      if (await isImported(claimOf(row.address, row.id), session.state, recheck)) held.add(row);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       problems.push({ line: row.line, message: error.message });

@@ -3,7 +3,7 @@ import type { AnswerMemory } from '../platform/answer-memory.ts';
 import type { Concurrency } from '../platform/concurrency-limit.ts';
 import type { JointLimit } from '../platform/joint-limit.ts';
 import type { RequestEvent } from '../platform/transport-options.ts';
-import type { OtherPolicies } from '../policies/rule.ts';
+import type { ExternalPolicies } from '../policies/rule.ts';
 import type { Reach } from '../problems/workspace-command.ts';
 import type { LocalPaths } from '../project/local-paths.ts';
 import type { WorkspaceConfig } from '../project/project.ts';
@@ -50,7 +50,7 @@ export interface RunContext {
   /** How a user's command names this workspace, if its name is not enough. */
   readonly reach?: Reach;
   /** Rules that apply in addition to those of the project. */
-  readonly policies?: OtherPolicies | undefined;
+  readonly policies?: ExternalPolicies | undefined;
   /** Receives every secret that the run reads. */
   readonly redactor: Redactor;
   now(): Date;

@@ -1,5 +1,5 @@
 import { loadRules } from '../policies/load-rules.ts';
-import type { OtherPolicies } from '../policies/rule.ts';
+import type { ExternalPolicies } from '../policies/rule.ts';
 import { projectDiagnostics, withPolicies } from '../policies/rule-diagnostics.ts';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
@@ -17,7 +17,7 @@ interface ValidateProject
   /** `undefined` stands for the workspace that the environment or the project selects. */
   readonly names: readonly (string | undefined)[] | 'all';
   readonly mode: 'offline' | 'offline-with-secrets';
-  readonly policies: OtherPolicies | undefined;
+  readonly policies: ExternalPolicies | undefined;
   /** Keeps where each part of a spec was written, also without rules. */
   readonly withSources?: boolean | undefined;
 }

@@ -122,16 +122,16 @@ export function hasReference(value: Value): boolean {
 }
 
 /** Whether objects contain a special leaf. Each spec is asked several times. */
-const lookedThrough = new WeakMap<object, boolean>();
+const specialsCache = new WeakMap<object, boolean>();
 
 /** Tests the special leaves in order until one matches. Most values have none, so this allocates nothing. */
 function hasSpecial(value: Value, isSought: (special: Secret | Reference | Unset) => boolean): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (isSpecial(value) || Array.isArray(value)) return searched(value, isSought);
-  let some = lookedThrough.get(value);
+  let some = specialsCache.get(value);
   if (some === undefined) {
     some = searched(value, () => true);
-    lookedThrough.set(value, some);
+    specialsCache.set(value, some);
   }
   return some && searched(value, isSought);
 }

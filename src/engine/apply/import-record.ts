@@ -31,7 +31,7 @@ interface RecordImport extends Claim {
  */
 export async function importById(input: RecordImport): Promise<'imported' | 'already'> {
   const recheck = createRecheck(input, { maxAgeMilliseconds: 0, now: input.now });
-  if (await isTakenAlready(input, input.session.state, recheck)) return 'already';
+  if (await isImported(input, input.session.state, recheck)) return 'already';
   await recordClaim(input, input);
   return 'imported';
 }
@@ -40,11 +40,11 @@ export async function importById(input: RecordImport): Promise<'imported' | 'alr
  * True if the state has this id at this address and no create is unknown.
  * @throws UserError if the record does not exist, or if the address or the record is taken.
  */
-export async function isTakenAlready(claim: Claim, state: State, recheck: Recheck): Promise<boolean> {
+export async function isImported(claim: Claim, state: State, recheck: Recheck): Promise<boolean> {
   const { address, id, kind } = claim;
   const held = state.resources.get(address)?.id;
   const isMissing = held !== undefined && held !== id && (await recheck.at(kind, held)).status !== 'shown';
-  if (isHeldAlready(state, claim, isMissing)) return true;
+  if (isManagedAlready(state, claim, isMissing)) return true;
   const seen = await recheck.at(kind, id);
   if (seen.status !== 'shown') throw notThere(claim, seen);
   return false;
@@ -54,7 +54,7 @@ export async function isTakenAlready(claim: Claim, state: State, recheck: Rechec
  * True if the state has this id at this address and no create is unknown. A missing record may be replaced by another.
  * @throws UserError if the address or the record is taken.
  */
-export function isHeldAlready(state: State, { address, id, kind }: Claim, isMissing: boolean): boolean {
+export function isManagedAlready(state: State, { address, id, kind }: Claim, isMissing: boolean): boolean {
   const pending = state.pending.get(address);
   const entry = state.resources.get(address);
   if (entry?.id === id && pending === undefined) return true;

@@ -94,7 +94,7 @@ const LONGEST_WAIT = 4000;
 const AT_ONCE = 100;
 
 /** Files of other tools, and secrets for a shell. */
-const PASSED_OVER = new Set(['.git', '.voxform', 'node_modules', '.env']);
+const SKIPPED = new Set(['.git', '.voxform', 'node_modules', '.env']);
 
 interface FileOfProject {
   /** Relative to the project, with slashes. */
@@ -256,7 +256,7 @@ function scanOf(folder: string, folders: FolderEntries): Scan {
     note(stats);
     if (entries === undefined) size.fail();
     for (const entry of entries ?? []) {
-      if (PASSED_OVER.has(entry.name)) continue;
+      if (SKIPPED.has(entry.name)) continue;
       const name = inside === '' ? entry.name : `${inside}/${entry.name}`;
       size.add(name);
       if (size.problem !== undefined) break;

@@ -5,7 +5,7 @@ import { type FetchOptions, fetchGit } from '../../git/fetch-git.ts';
 import type { GitAddress } from '../../git/git-address.ts';
 import { JoinedWork } from '../../git/joined-work.ts';
 import { ObjectReader, type TreeEntry } from '../../git/object-reader.ts';
-import { ALONE, gitEnvironment } from '../../git/run-git.ts';
+import { gitEnvironment, ISOLATION_SETTINGS } from '../../git/run-git.ts';
 import { removeStaleFiles } from '../../git/stale-files.ts';
 import { MAX_FILE_BYTES } from '../../manifests/read-file.ts';
 import { UserError } from '../../problems/user-error.ts';
@@ -193,7 +193,10 @@ export class GitProjects implements SourceReader {
   }
 
   #objects(signal: AbortSignal): ObjectReader {
-    return new ObjectReader(this.#repository, { env: gitEnvironment(this.#options.env, ALONE), signal });
+    return new ObjectReader(this.#repository, {
+      env: gitEnvironment(this.#options.env, ISOLATION_SETTINGS),
+      signal,
+    });
   }
 
   #objectAt(name: string, signal: AbortSignal): Promise<string | undefined> {

@@ -7,18 +7,18 @@ import type { Environment } from '../../manifests/secret-reader.ts';
 import { secretsOf } from '../../operator/git/git-source.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILES } from '../../project/find-project.ts';
-import { CHECKOUTS, type LocalPaths, leadsTo } from '../../project/local-paths.ts';
+import { CHECKOUTS, type LocalPaths, resolveLinks } from '../../project/local-paths.ts';
 import { originOf, type ProjectOrigin } from '../../runs/drift-request/request-place.ts';
 import type { StateLocation } from '../../state/state-location.ts';
 import type { Redactor } from '../../values/redactor.ts';
 import { projectAddress } from '../addresses.ts';
 import type { FleetFile, GitSourceSettings, SourceSettings } from '../fleet-file.ts';
 import { fleetStateLocation, foreignStateProblem } from '../fleet-state.ts';
-import type { DiscoveredProject, ProjectWanted, SourceContents, Sources } from '../member.ts';
+import type { DiscoveredProject, SourceContents, Sources, WantedProject } from '../member.ts';
 import { type MembersOptions, membersOf } from '../members.ts';
 import { FolderProjects } from './folder-projects.ts';
 import { GitProjects } from './git-projects.ts';
-import { mayHoldOthers, projectAt, projectsInside, projectsTaken, sameProject } from './overlaps.ts';
+import { mayContainOthers, projectAt, projectsInside, projectsTaken, sameProject } from './overlaps.ts';
 import { projectPatterns, unmatchedPatterns } from './project-patterns.ts';
 import type { FoundProject, FoundProjects, SourceReader } from './source-reader.ts';
 
@@ -70,7 +70,7 @@ export function openSources(options: SourcesOptions): Sources {
     return originOf(addressText(settings), { ref: settings.ref, folder: project, cwd: fleet.folder });
   };
 
-  const checkout = async (wanted: ProjectWanted, signal: AbortSignal) => {
+  const checkout = async (wanted: WantedProject, signal: AbortSignal) => {
     const { source, project, version, commit } = wanted;
     return named(source).reader.checkout(project, { version, commit }, signal);
   };
@@ -94,7 +94,7 @@ export function openSources(options: SourcesOptions): Sources {
     const refused = new Map<string, string>();
     const takenBy = async (project: string, inside: readonly string[], options: MembersOptions) => {
       const all = fleet.sources;
-      if (inside.length === 0 && !mayHoldOthers(settings, project, all)) return [];
+      if (inside.length === 0 && !mayContainOthers(settings, project, all)) return [];
       return projectsTaken(settings, project, { ...options, all });
     };
     for (const found of all) {
@@ -214,7 +214,7 @@ function localPaths(
       ...common,
       root: path.join(home, '.voxform', 'fleet', 'projects', source, project),
       source: sourceAddress(settings, fleet.folder),
-      isFleeting: true,
+      isTemporary: true,
       ...(secrets !== undefined && { secrets: { folder: secrets, isDefault: true } }),
     };
   }
@@ -224,11 +224,11 @@ function localPaths(
 
 const PROJECT = '{project}';
 /** Replaces `{project}` for the root of a source, whose own path would contain the folders of all projects. */
-const OF_ROOT = '.root';
+const ROOT_FOLDER = '.root';
 
 /** The folder of the fleet file for the secrets of a project; undefined if its source names none. */
 function secretsFolder(settings: SourceSettings, project: string): string | undefined {
-  return templateOf(settings)?.replaceAll(PROJECT, () => (project === '.' ? OF_ROOT : project));
+  return templateOf(settings)?.replaceAll(PROJECT, () => (project === '.' ? ROOT_FOLDER : project));
 }
 
 interface Owner {
@@ -244,7 +244,7 @@ interface Owner {
 function foreignSecrets(folder: string, owner: Owner): string | undefined {
   const { settings, project, all } = owner;
   const own = secretsFolder(settings, project);
-  const real = leadsTo(folder) ?? folder;
+  const real = resolveLinks(folder) ?? folder;
   const others = all.map((other) => {
     const { isProject: matches } = projectPatterns(other.projects);
     const isOwn = (there: string): boolean => other.name === settings.name && there === project;
@@ -255,7 +255,7 @@ function foreignSecrets(folder: string, owner: Owner): string | undefined {
     };
   });
   if (own !== undefined) {
-    const below = path.relative(leadsTo(own) ?? own, real);
+    const below = path.relative(resolveLinks(own) ?? own, real);
     for (const each of foldersBetween(own, path.join(own, below))) {
       for (const { other, has } of others) {
         const there = projectOfSecrets(other, each);
@@ -290,7 +290,7 @@ function projectOfSecrets(settings: SourceSettings, folder: string): string | un
   const [before = '', ...after] = templateOf(settings)?.split(PROJECT) ?? [];
   const fixed = before.length + after.join('').length;
   const name = folder.slice(before.length, before.length + (folder.length - fixed) / after.length);
-  const project = name === OF_ROOT ? '.' : name;
+  const project = name === ROOT_FOLDER ? '.' : name;
   return name !== '' && secretsFolder(settings, project) === folder ? project : undefined;
 }
 

@@ -28,7 +28,7 @@ interface NamedProject {
 }
 
 /** True if projects of another source may be in the folder of a project. */
-export function mayHoldOthers(
+export function mayContainOthers(
   settings: SourceSettings,
   project: string,
   all: readonly SourceSettings[],

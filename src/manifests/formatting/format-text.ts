@@ -7,7 +7,7 @@ import { CannotEdit } from '../write-back/change.ts';
 import { isJson, slicesOf } from '../write-back/edit-text.ts';
 import { TextSource } from '../write-back/text-source.ts';
 import { inOrder, type KeyOrder } from './key-order.ts';
-import { CannotLayOut, laidOut } from './laid-out-document.ts';
+import { laidOut, UnsupportedLayout } from './laid-out-document.ts';
 
 type OrderOf = (document: Json) => KeyOrder | undefined;
 
@@ -36,7 +36,7 @@ function attempt(source: string, orderOf: OrderOf): string | undefined {
   try {
     return isJson(source) ? formatJson(source, orderOf) : formatYaml(source, orderOf);
   } catch (error) {
-    if (error instanceof CannotLayOut || error instanceof CannotEdit) return undefined;
+    if (error instanceof UnsupportedLayout || error instanceof CannotEdit) return undefined;
     throw error;
   }
 }
@@ -58,7 +58,7 @@ function formatDocument(slice: string, orderOf: OrderOf): string[] {
   const { contents } = document;
   if (contents === null || contents.range[0] === contents.range[1]) {
     if (text.trim() === '') return [];
-    throw new CannotLayOut();
+    throw new UnsupportedLayout();
   }
   const value = parseDocuments(text).documents[0]?.value ?? null;
   const source = new TextSource(text, { json: false });
@@ -72,13 +72,13 @@ function formatDocument(slice: string, orderOf: OrderOf): string[] {
 /** Without `---` and `...`. A comment behind one of them gets its own line. */
 function withoutMarks(slice: string): string {
   const lines = slice.split('\n');
-  if (lines.some((line) => line.startsWith('%'))) throw new CannotLayOut();
+  if (lines.some((line) => line.startsWith('%'))) throw new UnsupportedLayout();
   const content = new Set<number>();
   let inMark = true;
   for (const [index, line] of lines.entries()) {
     if (/^(?:---|\.\.\.)(?:\s|$)/.test(line) && (inMark || line.startsWith('...'))) {
       const rest = line.slice(3).trim();
-      if (rest !== '' && !rest.startsWith('#')) throw new CannotLayOut();
+      if (rest !== '' && !rest.startsWith('#')) throw new UnsupportedLayout();
       lines[index] = rest;
       if (line.startsWith('---')) inMark = false;
       if (rest === '') content.add(index);

@@ -16,7 +16,7 @@ import { type KeyOrder, sortedPositions } from './key-order.ts';
 const STEP = 2;
 
 /** A rare layout that is not supported. */
-export class CannotLayOut extends Error {}
+export class UnsupportedLayout extends Error {}
 
 interface BlockEntry {
   readonly node: Node | null;
@@ -62,7 +62,7 @@ export function laidOut(
   const headerLines = header.map(({ text }) => text);
   if (!isBlockCollection(root)) {
     const [first, last] = rangeOf(root);
-    if (!source.beginsLine(first)) throw new CannotLayOut();
+    if (!source.beginsLine(first)) throw new UnsupportedLayout();
     const text = `${flowText(root, source, order)}${source.text.slice(last, end)}`.trimEnd();
     return tidied([...headerLines, ...text.split('\n'), ...behind.map((gap) => gap.text)]);
   }
@@ -156,7 +156,7 @@ function entryLines(entry: BlockEntry, { source, indent, isItem, column }: Entry
   const margin = ' '.repeat(indent);
   const name = isItem ? '-' : `${source.text.slice(start, lead - 1).trimEnd()}:`;
   const tail = behind.map(({ text }) => (text === '' ? '' : margin + text));
-  if (name.includes('\n') || name.startsWith('?')) throw new CannotLayOut();
+  if (name.includes('\n') || name.startsWith('?')) throw new UnsupportedLayout();
   if (!isBlockCollection(node)) {
     const end = node === null ? lead : Math.max(rangeOf(node)[1], lead);
     const shift = indent - column;
@@ -166,7 +166,7 @@ function entryLines(entry: BlockEntry, { source, indent, isItem, column }: Entry
   const isCompact = source.lineStart(first) === source.lineStart(start);
   const rest = isCompact ? '' : source.text.slice(lead, source.lineEnd(lead)).trim();
   const from = isCompact ? source.lineStart(first) : source.nextLine(lead);
-  if (isCompact && source.text.slice(lead, first).trim() !== '') throw new CannotLayOut();
+  if (isCompact && source.text.slice(lead, first).trim() !== '') throw new UnsupportedLayout();
   const lines = blockLines(node, { source, order, indent: indent + STEP, from, behind });
   if (isItem && rest === '') return [`${margin}- ${(lines[0] ?? '').trimStart()}`, ...lines.slice(1)];
   return [`${margin}${name}${rest === '' ? '' : ` ${rest}`}`, ...lines];
@@ -205,7 +205,7 @@ function blockScalarLines(
 ): string[] {
   const [start] = rangeOf(node);
   const header = source.text.slice(lead, source.lineEnd(start)).trim();
-  if (header.includes('\n')) throw new CannotLayOut();
+  if (header.includes('\n')) throw new UnsupportedLayout();
   const content = source.text
     .slice(Math.min(source.nextLine(start), end), end)
     .replace(/\n$/, '')
@@ -217,7 +217,7 @@ function blockScalarLines(
   const before = explicitIndent === undefined ? old : indent - shift + Number(explicitIndent);
   const margin = ' '.repeat(indent + (explicitIndent === undefined ? STEP : Number(explicitIndent)));
   if (content.every((line) => line === '')) return [`${name} ${header}`, ...content];
-  if (!Number.isFinite(before)) throw new CannotLayOut();
+  if (!Number.isFinite(before)) throw new UnsupportedLayout();
   return [
     `${name} ${header}`,
     ...content.map((line) => (line.slice(before) === '' ? '' : margin + line.slice(before))),
@@ -231,7 +231,7 @@ function gapLines(source: TextSource, from: number, to: number): Gap[] {
   const gaps: Gap[] = [];
   for (const line of lines) {
     const text = line.trim();
-    if (text !== '' && !text.startsWith('#')) throw new CannotLayOut();
+    if (text !== '' && !text.startsWith('#')) throw new UnsupportedLayout();
     if (text === '' && gaps.at(-1)?.text === '') continue;
     gaps.push({ text, column: line.length - line.trimStart().length });
   }
@@ -240,12 +240,12 @@ function gapLines(source: TextSource, from: number, to: number): Gap[] {
 
 function leadOf(node: Collection, index: number): number {
   const lead = isSeq(node) ? startOfEntry(node, index) + 1 : behindColon(node.items[index]);
-  if (lead === undefined) throw new CannotLayOut();
+  if (lead === undefined) throw new UnsupportedLayout();
   return lead;
 }
 
 function partOfPair(pair: Pair): { readonly key: string; readonly node: Node | null } {
-  if (!isScalar(pair.key)) throw new CannotLayOut();
+  if (!isScalar(pair.key)) throw new UnsupportedLayout();
   return { key: String(pair.key.value), node: nodeOf(pair.value) };
 }
 

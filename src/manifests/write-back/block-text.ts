@@ -1,4 +1,4 @@
-import { isShownAsItIs } from './scalar-text.ts';
+import { needsNoEscapes } from './scalar-text.ts';
 
 /** A value as text: the part on the line of its key or dash, and the lines below. */
 export interface NewText {
@@ -24,7 +24,7 @@ interface BlockLayout {
 export function blockText(value: string, layout: BlockLayout): NewText | undefined {
   const body = value.replace(/\n+$/, '');
   const newlines = value.length - body.length;
-  if (body === '' || /(?:^|\n)[ \t]+$/.test(body) || !isShownAsItIs(value)) return undefined;
+  if (body === '' || /(?:^|\n)[ \t]+$/.test(body) || !needsNoEscapes(value)) return undefined;
   const indentBy = layout.indent - layout.column;
   const needsIndent = layout.hasExplicitIndent === true || /^\n* /.test(body);
   if (indentBy < 1 || (needsIndent && indentBy > 9)) return undefined;

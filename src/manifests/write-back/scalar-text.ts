@@ -16,7 +16,7 @@ interface ScalarPlace {
 export function scalarText(value: ScalarValue, { flow, json, style }: ScalarPlace): string {
   if (typeof value !== 'string') return JSON.stringify(value);
   const isQuoted = json || style === 'QUOTE_DOUBLE' || /[\n\t]/.test(value);
-  if (isQuoted || !isShownAsItIs(value)) return doubleQuoted(value);
+  if (isQuoted || !needsNoEscapes(value)) return doubleQuoted(value);
   if (style === 'QUOTE_SINGLE') return `'${value.replaceAll("'", "''")}'`;
   return flow ? stringify([value], FLOW).slice(1, -2) : stringify({ k: value }, ONE_LINE).slice(3, -1);
 }
@@ -35,7 +35,7 @@ function doubleQuoted(text: string): string {
 const UNSEEN = /[\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]/g;
 
 /** True if the text, apart from line feeds, needs no escapes in a file. */
-export function isShownAsItIs(text: string): boolean {
+export function needsNoEscapes(text: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for control characters.
   return text.isWellFormed() && !/[\u0000-\u0008\u000b-\u001f]/.test(text) && text.search(UNSEEN) === -1;
 }

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { type FetchOptions, fetchGit } from '../../git/fetch-git.ts';
 import { type GitAddress, isRefName, parseGitAddress } from '../../git/git-address.ts';
 import { ObjectReader } from '../../git/object-reader.ts';
-import { ALONE, gitEnvironment } from '../../git/run-git.ts';
+import { gitEnvironment, ISOLATION_SETTINGS } from '../../git/run-git.ts';
 import { removeStaleFiles } from '../../git/stale-files.ts';
 import { misuse, UserError } from '../../problems/user-error.ts';
 import { CHECKOUTS } from '../../project/local-paths.ts';
@@ -179,7 +179,7 @@ class GitSource implements ManifestSource {
    */
   async #projectAt(commit: string, signal: AbortSignal): Promise<{ tree: string; folder: string }> {
     const { env, subfolder } = this.#options;
-    const call = { env: gitEnvironment(env, ALONE), signal };
+    const call = { env: gitEnvironment(env, ISOLATION_SETTINGS), signal };
     const objects = new ObjectReader(path.join(this.#home, 'repository'), call);
     try {
       const inside = subfolder === '.' ? undefined : await objects.header(`${commit}:${subfolder}`);

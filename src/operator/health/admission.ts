@@ -33,7 +33,7 @@ export interface Listening {
 }
 
 /** The parts of a request that show its origin. */
-export interface Received extends Pick<IncomingMessage, 'headers' | 'httpVersion'> {
+export interface RequestFacts extends Pick<IncomingMessage, 'headers' | 'httpVersion'> {
   readonly socket: Pick<Socket, 'remoteAddress'>;
 }
 
@@ -48,7 +48,7 @@ const FORWARDING = /^(forwarded|via$|cdn-loop$|max-forwards$|x-(forwarded|origin
  * True for a request from this machine that no proxy forwarded. Many proxies add no header but speak HTTP/1.0, which browsers do not.
  */
 export function isLocal(
-  { headers, httpVersion, socket }: Received,
+  { headers, httpVersion, socket }: RequestFacts,
   { listen, proxy, userHeader }: Listening,
 ): boolean {
   const from = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
@@ -76,7 +76,7 @@ export const WRONG_TOKEN = 'the bearer token is missing or wrong';
  * neither through a DNS name that resolves to it nor with a form. A page cannot make a numeric address resolve to it.
  */
 export function refusal(
-  request: Received,
+  request: RequestFacts,
   options: Admission,
   { writes }: { readonly writes: boolean },
 ): string | undefined {

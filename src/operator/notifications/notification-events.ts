@@ -10,13 +10,13 @@ import { type Json, type JsonObject, mapParts } from '../../values/json.ts';
 import {
   appliedMessage,
   driftMessage,
+  errorKey,
   failureMessage,
   holdMessage,
   invalidLines,
   messageOf,
   missingMessage,
   pendingWords,
-  troubleOf,
   withManualSteps,
 } from '../messages.ts';
 import { correctedIn, doneAddresses, doneIn, type RunReport } from '../run-report.ts';
@@ -111,7 +111,7 @@ export class NotificationEvents {
     ];
     // A run that ended early does not show whether an earlier failure is over.
     const isOver = lines.length === 0 && !hasFailed && plan === undefined;
-    const keys = hasFailed ? [...lines, troubleOf(error)] : lines;
+    const keys = hasFailed ? [...lines, errorKey(error)] : lines;
     const isNews = !isOver && this.#reported.changes('failure', keys).added.length > 0;
     if (hasFailed) lines.unshift(messageOf(error, reach));
     return isNews

@@ -1,6 +1,6 @@
 import { UserError } from '../../problems/user-error.ts';
 import { inputsFor, secretsIn } from '../../project/load-desired.ts';
-import type { Findable, NotifyEvent } from '../../project/notify-schema.ts';
+import type { NotifyEvent, TextForm } from '../../project/notify-schema.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { Secret } from '../../values/value.ts';
@@ -30,7 +30,7 @@ export async function receiversOf(opened: OpenWorkspace): Promise<Receivers> {
   await workspace.secrets.read(secretsIn(project.webhooks));
   const inputs = inputsFor({ project, workspace, env, mode: 'live' });
   const problems: string[] = [];
-  const find = (form: Findable): Secret | undefined => {
+  const find = (form: TextForm): Secret | undefined => {
     const found = inputs.named(form);
     if (!('value' in found)) {
       problems.push(found.message);

@@ -12,7 +12,7 @@ import { ANY, BOOL, joined, type Type, wordFor } from './types.ts';
 import {
   type CelSort,
   type CelValue,
-  HiddenInside,
+  HiddenValue,
   isList,
   isMap,
   Meter,
@@ -128,7 +128,7 @@ function resultOf(values: readonly CelValue[], { name, overloads, at, meter }: C
   try {
     return chosen.run(values, meter);
   } catch (error) {
-    if (error instanceof HiddenInside) return hiddenFailure(error.hidden, { offset: at });
+    if (error instanceof HiddenValue) return hiddenFailure(error.hidden, { offset: at });
     if (error instanceof NoResult) return new NoValue(error.message, { offset: at });
     throw error;
   }

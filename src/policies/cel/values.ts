@@ -130,7 +130,7 @@ export function sortOf(value: CelValue): CelSort {
 }
 
 /** A list or object that a rule compares contains a value that it must not see. */
-export class HiddenInside extends Error {
+export class HiddenValue extends Error {
   readonly hidden: Opaque;
 
   constructor(hidden: Opaque) {
@@ -145,7 +145,7 @@ export class HiddenInside extends Error {
  */
 export function equal(a: CelValue, b: CelValue, meter: Meter): boolean {
   meter.take(1);
-  for (const each of [a, b]) if (each instanceof Opaque) throw new HiddenInside(each);
+  for (const each of [a, b]) if (each instanceof Opaque) throw new HiddenValue(each);
   if (typeof a === 'string' && typeof b === 'string') meter.takeText(Math.min(a.length, b.length));
   if (typeof a === 'bigint' && typeof b === 'number') return Number(a) === b;
   if (typeof a === 'number' && typeof b === 'bigint') return a === Number(b);

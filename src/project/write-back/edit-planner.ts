@@ -45,7 +45,7 @@ interface PendingFile extends EditableFile {
   readonly after: string;
 }
 
-interface CarriedOut {
+interface AppliedEdits {
   readonly files: readonly FileEdit[];
   readonly drafts: DraftTexts;
   readonly problems: ReadonlyMap<WantedValue, string>;
@@ -151,7 +151,7 @@ export class EditPlanner {
   }
 
   /** The files with all proposed edits, and the proposals that conflict or cannot be made. */
-  carryOut(proposals: readonly ProposedEdit[]): CarriedOut {
+  apply(proposals: readonly ProposedEdit[]): AppliedEdits {
     const { root } = this.#options.project;
     const problems = new Map<WantedValue, string>();
     const files = new Map<string, PendingFile>();
@@ -204,7 +204,7 @@ export class EditPlanner {
   }
 }
 
-function resultOf(files: readonly PendingFile[], problems: ReadonlyMap<WantedValue, string>): CarriedOut {
+function resultOf(files: readonly PendingFile[], problems: ReadonlyMap<WantedValue, string>): AppliedEdits {
   const changed = files.filter(({ text, after }) => text !== after);
   return {
     files: changed

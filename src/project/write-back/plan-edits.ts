@@ -35,7 +35,7 @@ export async function planEdits(options: PlanEditsOptions): Promise<EditPlan> {
     units: readonly Unit[],
   ): Promise<readonly ProposedEdit[]> => {
     const all = [...sure, ...units.flat()];
-    const { drafts, problems } = planner.carryOut(all);
+    const { drafts, problems } = planner.apply(all);
     const wanted = all.map((proposal) => proposal.wanted);
     const wrong = problems.size > 0 ? problems : await checkEdits(options, { wanted, drafts, before });
     if (wrong.size === 0) return all;
@@ -54,7 +54,7 @@ export async function planEdits(options: PlanEditsOptions): Promise<EditPlan> {
     return settle(sure.filter(isRight), left);
   };
   const units = Map.groupBy(proposals, (proposal) => proposal.texts[0]?.absolute ?? proposal).values();
-  const { files } = planner.carryOut(await settle([], [...units]));
+  const { files } = planner.apply(await settle([], [...units]));
   return { files, refused: inOrder(refused, options.wanted) };
 }
 

@@ -12,7 +12,7 @@ import {
 } from '../../values/json.ts';
 import { formReason } from './owning-layer.ts';
 
-interface ValueWriting {
+interface ValueContext {
   readonly rule: FieldRule;
   /** The address of the record with this id, for a field with ids of the kind. */
   addressOf(kind: string, id: string): string | undefined;
@@ -29,7 +29,7 @@ interface ValueWriting {
  * written there.
  * @throws CannotEdit if a form prevents it.
  */
-export function writtenValue(raw: Json | undefined, value: Json, writing: ValueWriting): Json {
+export function writtenValue(raw: Json | undefined, value: Json, writing: ValueContext): Json {
   if (raw === undefined) return fresh(value, writing);
   const given = writing.given(raw);
   if (given !== undefined && jsonEqual(given, value)) return raw;
@@ -43,7 +43,7 @@ export function writtenValue(raw: Json | undefined, value: Json, writing: ValueW
   );
 }
 
-function inForm(form: JsonObject, value: Json, writing: ValueWriting): Json {
+function inForm(form: JsonObject, value: Json, writing: ValueContext): Json {
   if (Object.hasOwn(form, '$literal')) return { $literal: value };
   if (Object.hasOwn(form, '$ref')) return fresh(value, writing);
   if (Object.hasOwn(form, '$join')) throw new CannotEdit(writing.joinReason(form, value));
@@ -54,7 +54,7 @@ function inForm(form: JsonObject, value: Json, writing: ValueWriting): Json {
 }
 
 /** Existing items keep their order, and new ones follow. */
-function writtenSet(raw: readonly Json[], value: readonly Json[], writing: ValueWriting): Json[] {
+function writtenSet(raw: readonly Json[], value: readonly Json[], writing: ValueContext): Json[] {
   const wanted = new Map(value.map((item) => [canonicalJson(item), item]));
   const kept = raw.filter((item) => {
     const given = writing.given(item);
@@ -63,7 +63,7 @@ function writtenSet(raw: readonly Json[], value: readonly Json[], writing: Value
   return [...kept, ...[...wanted.values()].map((item) => fresh(item, writing))];
 }
 
-function writtenList(raw: readonly Json[], value: readonly Json[], writing: ValueWriting): Json[] {
+function writtenList(raw: readonly Json[], value: readonly Json[], writing: ValueContext): Json[] {
   const given = raw.map((item, index): Json => writing.given(item) ?? { $unknown: index });
   const written: Json[] = [];
   let before = 0;
@@ -79,7 +79,7 @@ function writtenList(raw: readonly Json[], value: readonly Json[], writing: Valu
 }
 
 /** A value without an existing place. */
-function fresh(value: Json, writing: ValueWriting): Json {
+function fresh(value: Json, writing: ValueContext): Json {
   const { refersTo } = writing.rule;
   if (typeof value === 'string' && refersTo !== undefined) {
     const address = writing.addressOf(refersTo, value);

@@ -78,7 +78,7 @@ export async function keepRequest(
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof HostProblem) || round === MOST_ROUNDS) throw error;
-      const { trouble, message } = error;
+      const { failure: trouble, message } = error;
       const mayBeStale =
         trouble.why === 'unclear' || (trouble.why === 'refused' && STALE.includes(trouble.status));
       if (!mayBeStale || said === message) throw error;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, realpath, rm, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { claimOf, isHeldAlready, recordClaims } from '../../engine/apply/import-record.ts';
+import { claimOf, isManagedAlready, recordClaims } from '../../engine/apply/import-record.ts';
 import type { Address } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { Missed } from '../discover.ts';
@@ -73,7 +73,7 @@ export async function adoptLive(
 ): Promise<void> {
   await withSession(opened, { operation: 'migrate', options }, async ({ session }) => {
     const claims = [...ids].map(([address, id]) => claimOf(address, id));
-    const fresh = claims.filter((claim) => !isHeldAlready(session.state, claim, false));
+    const fresh = claims.filter((claim) => !isManagedAlready(session.state, claim, false));
     await recordClaims(fresh, { session, now: opened.context.now });
   });
   const folder = path.join(opened.project.root, MANIFESTS);

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { parseListen, type Received, refusal } from '../../../src/operator/health/admission.ts';
+import { parseListen, type RequestFacts, refusal } from '../../../src/operator/health/admission.ts';
 import { listen } from '../../../src/operator/health/listener.ts';
 import { WrongTokens } from '../../../src/operator/health/wrong-tokens.ts';
 import { TrustedProxy } from '../../../src/page/access/trusted-proxy.ts';
@@ -15,7 +15,7 @@ const page = {
   fetch: () => new Response(null, { status: 404 }),
   mayRead: async () => true,
 };
-const sent = (headers: Received['headers'], httpVersion = '1.1'): Received => ({
+const sent = (headers: RequestFacts['headers'], httpVersion = '1.1'): RequestFacts => ({
   headers,
   httpVersion,
   socket: { remoteAddress: '127.0.0.1' },

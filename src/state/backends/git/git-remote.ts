@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { parseGitAddress } from '../../../git/git-address.ts';
 import {
-  ALONE,
   folderEnvironment,
   type GitSetting,
   gitEnvironment,
+  ISOLATION_SETTINGS,
   type ProcessEnvironment,
   runGit,
   shortError,
@@ -36,7 +36,7 @@ const OF_A_REMOTE = ['url', 'pushurl', 'proxy', 'proxyauthmethod', 'uploadpack',
 
 /** No signatures, prompts, additional refs or maintenance. */
 const SETTINGS: readonly GitSetting[] = [
-  ...ALONE,
+  ...ISOLATION_SETTINGS,
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],
   ['push.followTags', 'false'],

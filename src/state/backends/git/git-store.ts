@@ -45,7 +45,7 @@ const EARLIER_COMMITS = 1_000;
 const ROUNDS = 4;
 
 /** Ignores refs that hold no state. */
-function onlyOurs(error: unknown): undefined {
+function ignoreForeign(error: unknown): undefined {
   if (!(error instanceof UserError)) throw error;
 }
 
@@ -213,7 +213,7 @@ export function createGitStore(place: GitLocation, user: StoreUser, location: st
         )) ?? [];
       const contents = found.map(async ([name, tip], index): Promise<OtherContent[]> => {
         if (!states[index]?.bytes.includes(JSON.stringify(workspaceId))) return [];
-        const content = await contentAt(tip, signal).catch(onlyOurs);
+        const content = await contentAt(tip, signal).catch(ignoreForeign);
         const { remote } = place;
         const from =
           remote === 'origin'

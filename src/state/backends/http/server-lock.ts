@@ -63,7 +63,7 @@ export class ServerLock implements Gate {
     if ((await this.#ask(second, signal)) !== undefined) return;
     this.#known.set(second.ID, second);
     for (const { ID } of [second, info]) await this.leave(ID, signal).catch(() => undefined);
-    throw this.#lockless('it granted two locks at the same time');
+    throw this.#lockError('it granted two locks at the same time');
   }
 
   /** @returns the holder, which may be this run; undefined if the lock was granted. */
@@ -75,7 +75,7 @@ export class ServerLock implements Gate {
     if (answer.status === 409 || answer.status === 423) return this.#holderIn(answer);
     const { status, reason } = answer;
     if (status === 404 || status === 405 || status === 501) {
-      throw this.#lockless(`${lockMethod} was answered with ${reason}`);
+      throw this.#lockError(`${lockMethod} was answered with ${reason}`);
     }
     const message = `cannot lock the state ${this.#location}: ${reason}`;
     throw status >= 500 ? new Error(message) : new UserError(message);
@@ -92,7 +92,7 @@ export class ServerLock implements Gate {
     return { id, ...(typeof info.Who === 'string' && info.Who !== '' && { who: info.Who }) };
   }
 
-  #lockless(why: string): UserError {
+  #lockError(why: string): UserError {
     return new UserError(`the server of the state ${this.#location} does not lock it: ${why}`, {
       hint: 'Nothing was written. Check state.address, lock_address, lock_method and unlock_method; for GitLab: lock_method: POST, unlock_method: DELETE.',
     });

@@ -101,8 +101,8 @@ export class LockFile {
     if (dead === undefined) return this.#create(this.#path, own);
     const holder = await this.#read(this.#path);
     if (holder?.id !== dead) return false;
-    const judged = await this.#judge(this.#path, holder, true);
-    if (!judged.isAbandoned) return false;
+    const assessed = await this.#judge(this.#path, holder, true);
+    if (!assessed.isAbandoned) return false;
     const claims = await this.#claim({ file: this.#path, dead: holder, own });
     if (claims === undefined) return false;
     // A process that was suspended here until its claim ended is too late.
@@ -110,7 +110,7 @@ export class LockFile {
     if ((await this.#read(last))?.id !== own.id) return false;
     try {
       // A holder that resumed in the meantime keeps its lock.
-      const { stamp } = judged;
+      const { stamp } = assessed;
       if (stamp !== undefined && (await this.#stampOf(this.#path)) !== stamp) return false;
       const draft = temporaryName(this.#path, own.id);
       await replaceFile(this.#path, [bytesOf(own)], { files: this.#files, draft });

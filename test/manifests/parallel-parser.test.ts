@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ParseBeside } from '../../src/manifests/parse-beside.ts';
+import { ParallelParser } from '../../src/manifests/parallel-parser.ts';
 import { type ParsedFile, parseDocuments } from '../../src/manifests/parse-documents.ts';
 import { isObject, type Json } from '../../src/values/json.ts';
 
@@ -49,7 +49,10 @@ interface Outcome {
 }
 
 /** Parses as a reader does: what is not taken is parsed here, and now and then others have their turn. */
-async function parseAll(beside: ParseBeside, onTurn: (at: number) => Promise<void> | void): Promise<Outcome> {
+async function parseAll(
+  beside: ParallelParser,
+  onTurn: (at: number) => Promise<void> | void,
+): Promise<Outcome> {
   const done = new Map<number, ParsedFile[]>();
   let taken = 0;
   for (const [at, text] of texts.entries()) {
@@ -84,7 +87,7 @@ function withoutStack({ documents, problems }: ParsedFile): ParsedFile {
 
 describe('parsing in a second thread', () => {
   it('gives what parsing here gives, each text once', async () => {
-    const outcome = await parseAll(new ParseBeside(CORES), () => {});
+    const outcome = await parseAll(new ParallelParser(CORES), () => {});
     expect(started).toHaveLength(1);
     expect(outcome.taken).toBeGreaterThan(0);
     expectAllDoneOnce(outcome);
@@ -92,7 +95,7 @@ describe('parsing in a second thread', () => {
 
   it('keeps aliases shared, so that a value is as small as here', async () => {
     const values: (Json | undefined)[] = [];
-    const beside = new ParseBeside(CORES);
+    const beside = new ParallelParser(CORES);
     for (const text of texts) beside.takes(text, ({ documents }) => values.push(documents[0]?.value));
     await beside.finish();
     const shared = values.flatMap((value) => (isObject(value) && Array.isArray(value.b) ? [value.b] : []));
@@ -105,7 +108,7 @@ describe('parsing in a second thread', () => {
     { reason: 'in the middle of its work', when: 'message' },
   ] as const)('loses nothing where the thread dies $reason', async ({ when }) => {
     let died = false;
-    const outcome = await parseAll(new ParseBeside(CORES), async (at) => {
+    const outcome = await parseAll(new ParallelParser(CORES), async (at) => {
       // By then it has more to do than it is sent.
       if (died || at < 400) return;
       const [{ worker, ...happened } = expect.fail('no thread')] = started;
@@ -118,9 +121,9 @@ describe('parsing in a second thread', () => {
   });
 
   it('leaves no thread behind, finished or not', async () => {
-    const beside = new ParseBeside(CORES);
+    const beside = new ParallelParser(CORES);
     await parseAll(beside, () => {});
-    const given = new ParseBeside(CORES);
+    const given = new ParallelParser(CORES);
     for (const text of texts) given.takes(text, () => {});
     await given.end();
     expect(started).toHaveLength(2);
@@ -132,7 +135,7 @@ describe('parsing in a second thread', () => {
     { reason: 'for little', cores: CORES, some: texts.slice(0, 50) },
     { reason: 'where there is one core', cores: 1, some: texts },
   ])('starts no thread $reason', async ({ cores, some }) => {
-    const beside = new ParseBeside(cores);
+    const beside = new ParallelParser(cores);
     expect(some.some((text) => beside.takes(text, () => {}))).toBe(false);
     await beside.finish();
     expect(started).toEqual([]);

@@ -18,7 +18,7 @@ import {
   unusedPatterns,
 } from './rows/member-rows.ts';
 
-interface SourceLooksOptions {
+interface SourceFetcherOptions {
   readonly database: FleetDatabase;
   readonly sources: Sources;
   readonly rules: readonly FleetRule[];
@@ -28,13 +28,13 @@ interface SourceLooksOptions {
 }
 
 /** True if it found something new. Rejects if the database fails. */
-export type SourceLook = () => Promise<boolean>;
+export type SourceFetch = () => Promise<boolean>;
 
 /** Keeps a process up to date about the sources of its fleet file. Of all processes, one at a time fetches. */
-export class SourceLooks {
+export class SourceFetcher {
   /** Sources whose workspaces may run: those fetched since the start of the process, once none is awaited. */
   readonly ready = new Set<string>();
-  readonly #options: SourceLooksOptions;
+  readonly #options: SourceFetcherOptions;
   readonly #names: readonly string[];
   /** Not fetched yet. They may have the same workspaces as others. */
   readonly #awaited: Set<string>;
@@ -42,38 +42,38 @@ export class SourceLooks {
   readonly #settled = new Set<string>();
   readonly #claims = new Set<ClaimedSource>();
   /** Sources that another process has taken over. */
-  #overtaken: readonly ClaimedSource[] = [];
+  #takenOver: readonly ClaimedSource[] = [];
   /** Logs changes of sources and their projects. */
   readonly #reported = new RepeatFilter();
   /** Logs problems of rules. */
   #unused: readonly string[] | undefined;
 
-  constructor(options: SourceLooksOptions) {
+  constructor(options: SourceFetcherOptions) {
     this.#options = options;
     this.#names = options.sources.all.map(({ name }) => name);
     this.#awaited = new Set(this.#names);
   }
 
   /** Registers the sources of the fleet file, and claims all of them. */
-  async first(): Promise<readonly SourceLook[]> {
+  async first(): Promise<readonly SourceFetch[]> {
     const { database, sources, rules } = this.#options;
     const claims = await enterSources(database, sources.all);
     const names = claims.map(({ name }) => name);
     await enterRules(database, names, rules);
-    await this.#leaveConflicts();
+    await this.#removeConflicts();
     return this.#looksAt(claims);
   }
 
   /** Stops waiting for sources: a hanging one must not delay the workspaces of all others. */
-  waitNoLonger(): void {
+  stopWaiting(): void {
     this.#stopAwaiting(this.#names);
   }
 
   /** Claims the sources that are due. */
-  async due(): Promise<readonly SourceLook[]> {
+  async due(): Promise<readonly SourceFetch[]> {
     const { database, sources } = this.#options;
     const claims = await claimSources(database, sources.all);
-    for (const name of await fetchedSince(database, this.#overtaken)) this.#settle(name);
+    for (const name of await fetchedSince(database, this.#takenOver)) this.#settle(name);
     return this.#looksAt(claims);
   }
 
@@ -82,11 +82,11 @@ export class SourceLooks {
     const { database } = this.#options;
     if (this.#claims.size > 0) await renewClaims(database, this.#claims);
     await removeSources(database, this.#names);
-    await this.#leaveConflicts();
+    await this.#removeConflicts();
   }
 
   /** Runs nothing of sources whose names mean other sources to earlier processes. */
-  async #leaveConflicts(): Promise<void> {
+  async #removeConflicts(): Promise<void> {
     const { database, sources, log } = this.#options;
     const conflicts = await conflictingSources(database, sources.all);
     const lines = conflicts.map(({ name, theirs, host, pid }) => {
@@ -105,7 +105,7 @@ export class SourceLooks {
       log.entry('info', 'sources are no longer used by another fleet file', { event: 'source-conflict' });
   }
 
-  #looksAt(claims: readonly ClaimedSource[]): readonly SourceLook[] {
+  #looksAt(claims: readonly ClaimedSource[]): readonly SourceFetch[] {
     return claims.map((claimed) => () => this.#look(claimed));
   }
 
@@ -117,11 +117,11 @@ export class SourceLooks {
       const contents = await sources.discover(claimed.name, signal);
       const entered = await enterContents(database, { claimed, contents, interval });
       if (entered !== 'taken-over') this.#settle(claimed.name);
-      else if (!this.#settled.has(claimed.name)) this.#overtaken = [...this.#overtaken, claimed];
+      else if (!this.#settled.has(claimed.name)) this.#takenOver = [...this.#takenOver, claimed];
       if (this.#reported.changes(`source ${claimed.name}`, []).ended > 0)
         log.entry('info', `the source ${claimed.name} can be fetched again`, { event: 'fetched' });
-      this.#tellBroken(contents);
-      if (entered === 'new' || this.#unused === undefined) await this.#tellUnused();
+      this.#reportBroken(contents);
+      if (entered === 'new' || this.#unused === undefined) await this.#reportUnused();
       return entered === 'new';
     } catch (error) {
       if (signal.aborted) {
@@ -140,7 +140,7 @@ export class SourceLooks {
     }
   }
 
-  #tellBroken(contents: SourceContents): void {
+  #reportBroken(contents: SourceContents): void {
     const lines = brokenProjects(contents).map(({ project, problem }) => `cannot use ${project}: ${problem}`);
     for (const line of this.#reported.changes(`projects of ${contents.source}`, lines).added)
       this.#options.log.entry('warning', line, { event: 'broken-project' });
@@ -148,7 +148,7 @@ export class SourceLooks {
 
   #settle(name: string): void {
     this.#settled.add(name);
-    this.#overtaken = this.#overtaken.filter((claimed) => claimed.name !== name);
+    this.#takenOver = this.#takenOver.filter((claimed) => claimed.name !== name);
     this.#stopAwaiting([name]);
   }
 
@@ -157,7 +157,7 @@ export class SourceLooks {
     if (this.#awaited.size === 0) for (const name of this.#settled) this.ready.add(name);
   }
 
-  async #tellUnused(): Promise<void> {
+  async #reportUnused(): Promise<void> {
     const { database, rules, log } = this.#options;
     const unused = await unusedPatterns(
       database,

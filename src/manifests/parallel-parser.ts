@@ -21,13 +21,13 @@ interface Taken {
 }
 
 /** The number of characters to parse before a second thread is started: about the amount parsed during its start. */
-const WORTH_A_THREAD = 600_000;
+const MIN_CHARACTERS = 600_000;
 /** The number of texts per message. */
 const BATCH = 16;
 /** The number of queued batches, so that the thread is never idle: this thread reads its answers only between two files. */
 const MAX_WAITING = 3;
 /** MiB for the young generation of the thread's heap: most objects are short-lived. */
-const YOUNG = 16;
+const YOUNG_GENERATION_MIB = 16;
 
 /** In the bundle, the file of the thread is above this chunk. */
 const THREAD = new URL(
@@ -39,7 +39,7 @@ const THREAD = new URL(
  * Parses texts in a second thread beside this one, if there are enough of them and a free core. The main thread parses texts that the
  * second one does not take, so that both are busy. If the thread cannot start or dies, nothing is lost.
  */
-export class ParseBeside {
+export class ParallelParser {
   #worker: Worker | undefined;
   #mayStart: boolean;
   #seen = 0;
@@ -63,7 +63,7 @@ export class ParseBeside {
     this.#handOut();
     if (this.#worker === undefined) {
       this.#seen += text.length;
-      if (!this.#mayStart || this.#seen < WORTH_A_THREAD) return false;
+      if (!this.#mayStart || this.#seen < MIN_CHARACTERS) return false;
       this.#start();
     }
     if (this.#worker === undefined || this.#waiting.size >= MAX_WAITING) return false;
@@ -106,7 +106,7 @@ export class ParseBeside {
     try {
       // Loaded only when it is needed.
       const { Worker } = process.getBuiltinModule('node:worker_threads');
-      const limits = { maxYoungGenerationSizeMb: YOUNG };
+      const limits = { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB };
       const worker = new Worker(THREAD, { env: {}, execArgv: [], resourceLimits: limits });
       worker.on('message', (answer: ParseAnswer) => this.#answers.push(answer));
       worker.on('error', () => {
