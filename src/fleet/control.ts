@@ -27,12 +27,12 @@ interface DecisionInput {
   readonly because?: string | undefined;
 }
 
-/** Addresses, and patterns with `*` as in the fleet file. */
+/** Addresses and patterns, with `*` as in the fleet file. */
 type WorkspaceNames = readonly string[];
 
 interface Decided {
   readonly changed: readonly string[];
-  /** Named workspaces that already are in this state or are excluded. */
+  /** Named workspaces that are already in this state or are excluded. */
   readonly unchanged: readonly string[];
 }
 
@@ -44,7 +44,7 @@ interface ProjectOfWorkspace extends WantedProject {
   readonly good: ProjectVersion | undefined;
 }
 
-/** Milliseconds for which a killed command keeps its claim. */
+/** The time in milliseconds for which the claim of a killed command stays valid. */
 export const CLAIM_MILLISECONDS = 30_000;
 
 /** The actions of a person on a fleet. All errors are `UserError`s. */

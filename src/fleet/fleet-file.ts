@@ -37,7 +37,7 @@ export interface GitSourceSettings extends AnySource {
 }
 
 interface FolderSourceSettings extends AnySource {
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string;
 }
 
@@ -57,7 +57,7 @@ export interface FleetFile {
   readonly retention: number;
 }
 
-/** For a workspace that no rule matches. */
+/** The rule for workspaces without a matching one. */
 const DEFAULT_RULE = { mode: 'report', interval: 300_000, onDrift: undefined } as const;
 
 /** The rule of a workspace. */
@@ -219,7 +219,7 @@ function ruleProblems(patterns: readonly string[], sources: readonly string[]): 
   });
 }
 
-/** Two equal sources would have every workspace twice. */
+/** Two equal sources would contain every workspace twice. */
 function duplicateNames(sources: readonly SourceSettings[]): Problem[] {
   return sources.flatMap((source, index): Problem[] => {
     const same = sources.slice(0, index).find((each) => keyOf(each) === keyOf(source));

@@ -77,7 +77,7 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
       }
       return registry.metrics();
     },
-    /** @param late seconds. */
+    /** @param late delay in seconds. */
     run(report: RunReport | undefined, late: number) {
       runs.inc({ result: report?.result ?? 'failed' });
       lateness.observe(Math.max(0, late));

@@ -1,18 +1,18 @@
 import { LastLoad } from '../operator/last-load.ts';
 
-/** Bytes of files whose loads are kept. The loads need several times that memory. */
+/** The maximum size in bytes of files whose loads are cached. The loads need several times that memory. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** If there is no room for all, one of this many new loads replaces the oldest ones. */
+/** If the cache is full, one of this many new loads replaces the oldest ones. */
 const REPLACE_ONE_OF = 32;
 
 /**
- * The latest loads of the workspaces of a process. Workspaces run in turn: if every new load replaced the oldest one, each would be gone
- * before its workspace runs again.
+ * Caches the latest loads of the workspaces of a process. Workspaces run in turn: if every new load replaced the oldest one, each would be
+ * evicted before its workspace runs again.
  */
 export class KeptLoads {
   readonly #loads = new Map<string, LastLoad>();
-  /** Kept for all loads: they are small, and determining them again needs requests. */
+  /** Cached for all loads: these are small, and determining them again needs requests. */
   readonly #comparedDrafts = new Map<string, LastLoad['comparedDrafts']>();
   readonly #mostBytes: number;
   #bytes = 0;
@@ -30,7 +30,7 @@ export class KeptLoads {
   /** Keeps the load of a finished run. */
   keep(address: string, load: LastLoad): void {
     if (load.comparedDrafts.size > 0) this.#comparedDrafts.set(address, load.comparedDrafts);
-    // Left by another run of the workspace at the same time.
+    // Remains from another run of the workspace at the same time.
     this.#taken(address);
     if (load.bytes > this.#mostBytes) return;
     if (this.#bytes + load.bytes > this.#mostBytes && ++this.#refused % REPLACE_ONE_OF !== 0) return;

@@ -18,13 +18,13 @@ export interface FleetMember extends ProjectVersion {
   /** The folder in the source, with slashes; `.` for its root. */
   readonly project: string;
   readonly workspace: string;
-  /** Only if the environment of this process sets it. */
+  /** Set only if the environment of this process contains it. */
   readonly workspaceId: string | undefined;
   readonly baseUrl: string | undefined;
   readonly mode: Mode;
   /** Milliseconds between runs. */
   readonly interval: number;
-  /** Why it must not run. */
+  /** The reason why it must not run. */
   readonly refused?: string | undefined;
 }
 
@@ -32,8 +32,8 @@ export interface FleetMember extends ProjectVersion {
 export interface DiscoveredProject extends ProjectVersion {
   readonly project: string;
   /**
-   * Why its workspaces are unknown. Known ones remain and get the version too: their runs report the problem and use the last valid
-   * manifests.
+   * The reason why its workspaces are unknown. Known ones remain and get the version too: their runs report the problem and use the last
+   * valid manifests.
    */
   readonly problem: string | undefined;
   /** True for a folder that could not be searched: its known projects remain. */
@@ -48,7 +48,7 @@ export interface SourceContents {
   /** Undefined for a folder. */
   readonly commit: string | undefined;
   readonly projects: readonly DiscoveredProject[];
-  /** Such as a pattern without a match. */
+  /** Warnings such as a pattern without a match. */
   readonly warnings: readonly string[];
 }
 
@@ -72,10 +72,10 @@ export interface WantedProject extends ProjectVersion {
 
 /** The sources of a fleet in one process. Each repository exists once, however many workspaces it has. */
 export interface Sources {
-  /** In the order of the fleet file. */
+  /** All sources in the order of the fleet file. */
   readonly all: readonly {
     readonly name: string;
-    /** Without secrets: `main of https://…`, or a folder. */
+    /** Name without secrets: `main of https://…`, or a folder. */
     readonly shown: string;
     /** Everything that determines its projects, as text: two fleets may use one name for different sources. */
     readonly identity: string;

@@ -20,7 +20,7 @@ interface Finished {
   redact(text: string): string;
 }
 
-/** The notifications of one run: the remembered events, and when they are stored. */
+/** The notifications of one run: the reported events, and a promise that resolves when they are stored. */
 interface Notification {
   readonly events: Promise<RememberedEvents | undefined>;
   readonly stored: Promise<void>;
@@ -36,7 +36,7 @@ const KEY = 'told';
  */
 export class FleetNotifications {
   readonly #options: NotificationsOptions;
-  /** The latest ones of each workspace. */
+  /** By workspace: its latest notification. */
   readonly #notifications = new Map<string, Notification>();
 
   constructor(options: NotificationsOptions) {
@@ -61,7 +61,7 @@ export class FleetNotifications {
     });
   }
 
-  /** Waits for deliveries, at most for this many milliseconds. */
+  /** Waits for deliveries, at most this many milliseconds. */
   async end(milliseconds: number): Promise<void> {
     const notifications = [...this.#notifications.values()];
     await Promise.allSettled(notifications.map(({ events }) => events));
@@ -69,7 +69,7 @@ export class FleetNotifications {
     await Promise.all(notifications.map(({ stored }) => stored));
   }
 
-  /** @param results receives, for each delivery, whether it ended before the process did. */
+  /** @param results receives for each delivery whether it ended before the process did. */
   #notify(
     { report, log, redact }: Finished,
     {
@@ -131,7 +131,7 @@ ON CONFLICT (address, key) DO UPDATE SET digest = excluded.digest`,
   }
 }
 
-/** Earlier versions kept three sets of events. */
+/** Earlier versions stored three sets of events. */
 function rememberedIn(text: string): RememberedEvents {
   const remembered = JSON.parse(text) as RememberedEvents | { readonly both: RememberedEvents };
   return 'both' in remembered ? remembered.both : remembered;

@@ -12,7 +12,7 @@ import type { FleetFile } from './fleet-file.ts';
 import { keepStatesIn } from './fleet-state.ts';
 import { removeProcesses } from './rows/process-rows.ts';
 
-/** In the folder where a fleet is served: the embedded database, and how other processes reach it. */
+/** The folder with the embedded database and the control socket, relative to the fleet file. */
 const HOME = path.join('.voxform', 'fleet');
 
 export function controlSocket(home: string): string {
@@ -34,7 +34,7 @@ export async function openFleetDatabase(
   return retryWhileInUse(open, (inUse) => inUse.use === 'command');
 }
 
-/** The former embedded database of a fleet, for its states, if there was one. */
+/** The earlier embedded database of a fleet, for its states, if any. */
 export async function formerDatabase(
   { database }: FleetFile,
   home: string,

@@ -10,7 +10,7 @@ import type { RunGroups } from './slots.ts';
 /** A run to be done. */
 interface RunJob {
   readonly address: string;
-  /** When it was due, in ISO 8601 by the clock of the database. */
+  /** The time when it was due, in ISO 8601 by the clock of the database. */
   readonly due: string;
 }
 
@@ -36,7 +36,7 @@ interface QueueTiming {
 }
 
 const URGENT = 10;
-/** Processes that may crash during one job before its workspace waits for its next run. */
+/** The number of processes that may crash during a job before its workspace waits for its next run. */
 const MAX_DEATHS = 10;
 
 /** Distributes runs to processes with pg-boss, with at most one job per workspace. */
@@ -60,7 +60,7 @@ export class Queue {
       schema: QUEUE_SCHEMA,
       backend: database.isEmbedded ? 'pglite' : 'postgres',
       schedule: false,
-      // Both need the owner of the tables, and a table with short-lived rows needs neither.
+      // These options need the owner of the tables, and a table with short-lived rows does not need them.
       reindex: false,
       monitorVacuum: false,
       superviseIntervalSeconds: timing.monitor,

@@ -17,10 +17,10 @@ import type { KeptLoads } from './kept-loads.ts';
 import type { ProjectCheckout, ProjectVersion, Sources } from './member.ts';
 import type { AskedWhy, RunRow } from './rows/run-rows.ts';
 
-/** The common parts of all runs of a process. */
+/** The inputs that all runs of a process share. */
 export interface MemberRuns {
   readonly sources: Sources;
-  /** Without the parts of a workspace. Its environment contains no secret of the fleet itself. */
+  /** The context without the parts of a workspace. Its environment contains no secret of the fleet itself. */
   readonly context: Omit<RunContext, 'interrupts' | 'workspace' | 'projectFolder' | 'redactor'>;
   readonly clock: Clock;
   /** The limit of concurrent requests for all runs of this process. */
@@ -119,7 +119,7 @@ export async function runMember(
     missing: row.missing,
     origin: ({ version }) => source.originOf(version),
     request: row.request ?? NO_REQUEST,
-    // Versions are complete.
+    // Versions are complete, so missing resources were removed on purpose.
     removalDelay: 0,
     longestBusy: Number.POSITIVE_INFINITY,
     hasNews: () => false,

@@ -26,7 +26,7 @@ interface Ended {
   readonly pauses: Pick<Pauses, 'firstRetry' | 'longestRetry'>;
   /** Between 0 and 1. */
   readonly random: number;
-  /** Why it was stopped early, if that is a failure. */
+  /** The reason why it was stopped early, if that is a failure. */
   readonly timeout: Error | undefined;
 }
 
@@ -50,7 +50,7 @@ export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended
   const isRejected = waits !== undefined && row.rejected.includes(planId(waits));
   const isNewPlan = waits !== undefined && row.openPlan !== planId(waits) && !isRejected;
   const after = planAfter(report);
-  // A state in the database of the fleet has them in its history.
+  // For a state in the database of the fleet, the history contains them.
   const appliedChanges = outside === undefined ? [] : appliedRows(report, redact);
   return {
     job,
@@ -89,7 +89,7 @@ export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended
   };
 }
 
-/** Without the platform's texts, which may repeat values. */
+/** The report without the platform's texts, which may repeat values. */
 function recorded(report: RunReport): RunReport {
   const applied = report.applied.map((each) => {
     const { result } = each;
@@ -105,7 +105,7 @@ function isSame(now: unknown, before: unknown): boolean {
   return now === undefined || JSON.stringify(now) === JSON.stringify(before);
 }
 
-/** Undefined for the usual interval. */
+/** The next turn; undefined for the usual interval. */
 function nextTurn(report: RunReport, now: Date): FinishedRun['again'] {
   if (report.result === 'interrupted') return { milliseconds: 0, backsOff: false };
   const milliseconds = report.result === 'busy' ? BUSY_PAUSE : untilWindow(report, now);

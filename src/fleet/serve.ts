@@ -137,7 +137,7 @@ export class FleetServer {
     return this.#process.id;
   }
 
-  /** True while it queries for work. */
+  /** True while the process queries for work. */
   get isAlive(): boolean {
     return this.#options.clock.now() - this.#tickedAt < HUNG_AFTER * this.#timing.beat;
   }
@@ -170,7 +170,7 @@ export class FleetServer {
     this.#tickedAt = this.#options.clock.now();
     for (const look of await this.#looks.due()) this.#begin(this.#find(look));
     await this.#schedule();
-    // Results that could not be stored, and jobs that others queued.
+    // Stores results that could not be stored before, and takes jobs that others queued.
     await Promise.all([this.#worker.flush(), this.#worker.take()]);
     this.#onSuccess('work');
   }

@@ -10,7 +10,7 @@ export type RunGroups = Readonly<Record<Sharing, string>>;
 interface GroupedRun {
   readonly source: string;
   readonly project: string;
-  /** Normalized; undefined if the process that fetched the source lacks the variable. */
+  /** The normalized base URL; undefined if the process that fetched the source lacks the variable. */
   readonly baseUrl: string | undefined;
 }
 

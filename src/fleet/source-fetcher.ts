@@ -30,15 +30,15 @@ interface SourceFetcherOptions {
 /** True if it found something new. Rejects if the database fails. */
 export type SourceFetch = () => Promise<boolean>;
 
-/** Keeps a process up to date about the sources of its fleet file. Of all processes, one at a time fetches. */
+/** Keeps the sources of a process's fleet file up to date. One process at a time fetches. */
 export class SourceFetcher {
   /** Sources whose workspaces may run: those fetched since the start of the process, once none is awaited. */
   readonly ready = new Set<string>();
   readonly #options: SourceFetcherOptions;
   readonly #names: readonly string[];
-  /** Not fetched yet. They may have the same workspaces as others. */
+  /** Sources that were not fetched yet. They may contain the same workspaces as others. */
   readonly #awaited: Set<string>;
-  /** Fetched, or not reachable: the stored contents correspond to the fleet file of this process. */
+  /** Sources that were fetched or are unreachable: the stored contents match the fleet file of this process. */
   readonly #settled = new Set<string>();
   readonly #claims = new Set<ClaimedSource>();
   /** Sources that another process has taken over. */
@@ -85,7 +85,7 @@ export class SourceFetcher {
     await this.#removeConflicts();
   }
 
-  /** Runs nothing of sources whose names mean other sources to earlier processes. */
+  /** Excludes sources whose names mean other sources to earlier processes. */
   async #removeConflicts(): Promise<void> {
     const { database, sources, log } = this.#options;
     const conflicts = await conflictingSources(database, sources.all);

@@ -9,7 +9,7 @@ const PAUSE = 1000;
 const LONGEST = 15_000;
 
 /**
- * Repeats work, with a message, as long as the database cannot be reached. Undefined if the signal ends it.
+ * Retries work while the database is unreachable, and logs that. Undefined if the signal aborts.
  * @throws permanent errors.
  */
 export async function whenReachable<T>(

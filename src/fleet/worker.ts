@@ -37,7 +37,7 @@ export interface WorkerOptions extends MemberRuns {
 
 /** The report of a run, or the error that prevented it. A stopped run is not reported. */
 type ReportedRun = Pick<MemberRun, 'redact'> & {
-  /** Seconds. */
+  /** Delay in seconds. */
   readonly lateness: number;
 } & (
     | { readonly report: RunReport; readonly error: undefined }
@@ -56,7 +56,7 @@ interface Running {
 /** Milliseconds in which results of runs and free slots are collected. */
 const GATHER = 50;
 
-/** Why a run that may no longer write is cancelled. */
+/** The reason for cancelling a run that must no longer write. */
 const TAKEN = 'another run has this job';
 
 /** Executes runs as slots become free, and stores their results. */
@@ -100,7 +100,7 @@ export class Worker {
 
   /** Sends a heartbeat for all jobs. A run whose job another process holds by now is cancelled. */
   async beat(): Promise<void> {
-    // Other runs start meanwhile.
+    // Other runs may start in the meantime.
     const running = [...this.#running];
     const ours = await this.#options.queue.beat([...running, ...this.#finished].map(({ job }) => job));
     for (const { job, stop } of running) if (!ours.has(job.id)) stop.abort(TAKEN);
@@ -230,7 +230,7 @@ export class Worker {
 
   async #flush(): Promise<void> {
     while (this.#finished.length > 0) {
-      // Other runs end meanwhile.
+      // Other runs may end in the meantime.
       const finished = [...this.#finished];
       await enterFinished(this.#options.database, this.#options.queue, finished);
       this.#finished = this.#finished.filter((each) => !finished.includes(each));

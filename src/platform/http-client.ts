@@ -75,7 +75,7 @@ export function createClient(options: ClientOptions): PlatformClient {
     invoices: { list: () => requests.invoices(`${workspace()}/billing/history`) },
     apiKeys: { list: () => list(apiKeyRecord(), '/api/v1/api-keys', byId) },
     collection,
-    writingUntil: (heldBackBy, permission) =>
+    writingUntil: (cancelWrites, permission) =>
       createClient({
         workspaceId,
         memory,
@@ -83,7 +83,7 @@ export function createClient(options: ClientOptions): PlatformClient {
           atOnce: () => transport.atOnce(),
           send: (request) =>
             transport.send(
-              request.method === 'GET' ? request : { ...request, cancelWrites: heldBackBy, permission },
+              request.method === 'GET' ? request : { ...request, cancelWrites: cancelWrites, permission },
             ),
           close: () => transport.close(),
         },

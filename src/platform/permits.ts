@@ -4,7 +4,7 @@ import { PauseTooLong, type Permit, type Throttle } from './throttle.ts';
 import type { TransportOptions } from './transport-options.ts';
 
 interface WantedPermit {
-  readonly heldBackBy: AbortSignal | undefined;
+  readonly cancelWrites: AbortSignal | undefined;
   readonly permission: WritePermission | undefined;
   /** True for a retry. */
   readonly again: boolean;
@@ -28,14 +28,14 @@ export class Permits {
   /** @throws PlatformError if the request must no longer be sent. */
   async take(failed: () => FailedCall, wanted: WantedPermit): Promise<Permit> {
     const { throttle, shared, origin, stop } = this.#options;
-    const { again, heldBackBy, permission } = wanted;
+    const { again, cancelWrites, permission } = wanted;
     if (stop.aborted) throw aborted(failed());
-    if (heldBackBy?.aborted) throw notSentError(failed());
+    if (cancelWrites?.aborted) throw notSentError(failed());
     try {
-      const permit = await throttle.take(again, heldBackBy);
+      const permit = await throttle.take(again, cancelWrites);
       try {
-        heldBackBy?.throwIfAborted();
-        await shared?.take(origin, heldBackBy === undefined ? [stop] : [stop, heldBackBy]);
+        cancelWrites?.throwIfAborted();
+        await shared?.take(origin, cancelWrites === undefined ? [stop] : [stop, cancelWrites]);
       } catch (error) {
         throttle.release();
         throw error;
@@ -46,7 +46,7 @@ export class Permits {
             throw notSentError(failed(), error);
           });
         }
-        heldBackBy?.throwIfAborted();
+        cancelWrites?.throwIfAborted();
         return permit;
       } catch (error) {
         this.release();
@@ -55,7 +55,7 @@ export class Permits {
     } catch (error) {
       if (error instanceof PauseTooLong) throw pauseTooLongError(failed(), error.milliseconds, error.status);
       if (stop.aborted) throw aborted(failed());
-      if (heldBackBy?.aborted) throw notSentError(failed());
+      if (cancelWrites?.aborted) throw notSentError(failed());
       throw error;
     }
   }

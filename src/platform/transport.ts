@@ -152,7 +152,7 @@ export class Transport {
     const send = async (attempt: number): Promise<AttemptResult> => {
       const permit = await this.#permits.take(() => this.#failed(call, outcome, attempt - 1), {
         again: attempt > 1,
-        heldBackBy: outcome === 'lost' ? undefined : request.cancelWrites,
+        cancelWrites: outcome === 'lost' ? undefined : request.cancelWrites,
         permission: request.permission,
       });
       const result = await this.#attempt(call, attempt, permit);

@@ -69,7 +69,7 @@ function chosenWorkspace(
   }
 }
 
-/** Used if all workspaces of the project file are invalid. */
+/** A placeholder if all workspaces of the project file are invalid. */
 function noWorkspace({ root }: ProjectConfig): WorkspaceConfig {
   return {
     name: '',

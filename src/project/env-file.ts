@@ -47,7 +47,7 @@ function textOf(file: string): string | undefined {
   return read.text;
 }
 
-/** Without the line, which may be a secret. */
+/** The message omits the line, which may be a secret. */
 function broken(file: string, problem: string, line: number | undefined): UserError {
   return new UserError(`${file}${line === undefined ? '' : `:${line}`}: ${problem}`, {
     hint: 'Correct the file, or run with --no-env-file.',

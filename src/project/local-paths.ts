@@ -12,17 +12,17 @@ export interface LocalPaths {
   readonly allowed: readonly string[];
   /** Address of the repository that the project was fetched from. */
   readonly source?: string | undefined;
-  /** How a user allows another folder; `--allow-dir` by default. */
+  /** The option that allows another folder; default: `--allow-dir`. */
   readonly allowedWith?: string | undefined;
   /** The base of a relative `secrets_dir`, and whether it is the default of workspaces without one; the root if absent. */
   readonly secrets?: { readonly folder: string; readonly isDefault: boolean } | undefined;
-  /** Why a workspace may not read secrets from a folder that passed `pathProblem`, if so. */
+  /** The reason why a workspace must not read secrets from a folder that passed `pathProblem`, if any. */
   secretsProblem?(folder: string): string | undefined;
   /** True if files beside the project are temporary, so that no state may be kept there. */
   readonly isTemporary?: boolean | undefined;
   /** The state of a workspace without `state` settings; by default a local one. */
   stateOf?(workspace: string): StateLocation;
-  /** Why a workspace may not keep its state there, if so. */
+  /** The reason why a workspace must not keep its state there, if any. */
   stateProblem?(workspace: string, place: StateLocation): string | undefined;
 }
 
@@ -35,7 +35,7 @@ export function areSecretsOwn({ secrets }: LocalPaths): boolean {
 export const CHECKOUTS = path.join('.voxform', 'git');
 
 /**
- * Why a setting may not use the path; undefined if it may. Symbolic links are resolved.
+ * The reason why a setting must not use the path; undefined if it may. Symbolic links are resolved.
  * @param file an absolute path, which may not exist.
  */
 export function pathProblem(

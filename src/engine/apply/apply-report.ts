@@ -22,7 +22,7 @@ export type ResourceResult =
 export interface Failure {
   readonly status: 'failed';
   readonly error: string;
-  /** The error as it is kept in the history, if its text differs. */
+  /** The error for the history, if its text differs. */
   readonly recorded?: string;
   readonly hint?: string | undefined;
   /** The hint, with its commands as data. */
@@ -38,7 +38,7 @@ export interface ApplyReport {
   /** Warnings of the plan and of the answers. */
   readonly warnings: readonly PlanWarning[];
   readonly interrupted: 'SIGINT' | 'SIGTERM' | undefined;
-  /** Why no further write was started, as a clause; absent after an interruption, which reports itself. */
+  /** The reason why no further write was started, as a clause; absent after an interruption, which reports itself. */
   readonly halted?: string;
   /** The error of the state, if it stopped the apply. */
   readonly stateError?: string;

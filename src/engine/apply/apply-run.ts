@@ -42,7 +42,7 @@ const TRUSTED_MILLISECONDS = 60_000;
 
 /** An apply in progress: the data that its writes share and collect. */
 export class ApplyRun {
-  /** Why nothing new is started; undefined also after an interruption. */
+  /** The reason why nothing more is started; undefined also after an interruption. */
   halted: string | undefined;
   stateError: string | undefined;
   /** Warnings of the plan and of the answers so far. */
@@ -55,7 +55,7 @@ export class ApplyRun {
   readonly #recheck: Recheck;
   readonly #client: PlatformClient;
   readonly #lostCreates: LostCreates;
-  /** Determined once at the start: a long apply must not add a read to each create. */
+  /** Computed once: a long apply must not add a read to each create. */
   readonly #beganLate: boolean;
   readonly #started = new Set<Address>();
   readonly #ended = new AbortController();
@@ -77,7 +77,7 @@ export class ApplyRun {
     this.#beganLate = this.#isStale();
   }
 
-  /** Why nothing new is started. */
+  /** The reason why nothing more is started. */
   get stopped(): string | undefined {
     return this.halted ?? (this.#input.stop.aborted ? 'the run was interrupted' : undefined);
   }

@@ -11,7 +11,7 @@ interface Schedule {
   concurrency(): number;
   /** @param free may be called before the result is known, once nothing more is sent for the node; another node takes its place then. */
   run(address: Address, free: () => void): Promise<ResourceResult>;
-  /** Why nothing new may be started; called before each start. */
+  /** The reason why nothing more may be started; called before each start. */
   halted(): string | undefined;
 }
 

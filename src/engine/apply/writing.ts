@@ -16,7 +16,7 @@ import type { PlannedResource, Remark } from '../plan/plan-document.ts';
 import type { Failure } from './apply-report.ts';
 
 export interface WriteTools {
-  /** Open, and with the state that the plan was made from. */
+  /** The open session, with the state that the plan was made from. */
   readonly session: StateSession;
   readonly fingerprints: Fingerprints;
   secret(name: string): Secret;
@@ -29,18 +29,18 @@ export interface ResourceWrite extends WriteTools {
   readonly kind: Kind;
   readonly planned: PlannedResource;
   readonly observation: Observation | undefined;
-  /** Recorded if nothing needs to be written. */
+  /** The entry to record if nothing needs to be written. */
   readonly settled: ResourceEntry | undefined;
   /** The addresses of all managed records. Created records are added. */
   readonly holders: Map<string, Address>;
   /** Reads the record again; undefined while the read of the plan is recent enough. */
   readonly recheck: (() => Promise<Observation>) | undefined;
-  /** Whether a record with this natural key has appeared since the plan; undefined if the plan was made just before. */
+  /** Checks whether a record with this natural key has appeared since the plan; undefined if the plan was just made. */
   readonly isTaken: ((naturalKey: string) => Promise<boolean>) | undefined;
   /** True if a list showed the record before the first create. */
   existedBefore(id: string): boolean;
   findByKey(naturalKey: string): Promise<readonly ShownRecord[]>;
-  /** Called once the outcome is in the session and nothing more is sent: the next write may share its write to the store. */
+  /** Called when the outcome is in the session and nothing more is sent: the next write may share its write to the store. */
   onRecorded(): void;
   warn(remark: Remark): void;
   /** Called with the fields that kept the platform's own value. */
@@ -93,7 +93,7 @@ const MAX_LOST_CREATES = 3;
 export class LostCreates {
   #inARow = 0;
 
-  /** A create that was never sent says nothing about the platform. */
+  /** An unsent create says nothing about the platform. */
   count(error: unknown, isUnknown: boolean): void {
     if (isUnknown) this.#inARow += 1;
     else if (error instanceof PlatformError && error.reason === 'status') this.reset();
@@ -103,7 +103,7 @@ export class LostCreates {
     this.#inARow = 0;
   }
 
-  /** Why no further create is sent, as a clause. */
+  /** The reason why no further create is sent, as a clause. */
   get outage(): string | undefined {
     return this.#inARow < MAX_LOST_CREATES ? undefined : `${this.#inARow} creates in a row are unknown`;
   }
@@ -114,7 +114,7 @@ export function missingReason(address: Address, planned: PlannedResource | undef
   return `${address} has no record yet (${planned.action})`;
 }
 
-/** Why nothing new is started after this failure, as a clause. */
+/** The reason why nothing more is started after this failure, as a clause. */
 export function haltReason(
   error: unknown,
   { onError, session }: { readonly onError: 'continue' | 'stop'; readonly session: StateSession },

@@ -105,7 +105,7 @@ export function undeclaredHolders(
   return holders;
 }
 
-/** True while a record exists but nothing is recorded of it. */
+/** True for an existing record without recorded values. */
 export function isAdopting({ entry }: Binding): boolean {
   return entry === undefined || (entry.adopted === true && Object.keys(entry.recorded).length === 0);
 }
@@ -137,7 +137,7 @@ export interface BindingRequest {
 /** @throws UserError for an unknown address, and for a kind that only a newer version knows. */
 export function bindDesired(request: BindingRequest): Bound {
   const { desired, state } = request;
-  // What a newer voxform keeps there must not be forgotten by this one.
+  // Entries of a newer voxform must not be released by this version.
   for (const address of [...state.resources.keys(), ...state.pending.keys()]) kindNamed(kindOf(address));
   const declared = new Set(desired.map(({ address }) => address));
   const scope = scopeOf(request.selection, { resources: desired, state });

@@ -36,7 +36,7 @@ interface ComparedRecord {
 export interface FoundBy {
   /** A clause for the plan. */
   readonly how: string;
-  /** True if an unknown create of this state made it. */
+  /** True if an unknown create of this state created it. */
   readonly isOurs: boolean;
 }
 
@@ -114,7 +114,7 @@ function replaced(compared: ComparedFacts, fixed: readonly PlannedChange[]): Dec
   return replacedByNew(compared, fields);
 }
 
-/** Why no record with the natural key can replace this one. */
+/** The reason why no record with the natural key can replace this one. */
 function takeoverProblem(
   { kind, records, sameKeyHolder }: Facts,
   others: readonly ShownRecord[],

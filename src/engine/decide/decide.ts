@@ -94,7 +94,7 @@ function succeeding({ entry }: Binding): FoundBy {
   };
 }
 
-/** A known record is not found: the platform may lag, fail, or the record was deleted. Only a person can tell. */
+/** A known record is not found: the platform may lag or fail, or the record was deleted. Only a person can decide. */
 function missing(facts: Facts): Decision {
   const { binding, kind, returned } = facts;
   const { entry, released, resource } = binding;

@@ -11,7 +11,7 @@ import type { DecideInput, Decision, Facts } from './decision.ts';
 import { leavesOf, ruleOf } from './field-rules.ts';
 import type { Observed } from './observed.ts';
 
-/** The leaves of a resource with references resolved as far as possible, and what it waits for. */
+/** The leaves of a resource with references resolved as far as possible, and the reasons why it must wait. */
 export function resolveReferences(
   resource: Resource,
   decisions: ReadonlyMap<Address, Decision>,
@@ -42,7 +42,7 @@ export function resolveReferences(
           lookUp(reference, input.observed.lookups) ??
           (input.bindings.has(reference.address)
             ? decisions.get(reference.address)?.id
-            : // Left out of this run: what is remembered of it is all there is.
+            : // Not part of this run: only the state is known.
               input.state.resources.get(reference.address)?.id),
       ),
     ]),

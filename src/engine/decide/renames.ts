@@ -17,8 +17,8 @@ interface Pair {
 }
 
 /**
- * Points out each create that looks like a record or an unknown create that left the manifests, in the scope of the run or not. The two
- * have a value that no other record of the state has, and more fields agree than differ.
+ * Warns about each create that resembles a record or an unknown create that left the manifests, in the scope of the run or not. The two
+ * share a value that no other record of the state has, and more fields agree than differ.
  */
 export function renameWarnings(
   planned: readonly PlannedResource[],

@@ -1,5 +1,5 @@
 /**
- * In its own file without imports, because `--help` loads it.
+ * A separate file without imports, because `--help` loads it.
  * @param names fields of one object; the last may be a count of unnamed fields.
  */
 export function resendMessage(names: readonly string[]): string {

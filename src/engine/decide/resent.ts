@@ -34,7 +34,7 @@ export function standIn(published: PublishedRecord | undefined): ShownRecord | u
 
 interface ResentFields {
   readonly values: ReadonlyMap<LeafPath, Json>;
-  /** A clause for each field that no request may contain as it is shown, asking for it in the manifest. */
+  /** For each field whose shown value requests do not accept: a clause that asks for it in the manifest. */
   readonly problems: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** Runs at most `concurrency` at once. The first failure ends it. */
+/** Runs at most `concurrency` calls at once. The first failure stops it. */
 export async function eachConcurrently<T>(
   items: readonly T[],
   concurrency: number,

@@ -20,7 +20,7 @@ export type ComparedDrafts = Map<
 >;
 
 export interface PublicationsRequest {
-  /** Which drafts to compare with their published version: those that the plan updates and a few others, or all. */
+  /** The drafts to compare with their published version: those that the plan updates and a few others, or all. */
   readonly publications?: 'changes' | 'all' | undefined;
   /**
    * Results of earlier plans in this process. With it, edited drafts are also among the few others, so that all are compared after some

@@ -110,7 +110,7 @@ export class ReadAhead {
 
   #read({ kind, entry }: ExpectedRecord): Started<Observation> {
     const reading = getRecord(kind, { ...this.#options, id: entry.id });
-    // Before the result waits: otherwise the prompts of 10,000 records would be held twice.
+    // Intern before the result is stored: otherwise the prompts of 10,000 records would be in memory twice.
     const interned = reading.then((seen) => {
       if (seen.status === 'shown') internStringsOf(entry, seen.record);
       return seen;

@@ -10,7 +10,7 @@ import type { PlanDocument } from './plan-document.ts';
 export function approvalDigest(plan: PlanDocument): string {
   const { workspace_id, base_url, state, secrets, resources, guards } = plan;
   const hash = createHash('sha256');
-  // Through JSON: a plan in memory and one from a database must give the same text.
+  // Converts to JSON first: a plan in memory and one from a database must give the same text.
   const add = (part: object) => hash.update(canonicalJson(JSON.parse(JSON.stringify(part)) as Json));
   add({ workspace_id, base_url, lineage: state.lineage, secrets, guards });
   for (const resource of resources.filter(({ action }) => writes.has(action))) {

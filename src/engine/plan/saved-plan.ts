@@ -18,7 +18,7 @@ export function sealed(document: PlanDocument): PlanDocument {
 export function digestOfPlan(plan: object): string {
   const rest: Record<string, unknown> = { ...plan };
   delete rest.digest;
-  // Through JSON: a plan in memory and one from a file must give the same text.
+  // Converts to JSON first: a plan in memory and one from a file must give the same text.
   return createHash('sha256')
     .update(canonicalJson(JSON.parse(JSON.stringify(rest)) as Json))
     .digest('base64url');

@@ -39,7 +39,7 @@ export class Checkouts {
       const made = await fill(files, partial);
       const folder = path.join(this.#home, made.version);
       await rename(files, folder).catch((error: unknown) => {
-        // Another process was first.
+        // Another process created it first.
         if (!['ENOTEMPTY', 'EEXIST', 'EPERM'].includes(errorCode(error) ?? '')) throw error;
       });
       return { ...made, folder };

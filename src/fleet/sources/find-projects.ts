@@ -7,7 +7,7 @@ import { projectPatterns } from './project-patterns.ts';
 const MAX_IN_UNIT = 20_000;
 /** The maximum number of folders per source. */
 const MAX_IN_SOURCE = 200_000;
-/** Why a unit cannot be used. */
+/** The reason why a unit cannot be used. */
 export const TOO_LARGE = `it has more than ${MAX_IN_UNIT} folders, too many to be searched for projects`;
 /** The number of folders read at once. */
 const AT_ONCE = 8;

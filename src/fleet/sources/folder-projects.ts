@@ -23,7 +23,7 @@ import type { CheckedOut, FoundProject, FoundProjects, SourceReader } from './so
 
 interface Folder {
   readonly stats: BigIntStats;
-  /** By name; undefined if there are too many. */
+  /** The entries by name; undefined if there are too many. */
   readonly entries: readonly Dirent[] | undefined;
 }
 
@@ -78,7 +78,7 @@ function byName(a: Dirent, b: Dirent): number {
 }
 
 interface FolderProjectsOptions {
-  /** Absolute path, possibly a symbolic link that changes. */
+  /** Absolute path; may be a symbolic link that changes. */
   readonly folder: string;
   readonly projects: readonly string[];
   /** Absolute path of the folder for copies of the versions. */
@@ -103,7 +103,7 @@ interface FileOfProject {
   readonly target: string | undefined;
   /** Changes with every write of the file. */
   readonly stamp: string;
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size: number;
 }
 

@@ -28,7 +28,7 @@ interface GitProjectsOptions extends Pick<FetchOptions, 'env' | 'redact'> {
 const FETCHED = 'refs/voxform/fetched';
 const KEPT = 'refs/voxform/kept/';
 
-/** Milliseconds. */
+/** Timeout in milliseconds. */
 const TIMEOUT = 120_000;
 
 /** The number of projects measured at once. */

@@ -182,7 +182,7 @@ function addressText({ git, name }: GitSourceSettings): string {
   });
 }
 
-/** With its password, if any. Paths are relative to the folder of the fleet file. */
+/** The address with its password, if any. Paths are relative to the folder of the fleet file. */
 function sourceAddress(settings: GitSourceSettings, folder: string): string {
   const text = addressText(settings);
   return text.includes('://') ? text : parseGitAddress(text, { cwd: folder, option: 'git' }).url;
@@ -238,8 +238,8 @@ interface Owner {
 }
 
 /**
- * Why a project may not read secrets from a folder inside its own: another project may have its secrets there, or would read it as part
- * of its files. Only the patterns of the fleet file matter, so that no project depends on the contents of another.
+ * The reason why a project must not read secrets from a folder inside its own: another project may have its secrets there, or would read it
+ * as part of its files. Only the patterns of the fleet file matter, so that no project depends on the contents of another.
  */
 function foreignSecrets(folder: string, owner: Owner): string | undefined {
   const { settings, project, all } = owner;

@@ -53,7 +53,7 @@ export async function projectsTaken(
   }: Pick<MembersOptions, 'env' | 'local' | 'checkout'> & { readonly all: readonly SourceSettings[] },
 ): Promise<NamedProject[]> {
   const project = await loadProject({ cwd: await checkout(), env, local }).catch((error: unknown) => {
-    // Reported when it runs.
+    // The run of the project reports it.
     if (error instanceof UserError) return undefined;
     throw error;
   });

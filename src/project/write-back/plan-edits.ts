@@ -10,7 +10,7 @@ import { EditPlanner, type ProposedEdit } from './edit-planner.ts';
  * Values that cannot be written without side effects are refused by name. Reads files, writes none.
  */
 export async function planEdits(options: PlanEditsOptions): Promise<EditPlan> {
-  // A loop calls this in every run. Without drift, it must not read all manifests again.
+  // Called in every run of a loop: without drift, it must not read all manifests again.
   if (options.wanted.length === 0) return { files: [], refused: [] };
   const { declarations } = await readDeclarations(options.project, options);
   const planner = new EditPlanner(options, declarations);

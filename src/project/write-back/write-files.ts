@@ -57,7 +57,7 @@ async function draft(root: string, edit: FileEdit): Promise<FileDraft> {
   }
 }
 
-/** Someone may have saved the file while the user was asked. */
+/** The file may have been saved while the user was asked. */
 async function refuseChanged({ edit, target }: FileDraft): Promise<void> {
   const now = await readFile(target, 'utf8').catch((error: unknown) => {
     throw unwritable(edit.file, error);
