@@ -122,7 +122,8 @@ interface ComparedRow {
 export function comparisonOf(impact: ImpactDocument): Compared | string {
   const { since, versions, compared } = impact;
   if (compared === null && since === null) return 'Only one published version: there is nothing to compare.';
-  if (compared === null) return `Only one version was in use since ${since}: there is nothing to compare.`;
+  if (compared === null)
+    return `Only one version was in use${rangeText({ since, direction: null, channel: null })}: there is nothing to compare.`;
   const empty = versions.filter(
     ({ version, calls }) => calls === 0 && (version === compared.from || version === compared.to),
   );
@@ -133,10 +134,19 @@ export function comparisonOf(impact: ImpactDocument): Compared | string {
 }
 
 /** ` since 2026-01-31 with direction inbound`, to follow `calls`; empty for all calls. */
-export function rangeText({ since, direction, channel }: ImpactDocument): string {
-  const range = since === null ? '' : ` since ${since}`;
+export function rangeText({
+  since,
+  direction,
+  channel,
+}: Pick<ImpactDocument, 'since' | 'direction' | 'channel'>): string {
+  const range = since === null ? '' : ` since ${withoutFraction(since)}`;
   const filters = [direction && `direction ${direction}`, channel && `channel ${channel}`].filter(Boolean);
   return filters.length === 0 ? range : `${range} with ${filters.join(' and ')}`;
+}
+
+/** A time to the second; a date stays. */
+function withoutFraction(time: string): string {
+  return time.replace(/\.\d+(?=Z$)/, '');
 }
 
 const UNCLEAR = {

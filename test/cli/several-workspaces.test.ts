@@ -79,7 +79,11 @@ describe('what is refused', () => {
       env: { VOXFORM_API_KEY: 'k', VOXFORM_WORKSPACE_ID: 'w' },
       says: 'VOXFORM_WORKSPACE_ID and VOXFORM_API_KEY would apply to every selected workspace. Unset them.',
     },
-    { reason: 'a diff of one', args: ['diff', '-w', 'staging'], says: 'needs two workspaces, got 1' },
+    {
+      reason: 'a diff of one',
+      args: ['diff', '-w', 'staging'],
+      says: 'needs two different workspaces, got 1',
+    },
     { reason: 'a diff of three', args: ['diff', 'staging', 'production', '-w', 'x'], says: 'got 3' },
     { reason: 'a diff of nothing', args: ['diff'], says: 'got 0' },
   ])('is $reason', async ({ args, env, says }) => {

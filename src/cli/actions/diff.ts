@@ -28,7 +28,7 @@ export async function diff(context: Context, options: DiffOptions): Promise<numb
   const workspaces = [...new Set([...context.workspaces, ...options.workspaces])];
   if (workspaces.length !== 2) {
     throw misuse(
-      `diff needs two workspaces, got ${workspaces.length}`,
+      `diff needs two different workspaces, got ${workspaces.length}`,
       'Name both: voxform diff staging production',
     );
   }
