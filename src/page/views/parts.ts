@@ -150,11 +150,11 @@ const DIGEST = /^([0-9a-f]{12})[0-9a-f]{20,}(-dirty)?$/;
 /** The maximum length of a fact beside others. */
 const MOST_IN_COLUMN = 45;
 
-/** A fact, or one that a view renders itself. */
-type ShownFact = readonly [name: string, value: Fact[1] | Html];
+/** A fact, or one that a view renders itself; left out without a value. */
+type ShownFact = readonly [name: string, value: Fact[1] | Html | undefined];
 
 export function facts(all: readonly ShownFact[], now: Date): Html {
-  const shown = (value: ShownFact[1]) => {
+  const shown = (value: Fact[1] | Html) => {
     if (value instanceof Html) return value;
     if (value instanceof Date) return moment(value, now);
     const digest = DIGEST.exec(value instanceof URL ? '' : value);
@@ -163,7 +163,8 @@ export function facts(all: readonly ShownFact[], now: Date): Html {
   };
   const isLong = (value: ShownFact[1]) => typeof value === 'string' && value.length > MOST_IN_COLUMN;
   const row = ([label, value]: ShownFact) =>
-    html`<div${isLong(value) ? html` class="long"` : ''}><dt>${label}</dt><dd>${shown(value)}</dd></div>`;
+    value !== undefined &&
+    html`<div${isLong(value) && html` class="long"`}><dt>${label}</dt><dd>${shown(value)}</dd></div>`;
   return html`<dl class="facts">${all.map(row)}</dl>`;
 }
 
@@ -183,6 +184,12 @@ export function runsTable(workspace: string, runs: readonly ListedRun[], now: Da
 <tbody>${runs.map(row)}</tbody></table>`;
 }
 
+/** A path with a query. */
+export function queryPath(path: string, query: object): string {
+  const known = Object.entries(query).filter(([, value]) => value !== undefined);
+  return `${path}?${new URLSearchParams(Object.fromEntries(known))}`;
+}
+
 /** `10,000` */
 export function grouped(count: number): string {
   return count.toLocaleString('en');
@@ -195,14 +202,19 @@ export function pager(page: number, pages: number, link: (page: number) => strin
 <span>Page ${page} of ${grouped(pages)}</span>${page < pages ? html`<a rel="next" href="${link(page + 1)}">Next</a>` : ''}</nav>`;
 }
 
+interface Choice<Value extends string> {
+  readonly name: string;
+  readonly chosen: string | undefined;
+  readonly values: readonly Value[];
+  wordOf?(value: Value): string;
+}
+
 /** A select with `all` first. */
-export function choice(
+export function choice<Value extends string>(
   label: string,
-  name: string,
-  chosen: string | undefined,
-  values: readonly (readonly [value: string, text: string])[],
+  { name, chosen, values, wordOf = String }: Choice<Value>,
 ): Html {
-  return html`<label>${label}<select name="${name}">${option('', 'all', chosen ?? '')}${values.map(([value, text]) => option(value, text, chosen))}</select></label>`;
+  return html`<label>${label}<select name="${name}">${option('', 'all', chosen ?? '')}${values.map((value) => option(value, wordOf(value), chosen))}</select></label>`;
 }
 
 export function option(value: string, text: string, chosen: string | undefined): Html {

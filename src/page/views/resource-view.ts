@@ -39,10 +39,8 @@ ${facts(
   [
     ['Id', row.id ?? 'none yet'],
     ['Checked', checked(detail, now)],
-    ...(source === undefined || source === null
-      ? []
-      : [['Declared in', `${source.file}:${source.line}`] as const]),
-    ...(row.detail === '' ? [] : [['Detail', row.detail] as const]),
+    ['Declared in', source ? `${source.file}:${source.line}` : undefined],
+    ['Detail', row.detail || undefined],
   ],
   now,
 )}

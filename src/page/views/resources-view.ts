@@ -12,7 +12,17 @@ import {
   UNREAD,
   type WorkspaceDetail,
 } from '../page-data.ts';
-import { choice, isolated, moment, pager, pathOf, resourceLink, type ViewContext, word } from './parts.ts';
+import {
+  choice,
+  isolated,
+  moment,
+  pager,
+  pathOf,
+  queryPath,
+  resourceLink,
+  type ViewContext,
+  word,
+} from './parts.ts';
 
 /** Most urgent first: a possible duplicate costs money until somebody resolves it. */
 const urgency: Readonly<Record<ResourceRow['status'], number>> = {
@@ -100,12 +110,7 @@ function filterForm({ address, resources }: WorkspaceDetail, { q, status }: Reso
   const known = [...new Set([...resources.map((each) => each.status), ...(status ? [status] : [])])];
   return html`<form class="filter" method="get" action="${pathOf(address)}#resources" role="search">
 <label>Text<input type="search" name="q" value="${q ?? ''}" maxlength="255"></label>
-${choice(
-  'Status',
-  'status',
-  status,
-  known.map((each) => [each, each]),
-)}
+${choice('Status', { name: 'status', chosen: status, values: known })}
 <button>Filter</button>${isFiltered({ q, status, page: 1 }) ? html`<a class="button" href="${pathOf(address)}#resources">Clear</a>` : ''}</form>`;
 }
 
@@ -178,8 +183,5 @@ function found({ resources, left, saved, reach }: Resources, { q = '', status }:
 }
 
 function listPath(workspace: string, query: Partial<ResourceQuery>): string {
-  const parameters = new URLSearchParams();
-  for (const [key, value] of Object.entries(query))
-    if (value !== undefined) parameters.set(key, String(value));
-  return `${pathOf(workspace)}?${parameters}#resources`;
+  return `${queryPath(pathOf(workspace), query)}#resources`;
 }

@@ -11,14 +11,15 @@ export function runView(workspace: string, run: RunDetail, { now }: ViewContext)
 ${facts(
   [
     ['Began', began],
-    ...(seconds === undefined
-      ? []
-      : [['Duration', `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`] as const]),
+    [
+      'Duration',
+      seconds === undefined ? undefined : `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`,
+    ],
     ['Command', command],
-    ...(who === undefined ? [] : [['Who', who] as const]),
-    ...(askedBy === undefined ? [] : [['Asked by', askedBy] as const]),
+    ['Who', who],
+    ['Asked by', askedBy],
     ['Id', run.id],
-    ...(run.plan === undefined ? [] : [['Plan', planPart(workspace, run.plan, run.planState)] as const]),
+    ['Plan', run.plan && planPart(workspace, run.plan, run.planState)],
     ...run.facts,
   ],
   now,

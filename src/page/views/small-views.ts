@@ -100,19 +100,20 @@ export function confirmView(
       : action === 'pause' || action === 'reject'
         ? html`<label>Because<input type="text" name="because" maxlength="255"${action === 'pause' ? html` required` : ''}></label>`
         : '';
-  const resourceFacts = action === 'compare-calls' && of !== undefined ? [['Resource', of] as const] : [];
-  const orphanFacts =
-    orphan === undefined ? [] : [['Orphan', orphan.address] as const, ['Id', orphan.id] as const];
-  const planFacts =
-    saved === undefined || saved.id !== of
-      ? []
-      : [
-          ['Plan', saved.id] as const,
-          ['Plan made', saved.madeAt] as const,
-          ...known.filter(([label]) => label.startsWith('Plan rejected')),
-        ];
+  const plan = saved?.id === of ? saved : undefined;
+  const about = [
+    ['Workspace', address],
+    ['Mode', mode],
+    ['Platform', platform?.[1]],
+    ['Plan', plan?.id],
+    ['Plan made', plan?.madeAt],
+    ...(plan === undefined ? [] : known.filter(([label]) => label.startsWith('Plan rejected'))),
+    ['Orphan', orphan?.address],
+    ['Id', orphan?.id],
+    ['Resource', action === 'compare-calls' ? of : undefined],
+  ] as const;
   return html`<p class="crumbs"><a href="${pathOf(address)}">${addressText(address)}</a></p><h1>${heading}</h1>
-${facts([['Workspace', address], ['Mode', mode], ...(platform === undefined ? [] : [platform]), ...planFacts, ...orphanFacts, ...resourceFacts], now)}
+${facts(about, now)}
 ${shown}<p class="effect">${effect} ${more}</p>
 <form class="confirm" method="post" action="${pathOf(address, 'actions', action)}"><input type="hidden" name="form" value="${visitor.formToken}">${of === undefined ? '' : html`<input type="hidden" name="of" value="${of}">`}${reason}
 <p class="actions"><button class="primary">${button}</button><a class="button" href="${pathOf(address)}">Cancel</a></p></form>`;

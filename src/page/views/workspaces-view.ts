@@ -26,6 +26,7 @@ import {
   option,
   pager,
   pathOf,
+  queryPath,
   statusWords,
   type ViewContext,
 } from './parts.ts';
@@ -74,35 +75,16 @@ export function workspacesView(query: ListQuery, list: Listed, { now }: ViewCont
   return html`<h1>Workspaces</h1>
 <form class="filter" method="get" action="/workspaces" role="search">
 <label>Address contains<input type="search" name="q" value="${query.q ?? ''}" maxlength="255"></label>
-${choice(
-  'Status',
-  'status',
-  query.status,
-  workspaceStatuses.map((each) => [each, statusWords[each].word]),
-)}
-${choice(
-  'Needs',
-  'needs',
-  query.needs,
-  needs.map((each) => [each, needWords[each]]),
-)}
-${
-  sources.length > 1
-    ? choice(
-        'Source',
-        'source',
-        query.source,
-        sources.map((each) => [each, each]),
-      )
-    : ''
-}
+${choice('Status', { name: 'status', chosen: query.status, values: workspaceStatuses, wordOf: (each) => statusWords[each].word })}
+${choice('Needs', { name: 'needs', chosen: query.needs, values: needs, wordOf: (each) => needWords[each] })}
+${sources.length > 1 && choice('Source', { name: 'source', chosen: query.source, values: sources })}
 <label>Label<input type="text" name="label" value="${query.label ?? ''}" placeholder="team=sales" maxlength="255"></label>
 <label>Sorted by<select name="sort">${listOrders.map((each) => option(each, orderWords[each], query.sort))}</select></label>
 <button class="primary">Filter</button>${isFiltered ? html`<a class="button" href="/workspaces">Clear</a>` : ''}</form>
 ${unknown.map((each) => html`<p class="panel change" role="alert">${each}</p>`)}
 <div id="list" data-live><p class="where">${isFiltered ? `${grouped(found)} of ` : ''}${grouped(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
 ${rows.length === 0 ? html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'No workspace matches.'}</p>` : rowsTable([{ rows }], now)}
-${pager(query.page, pagesOf(list), (page) => listPath({ ...query, page }))}</div>`;
+${pager(query.page, pagesOf(list), (page) => queryPath('/workspaces', { ...query, page }))}</div>`;
 }
 
 export function pagesOf({ found }: Pick<WorkspaceList, 'found'>): number {
@@ -114,13 +96,6 @@ const needWords: Readonly<Record<Need, string>> = {
   refused: 'plans that a policy or guard refuses',
   steps: 'orphans or steps for a person',
 };
-
-function listPath(query: Partial<ListQuery>): string {
-  const parameters = new URLSearchParams();
-  for (const [key, value] of Object.entries(query))
-    if (value !== undefined) parameters.set(key, String(value));
-  return `/workspaces?${parameters}`;
-}
 
 /** Workspaces as a table; on a phone as blocks. Each shortened list ends with a link to all of it. */
 function rowsTable(
@@ -144,7 +119,9 @@ ${lists.map(body)}</table>`;
 function attentionTable(lists: readonly Attention[], now: Date): Html {
   const all = ({ by, found, isCut }: Attention) => {
     const words = by.needs === undefined ? statusWords[by.status].word : `with ${needWords[by.needs]}`;
-    return isCut ? html`<a href="${listPath(by)}">All ${grouped(found)} ${words}</a>` : undefined;
+    return isCut
+      ? html`<a href="${queryPath('/workspaces', by)}">All ${grouped(found)} ${words}</a>`
+      : undefined;
   };
   return rowsTable(
     lists.map((list) => ({ rows: list.rows, all: all(list) })),
