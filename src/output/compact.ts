@@ -241,13 +241,9 @@ function hunksOf(lines: readonly DiffLine[]): Hunk[] {
   );
   return starts.map((start, index) => {
     const own = lines.slice(start, starts[index + 1]);
-    return { key: JSON.stringify(cored(own).map(({ sign, text }) => [sign, text])), lines: own };
+    const core = own.slice(...coreOf(own)).map(({ sign, text }) => [sign, text]);
+    return { key: JSON.stringify(core), lines: own };
   });
-}
-
-function cored(lines: readonly DiffLine[]): readonly DiffLine[] {
-  const [start, end] = coreOf(lines);
-  return lines.slice(start, end);
 }
 
 function coreOf(lines: readonly DiffLine[]): readonly [start: number, end: number] {

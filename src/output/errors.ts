@@ -126,17 +126,30 @@ export interface ErrorContext {
 
 /** An error for a program. Its stack is on stderr. */
 export function errorJson(error: unknown, { exitCode, reach, redact }: ErrorContext): ErrorDocument {
-  const diagnostics = diagnosticsOf(error) ?? [];
-  const hint = hintOf(error, reach, undefined);
+  const { diagnostics = [], message, ...rest } = factsOf(error, hintOf(error, reach, undefined), redact);
+  const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
   return {
     error: {
-      message: redact(diagnostics.length > 0 ? countOf(diagnostics) : messageOf(error)),
-      ...(hint !== undefined && { hint: redact(hint) }),
+      message: diagnostics.length > 0 ? `${plural(errors, 'error')} in the project` : message,
+      ...rest,
       exit_code: exitCode,
-      // Fixes for editors are not part of the document.
-      diagnostics: diagnostics.map(({ fix: _, ...each }) => ({ ...each, message: redact(each.message) })),
+      diagnostics,
       ...(error instanceof PlatformError && { request: requestOf(error) }),
     },
+  };
+}
+
+/** Without secrets, and without the fixes for editors. */
+function factsOf(error: unknown, hint: string | undefined, redact: (text: string) => string) {
+  const diagnostics = diagnosticsOf(error)?.map(({ fix: _, ...each }) => ({
+    ...each,
+    message: redact(each.message),
+  }));
+  const bug = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return {
+    message: redact(isOwnMistake(error) ? `this is a bug in voxform: ${bug}` : errorMessage(error)),
+    ...(hint !== undefined && { hint: redact(hint) }),
+    ...(diagnostics !== undefined && { diagnostics }),
   };
 }
 
@@ -145,16 +158,6 @@ export function diagnosticsOf(error: unknown): readonly Diagnostic[] | undefined
   return error instanceof Error && 'diagnostics' in error && Array.isArray(error.diagnostics)
     ? error.diagnostics
     : undefined;
-}
-
-function countOf(diagnostics: readonly Diagnostic[]): string {
-  const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
-  return `${plural(errors, 'error')} in the project`;
-}
-
-function messageOf(error: unknown): string {
-  if (error instanceof UserError || error instanceof PlatformError) return error.message;
-  return `this is a bug in voxform: ${error instanceof Error ? `${error.name}: ${error.message}` : error}`;
 }
 
 /** The hint for people; `baseUrl` is the address of the platform. */
@@ -248,15 +251,7 @@ export function failureOf(
   { workspace, baseUrl }: { readonly workspace: string; readonly baseUrl: string },
   redact: (text: string) => string,
 ): WorkspaceFailure {
-  const hint = hintOf(error, { workspace }, baseUrl);
-  const diagnostics = diagnosticsOf(error);
-  const message = errorMessage(error);
-  return {
-    workspace,
-    message: redact(isOwnMistake(error) ? `this is a bug in voxform: ${message}` : message),
-    ...(hint !== undefined && { hint: redact(hint) }),
-    ...(diagnostics !== undefined && { diagnostics: diagnostics.map(({ fix: _, ...each }) => each) }),
-  };
+  return { workspace, ...factsOf(error, hintOf(error, { workspace }, baseUrl), redact) };
 }
 
 /** True for a bug. */

@@ -14,13 +14,13 @@ import {
   counts,
   haltOf,
   shownActions,
-  skippedIn,
 } from './action-words.ts';
 import { addressList } from './address-list.ts';
 import { outcomeJson } from './apply-json.ts';
 import { escapeControls } from './escape-controls.ts';
+import { renderUnfinished } from './formats/text-format.ts';
 import { stepsOfMany } from './grouped-steps.ts';
-import { guardText, helpText, isTask, withSteps } from './next-steps.ts';
+import { guardText, isTask, withSteps } from './next-steps.ts';
 import { kindCounts, plural } from './plural.ts';
 import { renderShared, renderViolations, renderWarnings } from './remarks-text.ts';
 import { paragraphs, type Style, section, sentences } from './style.ts';
@@ -127,32 +127,11 @@ export function migratedText(result: MigrationResult, style: Style): string {
   const left = checklist(heading, after, options);
   if (report === undefined) return left === '' ? '' : `${left}\n`;
   return paragraphs([
-    outcomeText(report, result, style),
+    ...renderUnfinished(appliedIn(report), { style, full, reach }),
     renderWarnings(report.warnings, style, { full, reach }),
     left,
     closing(report, to, style),
   ]);
-}
-
-function outcomeText(
-  report: ApplyReport,
-  { full, reach }: Pick<MigrationResult, 'full' | 'reach'>,
-  style: Style,
-): string {
-  const writes = appliedIn(report);
-  const failed = writes.flatMap(({ resource: { address }, result }) => {
-    if (result.status !== 'failed') return [];
-    const help = helpText(result, reach);
-    return [
-      style.prose(`${address}: ${result.error}`, { lead: `  ${style.error('x')} ` }),
-      ...(help === undefined ? [] : [style.prose(help, { indent: 4, lead: style.dim('hint: ') })]),
-    ];
-  });
-  const skipped = skippedIn(writes).map(({ because, addresses }) =>
-    style.prose(`${addressList(addresses, full)}: ${because}`, { indent: 2, lead: '- ' }),
-  );
-  const parts = [section(style.bold(style.error('Failed')), failed), section(style.bold('Skipped'), skipped)];
-  return parts.filter((part) => part !== '').join('\n');
 }
 
 function closing(report: ApplyReport, to: string, style: Style): string {

@@ -33,8 +33,7 @@ export const CLEAR_LINE = '\r\u001b[2K';
 /** Shows progress. Driven by events only, so that nothing is written between them. */
 export function createProgress(options: ProgressOptions): Progress {
   if (options.quiet) return { read() {}, apply() {}, clear() {} };
-  const surface = options.interactive ? onTerminal(options) : inLog(options);
-  return following(options, surface);
+  return following(options, createSurface(options));
 }
 
 interface Surface {
@@ -82,10 +81,13 @@ function following({ style, now, writes }: ProgressOptions, surface: Surface): P
   };
 }
 
-function onTerminal({ write, style, now }: ProgressOptions): Surface {
+/** A terminal's line is rewritten. The result follows a log, so that it gets failures at once and the rest from time to time. */
+function createSurface({ write, style, now, interactive }: ProgressOptions): Surface {
+  const every = interactive ? redrawEvery : logEvery;
   let drawn = false;
-  let last = Number.NEGATIVE_INFINITY;
+  let last = interactive ? Number.NEGATIVE_INFINITY : undefined;
   const clear = (): void => {
+    if (!interactive) return;
     if (drawn) write(CLEAR_LINE);
     drawn = false;
     last = Number.NEGATIVE_INFINITY;
@@ -94,31 +96,16 @@ function onTerminal({ write, style, now }: ProgressOptions): Surface {
     clear,
     show(line, always = false) {
       const time = now();
-      if (!always && time - last < redrawEvery) return;
+      last ??= time;
+      if (!(always && interactive) && time - last < every) return;
       last = time;
       drawn = true;
-      write(CLEAR_LINE + style.dim(truncate(line(), style.width - 1)));
+      write(interactive ? CLEAR_LINE + style.dim(truncate(line(), style.width - 1)) : `${line()}\n`);
     },
     keep(line) {
       clear();
       write(`${line}\n`);
     },
-  };
-}
-
-/** The result follows, so a log gets failures at once and the rest from time to time. */
-function inLog({ write, now }: ProgressOptions): Surface {
-  let last: number | undefined;
-  return {
-    clear() {},
-    show(line) {
-      const time = now();
-      last ??= time;
-      if (time - last < logEvery) return;
-      last = time;
-      write(`${line()}\n`);
-    },
-    keep: (line) => write(`${line}\n`),
   };
 }
 

@@ -104,7 +104,7 @@ export function recoveredText(
     ),
     ...[...Map.groupBy(findable, keyFieldOf)].map(([field, some]) => {
       const it = some.length === 1 ? 'it' : 'them';
-      return `${countedNames(some.map(({ resource }) => resource.address))}: the next plan looks for ${it} by ${field}.`;
+      return `${namesIn(some.map(({ resource }) => resource.address))}: the next plan looks for ${it} by ${field}.`;
     }),
   ];
   const hints = lost.length === 0 ? [] : missedLines(missed);
@@ -150,27 +150,22 @@ function listUrl(address: string, dashboard: PlanDocument['dashboard']): string 
   return recordUrl({ dashboard }, { kind: kindOf(address), id: null });
 }
 
-/** A sentence for each; for many, one for all. */
+/** One for each kind. */
 function lostNotes(addresses: readonly string[], { reach, dashboard }: Linking): string[] {
-  const isMany = addresses.length >= FEWEST_LISTED;
-  const told = isMany
-    ? [...Map.groupBy(addresses, kindOf).values()].map((some) => ({
-        who: `${some.length} not found: ${addressList(some, false, { lists: '--output json' })}`,
-        address: 'ADDRESS',
-        url: listUrl(some[0] ?? '', dashboard),
-      }))
-    : addresses.map((address) => ({ who: address, address, url: listUrl(address, dashboard) }));
-  const [it, creates] = isMany
-    ? ['one', 'creates them, as duplicates if they exist']
-    : ['it', 'creates it, as a duplicate if it exists'];
-  return told.map(
-    ({ who, address, url }) =>
-      `${who}: if you find ${it} in the dashboard${url === undefined ? '' : ` (${url})`}: ${commandOf({ action: 'import', address, id: null, reason: 'found' }, reach)}. Otherwise apply ${creates}.`,
-  );
+  return [...Map.groupBy(addresses, kindOf).values()].map((some) => {
+    const [first = '', ...others] = some;
+    const url = listUrl(first, dashboard);
+    const [address, it, creates] =
+      others.length === 0
+        ? [first, 'it', 'creates it, as a duplicate if it exists']
+        : ['ADDRESS', 'one', 'creates them, as duplicates if they exist'];
+    const command = commandOf({ action: 'import', address, id: null, reason: 'found' }, reach);
+    return `${namesIn(some)}: if you find ${it} in the dashboard${url === undefined ? '' : ` (${url})`}: ${command}. Otherwise apply ${creates}.`;
+  });
 }
 
 /** All addresses are in the JSON. */
-function countedNames(addresses: readonly string[]): string {
+function namesIn(addresses: readonly string[]): string {
   const names = addressList(addresses, false, { lists: '--output json' });
   return addresses.length < FEWEST_LISTED ? names : `${addresses.length} not found: ${names}`;
 }

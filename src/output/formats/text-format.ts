@@ -146,19 +146,27 @@ export function applyText(
   const applied = appliedIn(report);
   const ended = earlyEnd(report);
   const wording = { style, full, reach, dashboard: report.plan.dashboard };
-  const alarming = (heading: string) => style.bold(style.error(heading));
-  const failed = applied.flatMap((entry) => renderFailed(entry, wording));
   return paragraphs([
     renderDone(applied, wording),
-    section(style.bold('Skipped'), renderSkipped(applied, wording)),
-    section(alarming('Failed'), failed),
-    section(alarming('Not recorded'), renderUnrecorded(applied, wording)),
+    ...renderUnfinished(applied, wording),
     section(style.bold('Left to do'), renderLeft(leftIn(report), wording)),
     renderWarnings(report.warnings, style, { full, reach, applied: true }),
     renderOrphans(applied, wording),
     ended === undefined ? '' : style.prose(ended, { format: style.warn }),
     applyClosing(report, style),
   ]);
+}
+
+/** Skipped, failed and unrecorded writes. */
+export function renderUnfinished(applied: readonly AppliedWrite[], wording: Wording): string[] {
+  const { style } = wording;
+  const alarming = (heading: string) => style.bold(style.error(heading));
+  const failed = applied.flatMap((entry) => renderFailed(entry, wording));
+  return [
+    section(style.bold('Skipped'), renderSkipped(applied, wording)),
+    section(alarming('Failed'), failed),
+    section(alarming('Not recorded'), renderUnrecorded(applied, wording)),
+  ];
 }
 
 /** For many updates and imports, their names are enough; others are listed with ids. */
