@@ -1,5 +1,4 @@
-import { compareVersions } from '../../src/runs/impact/compare-versions.ts';
-import { type Impact, versionFigures } from '../../src/runs/impact/measure-impact.ts';
+import { compareVersions, type Impact, versionFigures } from '../../src/runs/impact/measure-impact.ts';
 import { CountedValues, SharesOverTime, VersionTally } from '../../src/runs/impact/tally.ts';
 
 /** Two versions with so many calls. @param text stands wherever the platform could have put it. */

@@ -3,8 +3,7 @@ import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import { batchesOf } from '../../src/runs/migrate/apply-in-batches.ts';
 import { mapText } from '../../src/runs/migrate/id-map.ts';
 import { lookupIndexOf, oddNames, parseNameMap, settingsFor } from '../../src/runs/migrate/knowledge-map.ts';
-import { leftOutReferences, selectedBy } from '../../src/runs/migrate/prepare.ts';
-import { foreignIds } from '../../src/runs/migrate/project-edits.ts';
+import { foreignIds, leftOutReferences, selectedBy } from '../../src/runs/migrate/prepare.ts';
 import { entryOf, stateOf } from '../engine/pure/facts.ts';
 import { agent, number, ref, user } from '../engine/resources.ts';
 

@@ -3,9 +3,9 @@ import { comparisonMarkdown, comparisonText } from '../../output/comparison-form
 import { failureText } from '../../output/errors.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';
+import type { SeenSide } from '../../runs/diff/diff-workspaces.ts';
 import { diffWorkspaces } from '../../runs/diff/diff-workspaces.ts';
 import type { DiffDocument } from '../../runs/diff/document.ts';
-import type { SeenSide } from '../../runs/diff/side.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import { preparedToPlan } from '../../runs/planning.ts';
 import type { PlatformOptions } from '../../runs/run-context.ts';

@@ -4,10 +4,12 @@ import type { FleetDatabase } from '../../fleet/database/fleet-database.ts';
 import { setUpTables, tablesScript, tablesVersion } from '../../fleet/database/set-up-tables.ts';
 import { FLEET_FILE, type FleetFile, loadFleetFile } from '../../fleet/fleet-file.ts';
 import { openFleetDatabase, withControl } from '../../fleet/open-fleet.ts';
+import type { ListedToken } from '../../fleet/rows/token-rows.ts';
 import type { WorkspaceStatus } from '../../operator/workspace-status.ts';
 import type { ReportFormatName } from '../../output/formats/index.ts';
 import { jsonText, snakeCased } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
+import { renderTable, whole } from '../../output/table.ts';
 import { shellWord } from '../../problems/shell-word.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { refuseOverrides } from '../../project/select-workspace.ts';
@@ -229,4 +231,40 @@ function tell(
 ): void {
   const rest = count === 0 ? '' : ` ${count} already ${count === 1 ? 'was' : 'were'}${reason}.`;
   terminal.out(`${done}${rest}\n`);
+}
+
+interface TokenFlags extends FleetFlags {
+  readonly name: string;
+}
+
+/** Prints the token, which cannot be shown again. */
+export async function tokenAdd(
+  context: Context,
+  flags: TokenFlags & Pick<ListedToken, 'role'>,
+): Promise<void> {
+  const { name, role } = flags;
+  const { terminal, log, env } = context;
+  const token = await asked(context, flags, (control) => control.addToken({ name, role, by: userName(env) }));
+  log.info(`The token of ${name}, ${role}. It cannot be shown again.`);
+  terminal.out(`${token}\n`);
+}
+
+export async function tokenList(
+  context: Context,
+  flags: FleetFlags & { readonly output: 'text' | 'json' },
+): Promise<void> {
+  const { terminal, log } = context;
+  const tokens = await asked(context, flags, (control) => control.tokens());
+  if (flags.output === 'json') terminal.out(jsonText(snakeCased(tokens)));
+  else if (tokens.length === 0) log.info('No tokens yet.');
+  else {
+    const columns = [...whole('NAME'), 'ROLE', 'MADE', 'BY'];
+    const rows = tokens.map(({ name, role, madeAt, madeBy }) => [name, role, madeAt.slice(0, 10), madeBy]);
+    terminal.out(renderTable(columns, rows, terminal.tableStyle));
+  }
+}
+
+export async function tokenRemove(context: Context, flags: TokenFlags): Promise<void> {
+  await asked(context, flags, (control) => control.removeToken(flags.name));
+  context.terminal.out(`Removed the token of ${flags.name} and ended its sessions.\n`);
 }

@@ -88,7 +88,6 @@ export const fleetCommands = {
         .argument('<plan>', PLAN)
         .option('--because <text>', 'Reason, for fleet status')
         .action(perform(async () => (await actions()).fleetReject));
-      const tokens = () => import('../actions/fleet-token.ts');
       const token = fleet
         .command('token')
         .description('Add, list and remove the tokens with which people sign in to the page of fleet serve.');
@@ -104,17 +103,17 @@ export const fleetCommands = {
             .choices(roles)
             .makeOptionMandatory(),
         )
-        .action(perform(async () => (await tokens()).tokenAdd));
+        .action(perform(async () => (await actions()).tokenAdd));
       token
         .command('list')
         .description('List the owners of tokens and their roles.')
         .addOption(outputOption(['text', 'json']))
-        .action(perform(async () => (await tokens()).tokenList));
+        .action(perform(async () => (await actions()).tokenList));
       token
         .command('remove')
         .description('Remove a token and end the sessions of its owner.')
         .argument('<name>', 'Name of its owner')
-        .action(perform(async () => (await tokens()).tokenRemove));
+        .action(perform(async () => (await actions()).tokenRemove));
       fleet
         .command('exec')
         .description(

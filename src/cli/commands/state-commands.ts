@@ -80,13 +80,13 @@ export const stateCommands = {
           '--from <place>',
           'State file, "local" for the default file of this workspace, or settings such as \'{ backend: local, path: old.state.json }\'',
         )
-        .action(perform(async () => (await import('../actions/state-move.ts')).moveStateHere));
+        .action(perform(async () => (await import('../actions/manage-state.ts')).moveStateHere));
       withLock(state.command('init'))
         .description(
           'Create an empty state even though another state of this workspace exists. The next apply creates again the records that only the other state knows.',
         )
         .option('--sql', 'Print the SQL that an administrator runs to set up a database, and change nothing')
-        .action(perform(async () => (await import('../actions/state-move.ts')).initState));
+        .action(perform(async () => (await import('../actions/manage-state.ts')).initState));
       withLock(state.command('rescue'))
         .description(
           'Record the ids in a rescue file: what a run did on the platform and could not store in the state. Runs in the same project folder do this themselves.',
