@@ -228,7 +228,7 @@ export class EditorSession {
     this.#published.set(source, shown);
     for (const uri of new Set([...before.keys(), ...shown.keys()])) {
       if (isDeepStrictEqual(before.get(uri) ?? [], shown.get(uri) ?? [])) continue;
-      const all = [...this.#published.values()].flatMap((told) => told.get(uri) ?? []);
+      const all = [...this.#published.values()].flatMap((published) => published.get(uri) ?? []);
       this.#notifications.diagnostics(uri, this.files.get(uri)?.document.version, all);
     }
   }

@@ -177,8 +177,8 @@ class EditorServer {
     const problem = paramsProblem(forInitialize, params);
     if (problem !== undefined) throw new ResponseError(INVALID_PARAMS, problem);
     this.#state = 'running';
-    const { initializationOptions: given, workspaceFolders, rootUri, capabilities } = params;
-    const named: unknown = given?.workspace;
+    const { initializationOptions: initOptions, workspaceFolders, rootUri, capabilities } = params;
+    const named: unknown = initOptions?.workspace;
     const workspace = typeof named === 'string' && named !== '' ? named : this.#options.workspace;
     this.#isToldOfFiles = capabilities.workspace?.didChangeWatchedFiles?.dynamicRegistration === true;
     this.#session.begin({ workspace, reportsFileChanges: this.#isToldOfFiles });

@@ -72,17 +72,17 @@ export async function withControl<T>(
     return openFleetDatabase(fleet, home, 'command');
   };
   // A process that has just started to serve will listen soon.
-  const reached = await retryWhileInUse(connect, () => true);
-  if (!('close' in reached)) {
+  const connection = await retryWhileInUse(connect, () => true);
+  if (!('close' in connection)) {
     using _ = keepStatesIn(statesThrough(controlSocket(home)));
-    return await work(reached);
+    return await work(connection);
   }
   try {
-    await setUpTables(reached);
-    if (reached.isEmbedded) await removeProcesses(reached);
-    return await work(fleetControl(reached));
+    await setUpTables(connection);
+    if (connection.isEmbedded) await removeProcesses(connection);
+    return await work(fleetControl(connection));
   } finally {
-    await reached.close();
+    await connection.close();
   }
 }
 

@@ -119,12 +119,12 @@ export class HostClient {
       method === 'GET' || (result.type === 'failure' && !result.sent);
     const { result } = await sendWithRetries(send, {
       mayRetry: (result, attempts) =>
-        limitOf(result) !== undefined
+        pauseOf(result) !== undefined
           ? attempts < MAX_TRIES_THROTTLED
           : attempts < MAX_TRIES && isTemporary(result) && isUndone(result),
-      askedPause: limitOf,
+      requestedPause: pauseOf,
       budget: this.#budget,
-      wait: ({ asked, attempts }) => this.#wait(asked, attempts),
+      wait: ({ requested, attempts }) => this.#wait(requested, attempts),
     });
     if (result.type === 'answer' && isSuccess(result.status)) return this.#read(form, result);
     throw this.#problem(`${method} ${path.replace(/\?.*/, '')}`, result, isUndone(result));
@@ -142,11 +142,11 @@ export class HostClient {
     );
   }
 
-  async #wait(asked: number | undefined, attempts: number): Promise<void> {
+  async #wait(requested: number | undefined, attempts: number): Promise<void> {
     const { onNotice, signal } = this.#options;
-    if (asked !== undefined && attempts === 1)
-      onNotice(`${this.#host} limits requests: waiting ${Math.ceil(asked / 1000)} s`);
-    const pause = asked ?? backoff(attempts, Math.random);
+    if (requested !== undefined && attempts === 1)
+      onNotice(`${this.#host} limits requests: waiting ${Math.ceil(requested / 1000)} s`);
+    const pause = requested ?? backoff(attempts, Math.random);
     await delay(pause, undefined, { signal }).catch(() => signal.throwIfAborted());
   }
 
@@ -159,7 +159,7 @@ export class HostClient {
       const words = failureWords({ ...LIMITS, ...network, host, timeoutSeconds, redact }, result);
       return new HostProblem(words, failure);
     }
-    const limit = limitOf(result);
+    const limit = pauseOf(result);
     if (limit !== undefined) {
       const until = new Date(Date.now() + limit);
       const hint = 'Try again then, or wait longer with --max-wait.';
@@ -192,14 +192,14 @@ function isTemporary(result: AttemptResult): boolean {
 }
 
 /** The pause in milliseconds of a rate-limited response; undefined for other responses. */
-function limitOf(result: AttemptResult): number | undefined {
+function pauseOf(result: AttemptResult): number | undefined {
   if (result.type === 'failure') return undefined;
   const { status, headers, body } = result;
-  const asked = retryAfter(headers, Date.now());
+  const requested = retryAfter(headers, Date.now());
   const isSecondary = (): boolean => /"documentation_url":\s*"[^"]*rate-limit/.test(body.toString('utf8'));
-  const isSpent = headers['x-ratelimit-remaining'] === '0' || asked !== undefined;
+  const isSpent = headers['x-ratelimit-remaining'] === '0' || requested !== undefined;
   if (status !== 429 && !(status === 403 && (isSpent || isSecondary()))) return undefined;
-  return Math.max(asked ?? untilReset(headers) ?? USUAL_PAUSE, 100);
+  return Math.max(requested ?? untilReset(headers) ?? USUAL_PAUSE, 100);
 }
 
 /** Relative to the time of the response, by the host's clock. */

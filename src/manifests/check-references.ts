@@ -31,7 +31,7 @@ export function referenceFindings({ resources, skipped, workspace, lookups }: Re
         findings.push(findingInSpec(resource, path, { code: 'skipped-reference', message }));
       } else {
         const near = ++dangling > MAX_SUGGESTIONS ? NO_HINT : suggestAddress(address, live.keys());
-        const message = `no manifest declares ${address}${near.said}`;
+        const message = `no manifest declares ${address}${near.text}`;
         const problem = { code: 'dangling-reference', message, fix: near.fix };
         const finding = findingInSpec(resource, path, problem);
         findings.push({ ...finding, absent: address });

@@ -112,7 +112,7 @@ export function readEnvelope(document: Json, known: KnownNames): ReadEnvelope {
 /** `unknown kind "Agnet"; did you mean "Agent"?`, for an object's `kind` and for a key that names one. */
 export function unknownKind(name: string, { kinds, lookups }: KnownNames): Pick<Problem, 'message' | 'fix'> {
   if (lookups.has(name)) return { message: `${name} can only be referenced; manifests cannot declare it` };
-  const { said: text, fix } = suggestion(name, kinds.keys());
+  const { text, fix } = suggestion(name, kinds.keys());
   return {
     message: `unknown kind ${quoted(name)}${text || `; kinds: ${[...kinds.keys()].join(', ')}`}`,
     fix,
@@ -145,7 +145,7 @@ function ignoreDriftProblems({ ignore_drift = [] }: Metadata, kind: KindSchema):
   return ignore_drift.flatMap((path, index) => {
     if (paths.includes(path)) return [];
     const near = path.includes('.') ? suggestion(path, paths) : suggestField(kind.spec, [], path);
-    const message = `${kind.name} has no field ${quoted(path)}${near.said}`;
+    const message = `${kind.name} has no field ${quoted(path)}${near.text}`;
     const at = ['metadata', 'ignore_drift', index];
     return [{ code: 'unknown-field', message, path: at, at: 'value' as const, fix: near.fix }];
   });

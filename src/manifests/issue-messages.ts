@@ -33,7 +33,7 @@ function problemsOf(issue: z.core.$ZodIssue, checked: CheckedValue): Problem[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key, index) => {
       const near = index < MAX_SUGGESTIONS ? suggestField(checked.schema, path, key) : NO_HINT;
-      const message = `unknown field ${quoted(key)}${near.said}`;
+      const message = `unknown field ${quoted(key)}${near.text}`;
       return { code: 'unknown-field', message, path: [...path, key], at: 'key', fix: near.fix };
     });
   }
@@ -69,7 +69,7 @@ function judged(issue: z.core.$ZodIssue, field: JudgedField): Pick<Problem, 'cod
         typeof value === 'string' && !isQuoted ? suggestion(value, issue.values.map(String)) : NO_HINT;
       return {
         code: 'not-allowed',
-        message: `${name} must be ${expectation(schema)}, is ${shown(value)}${isQuoted ? '; remove the quotes' : near.said}`,
+        message: `${name} must be ${expectation(schema)}, is ${shown(value)}${isQuoted ? '; remove the quotes' : near.text}`,
         fix: isQuoted ? { quotes: 'remove' } : near.fix,
       };
     }

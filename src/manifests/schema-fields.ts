@@ -62,11 +62,11 @@ export function suggestField(root: unknown, place: DocumentPath, key: string): W
   const whole = bare(root);
   const all = whole instanceof z.ZodObject ? schemaPaths(whole) : [];
   const elsewhere = all.filter((path) => lastKey(path) === key);
-  if (elsewhere.length > 0) return { said: meant(elsewhere.map(quoted)) };
+  if (elsewhere.length > 0) return { text: meant(elsewhere.map(quoted)) };
   const near = nearest(key, siblings) ?? siblings.find((sibling) => hasNearPart(key, sibling));
-  if (near !== undefined) return { said: meant([quoted(near)]), fix: { instead: [near] } };
+  if (near !== undefined) return { text: meant([quoted(near)]), fix: { instead: [near] } };
   const distant = nearest(key, all.map(lastKey));
-  return { said: meant(all.filter((path) => lastKey(path) === distant).map(quoted)) };
+  return { text: meant(all.filter((path) => lastKey(path) === distant).map(quoted)) };
 }
 
 function lastKey(path: string): string {

@@ -96,7 +96,7 @@ class Evaluator {
     const unknown = forms.find((key) => !Object.hasOwn(EXAMPLES, key));
     if (unknown !== undefined) {
       const near = suggestion(unknown, Object.keys(EXAMPLES));
-      const message = `unknown value form ${quoted(unknown)}${near.said || '; to keep the object as it is, put it under $literal'}`;
+      const message = `unknown value form ${quoted(unknown)}${near.text || '; to keep the object as it is, put it under $literal'}`;
       return this.#fail('unknown-form', message, unknown, near.fix);
     }
     const form = forms[0] ?? '';
@@ -105,7 +105,7 @@ class Evaluator {
       const beside = BESIDE[form];
       const near = suggestion(extra, beside === undefined || Object.hasOwn(raw, beside) ? [] : [beside]);
       const only = beside === undefined ? 'the only key here' : `alone here, or with ${beside}`;
-      const message = `${form} must be ${only}${near.said || `; remove ${quoted(extra)}`}`;
+      const message = `${form} must be ${only}${near.text || `; remove ${quoted(extra)}`}`;
       return this.#fail('bad-form', message, extra, near.fix);
     }
     const value = this.#evaluate(form, raw);
@@ -152,7 +152,7 @@ class Evaluator {
     if (refKinds !== undefined && !refKinds.includes(parsed.kind)) {
       const near = suggestion(parsed.kind, refKinds);
       const kind = nearest(parsed.kind, refKinds);
-      const message = `$ref names the unknown kind ${quoted(parsed.kind)}${near.said}`;
+      const message = `$ref names the unknown kind ${quoted(parsed.kind)}${near.text}`;
       const fix = kind === undefined ? undefined : { instead: [`${kind}/${parsed.name}`] };
       return this.#fail('bad-reference', message, '$ref', fix);
     }
@@ -186,7 +186,7 @@ class Evaluator {
     const { vars, mustBeSet } = this.#context.inputs.sources;
     if (!Object.hasOwn(vars, name)) {
       const near = suggestion(name, Object.keys(vars));
-      const message = `the workspace has no variable ${quoted(name)} under vars${near.said}`;
+      const message = `the workspace has no variable ${quoted(name)} under vars${near.text}`;
       return this.#fail('missing-var', message, '$var', near.fix);
     }
     const value = vars[name] as Value;

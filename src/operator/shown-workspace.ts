@@ -106,8 +106,8 @@ export function summaryOf(shown: ShownWorkspace): string {
   const known = lastRunOf(last);
   const isHeld = problem === null && status === 'pending' && known.result !== 'refused';
   const waits = status !== 'waiting' && plan?.state === 'waiting' && `plan ${plan.id} waits for approval`;
-  const told = problem ?? (paused === null ? wordsOf(known, status) : `paused by ${pauseText(paused)}`);
-  return [told, isHeld && heldText(shown), waits].filter((each) => each).join('; ');
+  const text = problem ?? (paused === null ? wordsOf(known, status) : `paused by ${pauseText(paused)}`);
+  return [text, isHeld && heldText(shown), waits].filter((each) => each).join('; ');
 }
 
 /** Why its changes are not applied, such as `the plan was rejected by ann`. */

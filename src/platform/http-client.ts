@@ -82,9 +82,7 @@ export function createClient(options: ClientOptions): PlatformClient {
         transport: {
           atOnce: () => transport.atOnce(),
           send: (request) =>
-            transport.send(
-              request.method === 'GET' ? request : { ...request, cancelWrites: cancelWrites, permission },
-            ),
+            transport.send(request.method === 'GET' ? request : { ...request, cancelWrites, permission }),
           close: () => transport.close(),
         },
       }),
@@ -110,8 +108,8 @@ interface ParseOptions {
 
 function requestsOver(transport: Sending, { unexpectedFields, workspaceCheck, memory }: ParseOptions) {
   const ask = async (path: string, query: Query) => {
-    const asked: RequestLine = { method: 'GET', path: path + queryText(query) };
-    return { asked, answer: await transport.send(asked) };
+    const request: RequestLine = { method: 'GET', path: path + queryText(query) };
+    return { request, answer: await transport.send(request) };
   };
   /** Sends `size` as long as the platform accepts it. The API document does not list it for these endpoints. */
   const requestSized = (path: string, size: Query) => {
@@ -134,31 +132,33 @@ function requestsOver(transport: Sending, { unexpectedFields, workspaceCheck, me
   return {
     /** @param id of the record. A response with another record must not lead to an update of that one. */
     async get<T extends IdentifiedRecord>(schema: z.ZodType<T>, path: string, id?: string): Promise<T> {
-      const asked: RequestLine = { method: 'GET', path };
+      const request: RequestLine = { method: 'GET', path };
       const known = memory?.get(path);
-      const answer = await transport.send({ ...asked, lastDigest: memory && (known?.digest ?? '') });
+      const answer = await transport.send({ ...request, lastDigest: memory && (known?.digest ?? '') });
       const { digest } = answer;
       // The platform may report a missing version in this way too.
-      if (id === undefined) refuseEmpty(asked, answer);
+      if (id === undefined) refuseEmpty(request, answer);
       const isKnown = known !== undefined && digest === known.digest;
-      const record = isKnown ? (known.record as T) : readRecord(schema, asked, { unexpectedFields, answer });
-      if (id !== undefined) refuseOther(record, { id, asked, answer });
+      const record = isKnown
+        ? (known.record as T)
+        : readRecord(schema, request, { unexpectedFields, answer });
+      if (id !== undefined) refuseOther(record, { id, request, answer });
       if (digest !== undefined && !isKnown) memory?.set(path, { digest, record });
       workspaceCheck.admits(record);
       return record;
     },
-    async write<T>(schema: z.ZodType<T>, asked: RequestLine, body: unknown): Promise<T> {
-      return readRecord(schema, asked, {
+    async write<T>(schema: z.ZodType<T>, request: RequestLine, body: unknown): Promise<T> {
+      return readRecord(schema, request, {
         unexpectedFields,
-        answer: await transport.send({ ...asked, body }),
+        answer: await transport.send({ ...request, body }),
       });
     },
     list: <T extends object>(schema: z.ZodType<T>, path: string, keyOf: (item: T) => string | number) =>
       own(
         pages(
           async (cursor) => {
-            const { asked, answer } = await ask(path, { per_page: PER_PAGE, cursor });
-            return readPage(schema, asked, { unexpectedFields, answer });
+            const { request, answer } = await ask(path, { per_page: PER_PAGE, cursor });
+            return readPage(schema, request, { unexpectedFields, answer });
           },
           keyOf,
           heldList,
@@ -174,17 +174,17 @@ function requestsOver(transport: Sending, { unexpectedFields, workspaceCheck, me
       return own(
         pages(
           async (cursor) => {
-            const { asked, answer } = await page({ cursor });
+            const { request, answer } = await page({ cursor });
             if (cursor === undefined && isOpenPage(answer)) {
-              const { asked, answer } = await ask(path, {});
-              const bare = readPage(userRecord(), asked, {
+              const { request, answer } = await ask(path, {});
+              const bare = readPage(userRecord(), request, {
                 unexpectedFields,
                 answer,
                 isWhole: (count) => count >= PER_PAGE,
               });
               if (bare.next !== undefined || bare.items.length >= PER_PAGE) return bare;
             }
-            return readPage(userRecord(), asked, {
+            return readPage(userRecord(), request, {
               unexpectedFields,
               answer,
               isWhole: (count) => count !== PER_PAGE,
@@ -207,11 +207,11 @@ function requestsOver(transport: Sending, { unexpectedFields, workspaceCheck, me
         const all = { ...filter, per_page: PER_PAGE, cursor };
         const query = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null));
         const path = `/api/v1/call-histories${carriers === 'body' ? '' : queryText(query as Query)}`;
-        const asked: RequestLine = { method: 'GET', path };
+        const request: RequestLine = { method: 'GET', path };
         const body = carriers === 'query' ? undefined : query;
-        return readPage(callRecord(), asked, {
+        return readPage(callRecord(), request, {
           unexpectedFields,
-          answer: await transport.send({ ...asked, body }),
+          answer: await transport.send({ ...request, body }),
         });
       };
       const first = async () => {
@@ -245,9 +245,9 @@ function requestsOver(transport: Sending, { unexpectedFields, workspaceCheck, me
       const page = requestSized(path, { limit: PER_PAGE });
       return pages(
         async (cursor) => {
-          const { asked, answer } = await page({ starting_after: cursor });
-          const items = readItems(invoiceRecord(), asked, { unexpectedFields, answer });
-          return { items, next: items.at(-1)?.id, path: asked.path };
+          const { request, answer } = await page({ starting_after: cursor });
+          const items = readItems(invoiceRecord(), request, { unexpectedFields, answer });
+          return { items, next: items.at(-1)?.id, path: request.path };
         },
         byId,
         heldList,

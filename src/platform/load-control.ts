@@ -35,10 +35,10 @@ export class LoadControl {
       return;
     }
     const isFirstOfBurst = result.status === 429 && throttle.refused(permit);
-    const asked = pauseOfRefusal(result, now());
-    if (asked !== undefined) {
-      throttle.pause(asked, result.status);
-      this.#announce(result.status, asked);
+    const requested = pauseOfRefusal(result, now());
+    if (requested !== undefined) {
+      throttle.pause(requested, result.status);
+      this.#announce(result.status, requested);
     } else if (isFirstOfBurst) {
       throttle.pause(backoff(throttle.refusals, random), result.status);
     }

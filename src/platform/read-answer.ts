@@ -22,14 +22,14 @@ interface AnswerReading {
 /** The record in `data` of a response. Throws `PlatformError` `malformed`, with outcome `lost` for a write. */
 export function readRecord<T>(
   schema: z.ZodType<T>,
-  asked: RequestLine,
+  request: RequestLine,
   { answer, unexpectedFields }: AnswerReading,
 ): T {
-  const data = dataOf(asked, answer);
-  if (!isObject(data)) throw unexpected(asked, answer, '`data` is not a record');
+  const data = dataOf(request, answer);
+  if (!isObject(data)) throw unexpected(request, answer, '`data` is not a record');
   return admitted(schema, data, {
     unexpectedFields,
-    refuse: (problem) => unexpected(asked, answer, problem),
+    refuse: (problem) => unexpected(request, answer, problem),
   });
 }
 
@@ -38,18 +38,18 @@ export function refuseOther(
   record: { readonly id: string },
   {
     id,
-    asked,
+    request,
     answer,
-  }: { readonly id: string; readonly asked: RequestLine; readonly answer: TransportAnswer },
+  }: { readonly id: string; readonly request: RequestLine; readonly answer: TransportAnswer },
 ): void {
   if (record.id === id) return;
-  throw unexpected(asked, answer, `the response has another record, ${JSON.stringify(record.id)}`);
+  throw unexpected(request, answer, `the response has another record, ${JSON.stringify(record.id)}`);
 }
 
 /** Throws `PlatformError` `empty` if `data` is null. */
-export function refuseEmpty(asked: RequestLine, { status, body }: TransportAnswer): void {
+export function refuseEmpty(request: RequestLine, { status, body }: TransportAnswer): void {
   if (!isObject(body) || body.data !== null) return;
-  const { method, path } = asked;
+  const { method, path } = request;
   const facts = { method, path, status, outcome: 'not-done' } as const;
   throw new PlatformError('empty', facts, `${method} ${path}: ${status}, but \`data\` is null`);
 }
@@ -57,15 +57,15 @@ export function refuseEmpty(asked: RequestLine, { status, body }: TransportAnswe
 /** The records of a list that contains only `data`. */
 export function readItems<T>(
   schema: z.ZodType<T>,
-  asked: RequestLine,
+  request: RequestLine,
   { answer, unexpectedFields }: AnswerReading,
 ): T[] {
-  const data = dataOf(asked, answer);
-  if (!Array.isArray(data)) throw unexpected(asked, answer, '`data` is not a list');
+  const data = dataOf(request, answer);
+  if (!Array.isArray(data)) throw unexpected(request, answer, '`data` is not a list');
   return data.map((item: unknown, index) =>
     admitted(schema, item, {
       unexpectedFields,
-      refuse: (problem) => unexpected(asked, answer, `record ${index + 1}: ${problem}`),
+      refuse: (problem) => unexpected(request, answer, `record ${index + 1}: ${problem}`),
     }),
   );
 }
@@ -83,15 +83,15 @@ export function isOpenPage({ body }: TransportAnswer): boolean {
  */
 export function readPage<T>(
   schema: z.ZodType<T>,
-  asked: RequestLine,
+  request: RequestLine,
   { isWhole, ...reading }: AnswerReading & { isWhole?(count: number): boolean },
 ): RecordPage<T> {
-  const items = readItems(schema, asked, reading);
-  const next = nextCursor(asked, reading.answer, {
+  const items = readItems(schema, request, reading);
+  const next = nextCursor(request, reading.answer, {
     count: items.length,
     isWhole: isWhole?.(items.length) ?? false,
   });
-  return { items, next, path: asked.path };
+  return { items, next, path: request.path };
 }
 
 /**
@@ -99,7 +99,7 @@ export function readPage<T>(
  * as complete would cause duplicate records, so any doubt is an error.
  */
 function nextCursor(
-  asked: RequestLine,
+  request: RequestLine,
   answer: TransportAnswer,
   { count, isWhole }: { readonly count: number; readonly isWhole: boolean },
 ): string | undefined {
@@ -112,7 +112,7 @@ function nextCursor(
   if (typeof next === 'number' && Math.abs(next) <= Number.MAX_SAFE_INTEGER) return String(next);
   if (next !== undefined && next !== false && next !== '') {
     throw unexpected(
-      asked,
+      request,
       answer,
       '`meta.next_cursor` has an unexpected form, so the list may be incomplete',
     );
@@ -120,12 +120,12 @@ function nextCursor(
   const isPartlyFilled = (typeof size === 'number' || typeof size === 'string') && count < Number(size);
   if (count === 0 || isPartlyFilled || isWhole) return undefined;
   const problem = '`meta` does not say whether more records follow, so the list may be incomplete';
-  throw unexpected(asked, answer, problem);
+  throw unexpected(request, answer, problem);
 }
 
-function dataOf(asked: RequestLine, { status, requestId, body }: TransportAnswer): unknown {
+function dataOf(request: RequestLine, { status, requestId, body }: TransportAnswer): unknown {
   if (isObject(body) && Object.hasOwn(body, 'data')) return body.data;
-  throw unexpected(asked, { status, requestId }, 'the response has no `data`');
+  throw unexpected(request, { status, requestId }, 'the response has no `data`');
 }
 
 /** Drops optional fields of an unexpected type: a delivered id must not be lost because of another field. */

@@ -24,7 +24,7 @@ interface RetryPolicy {
   /** True if another attempt may succeed and is safe. */
   mayRetry(result: AttemptResult, attempts: number): boolean;
   /** Milliseconds that the server asks for, if any. */
-  askedPause(result: AttemptResult): number | undefined;
+  requestedPause(result: AttemptResult): number | undefined;
   /** Milliseconds for all requested pauses together. Requests may share it. */
   readonly budget: { left: number };
   /** Waits. Rejects to end all attempts. */
@@ -33,7 +33,7 @@ interface RetryPolicy {
 
 interface RetryPause {
   /** Undefined for a backoff. */
-  readonly asked: number | undefined;
+  readonly requested: number | undefined;
   readonly result: AttemptResult;
   readonly attempts: number;
 }
@@ -48,15 +48,15 @@ interface LastAttempt {
 /** Sends a request until it succeeds or the policy ends it. All HTTP clients of voxform retry here. */
 export async function sendWithRetries(
   send: (attempt: number) => Promise<AttemptResult>,
-  { mayRetry, askedPause, budget, wait }: RetryPolicy,
+  { mayRetry, requestedPause, budget, wait }: RetryPolicy,
 ): Promise<LastAttempt> {
   for (let attempts = 1; ; attempts++) {
     const result = await send(attempts);
     if (!mayRetry(result, attempts)) return { result, attempts };
-    const asked = askedPause(result);
-    if (asked !== undefined && asked > budget.left) return { result, attempts, tooLong: asked };
-    budget.left -= asked ?? 0;
-    await wait({ asked, result, attempts });
+    const requested = requestedPause(result);
+    if (requested !== undefined && requested > budget.left) return { result, attempts, tooLong: requested };
+    budget.left -= requested ?? 0;
+    await wait({ requested, result, attempts });
   }
 }
 

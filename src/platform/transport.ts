@@ -164,11 +164,11 @@ export class Transport {
       mayRetry: (result, attempts) =>
         (this.#hasAnswered || !isClosedLocalPort(this.#host, result)) &&
         isRetried(call.method, result, attempts),
-      askedPause: (result) => pauseOfRefusal(result, this.#now()),
+      requestedPause: (result) => pauseOfRefusal(result, this.#now()),
       budget: { left: this.#maxWaitSeconds * 1000 },
       // During a pause, the throttle delays all requests. After any other failure, only this request waits.
-      wait: async ({ asked, result, attempts }) => {
-        if (asked === undefined && result.status !== 429)
+      wait: async ({ requested, result, attempts }) => {
+        if (requested === undefined && result.status !== 429)
           await this.#backOff(attempts, () => this.#failed(call, outcome, attempts));
       },
     });

@@ -45,7 +45,7 @@ function readRule(
   const text = deny ?? warn ?? '';
   const at = ['policies', index];
   if (kind !== undefined && !kinds.has(kind)) {
-    const { said: text, fix } = suggestion(kind, kinds.keys());
+    const { text, fix } = suggestion(kind, kinds.keys());
     const near = text || `; kinds: ${[...kinds.keys()].join(', ')}`;
     const message = `${name}: unknown kind ${JSON.stringify(kind)}${near}`;
     const problem = { code: 'unknown-kind', message, path: [...at, 'kind'], at: 'value', fix } as const;

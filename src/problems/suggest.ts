@@ -21,20 +21,20 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
 
 /** A suggestion: as the end of a message, empty if nothing is near, and as a fix. */
 export interface WordHint {
-  readonly said: string;
+  readonly text: string;
   readonly fix?: Fix;
 }
 
-export const NO_HINT: WordHint = { said: '' };
+export const NO_HINT: WordHint = { text: '' };
 
 export function suggestion(word: string, candidates: Iterable<string>): WordHint {
   const near = nearest(word, candidates);
-  return near === undefined ? NO_HINT : { said: meant([`"${near}"`]), fix: { instead: [near] } };
+  return near === undefined ? NO_HINT : { text: meant([`"${near}"`]), fix: { instead: [near] } };
 }
 
 /** `; did you mean "x"?` for the end of a message, or an empty text. */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
-  return suggestion(word, candidates).said;
+  return suggestion(word, candidates).text;
 }
 
 /** `; did you mean x, y or z?` with the first three, or an empty text. */

@@ -108,7 +108,7 @@ function crossChecks(
   const problems: Problem[] = [];
   const names = isObject(raw) && isObject(raw.workspaces) ? Object.keys(raw.workspaces) : [];
   if (default_workspace !== undefined && names.length > 0 && !names.includes(default_workspace)) {
-    const { said: text, fix } = suggestion(default_workspace, names);
+    const { text, fix } = suggestion(default_workspace, names);
     const message = `unknown workspace ${JSON.stringify(default_workspace)}${text || `; workspaces: ${names.join(', ')}`}`;
     problems.push({ code: 'unknown-workspace', message, path: ['default_workspace'], at: 'value', fix });
   }

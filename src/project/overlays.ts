@@ -85,7 +85,7 @@ export class Overlays {
         findings.push(this.#skipFinding(name, problem));
       for (const key of Object.keys(dashboard)) {
         if (dashboardKeys.includes(key)) continue;
-        const { said: text, fix } = suggestion(key, dashboardKeys);
+        const { text, fix } = suggestion(key, dashboardKeys);
         const message = `unknown record ${quoted(key)}${text || `; dashboard takes ${dashboardKeys.join(', ')}`}`;
         const problem = { code: 'unknown-field', message, fix };
         findings.push(this.#finding('error', problem, ['workspaces', name, 'dashboard', key]));
@@ -96,7 +96,7 @@ export class Overlays {
     for (const setting of ['patches', 'ids'] as const) {
       for (const address of Object.keys(workspace[setting] ?? {})) {
         if (addresses.has(address)) continue;
-        const { said: text, fix } = suggestAddress(address, addresses);
+        const { text, fix } = suggestAddress(address, addresses);
         const problem = { code: 'unknown-address', message: `no manifest declares ${address}${text}`, fix };
         findings.push({
           ...this.#finding('error', problem, [...base, setting, address]),
@@ -130,7 +130,7 @@ export class Overlays {
       const used = new Set(refs.flatMap((reference) => (reference.kind === kind ? [reference.name] : [])));
       return Object.keys(lookupNames[kind] ?? {}).flatMap((key) => {
         if (used.has(key)) return [];
-        const { said: text, fix } = suggestion(key, used);
+        const { text, fix } = suggestion(key, used);
         const problem = { code: 'unused-name', message: `no manifest refers to ${kind}/${key}${text}`, fix };
         return [this.#finding('warning', problem, ['workspaces', name, setting, key])];
       });

@@ -43,7 +43,7 @@ export function idleSkips(
     const near = isGlob ? NO_HINT : suggestAddress(entry, addresses);
     const message = isGlob
       ? `no manifest declares a resource that ${entry} matches`
-      : `no manifest declares ${entry}${near.said}`;
+      : `no manifest declares ${entry}${near.text}`;
     return [{ severity: 'warning', code: 'unknown-address', message, fix: near.fix, index }];
   });
 }

@@ -97,8 +97,8 @@ async function readAgain(
   id: string,
 ): Promise<ShownRecord | undefined> {
   try {
-    const seen = await getRecord(kind, { id, client, workspaceId });
-    return seen.status === 'shown' && seen.record.id === id ? seen.record : undefined;
+    const observation = await getRecord(kind, { id, client, workspaceId });
+    return observation.status === 'shown' && observation.record.id === id ? observation.record : undefined;
   } catch {
     return undefined;
   }

@@ -56,8 +56,8 @@ const sends: ReadonlySet<Action> = new Set([...creates, 'update']);
 function isWorkspaceConfirmed({ plan: { observed } }: ApplyInput): boolean {
   const hasWorkspaceId = (record: ShownRecord): boolean => typeof record.workspace_id === 'string';
   for (const records of observed.lists.values()) if (records.some(hasWorkspaceId)) return true;
-  for (const seen of observed.records.values())
-    if (seen.status === 'shown' && hasWorkspaceId(seen.record)) return true;
+  for (const observation of observed.records.values())
+    if (observation.status === 'shown' && hasWorkspaceId(observation.record)) return true;
   return false;
 }
 
@@ -108,9 +108,13 @@ export function refreshedEntry(
   return jsonEqual(learnt, known) ? undefined : learnt;
 }
 
-function withMissing(entry: ResourceEntry, seen: Observation | undefined, at: string): ResourceEntry {
-  if (seen?.status === 'missing') return { missing_since: at, ...entry };
-  if (seen?.status !== 'shown' || seen.record.id !== entry.id || entry.missing_since === undefined)
+function withMissing(entry: ResourceEntry, observation: Observation | undefined, at: string): ResourceEntry {
+  if (observation?.status === 'missing') return { missing_since: at, ...entry };
+  if (
+    observation?.status !== 'shown' ||
+    observation.record.id !== entry.id ||
+    entry.missing_since === undefined
+  )
     return entry;
   const { missing_since: _, ...rest } = entry;
   return rest;

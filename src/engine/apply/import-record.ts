@@ -45,8 +45,8 @@ export async function isImported(claim: Claim, state: State, recheck: Recheck): 
   const held = state.resources.get(address)?.id;
   const isMissing = held !== undefined && held !== id && (await recheck.at(kind, held)).status !== 'shown';
   if (isManagedAlready(state, claim, isMissing)) return true;
-  const seen = await recheck.at(kind, id);
-  if (seen.status !== 'shown') throw notThere(claim, seen);
+  const observation = await recheck.at(kind, id);
+  if (observation.status !== 'shown') throw notThere(claim, observation);
   return false;
 }
 
@@ -73,9 +73,9 @@ export function isManagedAlready(state: State, { address, id, kind }: Claim, isM
   return false;
 }
 
-function notThere({ kind, id }: Claim, seen: Observation): UserError {
-  if (seen.status === 'foreign') {
-    return new UserError(`the ${kind.name} ${id} belongs to workspace ${seen.workspaceId}`, {
+function notThere({ kind, id }: Claim, observation: Observation): UserError {
+  if (observation.status === 'foreign') {
+    return new UserError(`the ${kind.name} ${id} belongs to workspace ${observation.workspaceId}`, {
       hint: 'Select that workspace with -w to import it.',
     });
   }

@@ -21,8 +21,8 @@ export function driftOf({ document: planned, observed }: Plan): PlanDocument {
   const [foreign, own] = [applied.filter(isForeign), applied.filter((each) => !isForeign(each))];
   const resources = own.map(({ notices: _, ...resource }): PlannedResource => {
     const changes = resource.changes.filter(isDrift);
-    const seen = observed.records.get(resource.address);
-    if (seen?.status === 'shown' && seen.successor) return resource;
+    const observation = observed.records.get(resource.address);
+    if (observation?.status === 'shown' && observation.successor) return resource;
     if (resource.missing) return { ...resource, changes: [] };
     if (changes.length > 0) return { ...resource, changes };
     return withoutProposal(resource);

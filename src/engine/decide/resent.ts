@@ -135,12 +135,12 @@ export function omittedIdsOf(
     const shown = valueAt(facts.record, field);
     if (refersTo === undefined || !Array.isArray(shown)) continue;
     const named = shown.filter((id) => typeof id === 'string');
-    const gone = named.filter((id) => missing.has(idKey(refersTo, id)));
-    const open = named.filter((id) => !gone.includes(id) && !seen.has(idKey(refersTo, id)));
+    const missingIds = named.filter((id) => missing.has(idKey(refersTo, id)));
+    const open = named.filter((id) => !missingIds.includes(id) && !seen.has(idKey(refersTo, id)));
     unchecked.push(...open.map((id) => ({ kind: refersTo, id })));
-    if (gone.length === 0) continue;
-    ids[field] = gone;
-    const names = gone.map((id) => namedId(id, missing.get(idKey(refersTo, id))));
+    if (missingIds.length === 0) continue;
+    ids[field] = missingIds;
+    const names = missingIds.map((id) => namedId(id, missing.get(idKey(refersTo, id))));
     warnings.push(`${field} is resent without ${names.join(', ')}: missing from the platform`);
   }
   return { ids, warnings, unchecked };

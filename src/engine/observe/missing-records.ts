@@ -40,11 +40,11 @@ export async function returnedOrphans(
   lists: ReadonlyMap<string, readonly ShownRecord[]>,
   options: ObserveOptions,
 ): Promise<readonly Orphan[]> {
-  const gone = options.state.orphans.filter(
+  const returned = options.state.orphans.filter(
     ({ kind, reason, closed }) => reason === 'gone' && closed === undefined && kinds.has(kind),
   );
   const back = new Set<Orphan>();
-  await eachConcurrently(gone, options.concurrency, async (orphan) => {
+  await eachConcurrently(returned, options.concurrency, async (orphan) => {
     const list = lists.get(orphan.kind);
     const isShown =
       list === undefined
@@ -52,5 +52,5 @@ export async function returnedOrphans(
         : list.some(({ id }) => id === orphan.id);
     if (isShown) back.add(orphan);
   });
-  return gone.filter((orphan) => back.has(orphan));
+  return returned.filter((orphan) => back.has(orphan));
 }

@@ -39,38 +39,43 @@ export async function planWithPublications(
   const compared = new Map<string, PlannedResource>();
   const drafts = plan.document.resources.flatMap((planned) => {
     const kind = kindNamed(planned.kind);
-    const seen = plan.observed.records.get(planned.address);
-    if (seen?.status !== 'shown') return [];
-    const status = kind.publishing?.draftStatus(seen.record);
+    const observation = plan.observed.records.get(planned.address);
+    if (observation?.status !== 'shown') return [];
+    const status = kind.publishing?.draftStatus(observation.record);
     if (status !== 'edited' && status !== 'unclear') return [];
     const entry = options.state.resources.get(planned.previous_address ?? planned.address);
-    return [{ planned, kind, seen, status, entry }];
+    return [{ planned, kind, seen: observation, status, entry }];
   });
   const isWanted = ({ planned }: (typeof drafts)[number]) => which === 'all' || planned.action === 'update';
   const others = drafts.filter((draft) => {
     if (isWanted(draft)) return false;
-    const { planned, seen, status, entry } = draft;
-    const before = known?.get(seen.record.id);
-    if (before === undefined || before.from !== basisOf(seen.record, entry))
+    const { planned, seen: observation, status, entry } = draft;
+    const before = known?.get(observation.record.id);
+    if (before === undefined || before.from !== basisOf(observation.record, entry))
       return known !== undefined || status === 'unclear';
     compared.set(planned.address, withGap(planned, before));
     return false;
   });
   const wanted = [...drafts.filter(isWanted), ...others.slice(0, MAX_UNCHANGED)];
-  await eachConcurrently(wanted, options.concurrency, async ({ planned, kind, seen, status, entry }) => {
-    const { record } = seen;
-    const version = seen.published?.record ?? (await latest(() => kind.published?.(options.client, record)));
-    if (version === undefined || version === 'unreadable') {
-      compared.set(planned.address, withoutVersion(planned, status, version !== undefined));
-      return;
-    }
-    const { changes } = draftDifferences(kind, { record, entry }, version);
-    const unpublished = changes.map(({ path }) => path);
-    known?.set(record.id, { from: basisOf(record, entry), unpublished });
-    const gap = { unpublished, version };
-    const isAfter = which === 'changes' && planned.action === 'update';
-    compared.set(planned.address, isAfter ? withGapAfter(planned, kind, gap) : withGap(planned, gap));
-  });
+  await eachConcurrently(
+    wanted,
+    options.concurrency,
+    async ({ planned, kind, seen: observation, status, entry }) => {
+      const { record } = observation;
+      const version =
+        observation.published?.record ?? (await latest(() => kind.published?.(options.client, record)));
+      if (version === undefined || version === 'unreadable') {
+        compared.set(planned.address, withoutVersion(planned, status, version !== undefined));
+        return;
+      }
+      const { changes } = draftDifferences(kind, { record, entry }, version);
+      const unpublished = changes.map(({ path }) => path);
+      known?.set(record.id, { from: basisOf(record, entry), unpublished });
+      const gap = { unpublished, version };
+      const isAfter = which === 'changes' && planned.action === 'update';
+      compared.set(planned.address, isAfter ? withGapAfter(planned, kind, gap) : withGap(planned, gap));
+    },
+  );
   if (compared.size === 0) return plan;
   const resources = plan.document.resources.map((each) => compared.get(each.address) ?? each);
   return { ...plan, document: { ...plan.document, resources } };

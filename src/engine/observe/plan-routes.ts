@@ -39,8 +39,8 @@ export async function planWithRoutes(
       const how = status === undefined ? failure.reason : `answered ${status}`;
       const why = `reading them failed (${method} ${path}: ${how})`;
       const found = namedRoutes(kind, plan.document, (address) => {
-        const seen = plan.observed.records.get(address);
-        return seen?.status === 'shown' ? seen.record : undefined;
+        const observation = plan.observed.records.get(address);
+        return observation?.status === 'shown' ? observation.record : undefined;
       });
       named.set(kind.name, found.named);
       warnings.push(found.areAll ? unknownUse(kind, why) : unknownRoutes(kind, why));

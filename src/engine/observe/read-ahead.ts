@@ -111,9 +111,9 @@ export class ReadAhead {
   #read({ kind, entry }: ExpectedRecord): Started<Observation> {
     const reading = getRecord(kind, { ...this.#options, id: entry.id });
     // Intern before the result is stored: otherwise the prompts of 10,000 records would be in memory twice.
-    const interned = reading.then((seen) => {
-      if (seen.status === 'shown') internStringsOf(entry, seen.record);
-      return seen;
+    const interned = reading.then((observation) => {
+      if (observation.status === 'shown') internStringsOf(entry, observation.record);
+      return observation;
     });
     return this.#guarded(interned);
   }

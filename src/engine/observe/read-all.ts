@@ -70,7 +70,8 @@ async function readListed(
       if (kind.list === undefined) return;
       const shown = await listOf(kind, ahead?.list(kind.name), reading);
       lists.set(kind.name, shown);
-      for (const [address, seen] of matchToList(kind, members, { shown, client })) records.set(address, seen);
+      for (const [address, observation] of matchToList(kind, members, { shown, client }))
+        records.set(address, observation);
     }),
   );
   return lists;
@@ -136,10 +137,13 @@ async function readOne(binding: Binding, { ahead, ...options }: ReadAllContext):
   const kind = kindNamed(binding.resource.kind);
   if (binding.id === undefined || kind.get === undefined) return { status: 'absent' };
   const { id } = binding;
-  const seen = (await ahead?.record(kind, id)) ?? (await getRecord(kind, { ...options, id }));
-  if (seen.status !== 'shown') return seen;
-  internStringsOf(binding.entry, seen.record);
-  return { ...seen, published: await publishedOf(kind, { binding, record: seen.record, options }) };
+  const observation = (await ahead?.record(kind, id)) ?? (await getRecord(kind, { ...options, id }));
+  if (observation.status !== 'shown') return observation;
+  internStringsOf(binding.entry, observation.record);
+  return {
+    ...observation,
+    published: await publishedOf(kind, { binding, record: observation.record, options }),
+  };
 }
 
 /** One more read, only for an import whose record hides fields of the manifest. */

@@ -33,8 +33,8 @@ export async function searchCandidates(
   }
   const records: ShownRecord[] = [];
   await eachConcurrently([...mentions.keys()].slice(0, MAX_READ), options.concurrency, async (id) => {
-    const seen = await getRecord(kind, { ...options, id });
-    if (seen.status === 'shown') records.push(seen.record);
+    const observation = await getRecord(kind, { ...options, id });
+    if (observation.status === 'shown') records.push(observation.record);
   });
   for (const [address, pending] of lost) {
     // The sent values that can be compared.

@@ -111,8 +111,8 @@ function editDocument(text: string, edit: TextEdit, { json }: EditOptions): stri
   for (let step = 0; step < MAX_STEPS; step++) {
     if (jsonEqual(state.value, goal)) return state.text;
     const next: ReadDocument | undefined =
-      stepped(state, { goal, path: edit.path, json, compact: false }) ??
-      stepped(state, { goal, path: edit.path, json, compact: true });
+      nextState(state, { goal, path: edit.path, json, compact: false }) ??
+      nextState(state, { goal, path: edit.path, json, compact: true });
     state = next ?? refuse(UNSAFE);
   }
   return refuse(UNSAFE);
@@ -126,7 +126,7 @@ interface EditStep {
 }
 
 /** A document after its next change; undefined if the change has another effect. */
-function stepped(state: ReadDocument, { goal, path, json, compact }: EditStep): ReadDocument | undefined {
+function nextState(state: ReadDocument, { goal, path, json, compact }: EditStep): ReadDocument | undefined {
   const { text, document, value: current } = state;
   const source = new TextSource(text, { json, compact });
   const proposal = nextChange(document.contents, source, { current, value: goal, path });

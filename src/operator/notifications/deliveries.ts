@@ -104,16 +104,16 @@ export class Deliveries {
         }),
       {
         mayRetry: ({ status }) => !signal.aborted && (status === undefined || isRefusal(status)),
-        askedPause: (result) => {
-          const asked = pauseOfRefusal(result, Date.now());
-          return asked === undefined ? undefined : Math.min(asked, LONGEST_ASKED);
+        requestedPause: (result) => {
+          const requested = pauseOfRefusal(result, Date.now());
+          return requested === undefined ? undefined : Math.min(requested, LONGEST_ASKED);
         },
         budget: { left: Number.POSITIVE_INFINITY },
-        wait: ({ asked = 0, result, attempts }) => {
+        wait: ({ requested = 0, result, attempts }) => {
           const problem = problemOf(result, delivery) ?? '';
           if (attempts === REPORTED_TRIES)
             delivery.onResult('delayed', `${problem} (after ${attempts} attempts)`);
-          return this.#pause(Math.max(asked, backoff(attempts, this.#options.random, BACKOFF)));
+          return this.#pause(Math.max(requested, backoff(attempts, this.#options.random, BACKOFF)));
         },
       },
     );

@@ -26,7 +26,7 @@ interface NotificationEvent {
   readonly event: NotifyEvent;
   readonly values: Readonly<Record<Placeholder, Json>>;
   /** Present for drift: all drift that was reported so far. */
-  readonly told?: NotifiedDrift;
+  readonly reported?: NotifiedDrift;
 }
 
 /** By address: the digest of the reported drift. */
@@ -34,7 +34,7 @@ export type NotifiedDrift = Readonly<Record<string, string>>;
 
 interface NotificationEventsOptions {
   /** The drift of a workspace that an earlier watch reported. */
-  readonly told?: ((workspaceId: string) => NotifiedDrift) | undefined;
+  readonly reported?: ((workspaceId: string) => NotifiedDrift) | undefined;
   /** Conditions that earlier notifiers reported. */
   readonly remembered?: RememberedEvents | undefined;
 }
@@ -56,7 +56,7 @@ interface FoundEvents {
   readonly failed: readonly string[];
   /** `isOverwritten`: a manifest change replaced it, and is a separate event. */
   readonly drift: readonly (Line & { readonly isOverwritten: boolean })[];
-  readonly told: NotifiedDrift;
+  readonly reported: NotifiedDrift;
   /** Planned writes. `isCorrection`: the write only restores drift. */
   readonly planned: readonly { readonly resource: PlannedResource; readonly isCorrection: boolean }[];
   /** Keys of waiting writes that were not reported before. */
@@ -66,13 +66,13 @@ interface FoundEvents {
 /** Turns run reports into notification events; an unchanged condition gives one event. */
 export class NotificationEvents {
   readonly #reported: RepeatFilter;
-  readonly #told: (workspaceId: string) => NotifiedDrift;
+  readonly #reportedEarlier: (workspaceId: string) => NotifiedDrift;
   #drifted: ReadonlyMap<string, string> | undefined;
 
-  constructor({ told = () => ({}), remembered }: NotificationEventsOptions = {}) {
+  constructor({ reported = () => ({}), remembered }: NotificationEventsOptions = {}) {
     this.#reported = new RepeatFilter(remembered?.said);
     this.#drifted = remembered?.drifted && new Map(Object.entries(remembered.drifted));
-    this.#told = told;
+    this.#reportedEarlier = reported;
   }
 
   get remembered(): RememberedEvents {
@@ -93,8 +93,8 @@ export class NotificationEvents {
       'changes',
       waiting.map(({ resource }) => keyOf(resource)),
     );
-    const told = Object.fromEntries(this.#drifted ?? []);
-    const found = { ...this.#failures(report), drift, told, planned, added };
+    const reported = Object.fromEntries(this.#drifted ?? []);
+    const found = { ...this.#failures(report), drift, reported, planned, added };
     return (on) => eventsFor(on, found, report);
   }
 
@@ -122,7 +122,7 @@ export class NotificationEvents {
   #drift(report: RunReport): FoundEvents['drift'] {
     const { drift, missing, plan, workspace } = report;
     if (plan === undefined) return [];
-    const before = this.#drifted ?? new Map(Object.entries(this.#told(workspace?.id ?? '')));
+    const before = this.#drifted ?? new Map(Object.entries(this.#reportedEarlier(workspace?.id ?? '')));
     const done = correctedIn(report);
     const written = new Map(plan.resources.map((resource) => [resource.address, resource]));
     const found = [
@@ -170,27 +170,27 @@ function eventsFor(
 ): readonly NotificationEvent[] {
   const isBoth = on.includes('changes') && on.includes('drift');
   const drift = found.drift.filter(({ isOverwritten }) => !(isOverwritten && isBoth));
-  const told = new Set(isBoth ? drift.map(({ address }) => address) : []);
+  const reported = new Set(isBoth ? drift.map(({ address }) => address) : []);
   const lines: Readonly<Record<NotifyEvent, { lines: readonly string[]; addresses: readonly string[] }>> = {
-    changes: changesIn(found, { report, isBoth, told }),
+    changes: changesIn(found, { report, isBoth, reported }),
     failure: { lines: found.failures, addresses: found.failed },
     drift: { lines: drift.map(({ text }) => text), addresses: drift.map(({ address }) => address) },
   };
   return notifyEvents.flatMap((event) => {
     if (!on.includes(event) || lines[event].lines.length === 0) return [];
     const values = valuesOf(report, { event, ...lines[event] });
-    return [{ event, values, ...(event === 'drift' && { told: found.told }) }];
+    return [{ event, values, ...(event === 'drift' && { reported: found.reported }) }];
   });
 }
 
-/** @param told addresses whose drift is reported to the same receiver, together with a change of the manifest. */
+/** @param reported addresses whose drift is reported to the same receiver, together with a change of the manifest. */
 function changesIn(
   { planned, added }: FoundEvents,
   {
     report,
     isBoth,
-    told,
-  }: { readonly report: RunReport; readonly isBoth: boolean; readonly told: ReadonlySet<string> },
+    reported,
+  }: { readonly report: RunReport; readonly isBoth: boolean; readonly reported: ReadonlySet<string> },
 ): { lines: readonly string[]; addresses: readonly string[] } {
   const { applied, plan, hold, reach } = report;
   const done = doneAddresses({ applied });
@@ -202,7 +202,7 @@ function changesIn(
   if (written.length > 0) {
     return { lines: written.map((each) => appliedMessage(each, reach)), addresses: addressesOf(written) };
   }
-  const open = resources.filter((each) => !(told.has(each.address) && hasDrifted(each)));
+  const open = resources.filter((each) => !(reported.has(each.address) && hasDrifted(each)));
   if (hold === undefined || !open.some((each) => added.includes(keyOf(each))))
     return { lines: [], addresses: [] };
   const words = pendingWords({ plan: plan && { ...plan, resources: open, summary: summaryOf(open) } });

@@ -34,7 +34,7 @@ export class Notifier implements RunObserver {
   constructor(options: NotifierOptions) {
     const { memory, remembered } = options;
     this.#options = options;
-    this.#events = new NotificationEvents({ told: memory?.read, remembered });
+    this.#events = new NotificationEvents({ reported: memory?.read, remembered });
   }
 
   /** The events for the next notifier of the workspace. */
@@ -52,12 +52,13 @@ export class Notifier implements RunObserver {
       for (const event of eventsFor(on)) {
         const redact = (text: string): string => this.#options.redact(text);
         const body = redact(JSON.stringify(bodyOf(event, template, redact)));
-        const { told } = event;
+        const { reported } = event;
         const onResult = (result: DeliveryResult, problem: string): void => {
           const { log, memory } = this.#options;
           this.#options.onResult(result);
           const isDelivered = result === 'delivered';
-          if (isDelivered && told !== undefined && workspace !== undefined) memory?.write(workspace.id, told);
+          if (isDelivered && reported !== undefined && workspace !== undefined)
+            memory?.write(workspace.id, reported);
           if (isDelivered) log.entry('debug', `notified ${shown}`, { event: 'notified' });
           else
             log.entry('warning', `notification to ${shown} ${result}: ${problem}`, { event: 'not-notified' });
@@ -71,7 +72,7 @@ export class Notifier implements RunObserver {
 /** Persists across restarts of watch, so that no drift is reported twice. Losing it only repeats a message. */
 export interface NotifiedDriftStore {
   read(workspaceId: string): NotifiedDrift;
-  write(workspaceId: string, told: NotifiedDrift): void;
+  write(workspaceId: string, reported: NotifiedDrift): void;
 }
 
 const written = z.record(z.string(), z.string());
@@ -84,11 +85,11 @@ export function notifiedDriftIn(folder: string): NotifiedDriftStore {
     read(workspaceId) {
       return attempt(() => written.parse(JSON.parse(readFileSync(fileOf(workspaceId), 'utf8')))) ?? {};
     },
-    write(workspaceId, told) {
+    write(workspaceId, reported) {
       // If it cannot be written, the next watch repeats current drift.
       attempt(() => {
         mkdirSync(folder, { recursive: true });
-        writeFileSync(fileOf(workspaceId), JSON.stringify(told));
+        writeFileSync(fileOf(workspaceId), JSON.stringify(reported));
       });
     },
   };

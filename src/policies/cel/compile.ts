@@ -49,7 +49,7 @@ class Compiler implements Checker {
         return this.#variable(exprKind.value.name, offset, bound);
       case 'selectExpr': {
         const { operand, field, testOnly } = exprKind.value;
-        const held = this.given(operand, bound);
+        const held = this.required(operand, bound);
         return testOnly ? this.#presence(held, field, offset) : this.field(held, field, offset);
       }
       case 'callExpr':
@@ -65,7 +65,7 @@ class Compiler implements Checker {
     }
   }
 
-  given(expression: Expression | undefined, bound: BoundName | undefined): RulePart {
+  required(expression: Expression | undefined, bound: BoundName | undefined): RulePart {
     return expression === undefined
       ? this.problem('an expression is missing here', 0)
       : this.part(expression, bound);
@@ -215,7 +215,7 @@ class Compiler implements Checker {
   }
 
   readable(expression: Expression | undefined, bound: BoundName | undefined): RulePart {
-    const part = this.given(expression, bound);
+    const part = this.required(expression, bound);
     if (part.type.is !== 'secret') return part;
     return this.problem(
       `${part.label} is a secret: a rule can only ask for has(${part.label}) and isSecret(${part.label})`,

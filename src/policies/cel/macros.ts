@@ -16,7 +16,7 @@ interface Fold {
 /** A macro such as `list.all(x, …)`, as the parser expands it: a loop over the items of a list or the keys of an object. */
 export function foldOf(checker: Checker, fold: Fold, { offset, bound }: CallSite): RulePart {
   const range = checker.readable(fold.iterRange, bound);
-  const start = checker.given(fold.accuInit, bound);
+  const start = checker.required(fold.accuInit, bound);
   const isOfSpec = range.path !== undefined;
   const accumulated = (type: Type) => ({ name: fold.accuVar, type, isOfSpec: false, outer: bound });
   const inside = {
@@ -25,9 +25,9 @@ export function foldOf(checker: Checker, fold: Fold, { offset, bound }: CallSite
     isOfSpec,
     outer: accumulated(start.type),
   };
-  const goesOn = checker.given(fold.loopCondition, inside);
-  const step = checker.given(fold.loopStep, inside);
-  const result = checker.given(fold.result, accumulated(step.type));
+  const continues = checker.required(fold.loopCondition, inside);
+  const step = checker.required(fold.loopStep, inside);
+  const result = checker.required(fold.result, accumulated(step.type));
   return {
     type: result.type,
     offset,
@@ -42,7 +42,7 @@ export function foldOf(checker: Checker, fold: Fold, { offset, bound }: CallSite
         run.meter.take(2);
         const path = base && [...base, isList(over) ? index : String(value)];
         const frame: MacroFrame = { name: fold.iterVar, value, path, outer: total };
-        if (goesOn.run(run, frame) !== true) break;
+        if (continues.run(run, frame) !== true) break;
         total.value = step.run(run, frame);
       }
       return result.run(run, total);

@@ -106,7 +106,7 @@ export interface CallSite {
 export interface Checker {
   part(expression: Expression, bound: BoundName | undefined): RulePart;
   /** A part that the grammar requires. */
-  given(expression: Expression | undefined, bound: BoundName | undefined): RulePart;
+  required(expression: Expression | undefined, bound: BoundName | undefined): RulePart;
   /** A part whose value is used, so it must not be a secret. */
   readable(expression: Expression | undefined, bound: BoundName | undefined): RulePart;
   /** `held.name`, and `held["name"]`. */

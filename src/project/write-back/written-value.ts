@@ -17,7 +17,7 @@ interface ValueContext {
   /** The address of the record with this id, for a field with ids of the kind. */
   addressOf(kind: string, id: string): string | undefined;
   /** The value of a part as written, with references as ids; undefined if a part is unknown or secret. */
-  given(raw: Json): Json | undefined;
+  valueOf(raw: Json): Json | undefined;
   /** Why a joined text cannot get this value. */
   joinReason(form: JsonObject, value: Json): string;
   /** Called with the new text for the file of a `$file`. */
@@ -31,8 +31,8 @@ interface ValueContext {
  */
 export function writtenValue(raw: Json | undefined, value: Json, writing: ValueContext): Json {
   if (raw === undefined) return fresh(value, writing);
-  const given = writing.given(raw);
-  if (given !== undefined && jsonEqual(given, value)) return raw;
+  const current = writing.valueOf(raw);
+  if (current !== undefined && jsonEqual(current, value)) return raw;
   if (isForm(raw)) return inForm(raw, value, writing);
   if (Array.isArray(raw) && Array.isArray(value)) {
     return writing.rule.set ? writtenSet(raw, value, writing) : writtenList(raw, value, writing);
@@ -57,17 +57,17 @@ function inForm(form: JsonObject, value: Json, writing: ValueContext): Json {
 function writtenSet(raw: readonly Json[], value: readonly Json[], writing: ValueContext): Json[] {
   const wanted = new Map(value.map((item) => [canonicalJson(item), item]));
   const kept = raw.filter((item) => {
-    const given = writing.given(item);
-    return given !== undefined && wanted.delete(canonicalJson(given));
+    const current = writing.valueOf(item);
+    return current !== undefined && wanted.delete(canonicalJson(current));
   });
   return [...kept, ...[...wanted.values()].map((item) => fresh(item, writing))];
 }
 
 function writtenList(raw: readonly Json[], value: readonly Json[], writing: ValueContext): Json[] {
-  const given = raw.map((item, index): Json => writing.given(item) ?? { $unknown: index });
+  const current = raw.map((item, index): Json => writing.valueOf(item) ?? { $unknown: index });
   const written: Json[] = [];
   let before = 0;
-  for (const [a, b] of [...alignment(given, value), [raw.length, value.length] as const]) {
+  for (const [a, b] of [...alignment(current, value), [raw.length, value.length] as const]) {
     while (written.length < b) {
       const own = before < a ? raw[before++] : undefined;
       written.push(writtenValue(own, value[written.length] as Json, writing));

@@ -53,16 +53,16 @@ export const http: StateBackend<z.infer<ReturnType<typeof settings>>, HttpLocati
   description: "Backend of the state: http, a server with Terraform's http protocol, such as GitLab.",
   locationSetting: 'address',
   placeWord: 'address',
-  place({ username, password, ...given }, { workspace }) {
-    const address = withWorkspace(given.address, workspace);
-    const lockAddress = withWorkspace(given.lock_address ?? lockOf(address), workspace);
+  place({ username, password, ...settings }, { workspace }) {
+    const address = withWorkspace(settings.address, workspace);
+    const lockAddress = withWorkspace(settings.lock_address ?? lockOf(address), workspace);
     return {
       address,
-      updateMethod: given.update_method ?? 'POST',
+      updateMethod: settings.update_method ?? 'POST',
       lockAddress,
-      lockMethod: given.lock_method ?? 'LOCK',
-      unlockAddress: withWorkspace(given.unlock_address ?? lockAddress, workspace),
-      unlockMethod: given.unlock_method ?? 'UNLOCK',
+      lockMethod: settings.lock_method ?? 'LOCK',
+      unlockAddress: withWorkspace(settings.unlock_address ?? lockAddress, workspace),
+      unlockMethod: settings.unlock_method ?? 'UNLOCK',
       username,
       password,
     };

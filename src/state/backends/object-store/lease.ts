@@ -154,7 +154,7 @@ export class Lease implements StateLease {
       await this.#keepUnsaved();
       await leave({ store: this.#store, user: this.#user, retries: this.#retries }, this.info.id).catch(
         (error) => {
-          const { message, hint } = reached(this.#store, error);
+          const { message, hint } = unreachable(this.#store, error);
           const help = hint === undefined ? '' : `. ${hint}`;
           // An earlier failure of the store was already reported.
           const why = this.#failure === undefined ? `: ${message}${help}` : '';
@@ -171,9 +171,9 @@ export class Lease implements StateLease {
   async #gather(): Promise<void> {
     const { gather } = this.#store.timing;
     await this.#writes;
-    let seen = -1;
-    for (let pauses = 0; gather > 0 && pauses < MAX_PAUSES && seen < this.#waiting.length; pauses++) {
-      seen = this.#waiting.length;
+    let count = -1;
+    for (let pauses = 0; gather > 0 && pauses < MAX_PAUSES && count < this.#waiting.length; pauses++) {
+      count = this.#waiting.length;
       await delay(gather);
     }
     this.#gathering = undefined;
@@ -262,10 +262,10 @@ export class Lease implements StateLease {
 /** The error for the user. */
 export function problemWith(store: ObjectStore, error: unknown): unknown {
   // In local files, every failure that a user can fix is a `UserError` already.
-  return store.local === undefined ? reached(store, error) : error;
+  return store.local === undefined ? unreachable(store, error) : error;
 }
 
-function reached({ location }: ObjectStore, error: unknown): UserError {
+function unreachable({ location }: ObjectStore, error: unknown): UserError {
   if (error instanceof UserError) return error;
   return new UserError(`cannot reach the state ${location}: ${errorMessage(error)}`, { cause: error });
 }

@@ -57,7 +57,7 @@ export const noRetries: Retries = {
  * timeout, so that an unreachable store costs a run at most one minute.
  */
 export class RemoteRetries implements Retries {
-  readonly #reached: RetryTarget;
+  readonly #target: RetryTarget;
   /** The start of the first attempt without an answer. */
   #silentSince: number | undefined;
   #stoppedAt: number | undefined;
@@ -65,19 +65,19 @@ export class RemoteRetries implements Retries {
   #lastError: unknown;
   #gaveUpAt = Number.NEGATIVE_INFINITY;
 
-  constructor(reached: RetryTarget) {
-    this.#reached = reached;
+  constructor(target: RetryTarget) {
+    this.#target = target;
   }
 
   read<T>(work: Attempt<T>, signal?: AbortSignal): Promise<T> {
-    const stops = [this.#reached.stop, signal].filter((each) => each !== undefined);
-    const stopped = new UserError(`interrupted while the state ${this.#reached.location} was read`);
+    const stops = [this.#target.stop, signal].filter((each) => each !== undefined);
+    const stopped = new UserError(`interrupted while the state ${this.#target.location} was read`);
     return this.#try(work, (deadline) => whenAborted(AbortSignal.any(stops), () => deadline.end(stopped)));
   }
 
   write<T>(work: Attempt<T>): Promise<T> {
     return this.#try(work, (deadline) =>
-      whenAborted(this.#reached.stop, () => {
+      whenAborted(this.#target.stop, () => {
         this.#stoppedAt ??= performance.now();
         deadline.endAt(Math.max(this.#stoppedAt, this.#silentSince ?? 0) + GIVE_UP_AFTER_INTERRUPT);
       }),
@@ -134,7 +134,7 @@ export class RemoteRetries implements Retries {
   #report(): void {
     if (this.#isReported) return;
     this.#isReported = true;
-    const { location, warn } = this.#reached;
+    const { location, warn } = this.#target;
     const why = this.#lastError === undefined ? '' : ` (${errorMessage(this.#lastError)})`;
     const left = Math.round((GIVE_UP_AFTER - REPORTED_AFTER) / 1000);
     warn?.(

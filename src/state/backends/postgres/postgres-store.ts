@@ -96,7 +96,7 @@ export class PostgresStore implements ObjectStore {
             await on.query(text, values, signal);
             return this.#tables.query(on, statement, signal);
           }, signal));
-      if ('hasSchema' in found) throw this.#tables.gone();
+      if ('hasSchema' in found) throw this.#tables.missingTables();
       const [row] = found;
       if (row === undefined)
         throw (others && (await this.#secondState(others, signal))) ?? new WriteConflict();

@@ -59,7 +59,7 @@ export class Tables {
     );
   }
 
-  gone(): UserError {
+  missingTables(): UserError {
     return new UserError(
       `the schema ${quoted(this.#schema)} of the state ${this.#location} was dropped during this run`,
       { hint: 'Restore it from a backup of the database.' },
