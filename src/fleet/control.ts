@@ -7,6 +7,7 @@ import type { FleetDatabase, FleetStatements } from './database/fleet-database.t
 import { FLEET_SCHEMA } from './database/fleet-tables.ts';
 import type { ProjectVersion, WantedProject } from './member.ts';
 import { claimWorkspace, releaseWorkspaces, type WorkspaceClaim } from './rows/claim-rows.ts';
+import { rejectedPlan } from './rows/finished-runs.ts';
 import { unusedPatterns } from './rows/member-rows.ts';
 import { lockRows } from './rows/run-rows.ts';
 import {
@@ -270,8 +271,7 @@ WHERE address IN (${LOCKED})`;
 const DECISIONS = {
   requested: ASKED,
   approved: ASKED,
-  rejected: `last = coalesce(last, '{}') || jsonb_build_object('rejected', $4::text),
-  status = CASE status WHEN 'waiting' THEN 'pending' ELSE status END, status_since = CASE status WHEN 'waiting' THEN now() ELSE status_since END
+  rejected: `${rejectedPlan('$4')}
 WHERE address IN (${LOCKED})`,
   paused: `paused_at = now(), paused_by = $3, paused_because = $5
 WHERE address IN (${LOCKED}) AND paused_at IS NULL`,

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { fleetControl } from '../../src/fleet/control.ts';
 import type { FleetDatabase } from '../../src/fleet/database/fleet-database.ts';
 import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
 import { createFleetMetrics } from '../../src/fleet/fleet-metrics.ts';
@@ -213,6 +214,27 @@ describe.each(Object.entries(newDatabases))(
       await enterFinished(database, queue, await finishedRuns(database, again));
       expect(await database.ask(status)).toEqual([{ status: 'in-sync' }]);
       expect(await jobsIn(database)).toEqual([]);
+    });
+
+    it('keeps the rejection of a plan that a run under way makes again', async () => {
+      const database = await newDatabase();
+      const queue = await openQueue(database);
+      await discover(database, contentsOf([memberNamed('a')]));
+      const control = fleetControl(database);
+      const { address } = memberNamed('a');
+      const plan = { is: 'waiting', id: 'a1b2c3d4e5f6', digest: 'a1b2c3d4e5f6a1b2', document: {} } as const;
+      const begin = async () => {
+        await scheduleDue(database, queue, ['voices']);
+        return finishedRuns(database, await queue.take(1, []), { status: 'waiting', plan });
+      };
+      await enterFinished(database, queue, await begin());
+      await database.ask('UPDATE voxform_fleet.workspaces SET due_at = now()');
+      const underWay = await begin();
+      await control.reject(address, plan.id, { by: 'ann' });
+      await enterFinished(database, queue, underWay);
+      const [shown] = (await control.status({ address })).workspaces;
+      expect(shown).toMatchObject({ status: 'pending', plan: null, rejected: { id: plan.id, by: 'ann' } });
+      expect(await control.approve(address, plan.id.slice(0, 6), 'bob')).toBe(plan.id);
     });
 
     it('keeps what was asked for while a run was under way, and backs off for as long as a run says', async () => {

@@ -151,6 +151,12 @@ function changesOf(run: FinishedRun): Json {
 
 const OPEN = `state IN ('waiting', 'approved')`;
 
+/** Assignments for a workspace whose current plan is rejected. @param id SQL. */
+export function rejectedPlan(id: string): string {
+  return `last = coalesce(last, '{}') || jsonb_build_object('rejected', ${id}::text),
+  status = CASE status WHEN 'waiting' THEN 'pending' ELSE status END, status_since = CASE status WHEN 'waiting' THEN now() ELSE status_since END`;
+}
+
 /** A decided plan is decided again only after it was stale. */
 async function enterPlan({ ask }: FleetStatements, { row: { address }, plan }: FinishedRun): Promise<void> {
   if (plan === undefined) return;
@@ -164,8 +170,11 @@ async function enterPlan({ ask }: FleetStatements, { row: { address }, plan }: F
     plan.is === 'waiting' ? plan.id : '',
   );
   if (plan.is === 'needless') return;
+  // A plan that was rejected during the run does not wait.
   await ask(
-    `INSERT INTO ${S}.plans AS p (address, id, digest, plan) VALUES ($1, $2, $3, $4::json)
+    `WITH rejected AS (UPDATE ${S}.workspaces SET ${rejectedPlan('$2')}
+WHERE address = $1 AND EXISTS (SELECT FROM ${S}.plans WHERE address = $1 AND id = $2 AND state = 'rejected'))
+INSERT INTO ${S}.plans AS p (address, id, digest, plan) VALUES ($1, $2, $3, $4::json)
 ON CONFLICT (address, id) DO UPDATE SET state = 'waiting', plan = excluded.plan, made_at = now(), decided_by = NULL, decided_at = NULL
 WHERE p.state IN ('stale', 'applied')`,
     address,
