@@ -14,7 +14,7 @@ export type ShownConfig = (typeof shownConfigs)[number];
 
 const shown = z.array(z.enum(shownConfigs));
 
-/** What the API document leaves open, as switches: a client must be correct with every combination. */
+/** Switches for undocumented behaviour of the API: a client must be correct with every combination. */
 export const emulatorBehaviour = z.strictObject({
   /** Config objects in the response to a read or an update of one agent; others are omitted. */
   shows: z
@@ -42,7 +42,7 @@ export const emulatorBehaviour = z.strictObject({
   agentCreateStatus: z.union([z.literal(200), z.literal(201)]).default(201),
   /** Shows a text in place of a provider's key in agents and versions, and of the token in the list of API keys. */
   showsSecrets: z.boolean().default(false),
-  /** How unset config fields are shown, except the key of the provider. */
+  /** The form of unset config fields, except the key of the provider. */
   unsetFields: z.enum(['leftOut', 'null']).default('leftOut'),
   /** Shows the numbers in config objects and of webhooks as text. */
   numbersAsText: z.boolean().default(false),
@@ -82,7 +82,7 @@ export const emulatorBehaviour = z.strictObject({
     .union([z.literal(400), z.literal(403), z.literal(411), z.literal(501)])
     .nullable()
     .default(null),
-  /** How the range of calls is read. */
+  /** The interpretation of the range of calls. */
   callDates: z
     .strictObject({
       /** Whether an offset in `date_from` counts. */
@@ -91,10 +91,10 @@ export const emulatorBehaviour = z.strictObject({
       to: z.enum(['endOfDay', 'midnight']).default('endOfDay'),
     })
     .prefault({}),
-  /** How paged lists are paged. */
+  /** The behaviour of paged lists. */
   pages: z
     .strictObject({
-      /** Largest page, whatever the requested size. */
+      /** The maximum page size, whatever the requested size. */
       most: z.int().min(1).nullable().default(null),
       /** How many records of the previous page repeat, as if records had been added meanwhile. */
       overlap: z.int().min(0).default(0),

@@ -5,7 +5,7 @@ import { Faults, type ReceivedRequest } from './faults.ts';
 import type { ReceivedBody } from './received-body.ts';
 import type { World } from './world.ts';
 
-/** Most requests that are kept: an emulator may run for days. */
+/** The maximum number of kept requests: an emulator may run for days. */
 const MOST_KEPT = 200_000;
 
 /** The state behind the routes. They read the behaviour with each request, because it may change in between. */

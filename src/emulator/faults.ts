@@ -5,7 +5,7 @@ import type { Immutable } from '../values/json.ts';
 /** A received request. It has a body if that was JSON, with provider keys replaced, and no headers. */
 export interface ReceivedRequest {
   readonly method: string;
-  /** With its query. */
+  /** Path and query. */
   readonly path: string;
   readonly body?: unknown;
 }

@@ -11,7 +11,7 @@ export type Seed = string | number;
 export interface SequencePoint {
   /** Milliseconds since 1970 of the latest write. */
   readonly time: number;
-  /** How many random texts have been drawn. */
+  /** The number of random texts drawn so far. */
   readonly drawn: number;
 }
 

@@ -47,7 +47,7 @@ const collections = {
     status: z.string(),
     version: z.int().nullable(),
     ...agentConfiguration,
-    /** In place of `llm_config.api_key`. */
+    /** Replaces `llm_config.api_key`. */
     api_key: keyMarker.nullable(),
     ...stamps,
     published_at: timestamp.nullable(),
@@ -97,10 +97,10 @@ const collections = {
     id,
     name: z.string(),
     email: z.string().regex(/^\S+@\S+$/, { error: 'expected an e-mail address' }),
-    /** Others than those that can be set are shown all the same. */
+    /** Values that requests do not accept are shown too. */
     role: z.string().min(1).nullable(),
     is_owner: z.boolean(),
-    /** As with roles. */
+    /** Values that requests do not accept are shown too. */
     modules: z.array(z.string()),
     agent_ids: z.array(id),
   }),
@@ -129,7 +129,7 @@ const collections = {
 export type CollectionName = keyof typeof collections;
 export type Stored<Name extends CollectionName> = z.infer<(typeof collections)[Name]>;
 
-/** The same, typed so that a name that is not known yet gives the schema that belongs to it. */
+/** The schemas, typed so that an unresolved name gives the matching schema. */
 export const storedSchemas: { readonly [Name in CollectionName]: z.ZodType<Stored<Name>> } = collections;
 
 export type StoredAgent = Stored<'agents'>;

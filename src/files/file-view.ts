@@ -36,12 +36,12 @@ export class FileView {
     return view;
   }
 
-  /** Does work with this view. */
+  /** Runs work with this view. */
   during<T>(work: () => T): T {
     return current.run(this, work);
   }
 
-  /** Drops what was read from the disk: everything, or a file with its parent folders and its contents. */
+  /** Drops cached reads from the disk: all of them, or those of a file, its parent folders and its contents. */
   forget(file?: string): void {
     const isConcerned = (at: string): boolean =>
       file === undefined ||
@@ -51,7 +51,7 @@ export class FileView {
       for (const at of answers.keys()) if (isConcerned(at)) answers.delete(at);
   }
 
-  /** The earlier answer to a question about a file, which may be an error; else the answer now. */
+  /** The cached result of a query on a file, which may be an error; else the current result. */
   asked<T>(question: string, file: string, ask: () => T): T {
     const answers = this.#answers.get(question) ?? new Map<string, Answer>();
     this.#answers.set(question, answers);

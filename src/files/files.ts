@@ -36,7 +36,7 @@ export function freeBuffer({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
-/** For `catch`: undefined where there is no such file. */
+/** For `catch`: returns undefined if there is no such file. */
 export function whereMissing(error: unknown): undefined {
   if (errorCode(error) !== 'ENOENT') throw error;
 }

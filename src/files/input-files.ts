@@ -26,7 +26,7 @@ const LONGEST_TICK = 2000;
 
 const current = new AsyncLocalStorage<SeenFiles>();
 
-/** What work has read from the file system, to check whether it would read the same again. */
+/** The file system reads of some work, to check whether repeating it would give the same. */
 export class SeenFiles {
   readonly #now: () => number;
   readonly #stamps = new Map<string, string>();
@@ -44,7 +44,7 @@ export class SeenFiles {
     return current.run(this, work);
   }
 
-  /** Of all files that were opened. */
+  /** The size of all opened files in bytes. */
   get bytes(): number {
     return Number(this.#bytes);
   }
@@ -122,7 +122,7 @@ function inView<T>(question: string, file: string, ask: () => T): T {
   return view === undefined ? ask() : view.asked(question, file, ask);
 }
 
-/** As `realpathSync`. */
+/** Like `realpathSync`. */
 export function realPathOf(file: string): string {
   try {
     return inView('path', file, () => realPathOnDisk(file));
@@ -180,7 +180,7 @@ export function isFolder(file: string): boolean {
 /** An entry of a folder. */
 export type FolderEntry = Pick<Dirent, 'name' | 'isFile' | 'isDirectory' | 'isSymbolicLink'>;
 
-/** As `readdirSync`. */
+/** Like `readdirSync`. */
 export function entriesOf(folder: string): readonly FolderEntry[] {
   const entries = inView('entries', folder, () => entriesOnDisk(folder));
   const names = fileView()?.namesIn(folder) ?? [];
@@ -193,7 +193,7 @@ function fileNamed(name: string): FolderEntry {
 }
 
 function entriesOnDisk(folder: string): Dirent[] {
-  // First, because later changes of the folder change its time.
+  // Stamp the folder first, because later changes of the folder change its time.
   current.getStore()?.stamp(folder, lookAt(folder));
   return readdirSync(folder, { withFileTypes: true });
 }

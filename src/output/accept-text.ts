@@ -8,7 +8,7 @@ export interface AcceptanceWords {
   readonly verb: string;
   /** If there are none. */
   readonly nothing: string;
-  /** What follows after they were written, a sentence. */
+  /** The next step after they were written, as a sentence. */
   readonly next?: string;
 }
 

@@ -162,7 +162,7 @@ export function skippedIn(
   }));
 }
 
-/** What remains for a person, also for written resources. */
+/** The remaining steps for a person, also for written resources. */
 export function leftIn(report: ApplyReport): PlannedResource[] {
   const halfDone = appliedIn(report).filter(isHalfDone);
   return [
@@ -198,7 +198,7 @@ export function haltOf({ halted, results, stateError }: ApplyReport): string | u
     : undefined;
 }
 
-/** How to record what the platform has and the state lacks; undefined for any other result. */
+/** The step that records a record of the platform that is missing from the state; undefined for any other result. */
 export function unrecordedStep({ result }: AppliedWrite): NextStep | undefined {
   if (result.status !== 'failed') return undefined;
   return result.next?.find((step) => step.action === 'import' && step.reason === 'unsaved');

@@ -155,7 +155,7 @@ function fieldList(title: string, explanation: string, all: FieldList['fields'])
 interface ComparedResource {
   /** In the form of a plan, from the first side to the second. */
   readonly resource: PlannedResource;
-  /** Of each field, in place of those of a plan. */
+  /** The statement for each field, in place of that of a plan. */
   readonly notes?: readonly (readonly string[])[];
 }
 

@@ -7,7 +7,7 @@ import { kindCounts } from './plural.ts';
 import { bullets, paragraphs, type Style } from './style.ts';
 
 interface ExportReport {
-  /** As typed. */
+  /** The text as typed. */
   readonly folder: string;
   readonly drafts: ManifestDrafts;
   readonly missed: readonly Missed[];

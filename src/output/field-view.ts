@@ -39,7 +39,7 @@ export interface FieldViewOptions {
   readonly verbose: boolean;
   /** Show new texts and values in full, for output that can fold them. */
   readonly wholeTexts?: boolean;
-  /** For the steps of the fields. */
+  /** The workspace options of commands in steps. */
   readonly reach?: Reach;
   /** The results for equal changes: comparing long texts takes time. */
   readonly known?: Map<string, FieldView>;
@@ -231,7 +231,7 @@ const placeholder = /\{\{\s*([^{}\n]{1,80}?)\s*\}\}/g;
 /** The number of names before the rest is counted. */
 const named = 6;
 
-/** What became of the variables of a text, a few words each; empty where it has the same ones. */
+/** The changes of the variables of a text, as short notes; empty if they are the same. */
 export function variableNotes(before: string, after: string): string[] {
   const [old, now] = [variablesIn(before), variablesIn(after)];
   const came = [...now].filter((name) => !old.has(name));

@@ -166,7 +166,7 @@ export function withSteps(sentence: string, { steps = [], url }: LinkedSteps, re
   return [sentence, ...texts, ...(url === undefined ? [] : [url])].join(' ');
 }
 
-/** A warning with what to do about it. */
+/** A warning with its next steps. */
 export function remarkText({ message, next = [] }: Remark, reach: Reach): string {
   return withSteps(message, { steps: next }, reach);
 }

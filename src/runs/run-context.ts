@@ -76,7 +76,7 @@ export interface SelectionOptions {
   readonly selector?: Readonly<Record<string, string>>;
 }
 
-/** How to call the platform. */
+/** Options for calls of the platform. */
 export interface PlatformOptions {
   /** Requests at once; by default `limits.concurrency`. */
   readonly concurrency?: Concurrency;
@@ -91,7 +91,7 @@ export interface Waiver {
   readonly because: string;
 }
 
-/** How to make a plan. */
+/** Options for plans. */
 export interface PlanningOptions extends SelectionOptions, PlatformOptions {
   /** Waives the violations of these rules in this plan only. */
   readonly waiver?: Waiver | undefined;

@@ -102,7 +102,7 @@ export function formsOf(leaves: Leaves): Record<string, Json> {
   return Object.fromEntries([...leaves].map(([path, value]) => [path, toForms(value)]));
 }
 
-/** How a person creates a record of a kind that the API cannot create. */
+/** The step in the dashboard that creates a record of a kind without a create endpoint. */
 export function creationStep({ kind, leaves }: Facts): NextStep {
   const instruction = kind.manualCreateStep?.(plainLeaves(leaves)) ?? 'Create it in the dashboard.';
   return { action: 'dashboard', instruction };

@@ -8,10 +8,10 @@ import { graphSvg } from './graph-svg.ts';
 import { type GroupedGraph, MOST_GROUPS, type NodeGroup } from './grouping.ts';
 import { groupPicture, overviewPicture, type Picture } from './pictures.ts';
 
-/** So many references of a resource are listed at once. */
+/** The maximum number of listed references of a resource. */
 const MOST_LISTED = 12;
 
-/** A picture of the groups, and each group folded with its own picture and its resources; all of them lead to each other. */
+/** A picture of the groups, then each group folded, with its own picture and resources. All parts link to each other. */
 export function graphHtml(
   graph: GroupedGraph,
   { workspace, made }: { readonly workspace: string; readonly made?: Date },
@@ -39,7 +39,7 @@ ${groups.map((group) => (isGrouped ? folded(group, content(group)) : content(gro
   return htmlPage({ title, body });
 }
 
-/** The anchor is inside: a link to it opens the group. */
+/** The anchor is inside the group, so that a link opens it. */
 function folded({ id, name, nodes }: NodeGroup, content: Html): Html {
   return html`<details class="resource" data-group><summary><span class="address">${name}</span><span class="faint">${joined(legendItems(nodes), ' · ')}</span></summary>
 <div class="content" id="${id}">${content}</div></details>
@@ -53,7 +53,7 @@ function legendItems(nodes: readonly ReferenceNode[]): Html[] {
   );
 }
 
-/** All that is known of a node, with links to what it refers to and what refers to it. */
+/** The details of a node, with links to its references in both directions. */
 function createDetails(
   edges: readonly ReferenceEdge[],
   anchorOf: (id: string) => string,

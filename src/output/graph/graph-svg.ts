@@ -16,19 +16,19 @@ const widestName = 34;
 const character = 7.3;
 
 interface GraphSvgOptions {
-  /** With its own colours and namespace, as a file needs them. */
+  /** True to include colours and namespace, for a separate file. */
   readonly standalone: boolean;
   linkOf?(node: Pick<ReferenceNode, 'id'>): string | undefined;
 }
 
-/** A file opens no groups: of many resources it shows how many of each kind are in each. */
+/** The graph as a file, in which groups cannot be opened: a large graph shows the number of resources of each kind per group. */
 export function graphFile(graph: GroupedGraph): string {
   const isOverview = graph.nodes.length > MOST_UNGROUPED && graph.groups.length > 1;
   const picture = isOverview ? overviewPicture(graph) : wholePicture(graph);
   return `${graphSvg(picture, { standalone: true }).text}\n`;
 }
 
-/** What refers on the left, what it refers to on the right. */
+/** The picture as SVG, with references from left to right. */
 export function graphSvg(picture: Picture, options: GraphSvgOptions): Html {
   const { standalone } = options;
   const { nodes, edges, note } = picture;
@@ -85,7 +85,7 @@ function nodeMarkup(
   return html`<g class="${joined(classes, ' ')}">${linked(drawn, linkOf?.(node))}</g>`;
 }
 
-/** Its name stands on its upper edge. */
+/** A frame with its name on the upper edge. */
 function frameMarkup({ group, box }: Laid['frames'][number], { linkOf }: GraphSvgOptions): Html {
   const { x, y, width, height } = box;
   const name = truncate(escapeControls(group.name), Math.floor((width - 24) / character));

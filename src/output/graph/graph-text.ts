@@ -4,11 +4,13 @@ import { kindColors } from '../html/colors.ts';
 import type { GroupedGraph } from './grouping.ts';
 import { overviewPicture, type Picture, wholePicture } from './pictures.ts';
 
-/** What Mermaid draws by its own settings, which GitHub and GitLab keep. */
+/** Mermaid's default limit, which GitHub and GitLab keep. */
 const MOST_EDGES = 500;
 const MOST_CHARACTERS = 50_000;
 
-/** The graph as a Mermaid flowchart, each group as a subgraph; where Mermaid would refuse it, how many of each kind are in each. */
+/**
+ * The graph as a Mermaid flowchart with each group as a subgraph; above Mermaid's limit, the number of resources of each kind per group.
+ */
 export function graphMermaid(graph: GroupedGraph): string {
   const whole = flowchart(wholePicture(graph));
   if (graph.edges.length <= MOST_EDGES && whole.length <= MOST_CHARACTERS) return whole;
@@ -44,7 +46,7 @@ function labelOf({ kind, name, count }: ReferenceNode, isGrouped: boolean): stri
   return isGrouped ? `${kind}/${name}` : name;
 }
 
-/** Where all arrows from one kind to another are of the same fields, their names say nothing. */
+/** Labels are omitted if all edges between two kinds have the same fields. */
 function fieldsThatTell({ nodes, edges }: ReferenceGraph): (from: string, to: string) => boolean {
   const kindOf = new Map(nodes.map(({ id, kind }) => [id, kind]));
   const between = (from: string, to: string) => JSON.stringify([kindOf.get(from), kindOf.get(to)]);
@@ -57,7 +59,7 @@ function fieldsThatTell({ nodes, edges }: ReferenceGraph): (from: string, to: st
   return (from, to) => telling.has(between(from, to));
 }
 
-/** Mermaid reads some words and marks as its own even between quotes: everything but plain text is written by its number. */
+/** Mermaid interprets some words and characters even between quotes, so everything but plain text is written as a character code. */
 function escaped(text: string): string {
   return [...escapeControls(text)]
     .map((character) =>
@@ -93,7 +95,7 @@ export function graphDot({ groups, edges }: GroupedGraph): string {
   return `${['digraph references {', ...lines, '}'].join('\n')}\n`;
 }
 
-/** Line feeds are kept; nothing else in the text means anything. */
+/** Line feeds are kept; all other characters are escaped. */
 function quoted(text: string): string {
   const lines = text
     .split('\n')

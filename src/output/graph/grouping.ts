@@ -2,35 +2,35 @@ import { kinds } from '../../kinds/index.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import type { ReferenceGraph, ReferenceNode } from '../../project/reference-graph.ts';
 
-/** By what the nodes of a graph stand together. */
+/** The criterion for groups of nodes. */
 export type GroupBy = 'folder' | 'number' | 'none' | `label:${string}`;
 
 export interface NodeGroup {
   readonly id: string;
   readonly name: string;
   readonly nodes: readonly ReferenceNode[];
-  /** True for what has nothing to group it by. */
+  /** True for the group of nodes without the criterion. */
   readonly isRest: boolean;
 }
 
 export interface GroupedGraph extends ReferenceGraph {
   readonly by: GroupBy;
-  /** Each node in exactly one of them. */
+  /** Each node is in exactly one group. */
   readonly groups: readonly NodeGroup[];
 }
 
-/** So many nodes can be told apart without groups. */
+/** The maximum number of nodes that are readable without groups. */
 export const MOST_UNGROUPED = 40;
-/** So many groups fit into a picture of them. */
+/** The maximum number of groups in a picture. */
 export const MOST_GROUPS = 40;
 
-/** The graph in groups; where nobody says by what, by the first that divides it well, and not at all where it is small. */
+/** Groups the graph. Without a criterion, uses the first that divides it well, and none for a small graph. */
 export function groupedGraph(graph: ReferenceGraph, by: GroupBy | undefined): GroupedGraph {
   const chosen = by ?? automatic(graph);
   return { nodes: graph.nodes, edges: graph.edges, by: chosen, groups: groupsOf(graph, chosen) };
 }
 
-/** The label keys of a graph, those of the most nodes first. */
+/** The label keys of a graph, the most frequent first. */
 export function labelKeys({ nodes }: ReferenceGraph): string[] {
   const keys = nodes.flatMap(({ labels = {} }) => Object.keys(labels));
   return [...Map.groupBy(keys, (key) => key)]
@@ -38,7 +38,7 @@ export function labelKeys({ nodes }: ReferenceGraph): string[] {
     .map(([key]) => key);
 }
 
-/** Where a group has more of the nodes than this, the others are an afterthought. */
+/** A criterion is not useful if one group has a larger share of the nodes than this. */
 const largestShare = 0.8;
 
 function automatic(graph: ReferenceGraph): GroupBy {
@@ -74,7 +74,7 @@ function dividesWell(groups: readonly NodeGroup[], { nodes }: ReferenceGraph, by
   );
 }
 
-/** How many references lead from one group to another. */
+/** The number of references between groups. */
 function between(groups: readonly NodeGroup[], { edges }: ReferenceGraph): number {
   const groupOf = new Map(groups.flatMap(({ id, nodes }) => nodes.map((node) => [node.id, id] as const)));
   return edges.filter(({ from, to }) => groupOf.get(from) !== groupOf.get(to)).length;
@@ -105,7 +105,7 @@ function groupsOf(graph: ReferenceGraph, by: GroupBy): NodeGroup[] {
     .map((group, index) => ({ id: `group-${index}`, ...group }));
 }
 
-/** The group that a node has by itself; what has none stands with its neighbours, if all of those are in one. */
+/** The group of each node. A node without one joins its neighbours if all of them are in one group. */
 function ownGroups(graph: ReferenceGraph, by: Exclude<GroupBy, 'none'>): ReadonlyMap<string, string> {
   if (by === 'number') return byNumber(graph);
   const nameOf = by === 'folder' ? folderIn(graph) : ({ labels }: ReferenceNode) => labels?.[by.slice(6)];
@@ -117,7 +117,7 @@ function ownGroups(graph: ReferenceGraph, by: Exclude<GroupBy, 'none'>): Readonl
   );
 }
 
-/** The folder below the one that all files are in, as few parts of it as divide them. */
+/** The folder below the common folder of all files, with as few parts as necessary to distinguish them. */
 function folderIn({ nodes }: ReferenceGraph): (node: ReferenceNode) => string | undefined {
   const foldersOf = ({ file = '' }: ReferenceNode) => file.split('/').slice(0, -1);
   const all = nodes.filter(({ file }) => file !== undefined).map(foldersOf);
@@ -137,7 +137,7 @@ function folderIn({ nodes }: ReferenceGraph): (node: ReferenceNode) => string | 
   };
 }
 
-/** Numbers with what they lead to; those that lead to the same stand together, named by the first of them. */
+/** Groups numbers with their targets. Numbers with the same target share a group, named after the first. */
 function byNumber({ nodes, edges }: ReferenceGraph): ReadonlyMap<string, string> {
   const numbers = new Map(nodes.filter(isNumber).map((node) => [node.id, node]));
   const leadTo = edges.filter(({ from, to }) => numbers.has(from) && !numbers.has(to));
@@ -157,7 +157,7 @@ function byNumber({ nodes, edges }: ReferenceGraph): ReadonlyMap<string, string>
   return groups;
 }
 
-/** Calls come in through these kinds. */
+/** The kinds that receive calls. */
 function isNumber({ kind }: ReferenceNode): boolean {
   return kinds.get(kind)?.routes !== undefined;
 }

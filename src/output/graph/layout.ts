@@ -20,7 +20,7 @@ export interface Laid {
   readonly wires: readonly Wire[];
 }
 
-/** A reference as the points that its line goes through: ends and, in each column between, where it enters and leaves. */
+/** A reference as the points of its line: its ends, and its entry and exit in each column between. */
 export interface Wire {
   readonly edge: ReferenceEdge;
   readonly points: readonly Point[];
@@ -34,13 +34,13 @@ interface Point {
 export const margin = 16;
 const boxHeight = 40;
 const rowGap = 10;
-/** A frame's name stands on its edge. */
+/** Leaves room for the name on the edge of a frame. */
 const framedRowGap = 16;
 const columnGap = 88;
-/** What has no reference stands apart, in rows up to this width. */
+/** The width of the rows of nodes without references. */
 const apartWidth = 960;
 
-/** Columns from what refers to what is referred to; what has neither reference nor frame below them. */
+/** Columns in the direction of the references; nodes with neither reference nor frame are below. */
 export function layeredLayout(
   { nodes, edges, frames }: Picture,
   widthOf: (node: ReferenceNode) => number,
@@ -85,7 +85,7 @@ export function layeredLayout(
   };
 }
 
-/** The picture for the library, under names of its own: those of the graph may be any text. */
+/** The picture for the library, with generated names: names in the graph may be any text. */
 function asDagre(
   { nodes, edges, frames }: Pick<Picture, 'nodes' | 'edges' | 'frames'>,
   widthOf: (node: ReferenceNode) => number,
@@ -99,7 +99,7 @@ function asDagre(
     ranksep: columnGap,
     marginx: margin,
     marginy: margin,
-    // With frames the library's own columns are needed, which their sides are part of.
+    // With frames, the library must compute the columns, which determine the sides of the frames.
     ...(isStraight && frames.length === 0 ? { ranker: 'none' } : {}),
   });
   const columnOf = ({ id, kind }: ReferenceNode) => (isStraight ? rankOf(id) : kind);
@@ -113,7 +113,7 @@ function asDagre(
     graph.setNode(names.get(node.id) ?? '', {
       width: widest.get(columnOf(node)),
       height: boxHeight,
-      // A step between columns is two ranks of the library: it puts labels between.
+      // A column is two ranks of the library, which puts labels between them.
       rank: 2 * rankOf(node.id),
     });
   }
@@ -127,7 +127,7 @@ function asDagre(
   return { graph, names };
 }
 
-/** Steps that keep nodes of a frame in the column of their kind where no reference does. */
+/** Additional edges that keep the nodes of a frame in the column of their kind. */
 function missingSteps(
   nodes: readonly ReferenceNode[],
   edges: readonly ReferenceEdge[],
@@ -161,7 +161,7 @@ function columnsOf(boxes: ReadonlyMap<string, Box>): LayoutColumn[] {
   }));
 }
 
-/** Straight through each column on the way, so that no line bends behind a box. */
+/** Crosses each column in a straight line, so that no line bends behind a box. */
 function through(
   { from, to }: { readonly from: Box; readonly to: Box },
   points: readonly Point[],
@@ -200,13 +200,13 @@ function inRows(
 }
 
 interface Ranks {
-  /** The column of a node's kind, where kinds refer to each other in one direction. */
+  /** The column of a node's kind, if references between kinds have one direction. */
   rankOf(id: string): number;
-  /** False where kinds refer to each other in a cycle: then kinds have no columns. */
+  /** False if kinds refer to each other in a cycle and thus have no columns. */
   readonly isStraight: boolean;
 }
 
-/** All nodes of a kind share a column: how many kinds stand one after the other before it. */
+/** The column of each kind: the length of the longest chain of kinds before it. */
 function ranksOf(nodes: readonly ReferenceNode[], edges: readonly ReferenceEdge[]): Ranks {
   const kindOf = new Map(nodes.map(({ id, kind }) => [id, kind]));
   const steps = new Map(
@@ -218,7 +218,7 @@ function ranksOf(nodes: readonly ReferenceNode[], edges: readonly ReferenceEdge[
   const ranks = new Map([...kindOf.values()].map((kind) => [kind, 0]));
   const isSettled = () =>
     [...steps.values()].every(([from, to]) => (ranks.get(from) ?? 0) < (ranks.get(to) ?? 0));
-  // After as many rounds as there are kinds only a cycle is not settled.
+  // After one round per kind, only cycles remain.
   for (let round = 0; round < ranks.size && !isSettled(); round++) {
     for (const [from, to] of steps.values())
       ranks.set(to, Math.max(ranks.get(to) ?? 0, (ranks.get(from) ?? 0) + 1));

@@ -3,34 +3,34 @@ import type { ReferenceEdge, ReferenceGraph, ReferenceNode } from '../../project
 import { plural } from '../plural.ts';
 import { type GroupedGraph, MOST_GROUPS, MOST_UNGROUPED, type NodeGroup } from './grouping.ts';
 
-/** What is drawn: nodes, some of which stand for several resources, and frames around them. */
+/** A picture: nodes, some of which represent several resources, and frames around them. */
 export interface Picture extends ReferenceGraph {
   readonly frames: readonly NodeGroup[];
   /** Nodes of other groups. */
   readonly outside?: ReadonlySet<string>;
-  /** What is not as it seems. */
+  /** A note about simplifications. */
   readonly note?: string;
 }
 
 const MOST_BOXES = 1000;
-/** So many neighbours in one other group are drawn by name. */
+/** The maximum number of neighbours in another group that are shown by name. */
 const MOST_NAMED = 3;
 
-/** Every node by itself, its group as a frame around it. */
+/** All nodes, with groups as frames. */
 export function wholePicture(graph: GroupedGraph): Picture {
   if (graph.nodes.length > MOST_BOXES) return overviewPicture(graph);
   const { nodes, edges, groups } = graph;
-  // What has nothing to be grouped by has no frame.
+  // Nodes without a group have no frame.
   const frames = groups.filter(({ isRest }) => groups.length > 1 && !isRest);
   return { nodes, edges, frames };
 }
 
-/** One node for each kind in each group; the smallest groups as one, where there are many. */
+/** One node for each kind in each group; many small groups are combined. */
 export function overviewPicture({ nodes, edges, groups }: GroupedGraph): Picture {
   const standsFor = new Map<string, string>();
   const frames = fewer(groups).map((group) => {
     const kinds = [...Map.groupBy(group.nodes, ({ kind }) => kind).values()];
-    // One box needs no frame, only the name.
+    // A single box needs only the name.
     const name = kinds.length === 1 && groups.length > 1 && !group.isRest ? group.name : '';
     return { ...group, nodes: kinds.flatMap((members) => together(members, { group, standsFor, name })) };
   });
@@ -42,7 +42,7 @@ export function overviewPicture({ nodes, edges, groups }: GroupedGraph): Picture
   };
 }
 
-/** One group with all its references; what they lead to in other groups by name where it is little, else counted. */
+/** One group with all its references. Targets in other groups are shown by name if there are few, else counted. */
 export function groupPicture({ edges, groups }: GroupedGraph, group: NodeGroup): Picture {
   const inside = new Set(group.nodes.map(({ id }) => id));
   const touching = edges.filter(({ from, to }) => inside.has(from) || inside.has(to));
@@ -62,7 +62,7 @@ export function groupPicture({ edges, groups }: GroupedGraph, group: NodeGroup):
   return { nodes, edges: joined, frames: [], outside: new Set(outside.map(({ id }) => id)) };
 }
 
-/** Nodes of one kind as one, unless it is a single one. */
+/** Combines several nodes of one kind. */
 function together(
   members: readonly ReferenceNode[],
   { group, standsFor, name }: { group: NodeGroup; standsFor: Map<string, string>; name: string },
@@ -112,7 +112,7 @@ function joinedEdges(
 
 type MarkOf = (resource: PlannedResource) => string | undefined;
 
-/** What the resources of a plan refer to, each marked with what is to happen to it, or with another word. */
+/** The graph of a plan, in which each resource is marked with its action or another word. */
 export function planGraph(
   { resources }: Pick<PlanDocument, 'resources'>,
   markOf: MarkOf = actionOf,
@@ -133,7 +133,9 @@ export function planGraph(
   };
 }
 
-/** All of a small plan; of a large one what is marked with its neighbours; where that is much too, how many of each kind. */
+/**
+ * The whole graph of a small plan; for a large one, marked resources and their neighbours; if that is too much, the number of each kind.
+ */
 export function planPicture(plan: Pick<PlanDocument, 'resources'>, markOf?: MarkOf): Picture {
   const graph = planGraph(plan, markOf);
   const { nodes, edges } = graph;

@@ -1,14 +1,14 @@
 import { kinds, lookups } from '../../kinds/index.ts';
-/** A colour on a light page, and on a dark one. */
+/** A colour for light and for dark pages. */
 export type Color = readonly [light: string, dark: string];
 
-/** What text and lines stand on. */
+/** Background colours. */
 export const backgrounds = {
   paper: ['#ffffff', '#0d1117'],
   box: ['#f6f8fa', '#151b23'],
 } as const satisfies Readonly<Record<string, Color>>;
 
-/** What is read: ink, and the tones of what happens. */
+/** Text colours: the default, and one for each kind of action. */
 export const foregrounds = {
   ink: ['#1f2328', '#e6edf3'],
   faint: ['#59636e', '#9198a1'],
@@ -19,7 +19,7 @@ export const foregrounds = {
   odd: ['#8250df', '#ab7df8'],
 } as const satisfies Readonly<Record<string, Color>>;
 
-/** Behind ink: what came and went in a text. */
+/** Background colours of added and removed text. */
 export const marks = {
   came: ['#dafbe1', '#12261e'],
   'came-word': ['#aceebb', '#1f572c'],
@@ -27,13 +27,13 @@ export const marks = {
   'went-word': ['#ffc9c4', '#7a2a2b'],
 } as const satisfies Readonly<Record<string, Color>>;
 
-/** Lines that only divide, and lines that lead from one thing to another. */
+/** Colours of separators and of connecting lines. */
 export const lines = {
   line: ['#d1d9e0', '#3d444d'],
   wire: ['#818b98', '#6e7681'],
 } as const satisfies Readonly<Record<string, Color>>;
 
-/** None of them is a tone of what happens. */
+/** Colours of kinds, distinct from those of actions. */
 const kindPalette: readonly Color[] = [
   ['#4338ca', '#a5b4fc'],
   ['#4d7c0f', '#a3e635'],

@@ -36,7 +36,7 @@ interface PageOptions {
   readonly made?: Date | undefined;
   /** Show common statements for each resource. */
   readonly full?: boolean | undefined;
-  /** Without notes. */
+  /** True to omit notes. */
   readonly quiet?: boolean | undefined;
   readonly reach?: Reach;
   /** True if the boxes of resources are open, or their groups closed too. */
@@ -129,7 +129,7 @@ ${refusals(report)}
 ${remarks(report, options)}`;
 }
 
-/** Why an apply ended early, or would not start. */
+/** The reasons why an apply ended early, or would not start. */
 function refusals({ document, applied }: Report): Html[] {
   const ended = applied && earlyEnd(applied);
   return [

@@ -1,9 +1,9 @@
-/** In characters: a heading longer than this is cut where it names a place. */
+/** Characters. Longer headings are shortened in the name of a place. */
 const longHeading = 50;
 
 /**
- * For each line of a Markdown text the headings that it stands under, the outermost first, e.g. `['Support', 'Refunds']`. A
- * heading stands under itself. Lines under the same headings share one array. What a code fence holds is no heading.
+ * For each line of a Markdown text: the headings above it, the outermost first, e.g. `['Support', 'Refunds']`. A heading includes itself.
+ * Lines under the same headings share one array. Code fences contain no headings.
  */
 export function sectionsOf(lines: readonly string[]): (readonly string[])[] {
   const open: { readonly level: number; readonly title: string }[] = [];

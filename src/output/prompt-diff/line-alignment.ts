@@ -1,28 +1,28 @@
 import { diffArrays } from 'diff';
 
-/** A line that both texts have, or a stretch in which they differ. Numbers are indexes of lines. */
+/** A common line, or a range in which the texts differ. Numbers are line indexes. */
 export type Stretch =
   | {
       readonly type: 'same';
       readonly before: number;
       readonly after: number;
-      /** False where only white space differs. */
+      /** False if white space differs. */
       readonly exact: boolean;
     }
   | { readonly type: 'changed'; readonly before: Range; readonly after: Range };
 
 export interface Range {
   readonly start: number;
-  /** Exclusive. */
+  /** The exclusive end. */
   readonly end: number;
 }
 
-/** Beyond this many differing lines a minimal diff says no more than the two texts do, and takes long to find. */
+/** With more differing lines, a minimal diff takes long to compute and is no more useful than both texts. */
 const maxEdits = 1000;
 
 /**
- * How the lines of two texts belong together; undefined where they have too little in common. With `foldSpace`, lines that differ
- * in the amount of white space alone belong together.
+ * Aligns the lines of two texts; undefined if they have too little in common. With `foldSpace`, lines that differ only in the amount of
+ * white space match.
  */
 export function alignLines(
   before: readonly string[],
@@ -57,7 +57,7 @@ export function alignLines(
   return stretches;
 }
 
-/** Blanks alone: characters that hide something are no white space here. */
+/** Only blanks: invisible characters do not count as white space. */
 function withoutExtraSpace(line: string): string {
   return line.replace(/[ \t\r\u00a0]+/g, ' ').trim();
 }

@@ -1,22 +1,19 @@
 import { diffWordsWithSpace } from 'diff';
 
-/** A part of a line. All parts of a line put together are the line. */
+/** A part of a line. All parts together are the whole line. */
 export interface Word {
   readonly text: string;
   readonly changed: boolean;
 }
 
-/** In characters, of both sides: longer ones take too long to compare. */
+/** The maximum number of characters of both sides: longer texts take too long to compare. */
 const longest = 20_000;
-/** In words and marks between them: where more came and went, the lines have too little in common. */
+/** The maximum number of changed words and separators: above it, the lines have too little in common. */
 const maxEdits = 400;
-/** Of a line: with less of it kept, marks would only be noise. */
+/** The minimum unchanged share of a line: below it, marks would be noise. */
 const leastKept = 0.4;
 
-/**
- * Which words of lines that took each other's place differ. Undefined for a line of which too little was kept, and for one
- * that was kept as it is.
- */
+/** Marks the changed words of replaced lines. Undefined for a line with too little in common, and for an unchanged one. */
 export function markWords(
   before: readonly string[],
   after: readonly string[],
@@ -44,7 +41,7 @@ function byLine(parts: readonly Word[], count: number): (readonly Word[] | undef
   return Array.from({ length: count }, (_, index) => telling(joined(lines[index] ?? [])));
 }
 
-/** Blanks between two changed words are changed with them: a mark over both reads better than two. */
+/** Joins the blanks between two changed words with them: one mark reads better than two. */
 function joined(words: readonly Word[]): Word[] {
   const filled = words.map(({ text, changed }, index): Word => {
     const isGap = text.trim() === '' && words[index - 1]?.changed && words[index + 1]?.changed;
@@ -53,7 +50,7 @@ function joined(words: readonly Word[]): Word[] {
   return merged(merged(filled).flatMap(withoutRims));
 }
 
-/** Blanks at the rim of a changed word are no part of it, unless they are all that changed. */
+/** Excludes blanks at the edges of a changed word, unless only blanks changed. */
 function withoutRims(word: Word): Word[] {
   const core = word.text.trim();
   if (!word.changed || core === '') return [word];
@@ -82,11 +79,11 @@ function telling(words: readonly Word[]): readonly Word[] | undefined {
   return length(kept) >= leastKept * length(words) ? words : undefined;
 }
 
-/** In characters: a line longer than this is shown around the places where it differs. */
+/** Characters. A longer line is shown only around its differences. */
 const longLine = 200;
 const aroundDifference = 60;
 
-/** The parts of a line, without most of what a long one has kept; of one that did not change, its beginning. */
+/** The parts of a line, without most unchanged parts of a long one; for an unchanged line, its beginning. */
 export function aroundChanges(words: readonly Word[]): readonly Word[] {
   const length = words.reduce((sum, { text }) => sum + text.length, 0);
   if (length <= longLine) return words;

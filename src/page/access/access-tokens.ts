@@ -3,7 +3,7 @@ import type { Person } from './person.ts';
 
 /** Identifies people by token. */
 export interface Tokens {
-  /** Why nobody can sign in; undefined if somebody can. */
+  /** The reason why sign-in is impossible, if it is. */
   readonly missing: string | undefined;
   /** A sentence about where to get a token. */
   readonly origin: string;

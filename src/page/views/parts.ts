@@ -14,7 +14,7 @@ export interface ViewContext {
   readonly now: Date;
   /** Path and query of the page. */
   readonly here: string;
-  /** Why nobody can sign in. */
+  /** The reason why sign-in is impossible. */
   readonly missingTokens: string | undefined;
   /** A sentence about where to get a token. */
   readonly tokenOrigin: string;
