@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mergeBackups, restore } from '../../src/runs/recover/merge-backups.ts';
+import { mergeBackups, restore } from '../../src/runs/recover/find-lost-records.ts';
 import { emptyDocument, fold } from '../../src/state/fold.ts';
 import type { JournalEvent } from '../../src/state/journal-lines.ts';
 import { openSession, readState } from '../../src/state/session.ts';

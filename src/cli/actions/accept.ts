@@ -9,6 +9,7 @@ import { ExitCode, misuse } from '../../problems/user-error.ts';
 import { type DriftFacts, driftValues } from '../../runs/accepted-values.ts';
 import { carryOutProposal, proposalOf, proposedDrift } from '../../runs/drift-request/propose-drift.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
+import { preparedToPlan } from '../../runs/planning.ts';
 import type { PlatformOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
 import { approve, cancelled } from './confirm.ts';
@@ -55,26 +56,18 @@ async function withDrift<T>(
   { opened, options, addresses }: DriftSought,
   work: (facts: DriftFacts) => Promise<T>,
 ): Promise<T> {
-  const { resources } = await opened.desired();
-  const state = await opened.state();
-  const earlier = resources.flatMap(({ kind, previousNames }) =>
-    previousNames.map((name) => `${kind}/${name}`),
-  );
-  const known = [...resources.map(({ address }) => address), ...earlier, ...state.resources.keys()];
-  refuseUnknown(addresses, { known: new Set([...known, ...state.pending.keys()]) });
-  return opened.withClient(options, async (client) => {
-    // A value that the platform kept is not drift: only a person accepts it, not a request.
-    const retryIgnored = options.pullRequest !== true;
-    const all = {
-      ...options,
-      target: addresses,
-      refresh: true,
-      evenIfAll: true,
-      retryIgnored,
-      routes: !retryIgnored,
-    };
-    const planning = { opened, state, client, desired: resources, options: all };
-    const { plan } = await planAll(context, planning);
+  // A value that the platform kept is not drift: only a person accepts it, not a request.
+  const retryIgnored = options.pullRequest !== true;
+  const whole = { refresh: true, evenIfAll: true, retryIgnored, routes: !retryIgnored };
+  const all = { ...options, ...whole, target: addresses };
+  return preparedToPlan(opened, all, async (prepared) => {
+    const { desired: resources, state, client } = prepared;
+    const earlier = resources.flatMap(({ kind, previousNames }) =>
+      previousNames.map((name) => `${kind}/${name}`),
+    );
+    const known = [...resources.map(({ address }) => address), ...earlier, ...state.resources.keys()];
+    refuseUnknown(addresses, { known: new Set([...known, ...state.pending.keys()]) });
+    const { plan } = await planAll(context, { ...prepared, opened, options: all });
     return work({ opened, state, resources, drift: driftOf(plan), client });
   });
 }

@@ -16,7 +16,7 @@ import type { OpenWorkspace } from '../open-workspace.ts';
 import type { LockOptions } from '../run-context.ts';
 import { freshState } from '../state-access.ts';
 import type { Recovery } from './find-lost-records.ts';
-import { type RememberedState, restore } from './merge-backups.ts';
+import { type RememberedState, restore } from './find-lost-records.ts';
 
 /**
  * The state. If it is lost: why, and its remaining contents.

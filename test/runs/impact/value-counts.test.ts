@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ValueCounts } from '../../../src/runs/impact/value-counts.ts';
+import { ValueCounts } from '../../../src/runs/impact/tally.ts';
 import '../../property-seed.ts';
 import { naiveQuantile } from './calls.ts';
 
