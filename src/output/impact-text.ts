@@ -7,81 +7,93 @@ import {
 } from '../runs/impact/impact-document.ts';
 import { type Measure, measures, type ShareField, shareFields } from '../runs/impact/tally.ts';
 import { escapeControls } from './escape-controls.ts';
-import { timeText } from './records/record-values.ts';
+import { type TimeZone, timeText } from './records/record-values.ts';
 import { bullets, paragraphs, type Style } from './style.ts';
 import { type Column, renderTable } from './table.ts';
 
 const NUMBER = { align: 'right', whole: true } as const;
 
-/** The effect of the versions on calls, as text. */
-export function impactText(impact: ImpactDocument, style: Style): string {
-  const { address, id, versions, notes } = impact;
-  const compared = comparisonOf(impact);
-  const range = rangeText(impact);
-  const table = (columns: readonly Column[], rows: readonly (readonly string[])[]) =>
-    renderTable(columns, rows, style).trimEnd();
-  const figures = table(
-    [
-      { title: 'VERSION', ...NUMBER },
-      { title: 'PUBLISHED', whole: true },
-      { title: 'CALLS', ...NUMBER },
-    ],
-    versions.map((each) => [
-      String(each.version),
-      timeText(each.published_at, 'local'),
-      each.calls.toLocaleString('en'),
-    ]),
-  );
-  const quantiles = table(
-    [
-      { title: 'VERSION', ...NUMBER },
-      ...measures.map((measure) => ({ title: measure.toUpperCase(), ...NUMBER })),
-    ],
-    versions.map((each) => [
-      String(each.version),
-      ...measures.map((measure) => quantilesText(each, measure)),
-    ]),
-  );
+/** Figures of each version, one row each. */
+interface ImpactTable {
+  readonly title: string;
+  readonly columns: readonly Column[];
+  readonly rows: readonly (readonly string[])[];
+  /** Rows of a comparison with a clear difference. */
+  readonly clear?: ReadonlySet<readonly string[]>;
+}
+
+/** Calls, shares of each field, and measures. */
+export function impactTables({ versions }: ImpactDocument, zone: TimeZone): ImpactTable[] {
+  const table = (
+    title: string,
+    columns: readonly Column[],
+    cellsOf: (version: ImpactVersion) => readonly string[],
+  ): ImpactTable => ({
+    title,
+    columns: [{ title: 'VERSION', ...NUMBER }, ...columns],
+    rows: versions.map((each) => [String(each.version), ...cellsOf(each)]),
+  });
   const shares = shareFields.flatMap((field) => {
     const values = valuesOf(field, versions);
-    if (values.length === 0) return [];
     const columns = values.map((value) => ({ title: escapeControls(value), align: 'right' as const }));
-    const rows = versions.map((each) => [
-      String(each.version),
-      ...values.map((value) => shareText(each, field, value)),
-    ]);
-    return `${style.bold(field)}\n${table([{ title: 'VERSION', ...NUMBER }, ...columns], rows)}`;
+    const cellsOf = (each: ImpactVersion) => values.map((value) => shareText(each, field, value));
+    return values.length === 0 ? [] : [table(field, columns, cellsOf)];
   });
+  const measured = measures.map((measure) => ({ title: measure.toUpperCase(), ...NUMBER }));
+  return [
+    table(
+      'Versions',
+      [
+        { title: 'PUBLISHED', whole: true },
+        { title: 'CALLS', ...NUMBER },
+      ],
+      (each) => [timeText(each.published_at, zone), each.calls.toLocaleString('en')],
+    ),
+    ...shares,
+    table('median, 95th percentile', measured, (each) =>
+      measures.map((measure) => quantilesText(each, measure)),
+    ),
+  ];
+}
+
+/** The comparison of two versions, or why there is none. */
+export function comparisonTable(impact: ImpactDocument): ImpactTable | string {
+  const compared = comparisonOf(impact);
+  if (typeof compared === 'string') return compared;
+  const rows = comparedRows(compared, impact.versions);
+  return {
+    title: `Version ${compared.from} to version ${compared.to}`,
+    columns: [
+      { title: 'FIGURE' },
+      { title: 'BEFORE', ...NUMBER },
+      { title: 'AFTER', ...NUMBER },
+      { title: 'DIFFERENCE (95% INTERVAL)' },
+    ],
+    rows: rows.map(({ cells }) => cells),
+    clear: new Set(rows.filter(({ difference }) => isClear(difference)).map(({ cells }) => cells)),
+  };
+}
+
+/** The effect of the versions on calls, as text. */
+export function impactText(impact: ImpactDocument, style: Style): string {
+  const { address, id, notes } = impact;
+  const range = rangeText(impact);
+  const compared = comparisonTable(impact);
+  const shown = ({ title, columns, rows }: ImpactTable) =>
+    `${style.bold(title)}\n${renderTable(columns, rows, style).trimEnd()}`;
   return paragraphs([
     style.prose(range === '' ? id : `${id}, calls${range}`, {
       lead: `${style.bold(escapeControls(address))}  `,
       format: style.dim,
     }),
-    figures,
-    ...shares,
-    `${style.bold('median, 95th percentile')}\n${quantiles}`,
-    typeof compared === 'string'
-      ? style.prose(compared)
-      : `${style.bold(`Version ${compared.from} to version ${compared.to}`)}\n${table(
-          [
-            { title: 'FIGURE' },
-            { title: 'BEFORE', ...NUMBER },
-            { title: 'AFTER', ...NUMBER },
-            { title: 'DIFFERENCE (95% INTERVAL)' },
-          ],
-          comparedRows(compared, versions).map(({ title, before, after, said }) => [
-            title,
-            before,
-            after,
-            said,
-          ]),
-        )}`,
+    ...impactTables(impact, 'local').map(shown),
+    typeof compared === 'string' ? style.prose(compared) : shown(compared),
     bullets('Notes', notes, style),
   ]);
 }
 
 /** `12.3% (10.1 to 14.7)`, with its 95 % interval; a dash without calls. */
-export function shareText(version: ImpactVersion, field: ShareField, value: string): string {
+function shareText(version: ImpactVersion, field: ShareField, value: string): string {
   if (version.calls === 0) return '-';
   const shares = version.shares[field];
   const share = Object.hasOwn(shares, value) ? shares[value] : undefined;
@@ -92,7 +104,7 @@ export function shareText(version: ImpactVersion, field: ShareField, value: stri
 }
 
 /** Median and 95th percentile, e.g. `2:59, p95 7:07`. */
-export function quantilesText(version: ImpactVersion, measure: Measure): string {
+function quantilesText(version: ImpactVersion, measure: Measure): string {
   const { median, p95 } = version[measure];
   return median === null ? '-' : `${measureText(measure, median)}, p95 ${measureText(measure, p95)}`;
 }
@@ -106,16 +118,6 @@ function measureText(measure: Measure, value: number | null): string {
   const two = (part: number): string => String(part).padStart(2, '0');
   if (minutes < 60) return `${minutes}:${two(seconds % 60)}`;
   return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`;
-}
-
-/** The subject of a comparison's row. */
-interface ComparedRow {
-  readonly title: string;
-  readonly before: string;
-  readonly after: string;
-  readonly difference: Difference;
-  /** `-4.1 points (-6.2 to -2.0)`, or that there is no clear difference. */
-  readonly said: string;
 }
 
 /** The comparison, or why there is none. */
@@ -155,19 +157,19 @@ const UNCLEAR = {
 } as const;
 
 /** True if the interval of a difference does not contain zero. */
-export function isClear({ verdict }: Difference): boolean {
+function isClear({ verdict }: Difference): boolean {
   return verdict === 'higher' || verdict === 'lower';
 }
 
 /** The differences, shares before medians; rare values only if they differ. @param versions of the document */
-export function comparedRows(compared: Compared, versions: readonly ImpactVersion[]): ComparedRow[] {
+function comparedRows(compared: Compared, versions: readonly ImpactVersion[]) {
   const sides = [compared.from, compared.to].map((wanted) =>
     versions.find(({ version }) => version === wanted),
   );
-  const row = (title: string, difference: Difference, said: string, of: (side: ImpactVersion) => string) => {
-    const [before = '-', after = '-'] = sides.map((side) => (side === undefined ? '-' : of(side)));
-    return { title, before, after, difference, said };
-  };
+  const row = (title: string, difference: Difference, said: string, of: (side: ImpactVersion) => string) => ({
+    cells: [title, ...sides.map((side) => (side === undefined ? '-' : of(side))), said],
+    difference,
+  });
   const shares = shareFields.flatMap((field) => {
     const frequent = valuesOf(field, versions);
     const told = Object.entries(compared.shares[field]).filter(

@@ -1,21 +1,9 @@
-import type { ImpactDocument } from '../../runs/impact/impact-document.ts';
 import type { Impact } from '../../runs/impact/measure-impact.ts';
-import { measures, shareFields } from '../../runs/impact/tally.ts';
-import {
-  comparedRows,
-  comparisonOf,
-  isClear,
-  quantilesText,
-  rangeText,
-  shareText,
-  valuesOf,
-} from '../impact-text.ts';
+import { shareFields } from '../../runs/impact/tally.ts';
+import { comparisonTable, impactTables, rangeText, valuesOf } from '../impact-text.ts';
 import { type Html, html, joined } from './html.ts';
 import { htmlPage, recordsHtml, timeHtml } from './page.ts';
 import { sharePlot } from './share-plot.ts';
-
-/** The newest versions have columns as far as the page has room. Plots and JSON have all. */
-const MOST_COLUMNS = 5;
 
 /** The effect of the versions on calls, with a plot of each share, as a page of its own. */
 export function impactHtml(impact: Impact, made: Date): string {
@@ -42,46 +30,21 @@ export function impactSections({ document, overTime }: Impact): Html {
     return [html`<h4><code>${field}</code></h4><div class="plots">${figures}</div>`];
   });
   const heading = html`<h3>Shares over time <small>with their 95% intervals; a dashed line is a publication</small></h3>`;
-  return html`${comparedHtml(document)}
-<h3>Versions</h3>${versionsHtml(document)}
+  const compared = comparisonTable(document);
+  const emphasized = (cell: string, isClear: boolean) =>
+    isClear ? html`<strong>${cell}</strong>` : html`<span class="faint">${cell}</span>`;
+  const table = ({ columns, rows, clear }: ReturnType<typeof impactTables>[number]) =>
+    recordsHtml(
+      columns.map(({ title }) => title),
+      rows.map((cells) => ({
+        cells: clear ? [...cells.slice(0, -1), emphasized(cells.at(-1) ?? '', clear.has(cells))] : cells,
+      })),
+      true,
+    );
+  const titled = (each: ReturnType<typeof impactTables>[number]) =>
+    html`<h4>${each.title}</h4>${table(each)}`;
+  return html`${typeof compared === 'string' ? html`<p class="summary">${compared}</p>` : html`<h3>${compared.title}</h3>${table(compared)}`}
+${impactTables(document, 'utc').map(titled)}
 ${plots.length > 0 && [heading, plots]}
 <h3>Notes</h3><ul>${notes.map((note) => html`<li>${note}</li>`)}</ul>`;
-}
-
-function comparedHtml(impact: ImpactDocument): Html {
-  const compared = comparisonOf(impact);
-  if (typeof compared === 'string') return html`<p class="summary">${compared}</p>`;
-  const { from, to } = compared;
-  const rows = comparedRows(compared, impact.versions).map(({ title, before, after, said, difference }) => ({
-    cells: [
-      html`<span class="mono">${title}</span>`,
-      before,
-      after,
-      isClear(difference) ? html`<strong>${said}</strong>` : html`<span class="faint">${said}</span>`,
-    ],
-  }));
-  const titles = ['Figure', `Version ${from}`, `Version ${to}`, 'Difference (95% interval)'];
-  return html`<h3>Version ${from} to version ${to}</h3>${recordsHtml(titles, rows, true)}`;
-}
-
-function versionsHtml({ versions }: ImpactDocument): Html {
-  const figures = versions.map((each) => ({
-    cells: [
-      `v${each.version}`,
-      each.published_at.slice(0, 19).replace('T', ' '),
-      each.calls.toLocaleString('en'),
-      ...measures.map((measure) => quantilesText(each, measure)),
-    ],
-  }));
-  const newest = versions.slice(-MOST_COLUMNS);
-  const shares = shareFields.flatMap((field) =>
-    valuesOf(field, newest).map((value) => ({
-      cells: [
-        html`<span class="mono">${`${field}=${value}`}</span>`,
-        ...newest.map((each) => shareText(each, field, value)),
-      ],
-    })),
-  );
-  const titles = ['Share', ...newest.map(({ version }) => `Version ${version}`)];
-  return html`${recordsHtml(['Version', 'Published', 'Calls', ...measures], figures, true)}${recordsHtml(titles, shares, true)}`;
 }

@@ -9,7 +9,6 @@ import type { ImpactDocument } from '../../../src/runs/impact/impact-document.ts
 import { rounded, wilson } from '../../../src/runs/impact/intervals.ts';
 import { type ImpactSelection, measureImpact } from '../../../src/runs/impact/measure-impact.ts';
 import '../../property-seed.ts';
-import { impactSections } from '../../../src/output/html/impact-html.ts';
 import { impactText } from '../../../src/output/impact-text.ts';
 import { Bench } from '../../engine/bench.ts';
 import { callBehaviours } from '../../engine/properties/workspaces.ts';
@@ -251,18 +250,6 @@ describe('the impact of versions', () => {
     const text = impactText(document, plainStyle());
     expect(new Set(text.match(/reason-\d+/g)).size).toBe(7);
     expect(text).toContain('(others)');
-    const versions = document.versions.slice(0, 1);
-    const nine = Array.from({ length: 9 }, (_, index) =>
-      versions.map((each) => ({ ...each, version: index + 1 })),
-    );
-    const shown = {
-      document: { ...document, compared: null, versions: nine.flat() },
-      overTime: { periods: [], width: 1 },
-    };
-    const columns = impactSections(shown).text.match(/data-title="Version \d"/g);
-    expect(new Set(columns)).toEqual(
-      new Set([5, 6, 7, 8, 9].map((version) => `data-title="Version ${version}"`)),
-    );
   });
 
   it('says what the data do not hold', async () => {
