@@ -102,7 +102,15 @@ describe('the packed command, installed in an empty folder', () => {
   it('brings what it reads at run time, and no sources', () => {
     const files = readdirSync(path.join(folder, 'node_modules', 'voxform'));
     expect(files).toEqual(
-      expect.arrayContaining(['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'examples', 'schemas']),
+      expect.arrayContaining([
+        'CHANGELOG.md',
+        'LICENSE',
+        'README.md',
+        'completions',
+        'dist',
+        'examples',
+        'schemas',
+      ]),
     );
     expect(files).not.toEqual(expect.arrayContaining(['src']));
     expect(files).not.toEqual(expect.arrayContaining(['test']));
