@@ -96,25 +96,21 @@ export function doneWords(done: Readonly<Record<string, number>>): string[] {
 export function planSummary(plan: PlanDocument): string[] {
   const { summary, resources } = plan;
   const renames = renamedIn(resources).length;
-  const applied = [
+  const applied = listOf(
     counts(summary, ['create', 'update', 'replace', 'adopt', 'forget']),
-    ...(renames === 0 ? [] : [`${renames} to rename`]),
-  ]
-    .filter((part) => part !== '')
-    .join(', ');
+    renames > 0 && `${renames} to rename`,
+  );
   const kept = notAppliedIn(resources);
   const noop = summary.noop - kept - renames;
   const later = appliedActions
     .flatMap(byAction(resources))
     .filter(({ steps = [] }) => steps.length > 0).length;
-  const rest = [
+  const rest = listOf(
     counts(summary, pendingActions),
-    ...(later === 0 ? [] : [`${later} manual afterwards`]),
-    ...(kept === 0 ? [] : [`${kept} not applied by the platform`]),
+    later > 0 && `${later} manual afterwards`,
+    kept > 0 && `${kept} not applied by the platform`,
     counts({ ...summary, noop }, ['noop']),
-  ]
-    .filter((part) => part !== '')
-    .join(', ');
+  );
   if (applied !== '') return [`Plan: ${applied}.`, ...(rest === '' ? [] : [`${rest}.`])];
   if (counts(summary, pendingActions) !== '') return ['No changes to apply.', `${rest}.`];
   if (summary.noop === 0) return ['No changes.', 'No resources are declared.'];
@@ -127,6 +123,10 @@ export function planSummary(plan: PlanDocument): string[] {
       ? []
       : [`${inSync}${unverified === 0 ? '' : ` (${plural(unverified, 'field')} unverified)`}.`]),
   ];
+}
+
+function listOf(...parts: readonly (string | false)[]): string {
+  return parts.filter(Boolean).join(', ');
 }
 
 /** Resources without a change, for one field of which the platform kept its own value. */
@@ -231,9 +231,7 @@ export function appliedCounts(report: ApplyReport): string {
 export function applySummary(report: ApplyReport): string[] {
   const { summary } = report.plan;
   const renames = renamedBy(report).length;
-  const said = [...(renames === 0 ? [] : [`${renames} renamed`]), appliedCounts(report)]
-    .filter((part) => part !== '')
-    .join(', ');
+  const said = listOf(renames > 0 && `${renames} renamed`, appliedCounts(report));
   const halfDone = appliedIn(report).filter(isHalfDone).length;
   const left = counts({ ...summary, manual: summary.manual + halfDone }, pendingActions);
   const kept = notAppliedAfter(report);

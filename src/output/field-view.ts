@@ -73,7 +73,11 @@ export function fieldViews(resource: PlannedResource, options: FieldViewOptions)
     const change = withNames(turns ? turned(planned) : planned);
     const body = change.sensitive ? secretBody(change, isNew, options) : plainBody(change, isNew, options);
     const notes = [
-      ...(turns ? driftNotes(change) : planNotes(change, body, resource.action)),
+      ...(turns
+        ? change.cause === 'both'
+          ? ['the manifest changed too']
+          : []
+        : planNotes(change, body, resource.action)),
       ...variableNotesOf(change),
     ];
     return { path: escapeControls(change.path), body, notes };
@@ -105,20 +109,9 @@ function withNames({ before, after, names, ...rest }: PlannedChange): PlannedCha
 function turned({ before, after, fingerprints, ...rest }: PlannedChange): PlannedChange {
   return {
     ...rest,
-    ...swapped({ before, after }),
-    ...(fingerprints === undefined ? {} : { fingerprints: swapped(fingerprints) }),
-  };
-}
-
-interface Sides<T> {
-  readonly before?: T;
-  readonly after?: T;
-}
-
-function swapped<T>({ before, after }: { before?: T | undefined; after?: T | undefined }): Sides<T> {
-  return {
-    ...(after === undefined ? {} : { before: after }),
-    ...(before === undefined ? {} : { after: before }),
+    ...(after !== undefined && { before: after }),
+    ...(before !== undefined && { after: before }),
+    ...(fingerprints && { fingerprints: { before: fingerprints.after, after: fingerprints.before } }),
   };
 }
 
@@ -220,10 +213,6 @@ function planNotes(change: PlannedChange, body: FieldBody, action: Action): stri
 function variableNotesOf({ before, after, sensitive }: PlannedChange): string[] {
   if (sensitive || typeof before !== 'string' || typeof after !== 'string') return [];
   return variableNotes(before, after).map(escapeControls);
-}
-
-function driftNotes({ cause }: PlannedChange): string[] {
-  return cause === 'both' ? ['the manifest changed too'] : [];
 }
 
 /** The placeholders that a text is filled into when a call begins, e.g. `{{customer_name}}`. */

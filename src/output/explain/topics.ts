@@ -133,20 +133,10 @@ function suggestionFor(topics: readonly Topic[], asked: string): string {
   const elsewhere = topics.filter(({ path }) => path.toLowerCase().endsWith(`.${last}`));
   const here = elsewhere.filter(({ path }) => path.toLowerCase().split('.')[0] === root);
   const near = here.length > 0 ? here : elsewhere;
-  const best = near.length > 0 ? near.map(({ path }) => path) : nearestPath(topics, asked);
+  const paths = topics.map(({ path }) => path);
+  const depth = asked.split('.').length;
+  const siblings = paths.filter((path) => path.split('.').length === depth);
+  const found = nearest(asked, siblings) ?? nearest(asked, paths);
+  const best = near.length > 0 ? near.map(({ path }) => path) : found === undefined ? [] : [found];
   return meant(best.map((path) => `"${path}"`));
-}
-
-function nearestPath(topics: readonly Topic[], asked: string): string[] {
-  const siblings = topics.filter(({ path }) => path.split('.').length === asked.split('.').length);
-  const found =
-    nearest(
-      asked,
-      siblings.map(({ path }) => path),
-    ) ??
-    nearest(
-      asked,
-      topics.map(({ path }) => path),
-    );
-  return found === undefined ? [] : [found];
 }

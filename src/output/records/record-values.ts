@@ -12,9 +12,8 @@ export function timeText(value: unknown, zone: TimeZone): string {
 
 /** The same for seconds since 1970. */
 export function unixTimeText(value: unknown, zone: TimeZone): string {
-  if (typeof value !== 'number') return plainText(value);
-  const date = new Date(value * 1000);
-  return Number.isNaN(date.getTime()) ? String(value) : dateText(date, zone);
+  const date = new Date(typeof value === 'number' ? value * 1000 : Number.NaN);
+  return Number.isNaN(date.getTime()) ? plainText(value) : dateText(date, zone);
 }
 
 /**
