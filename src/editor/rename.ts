@@ -170,15 +170,15 @@ function previousNames(
   held: HeldAddresses,
 ): readonly string[] {
   const { workspaces, isComplete } = held;
-  const isBack = listed.includes(to);
+  const isRestored = listed.includes(to);
   const holder = workspaces.get(`${kind}/${to}`);
-  if (holder !== undefined && !isBack) {
+  if (holder !== undefined && !isRestored) {
     throw new CannotEdit(
       `the state of ${holder} has another record under ${kind}/${to}; choose another name`,
     );
   }
   const kept = listed.filter((name) => name !== to);
-  const isKnown = !isBack || !isComplete || workspaces.has(`${kind}/${from}`);
+  const isKnown = !isRestored || !isComplete || workspaces.has(`${kind}/${from}`);
   return isKnown ? [...new Set([...kept, from])] : kept;
 }
 

@@ -119,8 +119,8 @@ function connected(file: string): Promise<Socket | undefined> {
     const socket = connect({ path: at, allowHalfOpen: true });
     socket.once('connect', () => resolve(socket));
     socket.once('error', (error) => {
-      const isNobody = ['ENOENT', 'ECONNREFUSED'].includes(errorCode(error) ?? '');
-      if (isNobody) resolve(undefined);
+      const isAbsent = ['ENOENT', 'ECONNREFUSED'].includes(errorCode(error) ?? '');
+      if (isAbsent) resolve(undefined);
       else reject(new UserError(`cannot connect to ${file}: ${error.message}`));
     });
   });

@@ -56,7 +56,7 @@ export class Queue {
     onError: (error: unknown) => void,
   ): Promise<Queue> {
     const boss = new PgBoss({
-      db: dbOver(database),
+      db: bossDatabase(database),
       schema: QUEUE_SCHEMA,
       backend: database.isEmbedded ? 'pglite' : 'postgres',
       schedule: false,
@@ -105,7 +105,7 @@ export class Queue {
   /** Queues runs in this order, except for workspaces that have a job. Urgent ones precede others. */
   async put(runs: readonly QueuedRun[], statements: FleetStatements): Promise<void> {
     if (runs.length === 0) return;
-    const db = dbOver(statements);
+    const db = bossDatabase(statements);
     const jobs = runs.map(({ address, due, groups, isUrgent }) => ({
       id: crypto.randomUUID(),
       data: { address, due },
@@ -138,12 +138,12 @@ export class Queue {
 
   /** Removes finished jobs. Returns those that this process still held; others belong to other processes. */
   async finish(jobs: readonly ClaimedJob[], statements: FleetStatements): Promise<ReadonlySet<string>> {
-    const answer = await this.#boss.deleteJob(QUEUE, jobs.map(attemptOf), { db: dbOver(statements) });
+    const answer = await this.#boss.deleteJob(QUEUE, jobs.map(attemptOf), { db: bossDatabase(statements) });
     return confirmedOf(answer, jobs);
   }
 
   /** Returns the jobs of silent processes to the queue, as happens from time to time anyway. */
-  async look(): Promise<void> {
+  async recoverJobs(): Promise<void> {
     await this.#boss.supervise(QUEUE);
   }
 
@@ -171,7 +171,7 @@ function confirmedOf(answer: object, jobs: readonly ClaimedJob[]): ReadonlySet<s
   return new Set(jobs.map(({ id }) => id).filter((id) => settled.includes(id)));
 }
 
-function dbOver(statements: FleetStatements): Db {
+function bossDatabase(statements: FleetStatements): Db {
   return {
     executeSql: async (text, values = []) => ({ rows: [...(await statements.ask(text, ...values))] }),
   };

@@ -121,7 +121,7 @@ export async function runMember(
     request: row.request ?? NO_REQUEST,
     // Versions are complete, so missing resources were removed on purpose.
     removalDelay: 0,
-    longestBusy: Number.POSITIVE_INFINITY,
+    maxBusy: Number.POSITIVE_INFINITY,
     hasNews: () => false,
   });
   const trigger =

@@ -250,11 +250,11 @@ export class FleetServer {
   }
 
   #onFailure(error: unknown, loop?: LoopName): void {
-    const trouble = messageOf(error);
-    const isKnown = [...this.#failures.values()].includes(trouble);
-    if (loop !== undefined) this.#failures.set(loop, trouble);
+    const failure = messageOf(error);
+    const isKnown = [...this.#failures.values()].includes(failure);
+    if (loop !== undefined) this.#failures.set(loop, failure);
     if (isKnown) return;
-    const message = error instanceof UserError ? trouble : `cannot use the database: ${trouble}`;
+    const message = error instanceof UserError ? failure : `cannot use the database: ${failure}`;
     this.#options.log.entry('error', message, { event: 'database' });
   }
 }

@@ -115,19 +115,19 @@ export class HostClient {
       signal.throwIfAborted();
       return result;
     };
-    const isUndone = (result: AttemptResult): boolean =>
+    const isSafeToRetry = (result: AttemptResult): boolean =>
       method === 'GET' || (result.type === 'failure' && !result.sent);
     const { result } = await sendWithRetries(send, {
       mayRetry: (result, attempts) =>
         pauseOf(result) !== undefined
           ? attempts < MAX_TRIES_THROTTLED
-          : attempts < MAX_TRIES && isTemporary(result) && isUndone(result),
+          : attempts < MAX_TRIES && isTemporary(result) && isSafeToRetry(result),
       requestedPause: pauseOf,
       budget: this.#budget,
       wait: ({ requested, attempts }) => this.#wait(requested, attempts),
     });
     if (result.type === 'answer' && isSuccess(result.status)) return this.#read(form, result);
-    throw this.#problem(`${method} ${path.replace(/\?.*/, '')}`, result, isUndone(result));
+    throw this.#problem(`${method} ${path.replace(/\?.*/, '')}`, result, isSafeToRetry(result));
   }
 
   #read<T>(form: z.ZodType<T>, { status, body }: AttemptResult & { type: 'answer' }): T {
@@ -150,10 +150,10 @@ export class HostClient {
     await delay(pause, undefined, { signal }).catch(() => signal.throwIfAborted());
   }
 
-  #problem(what: string, result: AttemptResult, isUndone: boolean): HostProblem {
+  #problem(what: string, result: AttemptResult, isSafeToRetry: boolean): HostProblem {
     const { redact, network, shown, token, kind } = this.#options;
     const host = this.#host;
-    const failure = { why: isUndone ? 'unreachable' : 'unclear' } as const;
+    const failure = { why: isSafeToRetry ? 'unreachable' : 'unclear' } as const;
     if (result.type === 'failure') {
       const timeoutSeconds = LIMITS.timeoutMilliseconds / 1000;
       const words = failureWords({ ...LIMITS, ...network, host, timeoutSeconds, redact }, result);
@@ -197,8 +197,8 @@ function pauseOf(result: AttemptResult): number | undefined {
   const { status, headers, body } = result;
   const requested = retryAfter(headers, Date.now());
   const isSecondary = (): boolean => /"documentation_url":\s*"[^"]*rate-limit/.test(body.toString('utf8'));
-  const isSpent = headers['x-ratelimit-remaining'] === '0' || requested !== undefined;
-  if (status !== 429 && !(status === 403 && (isSpent || isSecondary()))) return undefined;
+  const isExhausted = headers['x-ratelimit-remaining'] === '0' || requested !== undefined;
+  if (status !== 429 && !(status === 403 && (isExhausted || isSecondary()))) return undefined;
   return Math.max(requested ?? untilReset(headers) ?? USUAL_PAUSE, 100);
 }
 

@@ -93,7 +93,7 @@ export function readEnvelope(document: Json, known: KnownNames): ReadEnvelope {
     return { envelope: undefined, problems: [{ code: 'wrong-type', message, path: [], at: 'value' }] };
   }
   const named = typeof document.kind === 'string' ? document.kind : undefined;
-  const kind = named === undefined ? undefined : (known.kinds.get(named) ?? meantKind(named, known));
+  const kind = named === undefined ? undefined : (known.kinds.get(named) ?? suggestedKind(named, known));
   // The spec is checked against its kind. Here it would only be copied.
   const spec = isObject(document.spec) ? {} : document.spec;
   const { success: isRight, error } = envelopeSchema.safeParse({ ...document, spec });
@@ -120,7 +120,7 @@ export function unknownKind(name: string, { kinds, lookups }: KnownNames): Pick<
 }
 
 /** The kind that a misspelt one probably means, so that references to it are right and its spec is checked. */
-function meantKind(name: string, { kinds, lookups }: KnownNames): KindSchema | undefined {
+function suggestedKind(name: string, { kinds, lookups }: KnownNames): KindSchema | undefined {
   return lookups.has(name) ? undefined : kinds.get(nearest(name, kinds.keys()) ?? '');
 }
 

@@ -36,8 +36,8 @@ export class Inputs {
     const file = secrets.fileOf(name);
     if (file !== undefined) this.#noted.add(file);
     const problem = secrets.problem(name);
-    const isFine = problem === undefined || (!mustBeSet && problem.code === 'missing-secret');
-    return isFine ? { value: secrets.named(name) } : problem;
+    const isValid = problem === undefined || (!mustBeSet && problem.code === 'missing-secret');
+    return isValid ? { value: secrets.named(name) } : problem;
   }
 
   variable(name: string, fallback: string | undefined): Result<string | Unset> {

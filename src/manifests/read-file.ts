@@ -62,7 +62,7 @@ function bytesOnDisk(file: string): FileBytes {
 
 function unreadable(error: unknown): Failed {
   const code = errorCode(error);
-  if (code === 'EISDIR') return aFolder();
+  if (code === 'EISDIR') return folderError();
   // A socket.
   if (code === 'ENXIO') return noRegularFile();
   return problem('unreadable-file', `the file cannot be read: ${reasonOf(error)}`);
@@ -96,7 +96,7 @@ let room: Buffer | undefined;
 
 function readOpen(descriptor: number): FileBytes {
   const status = fstatSync(descriptor);
-  if (status.isDirectory()) return aFolder();
+  if (status.isDirectory()) return folderError();
   if (!status.isFile()) return noRegularFile();
   if (status.size > MAX_FILE_BYTES) return tooLarge(status.size);
   room ??= Buffer.allocUnsafe(MAX_FILE_BYTES + 1);
@@ -173,7 +173,7 @@ function tooLarge(bytes: number): Failed {
   );
 }
 
-function aFolder(): Failed {
+function folderError(): Failed {
   return problem('not-a-file', 'this is a folder, expected a file');
 }
 

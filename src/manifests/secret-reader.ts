@@ -40,7 +40,7 @@ export class SecretReader {
   }
 
   /** True if every secret is known without `read`. */
-  get needsNoRead(): boolean {
+  get isComplete(): boolean {
     return this.sources.secretsDir === undefined;
   }
 

@@ -59,17 +59,17 @@ async function nextMemory({
 }: Keeping & { readonly memory: RequestMemory; readonly isAsked: boolean }): Promise<RequestMemory> {
   const { context } = facts.opened;
   const now = context.now();
-  const isLeftAlone = memory.retryAt !== undefined && Date.parse(memory.retryAt) > now.getTime();
-  if (signal.aborted || (isLeftAlone && !isAsked)) return memory;
+  const isInBackoff = memory.retryAt !== undefined && Date.parse(memory.retryAt) > now.getTime();
+  if (signal.aborted || (isInBackoff && !isAsked)) return memory;
   const within = AbortSignal.any([signal, AbortSignal.timeout(LONGEST)]);
   try {
     const { opened, drift } = facts;
     const acceptance = await proposedDrift(facts);
-    const isNothing = acceptance.files.length === 0;
-    if (isNothing && memory.key === NOTHING) return memory;
+    const hasNoDrift = acceptance.files.length === 0;
+    if (hasNoDrift && memory.key === NOTHING) return memory;
     const parts = { opened, drift, acceptance, origin, writer: requestWriter, signal: within };
     const proposal = await proposalOf(parts);
-    const key = isNothing ? NOTHING : proposal.key;
+    const key = hasNoDrift ? NOTHING : proposal.key;
     if (key === memory.key) return memory;
     const made = await carryOutProposal(opened, { proposal, longestPause: LONGEST_PAUSE, signal: within });
     // Anything that a person may change are checked again.
@@ -78,8 +78,8 @@ async function nextMemory({
   } catch (error) {
     if (signal.aborted) return memory;
     const failures = memory.failures + 1;
-    const trouble = error instanceof HostProblem ? error.failure : undefined;
-    const until = trouble?.why === 'limited' ? trouble.until.getTime() : 0;
+    const failure = error instanceof HostProblem ? error.failure : undefined;
+    const until = failure?.why === 'limited' ? failure.until.getTime() : 0;
     const pause = retryPause(PAUSES, failures, Math.random());
     const retryAt = new Date(Math.max(until, now.getTime() + pause)).toISOString();
     const problem = within.aborted

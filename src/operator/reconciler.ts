@@ -48,7 +48,7 @@ interface ReconcilerOptions {
   /** Milliseconds for which a resource must be missing from the manifests before it is released; 0 if no file can be half-written. */
   readonly removalDelay: number;
   /** Milliseconds for which another run may hold the lock before that is a failure. */
-  readonly longestBusy: number;
+  readonly maxBusy: number;
   /** The source of the manifests in force. */
   readonly origin: (loaded: LoadedVersion) => ProjectOrigin;
   /** Data of an earlier run about the drift request. */
@@ -118,10 +118,10 @@ export class Reconciler {
   }
 
   #busy(): RunReport['busy'] {
-    const { clock, longestBusy } = this.#options;
+    const { clock, maxBusy } = this.#options;
     if (this.#busySince === undefined) return undefined;
     const milliseconds = clock.now() - this.#busySince;
-    return { seconds: milliseconds / 1000, isLong: milliseconds > longestBusy };
+    return { seconds: milliseconds / 1000, isLong: milliseconds > maxBusy };
   }
 
   /** The results of the run step by step: a failure keeps the earlier ones. */

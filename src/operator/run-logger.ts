@@ -120,8 +120,8 @@ export class RunLogger implements RunObserver {
       const { address, fields } = each;
       this.#say('warning', `drift: ${driftMessage(each)}`, { event: 'drift', address, fields });
     }
-    const mended = correctedIn(report);
-    const open = drift.filter(({ address }) => !mended.has(address));
+    const corrected = correctedIn(report);
+    const open = drift.filter(({ address }) => !corrected.has(address));
     this.#reported.changes('drift', open.map(keyOfDrift));
     if (ended > 0 && drift.length === 0) this.#say('info', 'no more drift', { event: 'drift-gone' });
   }

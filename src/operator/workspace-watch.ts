@@ -94,7 +94,7 @@ export class Watch {
       clock,
       policy,
       operation: 'watch',
-      longestBusy: 2 * timing.pauses.interval,
+      maxBusy: 2 * timing.pauses.interval,
       removalDelay: source.isAtomic ? 0 : timing.removalDelay,
       hasNews: () => !source.isAtomic && this.#loop.hasNews,
       origin: ({ version }) => source.originOf(version),

@@ -122,8 +122,8 @@ export class AdaptiveLimit implements ConcurrencyLimit {
   }
 
   #lower(): void {
-    const wentTooFar = this.#trial !== undefined && this.#now > this.#good;
-    if (!wentTooFar) this.#good = Math.max(1, Math.floor(Math.min(this.#good, this.#now) / STEP));
+    const isTooHigh = this.#trial !== undefined && this.#now > this.#good;
+    if (!isTooHigh) this.#good = Math.max(1, Math.floor(Math.min(this.#good, this.#now) / STEP));
     this.#direction = 'down';
   }
 

@@ -64,7 +64,7 @@ export class Pools {
 /** A connection pool. Loads undici only with the first request. */
 export async function poolFor(origin: string, connecting: ConnectOptions): Promise<Dispatcher> {
   const { connections, connectMilliseconds, proxy, ca } = connecting;
-  const [PoolOf, secureContext] = await Promise.all([loadedPool(), trusting(ca)]);
+  const [PoolOf, secureContext] = await Promise.all([loadedPool(), secureContextOf(ca)]);
   const options = {
     connections,
     pipelining: 1,
@@ -105,7 +105,7 @@ async function loadedPool(): Promise<typeof Pool> {
 }
 
 /** Created once per pool: reading hundreds of certificates takes longer than connecting. */
-async function trusting(ca: string | undefined): Promise<SecureContext | undefined> {
+async function secureContextOf(ca: string | undefined): Promise<SecureContext | undefined> {
   if (ca === undefined) return undefined;
   const { createSecureContext, getCACertificates } = await import('node:tls');
   return createSecureContext({ ca: [...getCACertificates('default'), ca] });

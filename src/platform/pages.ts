@@ -9,7 +9,7 @@ export interface RecordPage<T> {
   /** Path of the request, for messages. */
   readonly path: string;
   /** True if the list was restarted, so that cursors of the first reading may come again. */
-  readonly beginsAnew?: boolean;
+  readonly isRestarted?: boolean;
 }
 
 interface ListBounds {
@@ -60,7 +60,7 @@ export async function* pages<T>(
       if ((page.items.length > 0 || page.next === cursor) && shown === before) return;
       before = shown;
     }
-    if (page.beginsAnew === true) cursors.clear();
+    if (page.isRestarted === true) cursors.clear();
     // Checked before the records: a repeated page would return them twice.
     if (page.next !== undefined && !cursors.add(page.next))
       throw neverEnding(

@@ -7,9 +7,9 @@ import type { Rule } from './rule.ts';
 export function refuseInvalidWaivers(names: readonly string[], rules: readonly Rule[]): void {
   for (const name of names) {
     const meant = rules.filter((rule) => rule.name === name);
-    const firm = meant.find(({ isWaivable }) => !isWaivable);
-    if (firm !== undefined) {
-      throw misuse(`--waive: ${name} cannot be waived (waivable: false in ${firm.source.file})`);
+    const unwaivable = meant.find(({ isWaivable }) => !isWaivable);
+    if (unwaivable !== undefined) {
+      throw misuse(`--waive: ${name} cannot be waived (waivable: false in ${unwaivable.source.file})`);
     }
     if (meant.length > 0) continue;
     const known = rules.map((rule) => rule.name);
@@ -29,10 +29,10 @@ export function waived(
   violations: readonly Violation[],
   { names, because }: { readonly names: readonly string[]; readonly because: string },
 ): Waived {
-  const isLifted = ({ rule, severity }: Violation) => severity === 'deny' && names.includes(rule);
+  const isWaived = ({ rule, severity }: Violation) => severity === 'deny' && names.includes(rule);
   return {
-    violations: violations.map((each) => (isLifted(each) ? { ...each, waived: because } : each)),
-    unneeded: names.filter((name) => !violations.some((each) => isLifted(each) && each.rule === name)),
+    violations: violations.map((each) => (isWaived(each) ? { ...each, waived: because } : each)),
+    unneeded: names.filter((name) => !violations.some((each) => isWaived(each) && each.rule === name)),
   };
 }
 

@@ -122,7 +122,7 @@ async function readSecrets(
   declarations: readonly Declaration[],
 ): Promise<void> {
   const { secrets, patches } = workspace;
-  if (secrets.needsNoRead) return;
+  if (secrets.isComplete) return;
   const webhooks = mode === 'offline-with-secrets' ? project.webhooks : [];
   const values = [...declarations.map(({ home }) => home.value), project.defaults, patches, webhooks];
   await secrets.read(values.flatMap(secretsIn));

@@ -22,14 +22,14 @@ const BEGINNING = /(^|[{,\s])["']?apiVersion["']?\s*:\s*["']?voxform\/v1\b/;
 export function strayManifests({ root, file: projectFile, manifests }: ProjectConfig): readonly Diagnostic[] {
   if (projectFile === undefined) return [];
   const isNamed = picomatch(manifests.map((pattern) => pattern.replace(/^!/, '').replace(/^(\.\/+)+/, '')));
-  const strays = unnamedFiles(root, isNamed).filter((file) => {
+  const unmatched = unnamedFiles(root, isNamed).filter((file) => {
     const text = readBeginning(path.join(root, file));
     return text !== undefined && BEGINNING.test(text);
   });
-  if (strays.length === 0) return [];
+  if (unmatched.length === 0) return [];
   // A pattern may match the same file through a link.
   const taken = new Set(findFiles(root, manifests).files.map((file) => realPathOf(path.join(root, file))));
-  return strays
+  return unmatched
     .filter((file) => !taken.has(path.join(root, file)))
     .map((file) => {
       const folder = path.posix.dirname(file);

@@ -125,27 +125,27 @@ export function hasReference(value: Value): boolean {
 const specialsCache = new WeakMap<object, boolean>();
 
 /** Tests the special leaves in order until one matches. Most values have none, so this allocates nothing. */
-function hasSpecial(value: Value, isSought: (special: Secret | Reference | Unset) => boolean): boolean {
+function hasSpecial(value: Value, matches: (special: Secret | Reference | Unset) => boolean): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  if (isSpecial(value) || Array.isArray(value)) return searched(value, isSought);
+  if (isSpecial(value) || Array.isArray(value)) return searched(value, matches);
   let some = specialsCache.get(value);
   if (some === undefined) {
     some = searched(value, () => true);
     specialsCache.set(value, some);
   }
-  return some && searched(value, isSought);
+  return some && searched(value, matches);
 }
 
-function searched(value: Value, isSought: (special: Secret | Reference | Unset) => boolean): boolean {
+function searched(value: Value, matches: (special: Secret | Reference | Unset) => boolean): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) {
-    for (const item of value) if (searched(item, isSought)) return true;
+    for (const item of value) if (searched(item, matches)) return true;
     return false;
   }
-  if (value instanceof Join) return value.parts.some((part) => searched(part, isSought));
-  if (isSpecial(value)) return isSought(value);
+  if (value instanceof Join) return value.parts.some((part) => searched(part, matches));
+  if (isSpecial(value)) return matches(value);
   const object = value as { readonly [key: string]: Value };
-  for (const key of Object.keys(object)) if (searched(object[key] as Value, isSought)) return true;
+  for (const key of Object.keys(object)) if (searched(object[key] as Value, matches)) return true;
   return false;
 }
 

@@ -79,7 +79,7 @@ it('takes up within a minute what a process was writing when it was killed', {
     const now = performance.now();
     await silence(fleet, 1 - (now - shifted) / 1000);
     shifted = now;
-    await queue.look();
+    await queue.recoverJobs();
     await clock.pass(tick);
     await idle();
   }
@@ -138,7 +138,7 @@ it('ends a run of its own whose job it was given anew after it was silent', asyn
   await fleet.server({ grace: 100, timing: { tick: 100, beat: 600_000, heartbeat: 30_000 } });
   await fleet.until(() => (fleet.emulators.get('acme')?.requests.length ?? 0) > 0);
   await silence(fleet);
-  await queue.look();
+  await queue.recoverJobs();
   await fleet.until(() => fleet.told.length === 2);
   expect(fleet.told.map(({ report }) => report?.result).sort()).toEqual(['interrupted', 'ok']);
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');

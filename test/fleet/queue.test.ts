@@ -204,7 +204,7 @@ describe.each(Object.entries(newDatabases))(
       if (job === undefined) throw new Error('no job');
       expect(await queue.beat([job])).toEqual(new Set([job.id]));
       await database.ask(`UPDATE voxform_queue.job SET heartbeat_on = heartbeat_on - interval '31 seconds'`);
-      await queue.look();
+      await queue.recoverJobs();
       expect(await queue.beat([job])).toEqual(new Set());
       const again = await queue.take(1, []);
       expect(again.map(({ address }) => address)).toEqual([job.address]);

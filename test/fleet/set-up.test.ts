@@ -138,5 +138,5 @@ it('needs no more rights than an administrator gave it, and says what to run bef
   await pg.sql(`BEGIN;\n${tablesScript(role, 0)}\nCOMMIT;\n${queueScript(role, 0)}`);
   const queue = await openQueue(database);
   await runOnce(database, queue, 'a');
-  await queue.look();
+  await queue.recoverJobs();
 });

@@ -34,7 +34,7 @@ it('applies the approved plan and no other', async () => {
       operation: 'fleet',
       fresh,
       address: 'voices/acme:test',
-      longestBusy: 1000,
+      maxBusy: 1000,
       removalDelay: 0,
       hasNews: () => false,
       origin: () => ({ checkout: folder.root }),

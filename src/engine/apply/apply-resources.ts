@@ -27,7 +27,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
     {
       // More intents than concurrent requests would only mean more unknown creates after a crash.
       concurrency: () => input.observing.client.atOnce(),
-      run: (address, handedOver) => run.write(address, handedOver),
+      run: (address, onRecorded) => run.write(address, onRecorded),
       halted: () => run.stopped,
     },
   );
@@ -61,7 +61,7 @@ function isWorkspaceConfirmed({ plan: { observed } }: ApplyInput): boolean {
   return false;
 }
 
-/** Records what the plan learnt about resources that need no write: first baselines, released fields, renames, missing records. */
+/** Records the results of the plan for resources that need no write: first baselines, released fields, renames, missing records. */
 async function recordObserved({ plan, session, now }: ApplyInput): Promise<void> {
   const notes = plan.document.resources.filter(({ action }) => !writes.has(action));
   const at = now().toISOString();
@@ -104,8 +104,8 @@ export function refreshedEntry(
   if (settled === undefined && (state.pending.has(address) || state.pending.has(before))) return undefined;
   const entry = settled ?? known;
   if (entry === undefined) return undefined;
-  const learnt = withMissing(entry, plan.observed.records.get(address), at);
-  return jsonEqual(learnt, known) ? undefined : learnt;
+  const updated = withMissing(entry, plan.observed.records.get(address), at);
+  return jsonEqual(updated, known) ? undefined : updated;
 }
 
 function withMissing(entry: ResourceEntry, observation: Observation | undefined, at: string): ResourceEntry {

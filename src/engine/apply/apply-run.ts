@@ -125,7 +125,7 @@ export class ApplyRun {
     const kind = kindNamed(resource.kind);
     const observation = plan.observed.records.get(address);
     const wasSeen = observation?.status === 'shown' && observation.record.id === id;
-    const mustLook = !wasSeen || this.#isStale();
+    const mustRead = !wasSeen || this.#isStale();
     const recheck = this.#recheck;
     return {
       client: this.#client,
@@ -138,7 +138,7 @@ export class ApplyRun {
       settled: plan.settled.get(address),
       holders: this.#holders,
       secret,
-      recheck: mustLook && id !== null ? () => recheck.at(kind, id) : undefined,
+      recheck: mustRead && id !== null ? () => recheck.at(kind, id) : undefined,
       isTaken: this.#beganLate ? (key) => recheck.holdsKey(kind, key) : undefined,
       existedBefore: (each) => this.#listed.get(kind.name)?.has(each) === true,
       findByKey: (key) => recheck.withKey(kind, key),

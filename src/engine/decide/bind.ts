@@ -86,8 +86,8 @@ function releasesIn({ orphans }: State) {
       orphan !== undefined &&
       !taken.has(orphan) &&
       (key === undefined || orphan.natural_key === undefined || orphan.natural_key === key);
-    const alike = key === undefined ? undefined : byKey.get(keyIn(kind, key));
-    const found = [alike, ...addresses.map((address) => byAddress.get(address))].find(isMeant);
+    const sameKey = key === undefined ? undefined : byKey.get(keyIn(kind, key));
+    const found = [sameKey, ...addresses.map((address) => byAddress.get(address))].find(isMeant);
     if (found !== undefined) taken.add(found);
     return found;
   };

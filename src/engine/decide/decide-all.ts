@@ -15,8 +15,8 @@ export function decideAll(ordered: readonly Resource[], input: DecideInput): Map
   const run = indexed(input);
   for (const { address } of ordered) {
     const resource = withRecord(run, input.bindings.get(address) as Binding);
-    const early = resource.holder === address ? input.decided?.get(address) : undefined;
-    decisions.set(address, early ?? decide(factsOf(resource, run, decisions)));
+    const decided = resource.holder === address ? input.decided?.get(address) : undefined;
+    decisions.set(address, decided ?? decide(factsOf(resource, run, decisions)));
   }
   return decisions;
 }

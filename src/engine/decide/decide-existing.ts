@@ -93,8 +93,8 @@ function replaced(compared: ComparedFacts, fixed: readonly PlannedChange[]): Dec
   const fields = fixed.map((change) => change.path).join(', ');
   const id = idOf(compared);
   const others = facts.sameKey.filter((each) => each.id !== record?.id);
-  const [namesake] = others;
-  if (facts.kind.create === undefined && namesake === undefined) {
+  const [sameKeyRecord] = others;
+  if (facts.kind.create === undefined && sameKeyRecord === undefined) {
     const reason = `${fields} names a record that is not in the workspace`;
     return without(facts, 'manual', { id, reason, changes, steps: [creationStep(facts)] });
   }
@@ -106,9 +106,9 @@ function replaced(compared: ComparedFacts, fixed: readonly PlannedChange[]): Dec
   const obstacle = takeoverProblem(facts, others);
   if (obstacle !== undefined)
     return without(facts, 'blocked', { id, reason: `${fields} ${obstacle}`, changes });
-  if (namesake !== undefined) {
+  if (sameKeyRecord !== undefined) {
     const how = `${fields} now names this record instead of ${id}`;
-    const decision = decideExisting(facts, { record: namesake, found: { how, isOurs: false } });
+    const decision = decideExisting(facts, { record: sameKeyRecord, found: { how, isOurs: false } });
     return { ...decision, warnings: [...decision.warnings, remark(orphanWarning(id))] };
   }
   return replacedByNew(compared, fields);

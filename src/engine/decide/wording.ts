@@ -55,14 +55,14 @@ export function manualSteps(
         : isId
           ? records.owners.get(idKey(refersTo, after))
           : undefined;
-    const spoken = isId
+    const valueText = isId
       ? namedId(after, owner)
       : (owner ?? (after === undefined ? '(secret)' : JSON.stringify(after)));
     const instruction =
-      kind.manualChangeStep?.({ path, record: known, before, after: spoken }) ??
-      `In the dashboard, set ${path} to ${spoken}.`;
+      kind.manualChangeStep?.({ path, record: known, before, after: valueText }) ??
+      `In the dashboard, set ${path} to ${valueText}.`;
     const field = kind.routes?.ways[path] ?? path;
-    const value = after === null ? null : (owner ?? (typeof after === 'string' ? after : spoken));
+    const value = after === null ? null : (owner ?? (typeof after === 'string' ? after : valueText));
     return { action: 'dashboard', instruction, sets: { record: label, field, value } };
   });
 }

@@ -54,9 +54,9 @@ export function isLocal(
   const from = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
   const isOfProxy = (name: string): boolean =>
     FORWARDING.test(name.replaceAll('_', '-')) || name === userHeader?.name.toLowerCase();
-  const isHandedOn =
+  const isForwarded =
     httpVersion !== '1.1' || proxy.includes(socket.remoteAddress) || Object.keys(headers).some(isOfProxy);
-  return !isHandedOn && [listen.host, from, headers.host ?? ''].every(isLoopback);
+  return !isForwarded && [listen.host, from, headers.host ?? ''].every(isLoopback);
 }
 
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d+)?$/i;

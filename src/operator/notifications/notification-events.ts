@@ -195,7 +195,7 @@ function changesIn(
   const { applied, plan, hold, reach } = report;
   const done = doneAddresses({ applied });
   const resources = planned
-    .filter(({ isCorrection: isOnlyThat }) => !(isBoth && isOnlyThat))
+    .filter(({ isCorrection: isOnlyCorrection }) => !(isBoth && isOnlyCorrection))
     .map(({ resource }) => resource);
   const written = resources.filter(({ address }) => done.has(address));
   const addressesOf = (some: readonly PlannedResource[]) => some.map(({ address }) => address);

@@ -83,7 +83,7 @@ interface Application {
 
 function applied(checker: Checker, { name, overloads, parts, at }: Application): RulePart {
   const types = parts.map(({ type }) => type);
-  const possible = overloads.filter(({ takes }) => suits(takes, types));
+  const possible = overloads.filter(({ takes }) => accepts(takes, types));
   const problem =
     possible.length === 0
       ? mismatch(name, overloads, types)
@@ -145,7 +145,7 @@ function folded(checker: Checker, part: RulePart): RulePart {
 
 const MAX_FOLDED = 10_000;
 
-function suits(takes: Overload['takes'], types: readonly Type[]): boolean {
+function accepts(takes: Overload['takes'], types: readonly Type[]): boolean {
   return takes.length === types.length && takes.every((sort, index) => fits(sort, types[index] ?? ANY));
 }
 

@@ -1,6 +1,6 @@
 import type { Condition, Evaluation, RuleProblem } from '../rule.ts';
 import { compile } from './compile.ts';
-import { isBool, truth } from './logic.ts';
+import { booleanOf, isBool } from './logic.ts';
 import type { RulePart, Run } from './part.ts';
 import { readSyntax } from './syntax.ts';
 import { type Type, wordFor } from './types.ts';
@@ -29,7 +29,7 @@ export function readCondition(
 function evaluate(part: RulePart, variables: Readonly<Record<string, CelValue>>, meter: Meter): Evaluation {
   const steps = meter.left;
   const run: Run = { variables, meter, last: undefined };
-  const holds = guarded(() => truth(part, run, undefined), part);
+  const holds = guarded(() => booleanOf(part, run, undefined), part);
   const { last } = run;
   const path =
     last &&

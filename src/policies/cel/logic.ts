@@ -27,7 +27,7 @@ function connective({ decides, shown }: { readonly decides: boolean; readonly sh
         run.meter.take(1);
         let failure: NoValue | undefined;
         for (const part of parts) {
-          const value = truth(part, run, frame);
+          const value = booleanOf(part, run, frame);
           if (value === decides) return decides;
           if (value instanceof NoValue) failure ??= value;
         }
@@ -47,7 +47,7 @@ function conditional(checker: Checker, [when, then, other]: readonly RulePart[],
     offset,
     run: (run, frame) => {
       run.meter.take(1);
-      const value = truth(when, run, frame);
+      const value = booleanOf(when, run, frame);
       if (value instanceof NoValue) return value;
       return (value ? then : other).run(run, frame);
     },
@@ -64,7 +64,7 @@ export function isBool({ is }: Type): boolean {
 }
 
 /** True, false, or the reason for neither. */
-export function truth(part: RulePart, run: Run, frame: MacroFrame | undefined): boolean | NoValue {
+export function booleanOf(part: RulePart, run: Run, frame: MacroFrame | undefined): boolean | NoValue {
   const value: CelValue | NoValue = part.run(run, frame);
   if (typeof value === 'boolean' || value instanceof NoValue) return value;
   return new NoValue(`${part.label ?? 'this'} is not true or false`, { offset: part.offset });

@@ -39,16 +39,16 @@ export async function planEdits(options: PlanEditsOptions): Promise<EditPlan> {
     const wanted = all.map((proposal) => proposal.wanted);
     const wrong = problems.size > 0 ? problems : await checkEdits(options, { wanted, drafts, before });
     if (wrong.size === 0) return all;
-    const isAnyones = problems.size === 0 && wrong.size === all.length;
-    if (isAnyones && units.length > 1) {
+    const isUnattributed = problems.size === 0 && wrong.size === all.length;
+    if (isUnattributed && units.length > 1) {
       const half = Math.ceil(units.length / 2);
       return settle(await settle(sure, units.slice(0, half)), units.slice(half));
     }
     const isRight = ({ wanted: each }: ProposedEdit): boolean =>
-      isAnyones ? sure.some((one) => one.wanted === each) : !wrong.has(each);
+      isUnattributed ? sure.some((one) => one.wanted === each) : !wrong.has(each);
     for (const proposal of all)
       if (!isRight(proposal)) refuse(proposal.wanted, wrong.get(proposal.wanted) ?? '');
-    if (isAnyones) return sure;
+    if (isUnattributed) return sure;
     // Refused values leave their files, so the others are tried again.
     const left = units.map((unit) => unit.filter(isRight)).filter((unit) => unit.length > 0);
     return settle(sure.filter(isRight), left);

@@ -154,9 +154,9 @@ export class StateServer {
     const timeoutSeconds = this.#timeoutMilliseconds / 1000;
     const why = failureWords({ host, proxy, timeoutSeconds, maxBodyBytes: LARGEST_BODY, redact }, result);
     const code = errorCode(error);
-    const isHopeless =
+    const isPermanentFailure =
       isLasting(error) || (!this.#hasAnswered && (code === 'ENOTFOUND' || isClosedLocalPort(host, result)));
-    return isHopeless
+    return isPermanentFailure
       ? new UserError(`cannot reach the state ${this.#options.location}: ${why}`, {
           ...(code === 'ENOTFOUND' && { hint: 'Correct the host in state.address.' }),
         })

@@ -70,7 +70,7 @@ async function recordsIn(
     const backups = await readBackups(files, path).catch((): StateBackup[] => []);
     const ours = backups.find((each) => each.workspaceId === workspaceId);
     if (ours !== undefined) return recordCount(ours);
-    const isAnothers = backups.some((each) => each.workspaceId !== undefined);
-    return basename(path) === name && !isAnothers ? undefined : 0;
+    const isForeign = backups.some((each) => each.workspaceId !== undefined);
+    return basename(path) === name && !isForeign ? undefined : 0;
   }
 }

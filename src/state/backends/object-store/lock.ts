@@ -56,7 +56,7 @@ export async function takeLock(locking: LockContext, request: LockRequest): Prom
     const left = deadline - performance.now();
     if (taken === 'again') {
       conflicts += 1;
-      if (conflicts >= MAX_CONFLICTS && left <= 0) throw changingHands(locking, conflicts);
+      if (conflicts >= MAX_CONFLICTS && left <= 0) throw holderChanges(locking, conflicts);
       await pause(Math.min(poll, (poll / 20) * conflicts));
       continue;
     }
@@ -207,7 +207,7 @@ function untilTakenOver(holder: LockHolder, store: ObjectStore): string {
   return ` Another run takes it over once its holder has been silent for ${spanText(silence)}: in ${spanText(left)} at the earliest.`;
 }
 
-function changingHands({ store }: LockContext, conflicts: number): UserError {
+function holderChanges({ store }: LockContext, conflicts: number): UserError {
   return new UserError(`the lock of ${store.location} went to other runs ${conflicts} times`, {
     hint: 'Wait for it with --lock-timeout 5m.',
   });

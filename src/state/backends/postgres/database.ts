@@ -142,11 +142,11 @@ class PooledDatabase implements Database {
       return await (await pool).connect();
     } catch (error) {
       const { mode } = this.#address.tls;
-      const mayDoWithout = mode === 'prefer' || mode === 'allow';
+      const allowsPlaintext = mode === 'prefer' || mode === 'allow';
       const hasNoTls = error instanceof Error && error.message === NO_TLS;
       // A missing file may exist the next time.
       if (this.#pool === pool && (hasNoTls || !this.wasReached)) this.#pool = undefined;
-      if (!mayDoWithout || !hasNoTls) throw error;
+      if (!allowsPlaintext || !hasNoTls) throw error;
       this.#hasTls = false;
       return this.#connect();
     }
