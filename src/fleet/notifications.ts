@@ -5,8 +5,8 @@ import { Notifier } from '../operator/notifications/notifier.ts';
 import type { RunReport } from '../operator/run-report.ts';
 import type { WatchLog } from '../operator/watch-log.ts';
 import type { FleetStatements } from './database/fleet-database.ts';
-import { FLEET_SCHEMA } from './database/fleet-tables.ts';
 import { storableJson } from './database/storable-json.ts';
+import { memoryOf, remember } from './rows/notified-rows.ts';
 
 interface NotificationsOptions {
   readonly database: FleetStatements;
@@ -25,10 +25,6 @@ interface Notification {
   readonly events: Promise<RememberedEvents | undefined>;
   readonly stored: Promise<void>;
 }
-
-const TABLE = `${FLEET_SCHEMA}.notified`;
-/** The column was made for several keys. */
-const KEY = 'told';
 
 /**
  * Notifies the webhooks of projects, but not of events that another process reported. Events are stored once they were delivered or given
@@ -95,12 +91,8 @@ export class FleetNotifications {
   }
 
   async #stored(address: string): Promise<RememberedEvents | undefined> {
-    const [row] = await this.#options.database.ask(
-      `SELECT digest FROM ${TABLE} WHERE address = $1 AND key = $2`,
-      address,
-      KEY,
-    );
-    return row === undefined ? undefined : rememberedIn(String(row.digest));
+    const text = await memoryOf(this.#options.database, address, 'told');
+    return text === undefined ? undefined : rememberedIn(text);
   }
 
   async #store(
@@ -120,14 +112,8 @@ export class FleetNotifications {
     const [was, is] = (await Promise.all([before, events])).map((each) => each && storableJson(each));
     const areOver = await Promise.all(results);
     await last?.stored;
-    if (is === was || areOver.includes(false)) return;
-    await this.#options.database.ask(
-      `INSERT INTO ${TABLE} (address, key, digest) SELECT address, $2, $3 FROM ${FLEET_SCHEMA}.workspaces WHERE address = $1
-ON CONFLICT (address, key) DO UPDATE SET digest = excluded.digest`,
-      address,
-      KEY,
-      is,
-    );
+    if (is === undefined || is === was || areOver.includes(false)) return;
+    await remember(this.#options.database, address, { key: 'told', value: is });
   }
 }
 

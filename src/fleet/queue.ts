@@ -21,7 +21,7 @@ export interface ClaimedJob extends RunJob {
   readonly retryCount: number;
 }
 
-interface QueuedRun extends RunJob {
+export interface QueuedRun extends RunJob {
   readonly groups: RunGroups;
   readonly isUrgent: boolean;
 }

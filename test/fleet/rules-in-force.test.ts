@@ -180,8 +180,11 @@ it('says of a project in two sources the same, whichever process knows both', as
   await fleet.until(() => fleet.told.some(({ address }) => address === others));
   await fleet.control.run([acme], 'ann');
   await fleet.until(async () => (await fleet.status(acme)) === 'failed');
-  for (const address of [acme, others])
+  for (const address of [acme, others]) {
+    // A run is reported before its result is stored.
+    await fleet.until(async () => (await errorOf(address)) !== 'null');
     expect(await errorOf(address)).toContain('are the same project; neither');
+  }
 });
 
 it('has the workspaces of a source vanish that no fleet file names, until one does again', async () => {

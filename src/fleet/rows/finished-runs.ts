@@ -8,7 +8,8 @@ import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { storableJson } from '../database/storable-json.ts';
 import type { ClaimedJob, Queue } from '../queue.ts';
 import { releaseWorkspaces } from './claim-rows.ts';
-import { LEFT, lockRows, OUTSIDE, type OutsideState, REQUEST, type RunRow } from './run-rows.ts';
+import { remember } from './notified-rows.ts';
+import { LEFT, lockRows, OUTSIDE, type OutsideState, type RunRow } from './run-rows.ts';
 
 /** The results of a run for the database, without secrets. */
 export interface FinishedRun {
@@ -88,7 +89,9 @@ export async function enterFinished(
         const kept = outside && { digest: outside.digest, document: outside.state };
         await keep(statements, { address, id: OUTSIDE, before: row.outside, kept });
       }
-      await enterRequest(statements, run);
+      const { row, request } = run;
+      if (request !== undefined)
+        await remember(statements, row.address, { key: 'request', value: storableJson(request) });
     }
     const records = kept.filter(({ record }) => record !== undefined);
     if (records.length > 0) await statements.ask(ADD_RUNS, storableJson(records.map(recordOf)));
@@ -206,16 +209,6 @@ ON CONFLICT (address, id) DO UPDATE SET digest = excluded.digest, plan = exclude
     id,
     kept.digest,
     storableJson(kept.document),
-  );
-}
-
-async function enterRequest({ ask }: FleetStatements, { row, request }: FinishedRun): Promise<void> {
-  if (request === undefined) return;
-  await ask(
-    `INSERT INTO ${S}.notified (address, key, digest) SELECT address, '${REQUEST}', $2 FROM ${S}.workspaces WHERE address = $1
-ON CONFLICT (address, key) DO UPDATE SET digest = excluded.digest`,
-    row.address,
-    storableJson(request),
   );
 }
 

@@ -6,7 +6,8 @@ import type { FreshState } from '../../state/state.ts';
 import type { ResourceEntry, StateDocument } from '../../state/state-document.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
-import type { ClaimedJob } from '../queue.ts';
+import type { ClaimedJob, QueuedRun } from '../queue.ts';
+import { groupsOf } from '../slots.ts';
 import { conflictColumns, conflictOf } from './claim-rows.ts';
 
 export type AskedWhy = 'changed' | 'requested' | 'approved';
@@ -54,8 +55,6 @@ export interface RunRow {
 }
 
 const S = FLEET_SCHEMA;
-/** The key of the stored data about the drift request. */
-export const REQUEST = 'request';
 /** Id and state of the plan of remaining actions. */
 export const LEFT = 'left';
 /** Id and state, among the plans, of the summary of a state outside the fleet's database. */
@@ -83,7 +82,7 @@ JOIN ${S}.workspaces w ON w.address = j.address AND w.paused_at IS NULL AND w.va
 LEFT JOIN ${S}.plans p ON p.address = w.address AND p.state IN ('waiting', 'approved')
 LEFT JOIN ${S}.plans l ON l.address = w.address AND l.id = '${LEFT}'
 LEFT JOIN ${S}.plans s ON s.address = w.address AND s.id = '${OUTSIDE}'
-LEFT JOIN ${S}.notified n ON n.address = w.address AND n.key = '${REQUEST}'`,
+LEFT JOIN ${S}.notified n ON n.address = w.address AND n.key = 'request'`,
     JSON.stringify(jobs.map(({ address, due }) => ({ address, due }))),
   );
   return new Map(rows.map((row) => [String(row.address), rowOf(row)]));
@@ -127,6 +126,37 @@ function rowOf(row: DatabaseRow): RunRow {
 function freshIn(planned: unknown): FreshState | undefined {
   const state = planned as (FreshState & { readonly serial: number }) | null;
   return state?.serial === 0 ? { lineage: state.lineage, salt: state.salt } : undefined;
+}
+
+/** The maximum number of workspaces per query. */
+const MAX_AT_ONCE = 500;
+/** The part of an interval by which a run may be earlier or later, so that runs spread out. */
+const SPREAD = 0.1;
+
+/** The due workspaces of these sources as jobs, the first due one first. Sets their next times. */
+export async function takeDue({ ask }: FleetStatements, sources: readonly string[]): Promise<QueuedRun[]> {
+  const rows = await ask(
+    `WITH due AS (SELECT address, due_at FROM ${S}.workspaces
+  WHERE due_at <= now() AND paused_at IS NULL AND vanished_at IS NULL AND source = ANY ($1::text[])
+  ORDER BY due_at LIMIT ${MAX_AT_ONCE} FOR UPDATE SKIP LOCKED)
+UPDATE ${S}.workspaces w
+SET due_at = now() + w.interval_ms * (${1 - SPREAD} + ${2 * SPREAD} * random()) * interval '1 millisecond'
+FROM due WHERE w.address = due.address
+RETURNING w.address, w.source, w.project, w.base_url, w.asked_at IS NOT NULL AS urgent, due.due_at AS due`,
+    sources,
+  );
+  return rows
+    .map(({ address, source, project, base_url, urgent, due }) => ({
+      address: String(address),
+      groups: groupsOf({
+        source: String(source),
+        project: String(project),
+        baseUrl: base_url === null ? undefined : String(base_url),
+      }),
+      isUrgent: urgent === true,
+      due: (due as Date).toISOString(),
+    }))
+    .sort((one, other) => Date.parse(one.due) - Date.parse(other.due));
 }
 
 /** Locks these workspaces until the transaction ends, in a fixed order to avoid deadlocks. */

@@ -12,7 +12,6 @@ import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { queuedLateness } from '../database/queue-tables.ts';
 import type { BrokenProject } from '../member.ts';
 import { REMOVED } from './member-rows.ts';
-import { REQUEST } from './run-rows.ts';
 
 /** The condition for a process without heartbeats. */
 export const IS_DEAD = "heard_at < now() - interval '60 seconds'";
@@ -87,7 +86,7 @@ export async function fleetFigures(statements: FleetStatements): Promise<FleetFi
   (SELECT json_object_agg(shown, number) FROM (SELECT ${SHOWN} AS shown, count(*)::integer AS number FROM ${S}.workspaces GROUP BY 1) c) AS counts,
   (SELECT json_object_agg(status, number) FROM (SELECT CASE WHEN digest::json->>'problem' IS NULL
     THEN coalesce(digest::json->'kept'->>'is', 'none') ELSE 'failing' END AS status, count(*)::integer AS number
-    FROM ${S}.notified WHERE key = '${REQUEST}' GROUP BY 1) r) AS requests,
+    FROM ${S}.notified WHERE key = 'request' GROUP BY 1) r) AS requests,
   (SELECT coalesce(json_agg(json_build_object('name', name, 'shown', shown, 'commit', commit, 'fetchedAge',
     extract(epoch FROM now() - fetched_at)::float8, 'problem', problem, 'removed', ${REMOVED}, 'warnings', coalesce(warnings::jsonb, '[]') || (SELECT coalesce(jsonb_agg(format(
       'Process %s on %s waits with another source of this name: %s', p.pid, p.host, p.sources->>s.name) ORDER BY p.since), '[]')

@@ -1,0 +1,168 @@
+import type { Json } from '../../values/json.ts';
+import type { FleetStatements } from '../database/fleet-database.ts';
+import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+import type { ProjectVersion, WantedProject } from '../member.ts';
+import { rejectedPlan } from './finished-runs.ts';
+
+export interface ProjectOfWorkspace extends WantedProject {
+  readonly workspace: string;
+  /** The identity of its source for the processes that serve it; null if there is none yet. */
+  readonly identity: string | null;
+  /** The last version with valid manifests. */
+  readonly good: ProjectVersion | undefined;
+}
+
+interface NamedPlan {
+  readonly id: string;
+  readonly state: string;
+  readonly decidedBy: string | undefined;
+}
+
+const S = FLEET_SCHEMA;
+/** The open plan, else the last rejected one. */
+const CURRENT = `(address, id) = (SELECT p.address, p.id FROM ${S}.plans p JOIN ${S}.workspaces w ON w.address = p.address
+WHERE p.address = $1 AND (p.state IN ('waiting', 'approved') OR p.state = 'rejected' AND p.id = w.last->>'rejected')
+ORDER BY p.state = 'rejected' LIMIT 1)`;
+const LOCKED = `SELECT address FROM ${S}.workspaces WHERE address = ANY ($1::text[]) ORDER BY address FOR UPDATE`;
+
+/** The first of these addresses that is not in the fleet. */
+export async function unknownAddress(
+  { ask }: FleetStatements,
+  addresses: readonly string[],
+): Promise<string | undefined> {
+  const [first] = await ask(
+    `SELECT a.address FROM unnest($1::text[]) AS a (address) WHERE NOT EXISTS (SELECT FROM ${S}.workspaces w WHERE w.address = a.address)`,
+    addresses,
+  );
+  return first && String(first.address);
+}
+
+/** All addresses, in order. Without `limit`, without removed workspaces. */
+export async function addressesOf({ ask }: FleetStatements, limit?: number): Promise<string[]> {
+  const which = limit === undefined ? 'WHERE vanished_at IS NULL' : '';
+  const rows = await ask(
+    `SELECT address FROM ${S}.workspaces ${which} ORDER BY address LIMIT $1`,
+    limit ?? null,
+  );
+  return rows.map(({ address }) => String(address));
+}
+
+/** Those of the addresses that are paused or removed. */
+export async function stoppedAmong(
+  { ask }: FleetStatements,
+  addresses: readonly string[],
+): Promise<string[]> {
+  const rows = await ask(
+    `SELECT address FROM ${S}.workspaces WHERE address = ANY ($1::text[]) AND (paused_at IS NOT NULL OR vanished_at IS NOT NULL)`,
+    addresses,
+  );
+  return rows.map(({ address }) => String(address));
+}
+
+export async function projectOf({ ask }: FleetStatements, address: string): Promise<ProjectOfWorkspace> {
+  const [row] = await ask(
+    `SELECT w.source, w.project, w.workspace, w.version, w.commit, w.good_version, w.good_commit, s.identity
+FROM ${S}.workspaces w LEFT JOIN ${S}.sources s ON s.name = w.source WHERE w.address = $1`,
+    address,
+  );
+  const { good_version: good, good_commit: goodCommit, commit, ...rest } = row ?? {};
+  return {
+    ...rest,
+    commit: commit ?? undefined,
+    good: good === null ? undefined : { version: good, commit: goodCommit ?? undefined },
+  } as ProjectOfWorkspace;
+}
+
+export async function currentPlan({ ask }: FleetStatements, address: string): Promise<Json | undefined> {
+  const [row] = await ask(`SELECT plan FROM ${S}.plans WHERE ${CURRENT}`, address);
+  return row?.plan as Json | undefined;
+}
+
+/** The current plan without its contents, locked until the transaction ends. */
+export async function lockCurrentPlan(
+  { ask }: FleetStatements,
+  address: string,
+): Promise<(NamedPlan & { readonly digest: string }) | undefined> {
+  const [row] = await ask(
+    `SELECT id, digest, state, decided_by FROM ${S}.plans WHERE ${CURRENT} FOR UPDATE`,
+    address,
+  );
+  return row && { ...namedPlan(row), digest: String(row.digest) };
+}
+
+/** Plans of a workspace whose digest has this prefix, including finished ones; at most five. */
+export async function plansNamed(
+  { ask }: FleetStatements,
+  address: string,
+  prefix: string,
+): Promise<NamedPlan[]> {
+  const rows = await ask(
+    `SELECT id, state, decided_by FROM ${S}.plans WHERE address = $1 AND starts_with(digest, $2) ORDER BY id LIMIT 5`,
+    address,
+    prefix,
+  );
+  return rows.map(namedPlan);
+}
+
+function namedPlan(row: Readonly<Record<string, unknown>>): NamedPlan {
+  const { id, state, decided_by: by } = row;
+  return { id: String(id), state: String(state), decidedBy: by === null ? undefined : String(by) };
+}
+
+const ASKED = `asked_at = clock_timestamp(), asked_why = $2, asked_by = $3, due_at = least(due_at, now())
+WHERE address IN (${LOCKED})`;
+
+/** The statement for each decision. */
+const DECISIONS = {
+  requested: ASKED,
+  approved: ASKED,
+  rejected: `${rejectedPlan('$4')}
+WHERE address IN (${LOCKED})`,
+  paused: `paused_at = now(), paused_by = $3, paused_because = $5
+WHERE address IN (${LOCKED}) AND paused_at IS NULL`,
+  resumed: `paused_at = NULL, paused_by = NULL, paused_because = NULL, due_at = now()
+WHERE address IN (${LOCKED}) AND paused_at IS NOT NULL`,
+} as const;
+
+interface Decision {
+  readonly addresses: readonly string[];
+  readonly by: string;
+  readonly because?: string | undefined;
+  /** The id of the plan. */
+  readonly plan?: string;
+}
+
+/** Carries out the decision and adds it to the list of runs, in one statement. Returns the changed workspaces. */
+export async function enterDecision(
+  { ask }: FleetStatements,
+  decision: keyof typeof DECISIONS,
+  { addresses, by, plan, because }: Decision,
+): Promise<string[]> {
+  const rows = await ask(
+    `WITH changed AS (UPDATE ${S}.workspaces SET ${DECISIONS[decision]} RETURNING address, mode)
+INSERT INTO ${S}.runs (address, started_at, seconds, mode, result, who, plan_id, process, summary)
+SELECT address, now(), 0, mode, $2, $3, $4, '', json_strip_nulls(json_build_object('because', $5::text)) FROM changed RETURNING address`,
+    addresses,
+    decision,
+    by,
+    plan ?? null,
+    because ?? null,
+  );
+  return rows.map(({ address }) => String(address));
+}
+
+/** Sets the state of a plan, and enters the decision for its workspace. */
+export async function decidePlan(
+  statements: FleetStatements,
+  { address, id, by, because }: { address: string; id: string; by: string; because?: string | undefined },
+  state: 'approved' | 'rejected',
+): Promise<void> {
+  await statements.ask(
+    `UPDATE ${S}.plans SET state = $3, decided_by = $4, decided_at = now() WHERE address = $1 AND id = $2`,
+    address,
+    id,
+    state,
+    by,
+  );
+  await enterDecision(statements, state, { addresses: [address], by, because, plan: id });
+}
