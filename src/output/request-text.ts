@@ -23,10 +23,7 @@ function text(subject: RequestSubject): string {
   page.add(
     `${workspace} was changed on the platform. Merge this request to write these values to the manifests. To restore the values of the manifests instead, close it and run ${restore}.`,
   );
-  page.addList('#### Skipped changes', refusedLines(subject), {
-    share: SHARE,
-    rest: (count) => `- ${count} more`,
-  });
+  addSkipped(page, subject);
   const command = commandFor('voxform drift', reach);
   const head = page.text(command);
   const limit = MARKDOWN_LIMIT - MARGIN - Buffer.byteLength(head);
@@ -42,18 +39,16 @@ function ended(subject: RequestSubject): string {
       ? `The drift of ${workspace} has ended.`
       : `Only skipped changes of ${workspace} remain.`,
   );
-  page.addList('#### Skipped changes', refusedLines(subject), {
-    share: SHARE,
-    rest: (count) => `- ${count} more`,
-  });
+  addSkipped(page, subject);
   return withoutCommands(page.text(commandFor('voxform drift', subject.reach)));
 }
 
-function refusedLines({ refused }: RequestSubject): string[] {
-  return refused.map(({ address, path, why }) => {
+function addSkipped(page: MarkdownPage, { refused }: RequestSubject): void {
+  const lines = refused.map(({ address, path, why }) => {
     const which = path === null ? address : `${address} ${path}`;
     return `- ${markdownCode(which)}: ${markdownText(why)}`;
   });
+  page.addList('#### Skipped changes', lines, { share: SHARE, rest: (count) => `- ${count} more` });
 }
 
 /** No line may look like a GitLab command, such as /merge. */
