@@ -39,7 +39,7 @@ export function failureOf(call: FailedCall, result: AttemptResult): PlatformErro
   if (result.type === 'answer') return answered(call, result);
   const facts = {
     status: result.status,
-    nobodyAt: isClosedLocalPort(call.host, result) ? call.host : undefined,
+    closedLocalPort: isClosedLocalPort(call.host, result) ? call.host : undefined,
     undecodable: errorCode(result.error) === DAMAGED,
     atProxy: result.error instanceof ProxyFailure,
   };
