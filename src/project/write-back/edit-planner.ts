@@ -114,10 +114,10 @@ export class EditPlanner {
     return writtenValue(raw, value, {
       rule: fields[leaf] ?? fields[leaf.split('.')[0] ?? ''] ?? {},
       addressOf: (kind, id) => this.#addresses.get(`${kind}/${id}`),
-      valueOf: (part) => this.#valueOf(part, folder),
+      plainValueOf: (part) => this.#plainValueOf(part, folder),
       joinReason: (form, text) =>
         joinReason(form, text, {
-          valueOf: (part) => this.#valueOf(part, folder),
+          plainValueOf: (part) => this.#plainValueOf(part, folder),
           placeOf: (index, offset) => {
             const place = { document: layer.document, path: [...pathOf(form), '$join', index], offset };
             const position = positionIn(path.join(root, layer.file), { ...place, at: 'value' });
@@ -132,7 +132,7 @@ export class EditPlanner {
     });
   }
 
-  #valueOf(raw: Json, folder: string): Json | undefined {
+  #plainValueOf(raw: Json, folder: string): Json | undefined {
     const { lookupNames } = this.#options.workspace;
     const context = { inputs: this.#inputs, refKinds: undefined, lookupNames, folderOf: () => folder };
     const { value, problems } = evaluateForms(raw, context);
@@ -227,7 +227,7 @@ function holdsNull(value: Json): boolean {
 
 interface JoinFacts {
   /** The value of a part; undefined if it is unknown or secret. */
-  valueOf(part: Json): Json | undefined;
+  plainValueOf(part: Json): Json | undefined;
   /** File and line of a character in a part, as written. */
   placeOf(index: number, offset: number): string;
   /** The path of a part's file, relative to the project folder. */
@@ -235,11 +235,11 @@ interface JoinFacts {
 }
 
 /** Why a joined text cannot be changed as a whole, with the part to edit instead. */
-function joinReason(form: JsonObject, value: Json, { valueOf, placeOf, fileOf }: JoinFacts): string {
+function joinReason(form: JsonObject, value: Json, { plainValueOf, placeOf, fileOf }: JoinFacts): string {
   const parts: readonly Json[] = Array.isArray(form.$join) ? form.$join : [];
   const separator = typeof form.separator === 'string' ? form.separator : '\n\n';
   const texts = parts.map((part) => {
-    const text = valueOf(part);
+    const text = plainValueOf(part);
     return text === undefined || text === null ? undefined : String(text);
   });
   const moved = typeof value === 'string' ? movedParts(texts, separator, value) : [];

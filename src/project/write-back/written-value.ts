@@ -17,7 +17,7 @@ interface ValueContext {
   /** The address of the record with this id, for a field with ids of the kind. */
   addressOf(kind: string, id: string): string | undefined;
   /** The value of a part as written, with references as ids; undefined if a part is unknown or secret. */
-  valueOf(raw: Json): Json | undefined;
+  plainValueOf(raw: Json): Json | undefined;
   /** Why a joined text cannot get this value. */
   joinReason(form: JsonObject, value: Json): string;
   /** Called with the new text for the file of a `$file`. */
@@ -31,7 +31,7 @@ interface ValueContext {
  */
 export function writtenValue(raw: Json | undefined, value: Json, writing: ValueContext): Json {
   if (raw === undefined) return fresh(value, writing);
-  const current = writing.valueOf(raw);
+  const current = writing.plainValueOf(raw);
   if (current !== undefined && jsonEqual(current, value)) return raw;
   if (isForm(raw)) return inForm(raw, value, writing);
   if (Array.isArray(raw) && Array.isArray(value)) {
@@ -57,14 +57,14 @@ function inForm(form: JsonObject, value: Json, writing: ValueContext): Json {
 function writtenSet(raw: readonly Json[], value: readonly Json[], writing: ValueContext): Json[] {
   const wanted = new Map(value.map((item) => [canonicalJson(item), item]));
   const kept = raw.filter((item) => {
-    const current = writing.valueOf(item);
+    const current = writing.plainValueOf(item);
     return current !== undefined && wanted.delete(canonicalJson(current));
   });
   return [...kept, ...[...wanted.values()].map((item) => fresh(item, writing))];
 }
 
 function writtenList(raw: readonly Json[], value: readonly Json[], writing: ValueContext): Json[] {
-  const current = raw.map((item, index): Json => writing.valueOf(item) ?? { $unknown: index });
+  const current = raw.map((item, index): Json => writing.plainValueOf(item) ?? { $unknown: index });
   const written: Json[] = [];
   let before = 0;
   for (const [a, b] of [...alignment(current, value), [raw.length, value.length] as const]) {
