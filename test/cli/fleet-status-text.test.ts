@@ -57,7 +57,7 @@ function textOf(workspace: FleetWorkspace, only?: string, more: object = {}): st
 
 it('tells of invalid manifests which commit is in force, and which plan waits all the same', () => {
   expect(textOf(invalid, address)).toMatch(/^Commit +aaaa; bbbb is invalid$/m);
-  const row = /invalid .* plan d7b1be51bf3c; a\.yaml:1:1 unknown kind$/m;
+  const row = /invalid .* a\.yaml:1:1 unknown kind; plan d7b1be51bf3c waits for approval$/m;
   expect(textOf(invalid)).toMatch(row);
   expect(textOf({ ...invalid, last: {} }, address)).toMatch(/^Commit +bbbb$/m);
 });
