@@ -208,7 +208,7 @@ function requestsOver(transport: Sending, { unexpectedFields, workspaceCheck, me
         const query = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null));
         const path = `/api/v1/call-histories${carriers === 'body' ? '' : queryText(query as Query)}`;
         const request: RequestLine = { method: 'GET', path };
-        const body = carriers === 'query' ? undefined : query;
+        const body = carriers === 'query' ? undefined : all;
         return readPage(callRecord(), request, {
           unexpectedFields,
           answer: await transport.send({ ...request, body }),
@@ -233,7 +233,7 @@ function requestsOver(transport: Sending, { unexpectedFields, workspaceCheck, me
         if (page.next !== cursor) return page;
         if (carriers !== 'body') throw ignoredCursor(page);
         carriers = 'both';
-        return { ...(await read(undefined)), beginsAnew: true };
+        return { ...(await read(undefined)), isRestarted: true };
       };
       return own(pages(next, byId, passingList), workspaceCheck);
     },

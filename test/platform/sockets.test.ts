@@ -196,7 +196,7 @@ describe('a POST that certainly did not happen is sent again', () => {
     expect(error).toMatchObject({
       reason: 'network',
       outcome: 'not-done',
-      facts: { nobodyAt: `${host}:${port}` },
+      facts: { closedLocalPort: `${host}:${port}` },
     });
     expect(events).toHaveLength(1);
   });

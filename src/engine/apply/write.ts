@@ -114,7 +114,7 @@ async function update(facts: ResourceWrite): Promise<string> {
     entry,
     changed,
     ignoreDrift: planned.ignore_drift ?? [],
-    leftOut: planned.left_out,
+    omitted: planned.left_out,
   };
   const { problems } = resentFields(updating);
   if (problems.length > 0) throw new UserError(problems.join('; '));

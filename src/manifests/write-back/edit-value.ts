@@ -58,7 +58,7 @@ function replaceBlockScalar(node: Scalar, value: Json, place: NodePlace): Splice
   const layout = {
     column,
     indent,
-    saysIndent: explicitIndent !== undefined,
+    hasExplicitIndent: explicitIndent !== undefined,
     blankAfter: header.includes('+') ? 0 : blankLines(source, end),
     previous: old.map((line) => line.slice(indent)),
   };
