@@ -124,7 +124,7 @@ it('compares the calls of the versions of an agent for who asks', async () => {
   const shown = async () => (await ask(resource)).text;
   await expect.poll(shown, { timeout: 20_000 }).toContain('Version 1 to version 2');
   const page = await shown();
-  expect(page).toMatch(/session_outcome=escalated<\/span><\/td>.*?<strong>\+[\d.]+ points/s);
+  expect(page).toMatch(/session_outcome=escalated<\/td>.*?<strong>\+[\d.]+ points/s);
   expect(page).toContain('class="publication"');
   const asked = workspace.emulator.requests.slice(before).map((each) => each.path.replace(/\?.*/, ''));
   expect(asked).toEqual([`/api/v1/agents/${agent}/versions`, '/api/v1/call-histories']);
