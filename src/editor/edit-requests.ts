@@ -81,7 +81,7 @@ function fixesOf(diagnostic: Diagnostic, document: TextDocument): readonly CodeF
   const range = rangeOf(diagnostic, document);
   const text = document.getText();
   const written = text.slice(range.start, range.end);
-  // The error is elsewhere than in a block text, an alias, an anchor or a tag.
+  // A block text, an alias, an anchor or a tag cannot be replaced by a plain value.
   if (/^[|>*&!]/.test(written) || written === '') return [];
   return textsFor(fix, { written, json: isJson(text) }).map((instead) => ({
     title: 'quotes' in fix ? TITLES[fix.quotes] : `Change to ${instead}`,
@@ -120,7 +120,7 @@ function objectText(value: Readonly<Record<string, string>>, json: boolean): str
   return `{ ${pairs.join(', ')} }`;
 }
 
-/** With more differing lines, finding the shortest difference takes long. */
+/** The maximum number of differing lines; finding the shortest difference takes quadratic time. */
 const MAX_EDITS = 1000;
 
 /** The changes of `voxform fmt`, so that the cursor stays in unchanged parts; none if the text is broken. */

@@ -47,7 +47,7 @@ export class EditedProject {
     this.#options = options;
   }
 
-  /** Reads the disk again at the next load: everything, or what a file affects. */
+  /** Makes the next load read the disk again: all files, or those that one file affects. */
   forget(file?: string): void {
     this.#view.forget(file);
   }

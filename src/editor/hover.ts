@@ -71,7 +71,7 @@ const topics = lazily((): { readonly all: readonly Topic[]; readonly byPath: Rea
   return { all, byPath: new Map(all.map((topic) => [topic.path, topic])) };
 });
 
-/** The path up to the first value form, and from there without indices of items. */
+/** The keys of the path up to the first value form. */
 function fieldPath(path: DocumentPath): string[] {
   const form = path.findIndex((part) => typeof part === 'string' && part.startsWith('$'));
   return path.slice(0, form === -1 ? undefined : form).filter((part) => typeof part === 'string');
@@ -92,7 +92,7 @@ function topicFor({ role, value, path: at }: HoverSubject): Topic | undefined {
   for (const part of fieldPath(inside)) {
     if (topic === undefined) return undefined;
     const next = byPath.get(`${topic.path}.${part}`) ?? byPath.get(`${topic.path}.${ANY_KEY}`);
-    // Parts of a free-form value are described with the whole.
+    // A part of a free-form value gets the description of the whole.
     if (next === undefined) return isObject(topic.schema.properties) ? undefined : topic;
     topic = next;
   }
@@ -174,7 +174,7 @@ const FORMS: Readonly<Record<string, (subject: FormSubject) => string | undefine
     return text === undefined ? undefined : block(text);
   },
   $join: ({ snapshot, role, value, path: at }) => {
-    // A patch of another workspace has another value there.
+    // This is a patch of another workspace.
     if (role === 'project' && at[1] !== snapshot.workspace?.name) return undefined;
     const spec = specPlace(role, value, at);
     const address = role === 'project' ? String(at[3]) : ownAddress(value);

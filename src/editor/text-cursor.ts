@@ -28,7 +28,7 @@ export interface TextCursor {
   readonly siblings: ReadonlySet<string>;
 }
 
-/** Inserted at the cursor: a scalar that ends in this letter shows its place in the document, whatever follows. */
+/** Inserted at the cursor, so that the parser finds a scalar there, whatever follows. */
 const LETTER = 'x';
 
 /** Undefined in comments, block scalars and other places without completions. */

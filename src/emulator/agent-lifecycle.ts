@@ -40,7 +40,7 @@ export function createAgent(world: World, body: AgentRequest, rules: Rules): Sto
   return agent;
 }
 
-/** Edits the draft. Published versions stay as they were. */
+/** Edits the draft. Published versions do not change. */
 export function updateAgent(
   world: World,
   agent: StoredAgent,
@@ -53,7 +53,7 @@ export function updateAgent(
   return updated;
 }
 
-/** The agent with some fields of an earlier one; a field is a path such as `llm_config.temperature`. */
+/** The agent with these fields taken from an earlier version. A field is a path such as `llm_config.temperature`. */
 export function withFieldsOf(
   agent: StoredAgent,
   earlier: StoredAgent,
@@ -77,7 +77,7 @@ export function withFieldsOf(
 
 /**
  * Keeps the draft as the next version.
- * @param updatedAfter how many seconds later the agent counts as updated.
+ * @param updatedAfter seconds from `published_at` to `updated_at`.
  */
 export function publishAgent(world: World, agent: StoredAgent, updatedAfter = 0): StoredAgent {
   const time = world.beginWrite();
@@ -113,7 +113,7 @@ function withRequest(
   return next;
 }
 
-/** A replaced `llm_config` without a key loses its key. */
+/** A PUT that replaces `llm_config` without a key erases the key. */
 function keyAfter(
   world: World,
   agent: StoredAgent,

@@ -5,7 +5,7 @@ import type { StoredAgent } from './stored-records.ts';
 /** Fields whose text the server stores unchanged. */
 const UNTRIMMED: ReadonlySet<string> = new Set(['api_key']);
 
-/** The body of a request, with texts trimmed if the behaviour says so. */
+/** The body of a request, with texts trimmed if `trim` is on. */
 export function trimmed(body: unknown, { trim }: EmulatorBehaviour['normalise']): unknown {
   return trim ? trimTexts(body) : body;
 }
@@ -47,7 +47,7 @@ const serverDefaults: { readonly [Name in ShownConfig]: Readonly<StoredAgent[Nam
   },
 };
 
-/** The agent's configuration as the server stores it: sets sorted and defaults added, if the behaviour says so. */
+/** The agent's configuration as the server stores it: sets sorted and defaults added, depending on the behaviour. */
 export function normalisedAgent<T extends Pick<StoredAgent, ShownConfig>>(
   agent: T,
   normalise: EmulatorBehaviour['normalise'],

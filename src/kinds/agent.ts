@@ -6,7 +6,7 @@ import { type AgentRequest, agentRequest } from '../platform/records/agent-recor
 import type { DraftStatus, Kind, Mention, ShownRecord } from './kind.ts';
 import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
 
-/** A voice agent: read by id only, never listed. Reads show only part of its configuration. */
+/** A voice agent. The API reads agents by id and does not list them. Reads show only part of the configuration. */
 export const agent: Kind = {
   name: 'Agent',
   dashboardKey: 'agent',

@@ -20,7 +20,7 @@ const spec = lazyStrictObject(() => ({
   outbound_agent_id: link('outbound'),
 }));
 
-/** A phone number: listed and created, never updated. A person links it to agents in the dashboard. */
+/** A phone number. The API lists and creates numbers. They are linked to agents in the dashboard. */
 export const phoneNumber: Kind = {
   name: 'PhoneNumber',
   dashboardKey: 'number',

@@ -12,7 +12,7 @@ const spec = lazyStrictObject(() => ({
   ...userRequest().partial().shape,
 }));
 
-/** A person's access to the workspace: listed and updated. A person invites users in the dashboard. */
+/** A person's access to the workspace. The API lists and updates users. They are invited in the dashboard. */
 export const workspaceUser: Kind = {
   name: 'WorkspaceUser',
   dashboardKey: 'user',

@@ -5,11 +5,11 @@ import type { ParsedFile } from './parse-documents.ts';
 export interface DocumentCache {
   get(key: string): ParsedFile | undefined;
   set(key: string, parsed: ParsedFile): void;
-  /** Called when all files of a project were requested: entries that were not requested may be dropped. Never throws. */
+  /** Called after all files of a project were requested. Entries that were not requested may be dropped. Never throws. */
   endRound(): Promise<void>;
 }
 
-/** A key that is equal for equal texts or bytes only. A text must be well-formed, as texts of files are. */
+/** The digest of a text or of bytes. A text must be well-formed Unicode, because lone surrogates would share a key. */
 export function documentKey(text: string | Uint8Array): string {
   return hash('sha256', text, 'base64url');
 }

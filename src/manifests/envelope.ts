@@ -15,7 +15,7 @@ const resourceName = z.string().regex(NAME_PATTERN, { error: NAME_RULE });
 export const recordId = () =>
   z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected the id of a record' });
 
-/** The part of a manifest that is about the resource, not the record. It is never sent. */
+/** The part of a manifest that describes the resource and is never sent. */
 export const metadataSchema = described('Name and settings of the resource in this project.', {
   name: resourceName.meta({
     description:
@@ -27,7 +27,7 @@ export const metadataSchema = described('Name and settings of the resource in th
     .meta(about('Labels for --selector. Never sent.', { team: 'support' }))
     .optional(),
   id: recordId()
-    .meta(about('Id of an existing record to adopt instead of creating one.', '01JEMV1AT0AGENT00000000001'))
+    .meta(about('Id of an existing record to import instead of creating one.', '01JEMV1AT0AGENT00000000001'))
     .optional(),
   previous_names: z
     .array(resourceName)
@@ -119,7 +119,7 @@ export function unknownKind(name: string, { kinds, lookups }: KnownNames): Pick<
   };
 }
 
-/** The kind that a misspelt one probably means, so that references to it are right and its spec is checked. */
+/** The kind that a misspelt name probably means. With it, references resolve and the spec is checked. */
 function suggestedKind(name: string, { kinds, lookups }: KnownNames): KindSchema | undefined {
   return lookups.has(name) ? undefined : kinds.get(nearest(name, kinds.keys()) ?? '');
 }

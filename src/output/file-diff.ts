@@ -11,7 +11,7 @@ interface ChangedFile {
 }
 
 const contextLines = 3;
-/** With more differing lines, finding the shortest diff takes long. */
+/** The maximum number of differing lines; finding the shortest diff takes quadratic time. */
 const maxEdits = 4000;
 
 /** A unified diff of files for `git apply`. */

@@ -79,7 +79,7 @@ export class FleetComparisons {
     await Promise.all(this.#running);
   }
 
-  /** With the data of this workspace only: no other sees its secrets. */
+  /** Uses a redactor of its own, so that no other workspace sees its secrets. */
   async #open(address: string, redactor: Redactor, signal: AbortSignal): Promise<OpenWorkspace> {
     const { control, sources, context, shared } = this.#options;
     const wanted = await control.project(address);
@@ -95,7 +95,7 @@ export class FleetComparisons {
       interrupts: { stop: signal, requests: signal },
     };
     const opened = await openWorkspace(ofWorkspace, { requireKey: true });
-    // So that its secrets are redacted from texts of the platform.
+    // Loads the project's secrets, so that they are redacted from texts of the platform.
     await opened.declared('offline');
     return opened;
   }

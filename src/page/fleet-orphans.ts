@@ -9,7 +9,7 @@ import { createStore } from '../state/state-location.ts';
 import { VERSION } from '../version.ts';
 
 /** Seconds to wait for the lock. */
-const PATIENCE = 20;
+const LOCK_TIMEOUT = 20;
 
 interface Closing {
   readonly address: string;
@@ -37,10 +37,10 @@ export function closingOrphans({
   return async ({ address, workspaceId, orphan, by }) => {
     const holder = { host: hostname(), user, pid: process.pid, version: VERSION, now };
     const store = createStore(fleetStateAt(fleet, address), { root: '/', ...holder });
-    const lock = { operation: 'orphans close', timeoutSeconds: PATIENCE, notice: log, warn: log };
+    const lock = { operation: 'orphans close', timeoutSeconds: LOCK_TIMEOUT, notice: log, warn: log };
     const options = { lock, workspaceId, fresh: freshState(), version: VERSION, now };
     const done = await recordClosed({ inSession: (_, work) => inSession(store, options, work) }, [orphan], {
-      lockTimeout: PATIENCE,
+      lockTimeout: LOCK_TIMEOUT,
       askedBy: by,
     });
     return done.length > 0;

@@ -31,7 +31,10 @@ export interface PageEnv {
 
 export type PageContext = Context<PageEnv>;
 
-/** A workspace, or `undefined` for all, with its version before it was read, so that no change is missed. */
+/**
+ * The subject of live updates: a workspace, or all if `address` is undefined. The version is from before the read, so that no change is
+ * missed.
+ */
 export interface Follows {
   readonly address: string | undefined;
   readonly version: Promise<string>;
@@ -40,12 +43,12 @@ export interface Follows {
 interface Shown {
   readonly title: string;
   readonly section?: 'overview' | 'workspaces';
-  /** What it follows changes of, if anything. */
+  /** Undefined for a page without live updates. */
   readonly follows?: Follows;
   readonly status?: undefined | 200 | 400 | 401 | 403 | 404 | 409 | 429 | 500 | 503;
 }
 
-/** The common answers of all routes: a view in the layout of the site, and errors. */
+/** Responses that all routes share: a view in the layout of the site, and errors. */
 export class PageAnswers {
   readonly #options: SiteOptions;
   readonly #live: LiveUpdates;
@@ -110,7 +113,7 @@ export class PageAnswers {
   notFound(c: PageContext): Response | Promise<Response> {
     const isBrowser = (c.req.header('accept') ?? '').includes('text/html');
     return isBrowser
-      ? this.gone(c, 'There is no such page.', '/')
+      ? this.gone(c, 'This page does not exist.', '/')
       : c.json({ error: notFound(this.#options) }, 404);
   }
 }
@@ -118,7 +121,7 @@ export class PageAnswers {
 interface Note {
   readonly heading: string;
   readonly text: string;
-  /** The target of its link. */
+  /** The path of its link. */
   readonly back?: string;
 }
 

@@ -88,15 +88,15 @@ interface WatchSourceOptions {
 export class WatchSource implements PageSource, RunObserver {
   readonly title = 'watch';
   readonly #options: WatchSourceOptions;
-  /** The latest runs of this process, and decisions of people. */
+  /** The latest runs of this process, and people's decisions. */
   readonly #kept: KeptRun[] = [];
   readonly #state: KeptStateParts;
   #status: RunStatus | 'never-run' = 'never-run';
   #since: Date;
   #checkedAt: Date | undefined;
-  /** As of the last check. */
+  /** The remaining actions after the last check. */
   #left: PlanDocument | undefined;
-  /** The results of the last run and, of the platform, those of the last check. */
+  /** The results of the last run; those about the platform are from the last check. */
   #last: JsonObject = {};
   readonly #comparisons: CallComparisons;
   #version = 0;
@@ -170,7 +170,7 @@ export class WatchSource implements PageSource, RunObserver {
   }
 
   async workspace(address: string): Promise<WorkspaceDetail | undefined> {
-    if (!this.#isMeant(address)) return undefined;
+    if (!this.#isOwn(address)) return undefined;
     const { watch, source } = this.#options;
     const { status, opened } = watch();
     const state = await this.#state.read().catch((error: unknown) => this.#textOf(error));
@@ -200,7 +200,7 @@ export class WatchSource implements PageSource, RunObserver {
   }
 
   async run(address: string, id: string): Promise<RunDetail | undefined> {
-    if (!this.#isMeant(address)) return undefined;
+    if (!this.#isOwn(address)) return undefined;
     const own = this.#kept.find((run) => run.id === id);
     const reading = this.#state.read();
     const { runs: past = [] } = (await (own === undefined ? reading : reading.catch(() => undefined))) ?? {};
@@ -236,8 +236,8 @@ export class WatchSource implements PageSource, RunObserver {
     log(`${by}: ${action}${because === undefined ? '' : ` (${because})`}`);
   }
 
-  /** The name of the workspace is unknown until the manifests are read for the first time. */
-  #isMeant(address: string): boolean {
+  /** Any address counts until the first load of the manifests, because the name of the workspace is unknown. */
+  #isOwn(address: string): boolean {
     return address === (this.only() ?? address);
   }
 

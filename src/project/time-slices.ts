@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { UserError } from '../problems/user-error.ts';
 
-/** Milliseconds that work may delay answers of the platform. */
+/** The length of a slice in milliseconds: the delay of other work, such as handling a response. */
 const LONGEST = 2;
 
-/** Divides long work into slices. The event loop runs between them. */
+/** Divides long work into slices, so that the event loop handles other events between them. */
 export class TimeSlices {
   readonly #signal: AbortSignal | undefined;
   #end = performance.now() + LONGEST;
@@ -21,7 +21,7 @@ export class TimeSlices {
   /** @throws UserError if aborted. */
   async next(): Promise<void> {
     await setImmediate();
-    // Requests from the previous turn of the event loop are sent only now.
+    // Requests that began in the previous turn of the event loop are sent in this one.
     await setImmediate();
     if (this.#signal?.aborted) throw new UserError('interrupted');
     this.#end = performance.now() + LONGEST;

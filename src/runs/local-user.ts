@@ -67,7 +67,7 @@ export function userName(env: RunContext['env']): string {
 }
 
 /** Milliseconds. A run waits for git while it holds the lock. */
-const PATIENCE = 5_000;
+const GIT_TIMEOUT = 5_000;
 
 /** Runs git; undefined if git is not available. */
 export type RepositoryGit = (...args: string[]) => Promise<GitResult | undefined>;
@@ -78,7 +78,7 @@ export function gitIn(root: string, env: ProcessEnvironment): RepositoryGit | un
   return (...args) =>
     runGit(['--no-optional-locks', '-C', root, ...args], {
       env: folderEnvironment(env),
-      signal: AbortSignal.timeout(PATIENCE),
+      signal: AbortSignal.timeout(GIT_TIMEOUT),
     }).catch(() => undefined);
 }
 

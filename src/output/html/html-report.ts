@@ -39,7 +39,7 @@ interface PageOptions {
   /** True to omit notes. */
   readonly quiet?: boolean | undefined;
   readonly reach?: Reach;
-  /** True if the boxes of resources are open, or their groups closed too. */
+  /** The parts that are folded: nothing, each resource, or each group as well. */
   readonly fold?: 'none' | 'resources' | 'groups' | undefined;
 }
 
@@ -63,8 +63,8 @@ ${referencesHtml(report)}
 export const MOST_UNFOLDED = 20;
 
 /**
- * The changes of a plan, with its remarks below, for a page with its own head. The reasons why an apply would refuse the plan come first.
- * Publication is not a change: the list of resources shows it.
+ * The changes and remarks of a plan, for a page with its own head. Reasons to refuse an apply come first. Publication is left to the list
+ * of resources.
  */
 export function changesHtml(plan: PlanDocument, options: PageOptions): Html {
   const resources = plan.resources.map(withoutPublication);
@@ -188,7 +188,7 @@ function violationHtml(group: ViolationGroup): Html {
   return foldedRemark(`${lead}${said}`, { count: subjects.length, content, tone });
 }
 
-/** Rows in place of their resource are searched and filtered like it. */
+/** A row that replaces its resource is searched and filtered like the resource. */
 function stepHtml({ text, resources, table }: SharedStep, without: Steps['without']): Html {
   const count = resources.length;
   if (table === undefined) return foldedRemark(text, { count, content: addressesHtml(resources) });
@@ -209,7 +209,7 @@ interface Folded {
   readonly of?: string;
   readonly content: Html;
   readonly tone?: 'bad' | undefined;
-  /** True if the search hides it without a match inside. */
+  /** True if the search hides it unless it contains a match. */
   readonly isGroup?: boolean;
 }
 
@@ -226,7 +226,7 @@ function remark(text: string, tone?: 'bad'): Html {
 `;
 }
 
-/** Hidden until the script shows it, because it does nothing without. */
+/** Hidden until the script shows it, because it needs the script. */
 function toolbar(reports: readonly Report[]): Html {
   const groups = Map.groupBy(reports.flatMap(filled), ({ key }) => key);
   if (groups.size === 0) return html``;
@@ -257,7 +257,7 @@ function groupsHtml(report: Report, { full = false, reach, fold = 'resources' }:
     const isRow = (each: PlannedResource) => each.action === 'noop' || isPlain(each);
     const rows = new Set(full ? [] : listedInTable(resources.filter(isRow)));
     const boxed = resources.filter((each) => !rows.has(each));
-    // Shared only if no decision is needed and there are no results.
+    // Resources that need a decision or have a result are never combined.
     const alone = boxed.filter((each) => !isPlain(each));
     const said = [
       ...compacted(alone, { views, full: true }),

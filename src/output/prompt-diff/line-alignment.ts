@@ -17,7 +17,7 @@ export interface Range {
   readonly end: number;
 }
 
-/** With more differing lines, a minimal diff takes long to compute and is no more useful than both texts. */
+/** The maximum number of differing lines. A larger diff takes long to compute and is no more useful than both texts. */
 const maxEdits = 1000;
 
 /**

@@ -1,9 +1,9 @@
 import { isObject } from '../../values/json.ts';
 
-/** In which a table shows times. */
+/** The zone of the times in a table. */
 export type TimeZone = 'utc' | 'local';
 
-/** `2026-11-21 08:42:23`, with a Z where it is UTC; what is no time, as it is. */
+/** `2026-11-21 08:42:23`, with a Z in UTC. An invalid time is returned unchanged. */
 export function timeText(value: unknown, zone: TimeZone): string {
   if (typeof value !== 'string') return plainText(value);
   const date = new Date(value);
@@ -17,8 +17,8 @@ export function unixTimeText(value: unknown, zone: TimeZone): string {
 }
 
 /**
- * How many digits the minor unit of a currency has in ISO 4217, where they are not two. Intl does not say: it has what people write in
- * daily life, which for IQD, HUF and others is none at all.
+ * Digits of the minor unit in ISO 4217, for currencies that do not have two. Intl returns the digits of everyday use, which are none for
+ * IQD, HUF and others.
  */
 const MINOR_DIGITS: ReadonlyMap<string, number> = new Map([
   ...digitsOf(0, 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'),
@@ -30,7 +30,7 @@ function digitsOf(digits: number, codes: string): [string, number][] {
   return codes.split(' ').map((code) => [code, digits]);
 }
 
-/** An amount in minor units of its currency, in major ones: `12.50 EUR`. What is no amount, as it is. */
+/** An amount in minor units of its currency as `12.50 EUR`. An invalid amount is returned unchanged. */
 export function amountText(value: unknown, currency: unknown): string {
   if (typeof value !== 'number' || typeof currency !== 'string' || !/^[a-z]{3}$/i.test(currency)) {
     return plainText(value);
@@ -40,7 +40,7 @@ export function amountText(value: unknown, currency: unknown): string {
   return `${(value / 10 ** digits).toFixed(digits)} ${code}`;
 }
 
-/** A value in one cell: nothing for null, lists with commas, other structures as JSON. */
+/** The text of a cell: empty for null, lists with commas, other structures as JSON. */
 export function plainText(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) return value.join(', ');

@@ -12,16 +12,16 @@ type ShownFields = Readonly<Record<string, unknown>>;
 export const RECORD_FORMATS = ['table', 'json', 'jsonl', 'yaml', 'csv'] as const;
 export type RecordFormat = (typeof RECORD_FORMATS)[number];
 
-/** Turns records into text as they come, so that the length of a list does not matter. */
+/** Writes records as they arrive, so that memory does not grow with the list. */
 interface RecordWriter {
-  /** What is to be printed now; empty while more must be known first. */
+  /** The text to print now; empty while records are collected. */
   write(record: ShownFields): string;
-  /** What is still to be printed once all records have come. */
+  /** The rest of the text, after the last record. */
   end(): string;
 }
 
 interface RecordWriting extends RecordContext {
-  /** Of a table, from left to right. */
+  /** The columns of a table, from left to right. */
   readonly columns: readonly RecordColumn[];
   readonly style: Style;
 }
@@ -37,10 +37,10 @@ export function createRecordWriter(format: RecordFormat, options: RecordWriting)
   return writers[format]();
 }
 
-/** The widths of the columns come from the first records; later ones keep to them. */
+/** The number of records that determine the widths of the columns. */
 const ROWS_TO_MEASURE = 100;
 
-/** Without columns that have been empty so far: a record that fills one begins a table that has it. */
+/** A table without empty columns. A record with a value in an omitted column begins a new table. */
 function tableWriter(writing: RecordWriting): RecordWriter {
   const { style } = writing;
   const columns = shownColumns(writing.columns, writing);
@@ -67,7 +67,7 @@ function tableWriter(writing: RecordWriting): RecordWriter {
   };
 }
 
-/** An array that is opened with the first record, and closed even when there was none. */
+/** One JSON array of all records; `[]` for none. */
 function jsonWriter(): RecordWriter {
   let count = 0;
   return {
@@ -80,10 +80,10 @@ function jsonWriter(): RecordWriter {
   };
 }
 
-/** The columns of CSV come from these: a record may lack what another one has. */
+/** The number of records that determine the columns, because records may lack fields. */
 const RECORDS_TO_NAME_FIELDS = 1000;
 
-/** RFC 4180, with all fields of the first records as columns. */
+/** CSV (RFC 4180), with all fields of the first records as columns. */
 function csvWriter(): RecordWriter {
   let waiting: ShownFields[] | undefined = [];
   let fields: readonly string[] = [];
@@ -114,23 +114,23 @@ function csvText(value: unknown): string {
 }
 
 /**
- * Where spreadsheets would begin a formula, which may have blanks before it: at the beginning, and after a semicolon, which is
- * the separator in many countries. A signed number, such as +12025550120 or -3.5, is data.
+ * The positions where a spreadsheet would read a formula, possibly after blanks: the start, and after a semicolon, which separates cells in
+ * many countries. A signed number such as +12025550120 or -3.5 is no formula.
  */
 const FORMULA = /(?<=^|;)(?!\s*[+-]?\d+(\.\d+)?\s*(;|$))(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 
-/** A formula gets an apostrophe before it; control characters but line feeds, tabs too, are escapes. */
+/** Puts an apostrophe before a formula, and escapes control characters other than line feeds. */
 function csvField(value: string): string {
   const text = escapeUnsafe(value.replaceAll(FORMULA, "'"));
   return /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** What is known beside the records. */
+/** Data besides the records. */
 interface RecordContext {
   readonly zone: TimeZone;
   /** By id: the addresses of known records. */
   readonly addresses: ReadonlyMap<string, string>;
-  /** By id: which records mention those without an address, as clauses. */
+  /** By id: clauses about the records that mention a record without an address. */
   readonly mentioned: ReadonlyMap<string, readonly string[]>;
 }
 

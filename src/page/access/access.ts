@@ -21,7 +21,7 @@ export interface Visitor {
   readonly mayRead: boolean;
   /** The form token; undefined for visitors who may not send forms. */
   readonly formToken: string | undefined;
-  /** A new cookie to derive form tokens from, if there is none. */
+  /** A new session cookie, from which form tokens are derived; undefined if the request has one. */
   readonly newSession: string | undefined;
   /** True if the proxy identifies the visitor: there is no sign-in. */
   readonly isNamedByProxy: boolean;
@@ -41,7 +41,7 @@ export class Access {
     this.#options = options;
   }
 
-  /** Why the request is refused whoever sends it, if so. Pages of other sites cannot send forms. */
+  /** The reason to refuse the request from any visitor, if any. Pages of other sites cannot send forms. */
   refusal(request: IncomingMessage): string | undefined {
     const { headers, method } = request;
     if (!isKnownHost(headers.host, this.#options)) return 'unknown host name: allow it with --listen-host';
@@ -49,14 +49,14 @@ export class Access {
       return `${this.#options.userHeader?.name} has a comma: it may name two users`;
     if (method === 'GET' || method === 'HEAD') return undefined;
     const site = headers['sec-fetch-site'];
-    if (site !== undefined) return site === 'same-origin' ? undefined : 'a form of another site';
+    if (site !== undefined) return site === 'same-origin' ? undefined : 'the form was sent from another site';
     const origin = headers.origin ?? headers.referer;
     if (origin === undefined) return undefined;
     const from = URL.canParse(origin) ? new URL(origin).host : '';
-    return from === headers.host?.toLowerCase() ? undefined : 'a form of another site';
+    return from === headers.host?.toLowerCase() ? undefined : 'the form was sent from another site';
   }
 
-  /** The visitor according to the request alone, without the session, which may be in a database. */
+  /** The visitor according to the request alone. The session is not read, because it may be in a database. */
   withoutSession(request: IncomingMessage): Visitor {
     const { proxy, userHeader } = this.#options;
     const { headers, socket } = request;
@@ -127,7 +127,7 @@ export class Access {
     return /^[\w-]{43}$/.test(id) ? id : undefined;
   }
 
-  /** Several values are joined by commas, as proxies do. */
+  /** Joins several values with commas, as proxies do. */
   #userHeader({ headersDistinct, socket }: IncomingMessage): string | undefined {
     const { proxy, userHeader } = this.#options;
     if (userHeader === undefined || !proxy.includes(socket.remoteAddress)) return undefined;

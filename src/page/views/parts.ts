@@ -132,13 +132,13 @@ export function addressText(address: string): Html {
   return html`${partsOf(address).map((part) => html`<bdi>${breaking(part)}</bdi>`)}`;
 }
 
-/** @param part of its page. */
+/** @param part the anchor of a section of its page. */
 export function resourceLink(workspace: string, address: string, part?: string): Html {
   const path = `${pathOf(workspace, 'resources', address)}${part === undefined ? '' : `#${part}`}`;
   return html`<a class="resource-link" href="${path}">${addressHtml(address)}</a>`;
 }
 
-/** @param of the plan, orphan or resource of the action. */
+/** @param of the plan, orphan or resource that the action concerns. */
 export function actionLink(address: string, action: ActionName, text: string, of?: string): Html {
   const path = `${pathOf(address, 'actions', action)}${of === undefined ? '' : `?of=${encodeURIComponent(of)}`}`;
   return html`<a class="button${action === 'approve' ? ' primary' : ''}" href="${path}">${text}</a>`;
@@ -150,7 +150,7 @@ const DIGEST = /^([0-9a-f]{12})[0-9a-f]{20,}(-dirty)?$/;
 /** The maximum length of a fact beside others. */
 const MOST_IN_COLUMN = 45;
 
-/** A fact, or one that a view renders itself; left out without a value. */
+/** A fact, or markup of the view. Facts without a value are omitted. */
 type ShownFact = readonly [name: string, value: Fact[1] | Html | undefined];
 
 export function facts(all: readonly ShownFact[], now: Date): Html {

@@ -3,16 +3,16 @@ import { driftIn, ENDED, markedText, withText } from './request-mark.ts';
 
 /** A branch compared with its base. */
 interface BranchSeen {
-  /** False where a person or another workspace has changed it. */
+  /** False if a person or another workspace has changed it. */
   readonly isOurs: boolean;
-  /** True where it has the wanted changes. */
+  /** True if it has the wanted changes. */
   readonly isDone: boolean;
 }
 
 export interface RequestSeen {
   readonly base: string;
   readonly branch: BranchSeen | undefined;
-  /** The newest first. */
+  /** Newest first. */
   readonly requests: readonly HostRequest[];
 }
 
@@ -20,9 +20,9 @@ interface RequestText {
   /** Digest of the drift. */
   readonly drift: string;
   readonly text: string;
-  /** Once the drift has ended. */
+  /** The text after the drift has ended. */
   readonly ended: string;
-  /** True where a file would change. */
+  /** True if a file would change. */
   readonly hasFiles: boolean;
 }
 
@@ -33,14 +33,14 @@ export type RequestStep =
 
 type RequestDecision =
   | { readonly is: 'none' }
-  /** The branch has commits of others, and stays as it is. */
+  /** The branch has commits of others and is left unchanged. */
   | { readonly is: 'foreign'; readonly request: HostRequest | undefined }
   /** A person closed the request of this drift: it stays closed. */
   | { readonly is: 'rejected'; readonly request: HostRequest }
   | { readonly is: 'close'; readonly request: HostRequest; readonly steps: readonly RequestStep[] }
   | {
       readonly is: 'open';
-      /** Undefined for a new one. */
+      /** Undefined for a new request. */
       readonly request: HostRequest | undefined;
       readonly steps: readonly RequestStep[];
     };
@@ -56,7 +56,7 @@ export function decideRequest(wanted: RequestText, { base, branch, requests }: R
   const isForeign = branch?.isOurs === false;
   if (!wanted.hasFiles) return ending(wanted, request, isForeign);
   if (isForeign) return { is: 'foreign', request };
-  // A host closes the request of a deleted branch, which asks for a new one.
+  // A host closes the request when its branch is deleted. This is no rejection, so a new one is opened.
   if (request?.state === 'closed' && branch !== undefined && driftIn(request.body) === wanted.drift)
     return { is: 'rejected', request };
 

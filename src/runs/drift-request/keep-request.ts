@@ -21,7 +21,7 @@ export interface RequestWanted {
   readonly text: string;
   /** True if some drift cannot be written to a file. */
   readonly hasRest: boolean;
-  /** The same, once the drift has ended. */
+  /** The text after the drift has ended. */
   readonly ended: string;
   /** Paths in the repository, each with the text that was read and the new one. */
   readonly files: readonly { readonly path: string; readonly before: string; readonly after: string }[];
@@ -47,10 +47,10 @@ export type KeptRequest =
   | { readonly is: 'behind'; readonly base: string; readonly files: readonly string[] };
 
 const MOST_ROUNDS = 5;
-/** Refusals that may come of a change by somebody else since we looked. */
+/** Statuses that may be due to a change by somebody else since the last read. */
 const STALE = [400, 405, 409, 422];
 
-/** Where requests are kept: the API of the host, and its repository. */
+/** Access to a host: its API and its repository. */
 interface RequestHost {
   readonly host: CodeHost;
   readonly repository: BranchRepository;
@@ -59,8 +59,8 @@ interface RequestHost {
 }
 
 /**
- * Brings the request of a workspace in line with its drift. What is on the host decides: after a lost response or a change by somebody else,
- * it is read again before anything is sent again.
+ * Brings the request of a workspace in line with its drift. Decisions are based on the host: after a lost response or a change by somebody
+ * else, it is read again before the next write.
  * @throws HostProblem, UserError
  */
 export async function keepRequest(
@@ -88,14 +88,14 @@ export async function keepRequest(
   }
 }
 
-/** True after the update of a request that somebody has closed or merged meanwhile. */
+/** True if somebody has closed or merged the request since the update began. */
 async function isOverSince(host: CodeHost, { branch }: RequestWanted, kept: KeptRequest): Promise<boolean> {
   if (kept.is !== 'open' || kept.did !== 'updated') return false;
   const found = (await host.requests(branch)).find(({ number }) => number === kept.number);
   return found !== undefined && found.state !== 'open';
 }
 
-/** What was sent, in this round or one before. The first of them is reported. */
+/** The writes in order of importance; the first one that was sent is reported. */
 const deeds = ['opened', 'updated'] as const;
 
 type Deed = (typeof deeds)[number];
@@ -197,7 +197,7 @@ interface FileLeft {
   readonly blob: string;
 }
 
-/** The files that the base does not have yet; or those that differ from what was read, whose edits would not fit. */
+/** The files that the base does not contain yet, or the files that differ from those that were read, so that the edits do not apply. */
 async function filesLeft(
   repository: BranchRepository,
   { files }: RequestWanted,

@@ -105,7 +105,7 @@ function realName(root: string, file: string): string {
 
 /**
  * Brings the request on its host in line with the proposal.
- * @param longestPause milliseconds that the host may make us wait.
+ * @param longestPause the maximum pause in milliseconds that the host may request.
  * @throws HostProblem, UserError
  */
 export async function carryOutProposal(

@@ -8,11 +8,11 @@ import { attempt } from '../../problems/attempt.ts';
 
 const END = '<!-- /voxform drift -->';
 const SECTION = /<!-- voxform drift ([0-9a-z]+) -->[\s\S]*<!-- \/voxform drift -->/;
-/** A mark in a text of the platform, which must not end ours. */
+/** A mark in a text of the platform. It must not end our section. */
 const FALSE_MARK = /<!--(?=\s*\/?voxform)/gi;
 const TRAILER = /^Voxform-Drift: (\S+) ([0-9a-f]+) ([0-9a-f]{64})$/m;
 
-/** Instead of the digest of a drift. */
+/** Replaces the digest once the drift has ended. */
 export const ENDED = 'ended';
 
 /** @param drift its digest, or `ended`. */
@@ -25,7 +25,7 @@ export function driftIn(body: string): string | undefined {
   return SECTION.exec(body)?.[1];
 }
 
-/** The description with our section replaced. What people wrote around it stays. */
+/** The description with our section replaced. Text that people wrote around it is kept. */
 export function withText(body: string, marked: string): string {
   const plain = body.replaceAll('\r\n', '\n');
   if (SECTION.test(plain)) return plain.replace(SECTION, () => marked);
@@ -50,12 +50,12 @@ export function markIn(message: string): CommitMark | undefined {
   return { workspace: attempt(() => decodeURIComponent(workspace)) ?? '', parent, changes };
 }
 
-/** @param changes as `BranchRepository.changes` has them. */
+/** @param changes the result of `BranchRepository.changes`. */
 export function changesDigest(changes: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(changes)).digest('hex');
 }
 
-/** The id that Git gives a text. @param like an id of the same repository. */
+/** The id of a text as a Git blob. @param like an id of the same repository. */
 export function blobId(text: string, like: string): string {
   const bytes = Buffer.from(text);
   const hash = createHash(like.length === 64 ? 'sha256' : 'sha1');

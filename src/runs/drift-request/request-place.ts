@@ -15,10 +15,10 @@ interface FetchedFrom {
   readonly folder: string;
 }
 
-/** That, or the project folder in a checkout, as an absolute path. */
+/** A fetched repository, or the absolute path of the project folder in a checkout. */
 export type ProjectOrigin = FetchedFrom | { readonly checkout: string };
 
-/** Where requests for a workspace of a project belong. */
+/** The repository and the branches for the requests of a workspace. */
 export interface RequestPlace {
   readonly host: HostName;
   /** Address of the API, without a slash at the end. */
@@ -28,7 +28,7 @@ export interface RequestPlace {
   readonly base: string | undefined;
   readonly branch: string;
   readonly title: string;
-  /** Of the project, in the repository: see `FetchedFrom`. */
+  /** The project folder, as in `FetchedFrom`. */
   readonly folder: string;
 }
 
@@ -42,7 +42,7 @@ interface Placing {
 
 /**
  * Settings take precedence over the variables of a CI job, and those over the address of the remote.
- * @throws UserError if a part stays unknown.
+ * @throws UserError if a part cannot be determined.
  */
 export async function requestPlace(placing: Placing): Promise<RequestPlace> {
   const { project, workspace, origin, env } = placing;
@@ -102,7 +102,7 @@ interface Naming {
   fill(text: string): string;
 }
 
-/** Unique for each workspace, and never a folder of another branch. */
+/** Unique for each workspace, and never a prefix of another branch. */
 function branchOf({ branch }: PullRequestSettings, { workspace, folder, fill }: Naming): string {
   const project = folder === '' ? '' : `${folder.replaceAll('/', '+').replace(/[^\p{L}\p{N}_.+-]/gu, '-')}@`;
   const name = branch === undefined ? `voxform/drift/${project}${workspace}` : fill(branch);
@@ -129,7 +129,7 @@ async function checkoutOf({ project, origin, env, signal }: Placing) {
   return { folder: prefix.out.toString().trim().replace(/\/$/, ''), address };
 }
 
-/** The origin of a project that is fetched from an address, as a person gave it. */
+/** The origin of a project that is fetched from this address. */
 export function originOf(
   text: string,
   { ref, folder, cwd }: { readonly ref: string; readonly folder: string; readonly cwd: string },

@@ -21,7 +21,7 @@ import { namesIn, type OwnSecrets, SecretNames, type UsedName } from './secret-n
 import { type Omission, shownSpec } from './shown-spec.ts';
 
 interface NamingSources {
-  /** Names that the records have already. The first name of a record counts. */
+  /** Existing names of the records. The first name of a record applies. */
   readonly knownNames: readonly NamesInProject[];
   readonly lookups: DiscoveryNotes['lookups'];
   readonly lookupNames?: LookupNames | undefined;
@@ -71,7 +71,7 @@ export class Drafter {
   readonly #secrets: readonly Secret[];
   readonly #drafts = new Map<Kind, NamedDraft[]>();
 
-  /** @param secrets are set. Their texts are not written. */
+  /** @param secrets secrets with a value. Their texts are not written. */
   constructor(secrets: readonly Secret[]) {
     this.#secrets = secrets;
   }
@@ -88,7 +88,7 @@ export class Drafter {
     });
   }
 
-  /** All manifests, once every record was taken. */
+  /** All manifests. Called after the last record. */
   drafts({
     knownNames,
     lookups,
@@ -201,7 +201,7 @@ interface RecordDraft {
   readonly unfit: string | undefined;
 }
 
-/** @param secrets secrets that are set. Their texts are not in the result. */
+/** @param secrets secrets with a value. The result does not contain their texts. */
 function recordDraft(kind: Kind, found: FoundRecord, secrets: readonly Secret[]): RecordDraft {
   const spec = shownSpec(kind, found);
   const leaves = new Map<LeafPath, Json>();

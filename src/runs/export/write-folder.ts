@@ -13,7 +13,7 @@ import { UserError } from '../../problems/user-error.ts';
 import type { ProjectFile } from './project-files.ts';
 
 interface WriteOptions {
-  /** The file that makes the folder a project. It is moved into an existing folder as the last one. */
+  /** The file that makes the folder a project. In an existing folder, it is moved last. */
   readonly last?: string;
   /** Replaces files of the same names. Without it, the folder must be new or empty. */
   readonly replace?: boolean | undefined;
@@ -28,7 +28,7 @@ interface WrittenFiles {
 
 /**
  * Writes files into a folder, all of them or none. They are written into a draft folder first: beside a new folder, or inside an existing
- * one. A killed run leaves at most the draft. While files are replaced, `old` in the draft has the replaced ones.
+ * one. A killed run leaves at most the draft. Replaced files are kept in `old` of the draft until all are replaced.
  * @throws UserError if the folder is not empty, cannot be written, or a file would be written outside it.
  */
 export async function writeFolder(
@@ -79,7 +79,7 @@ function cannotBeWritten(target: string, cause: unknown): unknown {
   });
 }
 
-/** Ignores the drafts of killed exports. @throws UserError if the path is not a new or empty folder. */
+/** Removes the drafts of killed exports. @throws UserError if the path is not a new or empty folder. */
 export async function refuseUsed(target: string, except?: string): Promise<void> {
   let entries: string[];
   try {
@@ -171,7 +171,10 @@ async function moveInto({ target, fresh, old }: FolderSwap, last: string | undef
   return saved.sort(compareText);
 }
 
-/** Whole folders where the target has none of the name. @throws UserError if a folder and a file, or a link, have the same name. */
+/**
+ * The moves that bring the new files into the target. A folder that the target lacks is moved as a whole. @throws UserError if a folder and
+ * a file, or a link, have the same name.
+ */
 async function* movesInto(target: string, fresh: string, below = ''): AsyncGenerator<Move> {
   for (const entry of await readdir(path.join(fresh, below), { withFileTypes: true })) {
     const place = path.posix.join(below, entry.name);

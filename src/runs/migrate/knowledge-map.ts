@@ -68,17 +68,17 @@ interface MapFacts {
 }
 
 interface Mapping extends MapFacts {
-  /** The same resources as in the source workspace. A value that the target workspace has of its own stays. */
+  /** The same resources in the source workspace. Values that only the target workspace has are kept. */
   readonly originals: ReadonlyMap<Address, Resource>;
-  /** Names that the target workspace has already. */
+  /** The existing `lookupNames` of the target workspace. */
   readonly lookupNames: LookupNames | undefined;
 }
 
 /** Settings of the target workspace that apply a map. */
 interface MapSettings {
-  /** A name for a name. */
+  /** Names that map to a unique name. */
   readonly lookupNames: LookupNames;
-  /** All else that the map says: ids, and names that are not the only ones for a record. By address. */
+  /** By address: other entries of the map, such as ids and ambiguous names. */
   readonly patches: ReadonlyMap<Address, JsonObject>;
 }
 
@@ -121,7 +121,7 @@ function mappedNames(resources: readonly Resource[], mapping: Mapping): LookupNa
   return all;
 }
 
-/** The values that may refer to what is looked up. They are shared where they are the same in the source workspace. */
+/** The values that may name a looked-up record. `isShared`: the value is the same in the source workspace. */
 function* lookedUpIn(resources: readonly Resource[], { originals }: Mapping) {
   for (const resource of resources) {
     const kind = kinds.get(resource.kind);
