@@ -15,7 +15,7 @@ export function packagePath(relative: string): string {
   return path.join(PACKAGE_FOLDER, relative);
 }
 
-/** Sources and built chunks do not lie equally deep. */
+/** Sources and built chunks are at different depths. */
 function packageFolder(): string {
   let folder = import.meta.dirname;
   while (!existsSync(path.join(folder, 'package.json'))) {

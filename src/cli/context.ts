@@ -8,7 +8,7 @@ import type { Terminal } from './terminal.ts';
 export interface Context extends RunContext {
   /** All requested workspaces. `workspace` is absent if there are several. */
   readonly workspaces: readonly string[];
-  /** The folder that the command was called in. `-C` leads from there to `cwd`. */
+  /** The folder that the command was called in. `-C` is relative to it. */
   readonly calledIn: string;
   /** The environment for settings on the command line, if projects get only a part of it; `env` if absent. */
   readonly typedEnv?: RunContext['env'];

@@ -31,7 +31,7 @@ interface FleetPage {
 }
 
 /** Milliseconds between two queries for changes of an open page. */
-const LOOK = 3000;
+const POLL = 3000;
 
 /** The page of a fleet. Tokens and sessions are in its database, so that any process can answer. */
 export function fleetPage(
@@ -59,7 +59,7 @@ export function fleetPage(
       const level = error instanceof FleetStarting ? 'info' : 'error';
       log.entry(level, messageOf(error), { event: 'page-failed' });
     },
-    every: LOOK,
+    every: POLL,
   });
 }
 

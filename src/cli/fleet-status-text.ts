@@ -25,7 +25,7 @@ interface StatusTextOptions {
   readonly address?: string | undefined;
 }
 
-/** What needs attention first, then the age of the data. */
+/** The fleet as text: workspaces that need attention first, then the age of the data. */
 export function fleetStatusText(status: FleetOverview, style: Style, { address }: StatusTextOptions): string {
   const { counts: byStatus, workspaces, sources, processes, lateness } = status;
   const { oldestCheckAge, neverChecked, orphans } = status;
@@ -133,7 +133,7 @@ function commitText({ status, commit, last }: ShownWorkspace): string | null {
     : `${inForce}; ${commit} is invalid`;
 }
 
-/** What needs attention. */
+/** The reason why a workspace needs attention. */
 function noteOn(workspace: ShownWorkspace): string {
   const { status, plan, vanishedAt } = workspace;
   if (vanishedAt !== null) return 'its project left the source, and its state has records';

@@ -23,7 +23,7 @@ export class Log {
     this.#options = options;
   }
 
-  /** Sets the form before the first message; `fallback` if the command line does not name it. */
+  /** Sets the format before the first message; `fallback` if the command line names none. */
   async begin(fallback: LogFormat): Promise<void> {
     const { format = fallback, terminal, now } = this.#options;
     if (format === 'text' || this.#lines !== undefined) return;
@@ -55,7 +55,7 @@ export class Log {
     this.#write('debug', message);
   }
 
-  /** For a command that runs for days: with the time, and as JSON with details for programs. */
+  /** For a command that runs for days: text with the time, or JSON with details for programs. */
   entry(level: Level, message: string, fields: Fields = {}): void {
     const { terminal, now } = this.#options;
     this.#write(level, message, { fields, lead: `${terminal.errorStyle.dim(timeOfDay(now()))}  ` });

@@ -6,7 +6,7 @@ import { Interrupts } from './interrupts.ts';
 import { run } from './run.ts';
 
 /** Milliseconds. */
-const LINGERING = 500;
+const EXIT_DELAY = 500;
 
 /** Runs the command line of a process, and sets its exit code. */
 export async function main(process: NodeJS.Process): Promise<void> {
@@ -38,5 +38,5 @@ export async function main(process: NodeJS.Process): Promise<void> {
   const leave = (): void => {
     if (process.stdout.writableLength + process.stderr.writableLength === 0) process.exit();
   };
-  setInterval(leave, LINGERING).unref();
+  setInterval(leave, EXIT_DELAY).unref();
 }

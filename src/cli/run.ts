@@ -134,8 +134,8 @@ async function perform(
   let reach = reachOf(outer);
   let context: Context = {
     ...outer,
-    onWorkspace(told) {
-      reach = told;
+    onWorkspace(named) {
+      reach = named;
     },
   };
   const { log, terminal, redactor } = context;

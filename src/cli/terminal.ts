@@ -30,7 +30,7 @@ export class Terminal {
   readonly tableStyle: Style;
   /** True if a person reads the results at once. */
   readonly showsResults: boolean;
-  /** The same for `err`. */
+  /** True if a person reads `err` at once. */
   readonly isWatched: boolean;
   /** True if `err` is a screen with cursor control. */
   readonly canDraw: boolean;
@@ -104,7 +104,7 @@ export class Terminal {
     });
   }
 
-  /** Removes a line of progress. */
+  /** Writes to `err`. Removes the progress line first. */
   err(text: string): void {
     this.#write(this.#options.stderr, this.#standing ? `${CLEAR_LINE}${text}` : text);
     this.#standing = false;

@@ -1,6 +1,6 @@
 import type { Tracing } from './open-telemetry.ts';
 
-/** Tracing, if the standard variables of OpenTelemetry ask for it. Nothing of it is loaded otherwise. */
+/** Tracing, if OpenTelemetry's standard variables enable it. Otherwise, its code is not loaded. */
 export async function tracingFor(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Tracing | undefined> {

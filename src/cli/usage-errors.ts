@@ -7,7 +7,7 @@ import { itemsOf } from './flags.ts';
 import { pathOf } from './help.ts';
 import { knownElsewhere } from './other-tools.ts';
 
-/** Codes that the parser throws after it printed what was asked for. */
+/** Codes that the parser throws after it has printed help or the version. */
 const printed = new Set(['commander.help', 'commander.helpDisplayed', 'commander.version']);
 
 /** A parser error in our words; undefined if it only ends the run. */

@@ -23,7 +23,7 @@ interface WatchPageOptions {
 }
 
 /** Milliseconds between two queries for changes of an open page. */
-const LOOK = 1000;
+const POLL = 1000;
 
 /** The metrics and the page of a watch, which observe its runs, and their listener. */
 export function watchPage(context: Context, { address, source, flags, watch }: WatchPageOptions) {
@@ -52,7 +52,7 @@ export function watchPage(context: Context, { address, source, flags, watch }: W
     now,
     redact,
     onError: (error) => log.entry('error', messageOf(error), { event: 'page-failed' }),
-    every: LOOK,
+    every: POLL,
   });
   const open = () =>
     listen({

@@ -97,7 +97,7 @@ function keysFor({ snapshot, cursor, place, role }: CompletionContext): Suggesti
     }));
 }
 
-/** Candidates for keys that people choose. */
+/** Candidates for user-defined keys. */
 function freeKeys(
   { declarations }: ProjectSnapshot,
   role: FileRole,
@@ -142,7 +142,7 @@ function valuesFor(context: CompletionContext): Suggestion[] {
   return [...plain, ...forms];
 }
 
-type NamedThing = NameChoice & Pick<Suggestion, 'is'>;
+type NamedChoice = NameChoice & Pick<Suggestion, 'is'>;
 
 /** Names for a place where only a name is allowed; undefined elsewhere. */
 function namesAt({
@@ -151,7 +151,7 @@ function namesAt({
   role,
   cursor,
   place,
-}: CompletionContext): readonly NamedThing[] | undefined {
+}: CompletionContext): readonly NamedChoice[] | undefined {
   const as = (is: Suggestion['is'], names: readonly NameChoice[]) => names.map((each) => ({ ...each, is }));
   const last = cursor.path.at(-1);
   switch (last) {
@@ -202,7 +202,7 @@ function wantedKind(takes: readonly JsonObject[]): string | undefined {
 
 /** Longer texts are not useful in a list. */
 const LONGEST_USED = 60;
-/** With more values than these, only repeated ones are listed: the others are names and the like. */
+/** Above this number of values, only repeated ones are listed, because single ones are usually names. */
 const MAX_SINGLE_VALUES = 8;
 
 /** Values of the schema, values of the same field elsewhere in the project, or else an example. */

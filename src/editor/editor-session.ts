@@ -239,7 +239,7 @@ function isFleetFile(file: string | undefined): file is string {
   return file !== undefined && path.basename(file) === FLEET_FILE;
 }
 
-/** False for numerous files of other programs. @param file relative to the project folder. */
+/** False for folders in which other programs keep many files. @param file relative to the project folder. */
 function belongsToProject(file: string): boolean {
   return !file.split(path.sep).some((part) => part === '.git' || part === 'node_modules');
 }

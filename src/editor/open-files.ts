@@ -50,7 +50,7 @@ export class OpenFiles {
     return [...this.#open.values()];
   }
 
-  /** By real path: those below a folder, and these others. */
+  /** By real path: the open texts below a folder, and those of these other files. */
   textsIn(folder: string, others: readonly string[]): ReadonlyMap<string, string> {
     const texts = new Map<string, string>();
     for (const { document, file } of this.#open.values()) {

@@ -163,7 +163,7 @@ function listing(
   return difference === undefined ? [] : [{ file, ...difference }];
 }
 
-/** Earlier names are kept. When a name is restored, the given-up one is kept only if a state may know it. */
+/** Earlier names are kept. If an earlier name is restored, the current name is added only if a state may contain it. */
 function previousNames(
   listed: readonly string[],
   { kind, from, to }: NameChange,

@@ -221,7 +221,7 @@ function withKeyApart(
   };
 }
 
-/** The time of the edit in the form that this record's times have; nothing for a record without one. */
+/** The time of the edit in the format of the record's times; empty for a record without times. */
 function editTime(record: object, now: number): { updated_at?: string } {
   if (!('updated_at' in record)) return {};
   const isMicroseconds = String(record.updated_at).endsWith('Z');

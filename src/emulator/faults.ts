@@ -77,15 +77,15 @@ export class Faults {
   }
 
   take(request: ReceivedRequest): Fault | undefined {
-    const hit = this.#pending.find(({ plan }) => isHit(plan.match, request));
-    if (hit === undefined) return undefined;
-    hit.left -= 1;
-    if (hit.left === 0) this.#pending = this.#pending.filter((pending) => pending !== hit);
-    return hit.plan.fault;
+    const found = this.#pending.find(({ plan }) => isMatch(plan.match, request));
+    if (found === undefined) return undefined;
+    found.left -= 1;
+    if (found.left === 0) this.#pending = this.#pending.filter((pending) => pending !== found);
+    return found.plan.fault;
   }
 }
 
-function isHit({ method, path, pattern }: Pending['plan']['match'], request: ReceivedRequest): boolean {
+function isMatch({ method, path, pattern }: Pending['plan']['match'], request: ReceivedRequest): boolean {
   return (
     (method === undefined || method.toUpperCase() === request.method) &&
     (path === undefined || request.path.startsWith(path)) &&

@@ -52,7 +52,7 @@ export class IdsAndClock {
     if (!this.#isSeeded) this.#ahead = Math.max(0, this.#time - Date.now());
   }
 
-  /** A fresh 26-character id of the ULID form; ids sort in the order in which they were given. */
+  /** A new id of 26 characters in the ULID format. Ids sort in the order of their creation. */
   newId(): string {
     this.#idTime = Math.max(this.#time, this.#idTime + 1);
     let time = this.#idTime;

@@ -14,7 +14,7 @@ export interface PageRequest {
 export interface PagedList<T> {
   readonly name: string;
   readonly key: (item: T) => string | number;
-  /** Whether keys fall or rise along the list. */
+  /** The sort order of the keys. */
   readonly order: 'ascending' | 'descending';
 }
 
@@ -31,7 +31,7 @@ export interface ListPage<T> {
 }
 
 interface PageCursor {
-  /** `at` a position, where a page begins, or before or after a key. */
+  /** `at`: the page begins at this position. `before` and `after`: relative to a key. */
   readonly side: 'before' | 'after' | 'at' | 'upTo';
   readonly key: string | number;
 }

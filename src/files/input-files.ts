@@ -49,7 +49,7 @@ export class SeenFiles {
     return Number(this.#bytes);
   }
 
-  /** False also if it is not certain. */
+  /** False if a file changed, or if that cannot be determined. */
   isUnchanged(): boolean {
     return (
       this.#isCertain &&
@@ -116,7 +116,7 @@ function all(seen: ReadonlyMap<string, string>, isSame: (file: string, answer: s
   return true;
 }
 
-/** Asks the current view, or the disk if there is none. */
+/** The answer of the current view, or of the disk without a view. */
 function inView<T>(question: string, file: string, ask: () => T): T {
   const view = fileView();
   return view === undefined ? ask() : view.asked(question, file, ask);

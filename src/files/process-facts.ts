@@ -4,11 +4,11 @@ import { errorCode } from '../problems/error-code.ts';
 
 /** Distinguishes a process from another with the same pid, as far as the system can. */
 interface ProcessFacts {
-  /** Changes with every start of the machine. */
+  /** Changes at every boot. */
   readonly boot?: string | undefined;
-  /** Pids are unique only within one namespace. */
+  /** The PID namespace: pids are unique only within one. */
   readonly namespace?: string | undefined;
-  /** When the process started, in ticks since the machine did. */
+  /** Start time of the process, in clock ticks since boot. */
   readonly started?: string | undefined;
 }
 

@@ -21,7 +21,7 @@ export function controlSocket(home: string): string {
 
 /** Milliseconds to wait for another process that has the embedded database open only briefly. */
 const LOCK_TIMEOUT = 15_000;
-const LOOK_AGAIN = 100;
+const RETRY_PAUSE = 100;
 
 /** Opens the database of a fleet. @throws DatabaseInUse if another process has the embedded one open. */
 export async function openFleetDatabase(
@@ -48,7 +48,7 @@ async function retryWhileInUse<T>(
   work: () => Promise<T>,
   isShort: (inUse: DatabaseInUse) => boolean,
 ): Promise<T> {
-  for (const until = performance.now() + LOCK_TIMEOUT; ; await pause(LOOK_AGAIN)) {
+  for (const until = performance.now() + LOCK_TIMEOUT; ; await pause(RETRY_PAUSE)) {
     try {
       return await work();
     } catch (error) {

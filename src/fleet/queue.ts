@@ -37,7 +37,7 @@ interface QueueTiming {
 
 const URGENT = 10;
 /** The number of processes that may crash during a job before its workspace waits for its next run. */
-const MAX_DEATHS = 10;
+const MAX_CRASHES = 10;
 
 /** Distributes runs to processes with pg-boss, with at most one job per workspace. */
 export class Queue {
@@ -92,7 +92,7 @@ export class Queue {
         policy: 'exclusive',
         heartbeatSeconds: heartbeat,
         expireInSeconds: expiry,
-        retryLimit: MAX_DEATHS,
+        retryLimit: MAX_CRASHES,
         retryDelay: 0,
         retentionSeconds: 86_400,
         deleteAfterSeconds: 60,

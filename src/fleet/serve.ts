@@ -20,7 +20,7 @@ import { type SourceFetch, SourceFetcher } from './source-fetcher.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
 
 export interface ServeOptions
-  extends Omit<WorkerOptions, 'queue' | 'processId' | 'patience' | 'ready' | 'onTrouble'> {
+  extends Omit<WorkerOptions, 'queue' | 'processId' | 'heartbeatTimeout' | 'ready' | 'onTrouble'> {
   readonly log: WatchLog;
   readonly timing?: Partial<FleetTiming> | undefined;
   /** Milliseconds for which runs stay in the list. */
@@ -35,11 +35,11 @@ interface FleetTiming {
   readonly beat: number;
   /** Milliseconds without a heartbeat after which others take the jobs of a process, which has stopped its runs by then. */
   readonly heartbeat: number;
-  /** Milliseconds that a starting process waits for all sources before it runs the workspaces of those that it has. */
-  readonly patience: number;
+  /** Milliseconds after which a starting process stops waiting for all sources and runs the workspaces of those that it has. */
+  readonly startTimeout: number;
 }
 
-const TIMING: FleetTiming = { tick: 1_000, beat: 8_000, heartbeat: 30_000, patience: 30_000 };
+const TIMING: FleetTiming = { tick: 1_000, beat: 8_000, heartbeat: 30_000, startTimeout: 30_000 };
 /** Heartbeats without a query for work after which a process counts as hung. */
 const HUNG_AFTER = 10;
 const CLEAN_UP = 3_600_000;
@@ -57,7 +57,7 @@ export class FleetServer {
   readonly #process: ServingProcess;
   readonly #cancels = new Set<() => void>();
   readonly #work = new Set<Promise<void>>();
-  readonly #looks: SourceFetcher;
+  readonly #fetcher: SourceFetcher;
   readonly #stop = new AbortController();
   readonly #workedAt: Record<LoopName, number>;
   readonly #failures = new Map<LoopName, string>();
@@ -92,7 +92,7 @@ export class FleetServer {
   private constructor(options: ServeOptions, queue: Queue) {
     const { clock, slots } = options;
     this.#options = options;
-    this.#looks = new SourceFetcher({ ...options, signal: this.#stop.signal });
+    this.#fetcher = new SourceFetcher({ ...options, signal: this.#stop.signal });
     this.#timing = { ...TIMING, ...options.timing };
     this.#queue = queue;
     const sources = Object.fromEntries(options.sources.all.map(({ name, identity }) => [name, identity]));
@@ -108,8 +108,8 @@ export class FleetServer {
       ...options,
       queue,
       processId: this.#process.id,
-      patience: this.#timing.heartbeat,
-      ready: this.#looks.ready,
+      heartbeatTimeout: this.#timing.heartbeat,
+      ready: this.#fetcher.ready,
       onTrouble: (error) => this.#onFailure(error, 'work'),
     });
     this.#tickedAt = clock.now();
@@ -118,14 +118,14 @@ export class FleetServer {
 
   async #start(): Promise<void> {
     const { database, clock, retention } = this.#options;
-    const { tick, beat, patience } = this.#timing;
+    const { tick, beat, startTimeout } = this.#timing;
     if (database.isEmbedded) await removeProcesses(database);
     // Other processes must know its sources before it claims them.
     await enterProcess(database, this.#process, { isEnding: false, runs: [] });
-    const looks = await this.#looks.first();
+    const fetches = await this.#fetcher.first();
     await this.#beat();
-    for (const look of looks) this.#begin(this.#find(look));
-    this.#cancels.add(clock.after(patience, () => this.#looks.stopWaiting()));
+    for (const fetch of fetches) this.#begin(this.#find(fetch));
+    this.#cancels.add(clock.after(startTimeout, () => this.#fetcher.stopWaiting()));
     this.#every(tick, () => this.#tick(), 'work');
     this.#every(beat, () => this.#beat(), 'beat');
     this.#every(KEEP, () => this.#keep());
@@ -167,15 +167,15 @@ export class FleetServer {
 
   async #tick(): Promise<void> {
     this.#tickedAt = this.#options.clock.now();
-    for (const look of await this.#looks.due()) this.#begin(this.#find(look));
+    for (const fetch of await this.#fetcher.due()) this.#begin(this.#find(fetch));
     await this.#schedule();
     // Stores results that could not be stored before, and takes jobs that others queued.
     await Promise.all([this.#worker.flush(), this.#worker.take()]);
     this.#onSuccess('work');
   }
 
-  async #find(look: SourceFetch): Promise<void> {
-    if (!(await look())) return;
+  async #find(fetch: SourceFetch): Promise<void> {
+    if (!(await fetch())) return;
     await this.#divide();
     await this.#schedule();
     await this.#worker.take();
@@ -186,7 +186,7 @@ export class FleetServer {
   }
 
   async #schedule(): Promise<void> {
-    await scheduleDue(this.#options.database, this.#queue, [...this.#looks.ready]);
+    await scheduleDue(this.#options.database, this.#queue, [...this.#fetcher.ready]);
   }
 
   async #beat(): Promise<void> {
@@ -194,7 +194,7 @@ export class FleetServer {
     try {
       await enterProcess(database, this.#process, { isEnding: false, runs: this.#worker.runs });
       await this.#worker.beat();
-      await this.#looks.beat();
+      await this.#fetcher.beat();
       await this.#divide();
       this.#onSuccess('beat');
     } catch (error) {

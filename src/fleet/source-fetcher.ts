@@ -61,7 +61,7 @@ export class SourceFetcher {
     const names = claims.map(({ name }) => name);
     await enterRules(database, names, rules);
     await this.#removeConflicts();
-    return this.#looksAt(claims);
+    return this.#fetchesOf(claims);
   }
 
   /** Stops waiting for sources: a hanging one must not delay the workspaces of all others. */
@@ -74,7 +74,7 @@ export class SourceFetcher {
     const { database, sources } = this.#options;
     const claims = await claimSources(database, sources.all);
     for (const name of await fetchedSince(database, this.#takenOver)) this.#settle(name);
-    return this.#looksAt(claims);
+    return this.#fetchesOf(claims);
   }
 
   /** Renews the claims of current fetches, and removes the workspaces of sources that no process names. */
@@ -105,7 +105,7 @@ export class SourceFetcher {
       log.entry('info', 'sources are no longer used by another fleet file', { event: 'source-conflict' });
   }
 
-  #looksAt(claims: readonly ClaimedSource[]): readonly SourceFetch[] {
+  #fetchesOf(claims: readonly ClaimedSource[]): readonly SourceFetch[] {
     return claims.map((claimed) => () => this.#look(claimed));
   }
 

@@ -26,7 +26,7 @@ export interface WorkerOptions extends MemberRuns {
   /** The maximum duration of a run in milliseconds. */
   readonly timeout: number;
   /** Milliseconds without a heartbeat after which others take the jobs of this process. */
-  readonly patience: number;
+  readonly heartbeatTimeout: number;
   /** Milliseconds for requests in flight when a run must end. */
   readonly grace: number;
   random(): number;
@@ -104,7 +104,7 @@ export class Worker {
     const running = [...this.#running];
     const ours = await this.#options.queue.beat([...running, ...this.#finished].map(({ job }) => job));
     for (const { job, stop } of running) if (!ours.has(job.id)) stop.abort(TAKEN);
-    await renewWorkspaces(this.#options.database, [...ours], this.#options.patience);
+    await renewWorkspaces(this.#options.database, [...ours], this.#options.heartbeatTimeout);
   }
 
   /** Stops all runs. Each finishes its requests in flight. */
@@ -195,10 +195,10 @@ export class Worker {
       timeout: late,
     });
     try {
-      const { database, patience } = this.#options;
+      const { database, heartbeatTimeout } = this.#options;
       const begin = ({ workspaceId, baseUrl }: WorkspaceConfig) => {
         const claim = { address: row.address, holder: job.id, workspaceId, baseUrl };
-        return claimWorkspace(database, claim, { expiry: patience, corrects: true });
+        return claimWorkspace(database, claim, { expiry: heartbeatTimeout, corrects: true });
       };
       const run = await runMember({ ...this.#options, loads: this.#loads, begin }, row, shutdown);
       onRun(row, { ...run, error: undefined, lateness: row.lateness });

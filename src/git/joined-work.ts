@@ -4,7 +4,7 @@ interface Running<T> {
   waiting: number;
 }
 
-/** Work that several callers await. It is cancelled only when none of them waits any more. */
+/** Work that several callers await. It is cancelled when the last of them stops waiting. */
 export class JoinedWork<T> {
   readonly #work: (signal: AbortSignal) => Promise<T>;
   #running: Running<T> | undefined;

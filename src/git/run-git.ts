@@ -20,7 +20,7 @@ export interface GitCall {
 export interface GitResult {
   readonly code: number;
   readonly out: Buffer;
-  /** The end of the error output. */
+  /** The last part of the error output. */
   readonly complaint: string;
 }
 

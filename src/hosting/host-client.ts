@@ -21,11 +21,11 @@ import type { Secret } from '../values/value.ts';
 /** The reason for a failed request to a host. */
 type HostFailure =
   | { readonly why: 'refused'; readonly status: number }
-  /** The response was lost, so it may be done. */
+  /** The response was lost, so the request may have succeeded. */
   | { readonly why: 'unclear' }
-  /** It cannot be reached, or its responses are all errors. */
+  /** The host cannot be reached, or all responses are errors. */
   | { readonly why: 'unreachable' }
-  /** It limits requests for longer than the caller waits. */
+  /** The host limits requests for longer than the caller waits. */
   | { readonly why: 'limited'; readonly until: Date };
 
 export class HostProblem extends UserError {

@@ -97,7 +97,7 @@ export interface Routes {
 interface Ownership {
   /** The field that decides. */
   readonly field: LeafPath;
-  /** Whether the record owns the workspace, or with `value`, would own it with this value in the field. */
+  /** True if the record owns the workspace, or would own it with `value` in the field. */
   isOwner(record: ShownRecord, value?: Json): boolean;
 }
 

@@ -12,7 +12,7 @@ export interface LoadOptions {
   readonly env?: Environment;
   /** The workspace. Default: `VOXFORM_WORKSPACE` or the default of the project. */
   readonly workspace?: string;
-  /** Receives messages. Nothing is printed. */
+  /** Receives all messages. The library prints nothing. */
   log?(entry: LogEntry): void;
 }
 

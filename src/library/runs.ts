@@ -81,7 +81,7 @@ export function readPlan(project: Project, text: string): Planned {
 
 /**
  * Applies exactly this plan or nothing: it is refused before the first write if the state, a record that it would change or a secret has
- * changed since, or if a guard or a policy stops it. Nobody is asked. A failed resource is part of the result, not an exception.
+ * changed since, or if a guard or a policy stops it. There is no prompt. A failed resource is part of the result, not an exception.
  * @throws UserError, InvalidProject, PlatformError
  */
 export async function apply(

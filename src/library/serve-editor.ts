@@ -15,8 +15,8 @@ export interface EditorOptions {
 }
 
 /**
- * Serves an editor as `voxform lsp` does, until it leaves or the signal comes. Reads files, writes none, and sends no requests.
- * @returns whether the editor shut the service down before it left.
+ * Serves an editor as `voxform lsp` does, until it disconnects or the signal aborts. Reads files, writes none, and sends no requests.
+ * @returns true if the editor shut the service down before it disconnected.
  */
 export async function serveEditor({
   input,

@@ -39,7 +39,7 @@ export function referenceFindings({ resources, skipped, workspace, lookups }: Re
     }
   }
   for (const resource of resources) for (const finding of namesForIds(resource, live)) findings.push(finding);
-  return [...findings, ...circles(live)];
+  return [...findings, ...cycles(live)];
 }
 
 /** A resource's name in a field for record ids: the platform would not find it. */
@@ -85,7 +85,7 @@ interface ReferenceStep {
 }
 
 /** Each reference that closes a cycle, from one walk over the graph. */
-function circles(live: ReadonlyMap<Address, Checked>): Finding[] {
+function cycles(live: ReadonlyMap<Address, Checked>): Finding[] {
   const findings: Finding[] = [];
   const done = new Set<Address>();
   const trail = new Map<Address, ReferenceStep>();

@@ -6,7 +6,7 @@ import { isInside, reasonOf } from './read-file.ts';
 interface FoundFiles {
   /** Relative to the root, with forward slashes, in code-unit order. Each real file occurs once. */
   readonly files: readonly string[];
-  /** Problems of a pattern: it is outside of the project or matches nothing. */
+  /** Problems of a pattern: it is outside the project or matches nothing. */
   readonly patterns: readonly PatternProblem[];
   /** Problems of a matching file or folder. */
   readonly entries: readonly EntryProblem[];

@@ -114,7 +114,7 @@ export class ParallelParser {
       });
       this.#worker = worker;
     } catch {
-      // Node may have been started without the right to: the texts are parsed all the same.
+      // Node may lack the permission to start threads. The texts are then parsed here.
     }
   }
 

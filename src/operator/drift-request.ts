@@ -8,12 +8,12 @@ import { messageOf } from './messages.ts';
 import { driftIn } from './plan-run.ts';
 import type { RequestMemory, RunReport } from './run-report.ts';
 
-/** The time that a host may delay a run, in milliseconds: per answer, and in total. */
+/** The maximum delay of a run by a host in milliseconds: per response, and in total. */
 const LONGEST_PAUSE = 20_000;
 const LONGEST = 60_000;
 const PAUSES = { firstRetry: 30_000, longestRetry: 3_600_000 };
 
-/** The key of a workspace without drift that a manifest can take over. */
+/** The key of a workspace without drift that manifests can express. */
 const NOTHING = 'nothing';
 
 /** Initial data of a workspace without a request, so that none is searched for while there is no drift. */
@@ -37,7 +37,7 @@ export class DriftRequest {
 
   async keep({ triggers, ...facts }: Keeping & Pick<RunReport, 'triggers'>): Promise<RequestMemory> {
     const { resources } = facts;
-    // A person or a person's change caused the run: retry a host in backoff.
+    // A person caused the run, so a host in backoff is tried again.
     const isAsked = triggers.some((trigger) => trigger !== 'interval' && trigger !== 'retry');
     const drift = JSON.stringify(driftIn(facts.drift));
     const isSame = this.#proposed?.resources === resources && this.#proposed.drift === drift;
@@ -72,7 +72,7 @@ async function nextMemory({
     const key = hasNoDrift ? NOTHING : proposal.key;
     if (key === memory.key) return memory;
     const made = await carryOutProposal(opened, { proposal, longestPause: LONGEST_PAUSE, signal: within });
-    // Anything that a person may change are checked again.
+    // A request that a person may change is checked again.
     const isSettled = made.is !== 'foreign' && made.is !== 'behind';
     return { ...(isSettled && { key }), kept: made, failures: 0 };
   } catch (error) {

@@ -14,7 +14,7 @@ interface FileWatchOptions {
   onError(error: unknown): void;
 }
 
-/** What to watch. */
+/** The files and folders to watch. */
 interface Targets {
   /** Folders that are watched recursively. */
   readonly trees: readonly string[];
@@ -135,7 +135,7 @@ function targetsOf(folder: string, { folders: trees, files, secretsDir }: InputF
   return { trees: trees.filter(exists).toSorted(), folders: new Map(present) };
 }
 
-/** Folders that are not searched for manifests. A name with two leading dots contains the data of a volume. */
+/** Folders that are not searched for manifests. Kubernetes keeps the data of a volume in a folder with two leading dots. */
 function isSkipped(name: string): boolean {
   return name === 'node_modules' || /^\.(?!\.)/.test(name);
 }

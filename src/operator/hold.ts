@@ -63,7 +63,7 @@ export function windowState(windows: readonly ApplyWindow[], now: Date): WindowS
 
 /** True if an opening is at most the duration ago. */
 function isOpen(window: ApplyWindow, now: Date): boolean {
-  // The expression counts whole seconds and searches after a time, not at it.
+  // The cron library works with whole seconds and searches strictly after a time.
   const since = new Date(now.getTime() - window.seconds * 1000);
   const opened = opening(window, since);
   return opened !== undefined && opened.getTime() <= now.getTime();

@@ -45,7 +45,7 @@ export function statusAfter(report: RunReport, isRejected = false): RunStatus | 
   if (plan === undefined || result === 'busy' || result === 'interrupted') return undefined;
   if (hold?.why === 'approval' && !isRejected) return 'waiting';
   const left = leftIn(planAfter(report));
-  // Drift that waits for acceptance is in no plan.
+  // Plans do not contain drift that waits for acceptance.
   const isOpen = (address: string): boolean =>
     request !== undefined || left.some((each) => each.address === address);
   if (drift.some(({ address }) => isOpen(address))) return 'drifted';

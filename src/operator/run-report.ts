@@ -27,7 +27,7 @@ export type Hold =
   | { readonly why: 'policy'; readonly violations: readonly Violation[] }
   /** A person must approve the plan with this digest of this workspace. */
   | { readonly why: 'approval'; readonly digest: string; readonly address: string }
-  /** They left the manifests just now: a file may be half-written. */
+  /** These resources just left the manifests: a file may be half-written. */
   | { readonly why: 'leaving'; readonly addresses: readonly string[] };
 
 /** The changes of a record on the platform since the last apply. */

@@ -5,7 +5,7 @@ import { type LastRun, lastRunOf } from './last-run.ts';
 import type { Hold } from './run-report.ts';
 import type { RunStatus, WorkspaceStatus } from './workspace-status.ts';
 
-/** A workspace as people see it. */
+/** A workspace as it is displayed. */
 export interface ShownWorkspace {
   readonly address: string;
   readonly status: WorkspaceStatus;
@@ -16,7 +16,7 @@ export interface ShownWorkspace {
   readonly baseUrl: string | null;
   /** When a run last read the platform. */
   readonly checkedAt: string | null;
-  /** True if that is too long ago, whatever the status. */
+  /** True if that is too long ago, regardless of the status. */
   readonly isOld: boolean;
   readonly dueAt: string;
   readonly asked: { readonly why: string; readonly by: string | null } | null;
@@ -78,7 +78,7 @@ interface StatusFacts extends Pick<ShownWorkspace, 'paused' | 'vanishedAt' | 'in
   readonly checkedAt: Date | undefined;
 }
 
-/** The status that people see. `SHOWN` says the same in SQL: the database of a fleet finds and counts its rows by status. */
+/** The displayed status. `SHOWN` is the same in SQL, because the database of a fleet filters and counts its rows by status. */
 export function shownStatus(
   { status, since, checkedAt, paused, vanishedAt, intervalSeconds }: StatusFacts,
   now: Date,

@@ -6,7 +6,7 @@ import { paragraphs, type Style, section } from './style.ts';
 /** The words for values that go into the manifests, by their origin. */
 export interface AcceptanceWords {
   readonly verb: string;
-  /** If there are none. */
+  /** The message if there are none. */
   readonly nothing: string;
   /** The next step after they were written, as a sentence. */
   readonly next?: string;

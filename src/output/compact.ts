@@ -15,7 +15,7 @@ export interface Statement {
   readonly released: readonly string[];
   readonly notices: readonly string[];
   readonly steps: readonly string[];
-  /** The number of its changes that are shown before, with those of others. */
+  /** The number of its changes that are shown in an earlier, shared statement. */
   readonly elsewhere: number;
 }
 
@@ -46,7 +46,7 @@ export function compacted(
     const elsewhere = parts.filter(isChange).length - left.filter(isChange).length;
     return [{ ...said, ...together(left), elsewhere }];
   });
-  return [...withoutTold(sharings.map(saidOnce).sort((a, b) => rankOf(b) - rankOf(a))), ...rest];
+  return [...withoutRepeatedRoutes(sharings.map(saidOnce).sort((a, b) => rankOf(b) - rankOf(a))), ...rest];
 }
 
 /** Changes before remarks, and those of most resources first. */
@@ -54,13 +54,13 @@ function rankOf({ fields, resources }: Statement): number {
   return (fields.length > 0 ? Number.MAX_SAFE_INTEGER / 2 : 0) + resources.length;
 }
 
-/** Routes are shown for all of them together, when they are first named. */
-function withoutTold(shared: readonly Statement[]): Statement[] {
-  const told = new Set<PlannedResource>();
+/** Shows routes only in the first statement about a resource. */
+function withoutRepeatedRoutes(shared: readonly Statement[]): Statement[] {
+  const named = new Set<PlannedResource>();
   return shared.map((said) => {
-    const isTold = said.resources.every((resource) => told.has(resource));
-    for (const resource of said.resources) told.add(resource);
-    return isTold ? { ...said, routes: undefined } : said;
+    const isRepeated = said.resources.every((resource) => named.has(resource));
+    for (const resource of said.resources) named.add(resource);
+    return isRepeated ? { ...said, routes: undefined } : said;
   });
 }
 
@@ -157,7 +157,7 @@ function sharingsOf(members: readonly Sharer[]): Sharer[][] {
   });
 }
 
-/** Steps alone are no reason to group updates. */
+/** Common steps alone do not justify a group of updates. */
 function worthSharing({ said, parts }: Sharer, keys: ReadonlySet<string>): readonly StatementPart[] {
   const shared = parts.filter(({ key }) => keys.has(key));
   const isWhole = said.resources.every(({ action }) => action !== 'update');

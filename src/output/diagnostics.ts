@@ -31,10 +31,10 @@ export function renderDiagnostics(
   return `${lines.join('\n')}\n\n${style.bold(countOf(diagnostics))}\n`;
 }
 
-/** Rules about a name that one change outside of the files sets right everywhere. */
+/** Rules about a name with one cause outside of the files, which is fixed once. */
 const ONE_CAUSE: ReadonlySet<string> = new Set(['missing-secret', 'placeholder-secret', 'missing-variable']);
 
-/** In the order of the first of each. */
+/** Groups diagnostics by cause, in the order of their first occurrence. */
 function byCause(diagnostics: readonly Diagnostic[]): readonly (readonly [Diagnostic, ...Diagnostic[]])[] {
   const groups = Map.groupBy(diagnostics, (each) => (ONE_CAUSE.has(each.code) ? each.message : each));
   return [...groups.values()] as [Diagnostic, ...Diagnostic[]][];

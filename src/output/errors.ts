@@ -147,7 +147,7 @@ function factsOf(error: unknown, hint: string | undefined, redact: (text: string
   }));
   const bug = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return {
-    message: redact(isOwnMistake(error) ? `this is a bug in voxform: ${bug}` : errorMessage(error)),
+    message: redact(isBug(error) ? `this is a bug in voxform: ${bug}` : errorMessage(error)),
     ...(hint !== undefined && { hint: redact(hint) }),
     ...(diagnostics !== undefined && { diagnostics }),
   };
@@ -235,7 +235,7 @@ function statusHint(error: PlatformError): string | undefined {
   if (status === 429)
     return 'rate limited; set limits.requests_per_second or a lower limits.concurrency in voxform.yaml, or try again later';
   if (status >= 500) return `the platform is failing; try again later${lost(error)}`;
-  // Only written values come from a manifest.
+  // Only a write sends values of a manifest.
   return field === undefined || method === 'GET'
     ? undefined
     : `the platform rejected ${field}: change it in the manifest`;
@@ -255,7 +255,7 @@ export function failureOf(
 }
 
 /** True for a bug. */
-export function isOwnMistake(error: unknown): boolean {
+export function isBug(error: unknown): boolean {
   const isExpected = error instanceof UserError || error instanceof PlatformError;
   return !isExpected && diagnosticsOf(error) === undefined;
 }

@@ -146,7 +146,7 @@ function plainBody({ before, after }: PlannedChange, isNew: boolean, options: Fi
   if (to?.isBlock) {
     const lines = escapedLines(to.text);
     let shown = whole || lines.length <= shownLines + 1 ? lines.length : shownLines;
-    // A blank line at the end shows nothing.
+    // Trailing blank lines are not shown.
     while (shown > 1 && shown < lines.length && lines[shown - 1]?.trim() === '') shown--;
     return {
       form: 'text',

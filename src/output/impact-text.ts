@@ -172,10 +172,10 @@ function comparedRows(compared: Compared, versions: readonly ImpactVersion[]) {
   });
   const shares = shareFields.flatMap((field) => {
     const frequent = valuesOf(field, versions);
-    const told = Object.entries(compared.shares[field]).filter(
+    const relevant = Object.entries(compared.shares[field]).filter(
       ([value, each]) => isClear(each) || frequent.includes(value),
     );
-    return told.map(([value, difference]) => {
+    return relevant.map(([value, difference]) => {
       const said = differenceText(difference, (each) => signed(each * 100, 1), ' points');
       return row(`${field}=${value}`, difference, said, (side) =>
         shareText(side, field, value).replace(/ .*/, ''),

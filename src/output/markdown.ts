@@ -11,7 +11,7 @@ const reserve = 400;
 const smallest = 100;
 
 interface ListOptions {
-  /** The part of the page that may be filled after it. */
+  /** The share of the page that may be full after this list. */
   readonly share: number;
   /** The last line, with this many omitted. */
   rest(count: number): string;

@@ -152,7 +152,7 @@ interface LinkedSteps {
   readonly url?: string | undefined;
 }
 
-/** The sentence, the steps and the link. A command before another step ends in a semicolon, which a shell ignores when it is copied. */
+/** The sentence, the steps and the link. A command before another step ends in a semicolon, so that it can be copied with it. */
 export function withSteps(sentence: string, { steps = [], url }: LinkedSteps, reach: Reach): string {
   let wasOpen = false;
   const texts = steps.map((step, place) => {

@@ -48,8 +48,8 @@ export function renderWarnings(
   options: RemarkOptions,
 ): string {
   const { full, reach, applied = false } = options;
-  const told = applied ? warnings.filter(({ may_erase: fields }) => fields === undefined) : warnings;
-  const said = wordedWarnings(told, reach, { full, lists: '--full' });
+  const relevant = applied ? warnings.filter(({ may_erase: fields }) => fields === undefined) : warnings;
+  const said = wordedWarnings(relevant, reach, { full, lists: '--full' });
   const lead = `${style.warn('!')} `;
   const lines = groupedRemarks(said, full, applied ? { lists: '' } : {}).map((text) =>
     style.prose(text, { indent: 2, lead }),

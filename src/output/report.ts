@@ -95,9 +95,9 @@ function isPlain({ action, adopted }: PlannedResource): boolean {
 
 /** The result of `driftOf`: each field from the manifest's to the platform's value. It proposes no change. */
 export function driftReport(drift: PlanDocument): Report {
-  const told = drift.resources.filter(({ action }) => action !== 'noop').map(withoutProposal);
-  const drifted = told.filter(({ missing }) => missing === undefined);
-  const missing = told.filter((each) => each.missing === true);
+  const changed = drift.resources.filter(({ action }) => action !== 'noop').map(withoutProposal);
+  const drifted = changed.filter(({ missing }) => missing === undefined);
+  const missing = changed.filter((each) => each.missing === true);
   return {
     what: 'drift',
     document: drift,

@@ -51,19 +51,19 @@ export function renderGroup(
   const isShort = isWhole || linesOf(compact) <= others.length;
   const whole = isShort ? compact : rendered(true);
   const blocks = linesOf(whole) < linesOf(compact) ? whole : compact;
-  const airy = isList || tables.length > 0 || isAiry(blocks);
+  const spaced = isList || tables.length > 0 || isSpaced(blocks);
   if (isList) blocks.push(renderList(listed, group, { style, says, reach: views.reach }));
   blocks.push(...tables.map(({ text }) => text));
-  return [title, ...(airy ? [''] : []), blocks.join(airy ? '\n\n' : '\n')].join('\n');
+  return [title, ...(spaced ? [''] : []), blocks.join(spaced ? '\n\n' : '\n')].join('\n');
 }
 
 /** Longer entries are set apart. */
-function isAiry(blocks: readonly string[]): boolean {
+function isSpaced(blocks: readonly string[]): boolean {
   return blocks.some((block) => block.includes('\n'));
 }
 
 function linesOf(blocks: readonly string[]): number {
-  return blocks.join(isAiry(blocks) ? '\n\n' : '\n').split('\n').length;
+  return blocks.join(isSpaced(blocks) ? '\n\n' : '\n').split('\n').length;
 }
 
 /** The minimum number for a table. */
@@ -81,14 +81,14 @@ function sharedReason(resources: readonly PlannedResource[]): string | undefined
   return reasons.size === 1 && reason !== '' && reason.length <= 90 ? reason : undefined;
 }
 
-interface Saying {
+interface StatementOptions {
   readonly style: Style;
   readonly views: FieldViewOptions;
   /** True to show the reason. */
   says(resource: PlannedResource): boolean;
 }
 
-function renderSaid(said: Statement, group: ReportGroup, { style, views, says }: Saying): string {
+function renderSaid(said: Statement, group: ReportGroup, { style, views, says }: StatementOptions): string {
   const { resources, fields, reason, released, notices, steps, elsewhere } = said;
   const remark = (text: string) => renderRemark(text, style);
   const [resource] = resources;

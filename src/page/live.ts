@@ -20,7 +20,7 @@ const LONGEST = 30 * 60_000;
 export class LiveUpdates {
   readonly #options: LiveOptions;
   readonly #closing = new AbortController();
-  readonly #looks = new Map<string, { readonly until: number; readonly version: Promise<string> }>();
+  readonly #versions = new Map<string, { readonly until: number; readonly version: Promise<string> }>();
   /** The visitor of each open stream. */
   readonly #streams: string[] = [];
 
@@ -54,7 +54,7 @@ export class LiveUpdates {
           write: (event) => stream.writeSSE(event),
         });
       } catch {
-        // Such as an unreachable database: the page shows the lost connection, and its next request the reason.
+        // For example, the database is unreachable. The page shows the lost connection, and its next request the reason.
       } finally {
         this.#streams.splice(this.#streams.indexOf(whose), 1);
         this.#closing.signal.removeEventListener('abort', end);
@@ -70,7 +70,7 @@ export class LiveUpdates {
     while (!signal.aborted && performance.now() - began < LONGEST) {
       const version = await this.version(address);
       const isPingDue = performance.now() - heardAt >= PING;
-      // Nobody has read data for this long.
+      // The client has read nothing since the last ping, or may no longer read the page.
       if (isPingDue && !(isWritten && (await isAllowed()))) return;
       if (isWritten && (version !== said || isPingDue)) {
         const event = version === said ? { event: 'ping', data: '' } : { event: 'version', data: version };
@@ -88,13 +88,13 @@ export class LiveUpdates {
   /** One query for all requests within the interval. */
   version(address: string | undefined): Promise<string> {
     const now = performance.now();
-    for (const [key, { until }] of this.#looks) if (until <= now) this.#looks.delete(key);
-    const known = this.#looks.get(address ?? '');
+    for (const [key, { until }] of this.#versions) if (until <= now) this.#versions.delete(key);
+    const known = this.#versions.get(address ?? '');
     if (known !== undefined) return known.version;
     const version = this.#options.version(address);
     // The next request must not get an earlier failure.
-    version.catch(() => this.#looks.delete(address ?? ''));
-    this.#looks.set(address ?? '', { until: now + this.#options.every * 0.9, version });
+    version.catch(() => this.#versions.delete(address ?? ''));
+    this.#versions.set(address ?? '', { until: now + this.#options.every * 0.9, version });
     return version;
   }
 }

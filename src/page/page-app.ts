@@ -18,7 +18,7 @@ import { addWorkspaceRoutes } from './workspace-routes.ts';
 const MOST_FORM_BYTES = 16_384;
 const FORM_TYPE = /^application\/x-www-form-urlencoded *(;|$)/i;
 
-/** For visitors who may not even see the address of a database. */
+/** Hides the error of the database, and so its address, from visitors whose session cannot be checked. */
 const UNCHECKED = new UserError('voxform cannot check who you are at the moment', {
   hint: 'Try again in a minute.',
 });
@@ -58,7 +58,7 @@ export function createPage(options: SiteOptions): Page {
       return c.text('send the form as application/x-www-form-urlencoded\n', 415);
     const visitor = await access.visitor(c.env.incoming);
     c.set('visitor', visitor);
-    // No name contains it, and no database accepts it.
+    // No name contains NUL, and PostgreSQL does not accept it.
     if (c.req.url.includes('%00') && c.req.path !== '/workspaces') return answers.notFound(c);
     if (visitor.newSession !== undefined) setSession(c, visitor.newSession, SESSION_MILLISECONDS / 1000);
     return next();
@@ -134,7 +134,7 @@ export function createPage(options: SiteOptions): Page {
   addWorkspaceRoutes(app, { source, access, answers });
   app.notFound((c) => answers.notFound(c));
   app.onError((error, c) => {
-    // A form that its sender aborted is not a bug.
+    // An aborted upload is not a bug.
     if (!c.env.incoming.readableAborted) options.onError(error);
     if (error instanceof UserError) return answers.failed(c, 503, c.var.visitor.mayRead ? error : UNCHECKED);
     return c.text('internal error; see the log\n', 500);

@@ -14,7 +14,7 @@ export interface WorkspaceRow {
   readonly since: Date | undefined;
   /** When the platform was last read. */
   readonly checkedAt: Date | undefined;
-  /** True if that is too long ago, whatever the status. */
+  /** True if that is too long ago, regardless of the status. */
   readonly isOld: boolean;
   /** A clause about what needs attention; empty if nothing does. */
   readonly summary: string;

@@ -159,8 +159,8 @@ export function resourcesOf(
 ): readonly ResourceRow[] {
   const { drift, missing, resources } = lastRunOf(shown.last);
   const planned = plan?.resources ?? [];
-  const told = new Set(planned.flatMap(({ address, previous_address: before }) => [address, before]));
-  const others = Object.entries(state?.resources ?? {}).filter(([address]) => !told.has(address));
+  const known = new Set(planned.flatMap(({ address, previous_address: before }) => [address, before]));
+  const others = Object.entries(state?.resources ?? {}).filter(([address]) => !known.has(address));
   const results = new Map(resources.map((each) => [each.address, each]));
   const status: ResourceRow['status'] =
     shown.status === 'in-sync' || plan !== undefined ? 'in sync' : 'recorded';

@@ -136,7 +136,7 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
   }
 }
 
-/** Required fields that a form lacks. */
+/** The message for a form that lacks a required field; undefined for a complete form. */
 function lackOf({ action, of, because }: Pick<ActionRequest, 'action' | 'of' | 'because'>) {
   if (action === 'run' || action === 'resume') return undefined;
   if (action === 'pause') return because === undefined ? 'Give a reason.' : undefined;

@@ -2,7 +2,7 @@ import { type AnswerTime, type ConcurrencyLimit, MAX_AT_ONCE } from './concurren
 
 const FIRST_LIMIT = 16;
 
-/** One step above the server's capacity must not cost half as much again. */
+/** The factor between two limits. It is small, so that one step above the server's capacity costs little. */
 const STEP = 1.25;
 
 /** Minimum mean share of the limit in flight for an answer to say something about the limit. */

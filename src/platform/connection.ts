@@ -70,7 +70,7 @@ export async function poolFor(origin: string, connecting: ConnectOptions): Promi
     pipelining: 1,
     // A lost HTTP/2 session loses many requests, and may send a stream a second time.
     allowH2: false,
-    // Node's default. Asking for it would load a dozen modules.
+    // Node's default, written out because reading it would load a dozen modules.
     maxHeaderSize: 16 * 1024,
     // An exchange has its own timer.
     headersTimeout: 0,

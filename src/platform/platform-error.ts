@@ -93,19 +93,19 @@ export class PlatformError extends Error {
 export type PlatformErrorReason =
   /** A response with a status other than 2xx. */
   | 'status'
-  /** A 403, 404 or 410 of another server than the platform: a gateway, a load balancer, a web site. */
+  /** A 403, 404 or 410 of a server other than the platform: a gateway, a load balancer, a web site. */
   | 'gateway'
   /** No connection, or the connection broke. */
   | 'network'
   | 'timeout'
   | 'aborted'
-  /** Not sent, because nothing new was to be begun by the time that it could have been. */
+  /** Not sent: the run was stopped, or lost the permission to write. */
   | 'held-back'
-  /** An answer that is not what the API document promises: not JSON, no `data`, a record without id. */
+  /** A response that does not match the API document: not JSON, no `data`, a record without id. */
   | 'malformed'
   /** A success whose `data` is null, from a path that may have nothing. */
   | 'empty'
-  /** An answer larger than the cap. */
+  /** A response above the size limit. */
   | 'too-large'
   /** A redirect, which is not followed because it would carry the key elsewhere. */
   | 'redirect'

@@ -96,7 +96,7 @@ export function isGatewayResponse(result: AttemptResult): boolean {
     .trim();
   if (text === '') return false;
   const value = parsedJson(text);
-  // A text such as 404 parses as JSON by accident.
+  // A plain text such as `404` is valid JSON by accident.
   const isAccident = typeof value !== 'object' || value === null;
   const isJson = value !== undefined && /json/i.test(single(result.headers['content-type']) ?? '');
   return isAccident && !isJson;

@@ -20,9 +20,9 @@ export interface JudgedSubject extends Subject {
   readonly planned?: PlannedResource | undefined;
 }
 
-/** For one rule and one resource. A step takes about 100 ns. */
+/** The limit for one rule and one resource. A step takes about 100 ns. */
 const MAX_STEPS = 1_000_000;
-/** For a run, and in addition for each resource. */
+/** The limit for a run, plus an amount for each resource. */
 const MAX_IN_ALL = 20_000_000;
 const MAX_PER_SUBJECT = 200_000;
 

@@ -47,7 +47,7 @@ export interface Evaluation {
 
 /** A checked condition. */
 export interface Condition {
-  /** Takes at most this many steps, keeps compiled regular expressions in `patterns`, and throws for no rule and no data. */
+  /** Takes at most this many steps and caches compiled regular expressions in `patterns`. Never throws, whatever the rule and the data. */
   evaluate(variables: Readonly<Record<string, CelValue>>, steps: number, patterns?: Patterns): Evaluation;
 }
 

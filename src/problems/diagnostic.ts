@@ -5,7 +5,7 @@ export interface Diagnostic {
   readonly severity: 'error' | 'warning';
   /** A stable short name of the rule, e.g. `unknown-field`. */
   readonly code: string;
-  /** The problem, and what would be right. One line, no trailing full stop. */
+  /** The problem and the expected value. One line, no trailing full stop. */
   readonly message: string;
   /** Relative to the project folder, with forward slashes. */
   readonly file: string;

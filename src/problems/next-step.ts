@@ -7,7 +7,7 @@ import { z } from 'zod';
 const address = z.string().describe('Address of the resource.');
 const instruction = z.string().describe('The instruction, one sentence.');
 
-/** Guards, which stop an apply until a person allows it. */
+/** Guards stop an apply until a person overrides them. */
 export const guards = ['large_change', 'owner_change', 'older_commit'] as const;
 
 export type Guard = (typeof guards)[number];

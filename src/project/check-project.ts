@@ -98,7 +98,7 @@ function certificatesOf(
   return file === undefined ? undefined : readCertificates(path.resolve(root, file), local && root);
 }
 
-/** @param raw contains also the workspaces that the document lacks. */
+/** @param raw also contains workspaces that are invalid and not in the document. */
 function crossChecks(
   { workspaces, default_workspace, state: everyState }: ProjectDocument,
   raw: Json,

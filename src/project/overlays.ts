@@ -122,7 +122,7 @@ export class Overlays {
     return findings;
   }
 
-  /** Names of the workspace for what no manifest refers to. */
+  /** Warns of names in the workspace that no manifest refers to. */
   unusedNames(resources: readonly Checked[]): Finding[] {
     const { name, lookupNames = {} } = this.#options.workspace;
     const refs = resources.flatMap(({ references }) => references.map(({ reference }) => reference));
@@ -185,7 +185,7 @@ function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
-/** Manifests add fields that defaults lack, and a workspace needs no variable that its manifests do not use. */
+/** Missing fields are no problem, because manifests add them. Neither are unset variables, because not every workspace uses them. */
 function problemsOfDefaults(kind: KindSchema, defaults: JsonObject, context: FormsContext): Problem[] {
   if (isForm(defaults)) {
     const message = `the defaults of ${kind.name} must be an object of fields; value forms are for single fields only`;

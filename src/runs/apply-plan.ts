@@ -104,7 +104,7 @@ async function recordCommit(
   session.record({ type: 'applying', commit }).catch(() => undefined);
 }
 
-/** The result of a run for the history. Tripped guards were lifted, or the plan would not have been applied. */
+/** The result of a run for the history. All tripped guards were lifted, because the plan was applied. */
 function endingOf(
   report: ApplyReport,
   { resources, guards, violations = [] }: PlanDocument,

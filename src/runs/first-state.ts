@@ -61,25 +61,25 @@ export async function refuseSecondState(
     ],
     folders: [own ?? byDefault, byDefault].map(path.dirname),
   });
-  if (found !== undefined) throw lyingAt(found, beginning);
-  // A platform on this machine is for trials: it forgets its records, and starts again at any time.
+  if (found !== undefined) throw otherFile(found, beginning);
+  // A platform on this machine is for trials and may lose its records at any time.
   if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
   const outside = await findOtherState({ ...looking, others: files, folders: [] });
-  if (outside !== undefined) throw lyingAt(outside, beginning);
+  if (outside !== undefined) throw otherFile(outside, beginning);
   const beside = await elsewhere?.(workspace.workspaceId);
-  if (beside !== undefined) throw lying({ ...beside, from: shellWord(beside.from) }, beginning);
+  if (beside !== undefined) throw otherState({ ...beside, from: shellWord(beside.from) }, beginning);
   const [lost] = marked.toSorted((a, b) => b.serial - a.serial);
   if (lost === undefined) return;
   const wasHere = path.isAbsolute(lost.path) || lost.path === store.location;
   throw wasHere ? gone(lost, beginning) : inOtherStore(lost, beginning);
 }
 
-function lyingAt({ path: place, records }: OtherState, beginning: NewState): UserError {
+function otherFile({ path: place, records }: OtherState, beginning: NewState): UserError {
   const shown = placeFrom(beginning.context.cwd, place);
-  return lying({ location: shown, from: shown, records }, beginning);
+  return otherState({ location: shown, from: shown, records }, beginning);
 }
 
-function lying({ location: shown, from, records }: StateElsewhere, beginning: NewState): UserError {
+function otherState({ location: shown, from, records }: StateElsewhere, beginning: NewState): UserError {
   const { workspace, store } = beginning;
   const holds =
     records === undefined

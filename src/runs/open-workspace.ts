@@ -130,10 +130,9 @@ export class OpenWorkspace extends StateAccess {
   }
 
   /**
-   * Opens a client of the platform, which must be closed. With odd fields `kept` it is for showing records only, never for deciding on
-   * them.
+   * Opens a client of the platform, which must be closed. A client with `kept` unexpected fields is only for display, never for decisions.
    */
-  connect(options: PlatformOptions, odd?: UnexpectedFields): PlatformClient {
+  connect(options: PlatformOptions, unexpectedFields?: UnexpectedFields): PlatformClient {
     const { log, interrupts, onRequest, shared, memory, cacheFolder } = this.context;
     const { limits } = this.project;
     const { proxy, ca } = this.network(this.workspace.baseUrl);
@@ -158,12 +157,12 @@ export class OpenWorkspace extends StateAccess {
         log.debug(`${method} ${path} ${status ?? error} ${Math.round(milliseconds)} ms${again}`);
       },
     });
-    const answers = odd === undefined ? memory?.answers : undefined;
+    const answers = unexpectedFields === undefined ? memory?.answers : undefined;
     answers?.beginRound();
     const client = createClient({
       transport,
       workspaceId: this.workspace.workspaceId,
-      unexpectedFields: odd,
+      unexpectedFields,
       memory: answers,
     });
     const close = async (): Promise<void> => {

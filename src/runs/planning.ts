@@ -195,12 +195,12 @@ async function withStateWarnings(
   const guards: PlanDocument['guards'] =
     commit?.isCertain === true ? [{ guard: 'older_commit', message: commit.message }] : [];
   if (warnings.length + guards.length === 0) return planned;
-  const told = {
+  const withWarnings = {
     ...document,
     warnings: [...warnings, ...document.warnings],
     guards: [...document.guards, ...guards],
   };
-  return { ...planned, plan: { ...plan, document: told } };
+  return { ...planned, plan: { ...plan, document: withWarnings } };
 }
 
 /** The number of resources that an apply would write. */

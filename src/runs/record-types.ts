@@ -11,7 +11,7 @@ export type AnyRecord = Readonly<Record<string, unknown>>;
 export interface RecordType extends RecordTable {
   /** The kind of a manifest for these records: ids may be given as addresses. */
   readonly kind?: Kind;
-  /** The field that people know a record by if its id is not shown. The list is searched for both. */
+  /** The field that identifies a record for people, if its id is not shown. The list is searched for both. */
   readonly label?: string;
   /** All records, page by page; absent if the API has no list. */
   list?(client: PlatformClient, calls: CallSelection): AsyncIterable<AnyRecord>;

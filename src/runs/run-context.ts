@@ -45,7 +45,7 @@ export interface RunContext {
   readonly cacheFolder?: string | undefined;
   /** The folders of the project's state and secrets, if they are not beside its files. */
   readonly local?: LocalPaths | undefined;
-  /** The commit of the manifests, if whoever checked them out knows it. */
+  /** The commit of the manifests, if voxform checked them out. */
   readonly commit?: string | undefined;
   /** How a user's command names this workspace, if its name is not enough. */
   readonly reach?: Reach;

@@ -210,7 +210,7 @@ export function emptyDocument(fresh: FreshState, workspaceId: string, version: s
   };
 }
 
-/** A fingerprint that no text has. */
+/** A placeholder that equals no fingerprint. */
 const SOME_SECRET = { $fingerprint: '' };
 
 /** The entry without these paths and the ones below them. */

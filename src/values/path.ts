@@ -47,7 +47,7 @@ export function unflatten<T>(
   return root as Record<string, T | Record<string, unknown>>;
 }
 
-/** Most paths that are kept: far more than the kinds have. */
+/** The maximum number of cached paths, far more than the kinds have. */
 const MAX_KEPT = 10_000;
 const belowPath = new Map<LeafPath, Map<string, LeafPath>>();
 const keysOfPath = new Map<LeafPath, readonly string[]>();

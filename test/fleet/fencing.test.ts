@@ -61,7 +61,7 @@ it('takes up within a minute what a process was writing when it was killed', {
   const clock = new FakeClock();
   const [tick, beat] = [1000, 8000];
   const queue = await openQueue(fleet.database, { monitor: beat / 1000 });
-  await fleet.server({ clock, timing: { tick, beat, heartbeat: 30_000, patience: 0 } });
+  await fleet.server({ clock, timing: { tick, beat, heartbeat: 30_000, startTimeout: 0 } });
   // The timers of a process that waits for nothing but its next look.
   const idle = () =>
     fleet.until(async () => {

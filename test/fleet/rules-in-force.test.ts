@@ -124,7 +124,7 @@ it.each([
   const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: '1' });
   const before = fleet.told.length;
   await fleet.server({
-    timing: { tick: 20, beat: 200, heartbeat: 30_000, patience: 500 },
+    timing: { tick: 20, beat: 200, heartbeat: 30_000, startTimeout: 500 },
     sources: {
       ...sources,
       async discover(source, signal) {
@@ -165,7 +165,7 @@ it('says of a project in two sources the same, whichever process knows both', as
   );
   const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: 'both' });
   await fleet.server({
-    timing: { tick: 20, beat: 200, heartbeat: 30_000, patience: 0 },
+    timing: { tick: 20, beat: 200, heartbeat: 30_000, startTimeout: 0 },
     sources: {
       ...sources,
       async discover(source, signal) {

@@ -56,7 +56,7 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
   if (file !== undefined) refuseScopeOf(options);
   const saved = file === undefined ? undefined : await readSavedPlan(context, file);
   const opened = await openWorkspace(context, { requireKey: true });
-  // Known while the manifests are read.
+  // Starts early, so that git runs while the manifests are read.
   void opened.commit();
   let isStateErrorShown = false;
   const shown = ({ stateError }: ApplyReport): void => {
@@ -75,7 +75,7 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
       const isReviewed = saved !== undefined;
       return approveAndApply(context, { opened, session, planned, options, isReviewed, shown });
     }).catch((error: unknown) => {
-      // Without its store the session cannot end either.
+      // The failed store also rejects the end of the session, which was already reported.
       if (!isStateErrorShown) throw error;
       return context.interrupts.exitCode ?? ExitCode.error;
     });

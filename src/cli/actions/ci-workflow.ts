@@ -3,7 +3,7 @@ import { UserError } from '../../problems/user-error.ts';
 import { packagePath } from '../../version.ts';
 import type { Context } from '../context.ts';
 
-/** The voxform that the jobs run. It gets the API keys, so each form identifies contents that cannot be exchanged. */
+/** The voxform that the jobs run. It receives the API keys, so each form pins its contents. */
 export type Installation =
   | { readonly from: 'action'; readonly action: string }
   | { readonly from: 'package'; readonly file: string; readonly sha256: string }
@@ -17,7 +17,7 @@ const FORMS = [
 
 type CiHost = 'github' | 'gitlab';
 
-/** The forms that a host takes. The first one is an action of GitHub. */
+/** The forms that a host supports. The first one is a GitHub action. */
 const formsOf = (host: CiHost) => (host === 'github' ? FORMS : FORMS.slice(1));
 
 export const installationForms = (host: CiHost = 'github'): string =>
@@ -36,7 +36,7 @@ export function parseInstallation(text: string): Installation | undefined {
 }
 
 /**
- * Asks where CI gets voxform from. Undefined if the user decides later.
+ * Asks where CI installs voxform from. Undefined if the user decides later.
  * @throws UserError for an invalid answer.
  */
 export async function askForInstallation(
@@ -119,7 +119,7 @@ function withValues(settings: string, values: Readonly<Record<string, string>>):
   );
 }
 
-/** GitLab merges all included files, so the jobs get names of their own, and keep their variables to themselves. */
+/** GitLab merges all included files, so each project has its own job names and job variables. */
 function asOneOfSeveral(template: string, suffix: string): string {
   return template
     .replace(
@@ -149,7 +149,7 @@ export function githubWorkflow({ installation, project }: CiProject): string {
     ? withoutPackage.replace(steps, `      - uses: ${installation.action}\n        with: { mode: install }\n`)
     : withoutPackage
         .replace(steps, '')
-        // The owner of the checkout on GitHub's runners.
+        // GitHub's runners check out as this user.
         .replaceAll(
           /^ {4}runs-on: .*\n/gm,
           `$&    container: { image: "${installation.image}", options: --user 1001 }\n`,

@@ -6,7 +6,7 @@ import type { StateSession } from '../../state/session.ts';
 import type { Context } from '../context.ts';
 
 export interface Approval {
-  /** Without the line that asks for yes. */
+  /** The question, without the line that asks for `yes`. */
   readonly question: string;
   /** Completes "Type yes to". */
   readonly verb: string;

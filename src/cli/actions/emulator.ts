@@ -11,7 +11,7 @@ interface EmulatorFlags extends Pick<EmulatorOptions, 'port' | 'host' | 'seed' |
   readonly behaviour?: Readonly<Record<string, unknown>>;
 }
 
-/** Serves the emulator on this machine until a signal ends it. */
+/** Serves the emulator on this machine until it receives a signal. */
 export async function emulator(context: Context, flags: EmulatorFlags): Promise<void> {
   const { terminal, interrupts, cwd, log } = context;
   const emulator = await start(flags, cwd);

@@ -14,7 +14,7 @@ import {
 } from '../../runs/export/project-files.ts';
 import { ownSecrets } from '../../runs/export/secret-names.ts';
 import { notingTokens, type TokenUrl } from '../../runs/export/token-urls.ts';
-import { otherFiles, refuseUsed, writeFolder } from '../../runs/export/write-folder.ts';
+import { otherFiles, refuseNonEmpty, writeFolder } from '../../runs/export/write-folder.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import type { PlatformOptions } from '../../runs/run-context.ts';
 import { Secret, specials } from '../../values/value.ts';
@@ -36,7 +36,7 @@ const MANIFESTS = 'manifests';
 
 export async function exportWorkspace(context: Context, options: ExportOptions): Promise<void> {
   const target = path.resolve(context.cwd, options.out);
-  if (!options.force) await refuseUsed(target);
+  if (!options.force) await refuseNonEmpty(target);
   const given = await givenIds(context, options);
   const opened = await openWorkspace(context, { requireKey: true });
   const { apiKey } = opened.workspace;

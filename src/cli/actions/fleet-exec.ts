@@ -13,7 +13,7 @@ import type { WorkspaceConfig } from '../../project/project.ts';
 import type { Context } from '../context.ts';
 import { type FleetFlags, fleetFileOf, projectEnvironment } from './fleet.ts';
 
-/** @throws UserError if the project would be read from another source than that of the workspace. */
+/** @throws UserError if this fleet file reads the project from another source than the fleet does. */
 function refuseOtherSource(
   { source, identity }: Awaited<ReturnType<FleetControl['project']>>,
   { all }: Sources,
@@ -73,7 +73,7 @@ interface ExecFlags extends FleetFlags {
   readonly workspace?: readonly string[];
 }
 
-/** Runs a command as if its project named the state that the fleet keeps. */
+/** Runs a command in a project of the fleet, on the state that the fleet keeps. */
 export async function fleetExec(context: Context, flags: ExecFlags): Promise<number> {
   const { address, command, workspace } = flags;
   const { env, cwd, redactor, interrupts, log } = context;

@@ -38,12 +38,12 @@ export async function fmt(context: Context, options: FmtOptions): Promise<number
         .join(''),
     );
   if (diagnostics.length > 0) log.block('error', diagnosticsText(context, diagnostics, 'err'));
-  log.info(told(edits.length, count, isWriting));
+  log.info(summaryOf(edits.length, count, isWriting));
   const isWrong = diagnostics.length > 0 || (options.check === true && edits.length > 0);
   return isWrong ? ExitCode.error : ExitCode.ok;
 }
 
-function told(changed: number, count: number, isWriting: boolean): string {
+function summaryOf(changed: number, count: number, isWriting: boolean): string {
   if (count === 0) return 'No files to format.';
   if (changed > 0)
     return `${changed} of ${plural(count, 'file')} ${isWriting ? 'formatted' : 'not formatted'}.`;

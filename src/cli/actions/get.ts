@@ -44,7 +44,7 @@ export async function get(context: Context, options: GetFlags): Promise<number> 
       ? await stateForNames(opened, log)
       : undefined;
   const found = await recordsOf(recordType, { id, version, options, opened, client, state, log });
-  // A version is a former state of the record.
+  // A version has the fields of the record at that time.
   const shown = version === undefined ? recordType : { ...recordType, ...recordType.kind?.table };
   const { expiresWithin } = options;
   const records =
@@ -105,7 +105,7 @@ interface Printing {
   readonly state: State | undefined;
 }
 
-/** Page by page, as fast as the output is read; a closed output ends the reads. */
+/** Reads pages as fast as the output is consumed. A closed output ends the reads. */
 async function print(
   { terminal, log, interrupts }: Context,
   { records, mentioned }: RecordsFound,
@@ -268,7 +268,7 @@ async function unlisted(
     workspaceId: opened.workspace.workspaceId,
     concurrency: Math.min(opened.concurrency(options), options.limit ?? Number.POSITIVE_INFINITY),
     onGap(id, seen) {
-      // Calls outlive their agents, so this is not a warning.
+      // Not a warning, because calls of deleted agents remain.
       const clauses = mentioned.get(id);
       if (clauses !== undefined) log.debug(`${kind.name} ${id}: ${why(seen, clauses)}.`);
     },

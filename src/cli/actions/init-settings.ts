@@ -39,7 +39,9 @@ secrets/
 ${state}`;
 }
 
-/** The project file of the example, with the state in the repository, except that of the emulator: its records end with it. */
+/**
+ * The project file of the example, with the state in the repository. The emulator's state stays local, because its records are not kept.
+ */
 export function withSharedState(projectFile: string): string {
   return projectFile
     .replace(

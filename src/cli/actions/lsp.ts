@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { type PolicyFlags, withPolicyFiles } from '../policy-flags.ts';
 
 interface LspOptions extends PolicyFlags {
-  /** False to leave out `.env` beside project files. */
+  /** False to ignore `.env` beside project files. */
   readonly envFile?: boolean;
 }
 
@@ -19,13 +19,13 @@ export async function lsp(given: Context, options: LspOptions): Promise<number> 
     usesEnvFile: options.envFile ?? true,
     user: process.getuid?.(),
     workspace,
-    // A name with the same meaning in every project.
+    // An absolute path means the same in every project.
     policies: policies && { ...policies, files: policies.files.map(({ path }) => ({ path, file: path })) },
     cacheFolder,
     signal: interrupts.stop,
     redactor,
   });
-  // It would keep the process running.
+  // An open stdin would keep the process running.
   streams.input.destroy();
   return isShutDown ? ExitCode.ok : (interrupts.exitCode ?? ExitCode.error);
 }

@@ -285,7 +285,7 @@ function placeFrom(from: string, { opened, context }: MovePlace): StateLocation 
   return placeOf(settings.data, owner);
 }
 
-/** True if the missing state of one location is the one in force. */
+/** True if this store has the state that was moved away. */
 async function isHere({ store }: OpenWorkspace, { mark }: MovedState): Promise<boolean> {
   return (await store.read()).document?.lineage === mark.lineage;
 }

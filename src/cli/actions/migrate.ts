@@ -55,7 +55,7 @@ interface MigrateOptions
 
 export async function migrate(given: Context, options: MigrateOptions): Promise<number> {
   const context = withPolicyFiles(given, options);
-  refuseOdd(context, options);
+  refuseConflicts(context, options);
   const { map } = options;
   const names = map === undefined ? new Map() : parseNameMap(await readTextOf(context.cwd, map), map);
   const ends = await openMigrationWorkspaces(context, options);
@@ -79,7 +79,7 @@ export async function migrate(given: Context, options: MigrateOptions): Promise<
   }
 }
 
-function refuseOdd({ workspaces }: Context, { batch, maxFailures }: MigrateOptions): void {
+function refuseConflicts({ workspaces }: Context, { batch, maxFailures }: MigrateOptions): void {
   if (workspaces.length > 0) throw misuse('migrate takes two workspaces: use --from and --to, not -w');
   if (batch === undefined && maxFailures !== undefined) throw misuse('--max-failures needs --batch');
 }
@@ -123,7 +123,7 @@ async function refuseSkipped({ from, declarations }: MigrationWorkspaces, desire
 
 type Moving = Migrating & { readonly context: Context; readonly options: MigrateOptions };
 
-/** Only shows the actions. */
+/** Prints the actions without executing them. */
 async function show(running: Moving): Promise<number> {
   const outlook = await look(running);
   tellBefore(running, outlook);

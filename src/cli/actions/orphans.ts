@@ -106,7 +106,7 @@ export async function closeOrphans(context: Context, options: CloseOptions): Pro
   }
 }
 
-/** The open orphans that a glob matches, the orphans with an id, or the open, else the closed one with an address. */
+/** The orphans that an argument names: by glob, only open ones; by id, all; by address, open ones or else closed ones. */
 function namedBy(given: string, listed: readonly Orphan[]): readonly Orphan[] {
   if (isGlob(given)) {
     const open = openOrphans({ orphans: listed });

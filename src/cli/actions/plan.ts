@@ -89,7 +89,7 @@ async function writePrivateFile({ cwd }: Context, file: string, text: string): P
   }
 }
 
-/** A file in place of a device or pipe would hide it from everyone else. */
+/** Replacing a device or pipe with a file would hide it from other processes. */
 async function isStream(file: string): Promise<boolean> {
   const found = await stat(file).catch(() => undefined);
   return found !== undefined && !found.isFile() && !found.isDirectory();

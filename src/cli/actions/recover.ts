@@ -83,15 +83,15 @@ export async function recover(context: Context, options: RecoverOptions): Promis
     if (kept !== undefined) context.log.info(`The old state is kept in ${kept}.`);
   }
   const unanswered = isLost && begins ? unansweredNow(recovery, taken) : recovery.unanswered;
-  const told: Recovered = {
+  const recovered: Recovered = {
     ...recovery,
     ...answers,
     unanswered,
     reach: opened.reach,
     dashboard: dashboardOf(opened.workspace),
   };
-  if (!isText) terminal.out(jsonText(recoverJson(told)));
-  else if (matches.length > 0) terminal.out(recoveredText(told, terminal.style));
+  if (!isText) terminal.out(jsonText(recoverJson(recovered)));
+  else if (matches.length > 0) terminal.out(recoveredText(recovered, terminal.style));
   if (interrupted === undefined) {
     const lost = matches.filter(
       (match) => !taken.has(match.resource.address) && keyFieldOf(match) === undefined,
@@ -170,7 +170,7 @@ async function oneByOne({ terminal, interrupts }: Context, matches: readonly Mat
   return { taken, declined };
 }
 
-/** No lost record was found. The remains are moved away anyway, with the user's consent. */
+/** No lost record was found. The remaining files are still moved to quarantine, with the user's consent. */
 async function agreesToBegin(context: Context, { autoApprove }: RecoverOptions): Promise<boolean> {
   if (autoApprove) return true;
   return approve(context, {

@@ -1,5 +1,5 @@
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
-import { failureOf, isOwnMistake, renderError } from '../../output/errors.ts';
+import { failureOf, isBug, renderError } from '../../output/errors.ts';
 import { driftReport, planReport } from '../../output/report.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace, openWorkspaces } from '../../runs/open-workspace.ts';
@@ -19,7 +19,7 @@ export function severalNamed(
 }
 
 /**
- * Restricts an apply to one workspace: a person must decide about a promotion that stopped in between.
+ * Restricts an apply to one workspace, because a promotion that fails halfway needs a person's decision.
  * @throws UserError
  */
 export function refuseSeveral(context: Context, flags: WorkspacesFlags): void {
@@ -57,8 +57,7 @@ export async function inEach<T>(
       done.push(await work(opened));
     } catch (error) {
       if (interrupts.stop.aborted) throw error;
-      if (isOwnMistake(error))
-        log.block('error', renderError(error, terminal.errorStyle, { verbose, redact }));
+      if (isBug(error)) log.block('error', renderError(error, terminal.errorStyle, { verbose, redact }));
       failures.push(failureOf(error, { workspace, baseUrl }, redact));
     }
   }

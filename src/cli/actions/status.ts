@@ -35,7 +35,7 @@ interface WorkspaceStatus {
 const PAUSE = 5_000;
 
 export async function status(context: Context, options: StatusOptions): Promise<number> {
-  refuseOdd(options);
+  refuseConflicts(options);
   const deadline = context.now().getTime() + options.timeout * 1000;
   const look = (opened: OpenWorkspace) => statusIn(context, opened, { options, deadline });
   const several = severalNamed(context, options);
@@ -54,7 +54,7 @@ export async function status(context: Context, options: StatusOptions): Promise<
   return codeFor(context, [found], options);
 }
 
-function refuseOdd({ kind = [], only, waitPublished }: StatusOptions): void {
+function refuseConflicts({ kind = [], only, waitPublished }: StatusOptions): void {
   for (const each of kind) if (!kinds.has(each)) throw misuse(unknownKind(each, { kinds, lookups }).message);
   if (only !== undefined && waitPublished) throw misuse('--only and --wait-published are mutually exclusive');
 }
@@ -127,7 +127,7 @@ function printSeveral(
   terminal.out(parts.join('\n'));
 }
 
-/** Plans list the steps of these. */
+/** Statuses with steps that a plan lists. */
 const withSteps: ReadonlySet<SyncStatus> = new Set(['manual', 'blocked', 'unknown']);
 
 interface TableOptions {

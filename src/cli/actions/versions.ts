@@ -34,7 +34,7 @@ interface VersionsOptions extends PlatformOptions {
 /** Lists the published versions of a resource, shows one, or compares two, or the latest with the draft. */
 export async function versions(context: Context, options: VersionsOptions): Promise<number> {
   const { address, version } = options;
-  refuseOdd(options);
+  refuseConflicts(options);
   const opened = await openWorkspace(context, { requireKey: true });
   // Loads the project's secrets, so that they are redacted from texts of the platform.
   await opened.declared('offline');
@@ -85,7 +85,7 @@ function versionTable(all: readonly VersionShown[], style: Style): string {
 }
 
 /** @throws UserError for flags that exclude each other. */
-function refuseOdd({ address, version, diff, output, detailedExitcode }: VersionsOptions): void {
+function refuseConflicts({ address, version, diff, output, detailedExitcode }: VersionsOptions): void {
   if (diff === 'published') {
     if (version === undefined) return;
     throw misuse(

@@ -37,9 +37,9 @@ interface WatchFlags extends WatchPolicy, PageFlags, PolicyFlags {
 const SETTLING = { quiet: 250, longest: 5000 };
 
 /** Milliseconds for which a resource must be missing from the manifests of a folder before it is released. */
-const LEAVING_FOR = 2000;
+const REMOVAL_DELAY = 2000;
 
-/** Runs until a signal ends it. */
+/** Runs until it receives a signal. */
 export async function watch(given: Context, flags: WatchFlags): Promise<number> {
   const context = withPolicyFiles(given, flags);
   const { terminal, log, interrupts, cwd, projectFolder = cwd, redactor, tracing } = context;
@@ -135,12 +135,12 @@ function timingOf({ interval, firstRetry, longestRetry, grace }: WatchFlags): Wa
     pauses: { interval: interval * 1000, firstRetry: firstRetry * 1000, longestRetry: longestRetry * 1000 },
     settling: SETTLING,
     random: Math.random,
-    removalDelay: LEAVING_FOR,
+    removalDelay: REMOVAL_DELAY,
     grace: grace * 1000,
   };
 }
 
-/** In a checkout only secrets may change: nobody changes its files. */
+/** In a checkout, only secrets are watched: its files never change. */
 function filesOf(
   { cwd, projectFolder = cwd, log }: Context,
   { isAtomic }: ManifestSource,

@@ -81,7 +81,7 @@ function plain(value: string): CompletionWord {
   return { value, description: '' };
 }
 
-/** The project file as it is: problems do not matter here. */
+/** The project file without validation. */
 async function documentIn(folder: string): Promise<Readonly<Record<string, unknown>>> {
   const [{ projectFileIn }, { parseDocuments }] = await Promise.all([
     import('../../project/find-project.ts'),

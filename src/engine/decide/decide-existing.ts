@@ -239,7 +239,7 @@ function settledEntry(
   fresh: boolean,
 ): ResourceEntry | undefined {
   const { entry } = facts.binding;
-  // An import is recorded only once it is complete. Until then, the record counts as being imported.
+  // An import is recorded only once it is complete. Until then, the import continues.
   if (differences.open.length > 0) {
     return fresh ? { id: record.id, adopted: true, recorded: {}, observed: {}, unobserved: [] } : undefined;
   }

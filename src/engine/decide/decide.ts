@@ -204,7 +204,7 @@ function meansAnotherRecord({ kind, binding: { pending, resource } }: Facts): bo
   return pending?.natural_key !== undefined && pending.natural_key !== key;
 }
 
-/** The create succeeded, but the manifest now means another record. It is decided once the first one is in the state. */
+/** The create succeeded, but the manifest now means another record. A decision is possible once the first one is in the state. */
 function createdForAnother(facts: Facts, id: string): Decision {
   const address = addressInState(facts);
   const reason = `the unknown create sent at ${facts.binding.pending?.since} succeeded, but the manifest changed since`;

@@ -8,7 +8,7 @@ const PLAIN: FieldRule = {};
 
 /** Looked up several times for each field of each record. */
 const rulesByPath = new WeakMap<KindSchema, Map<LeafPath, FieldRule>>();
-/** Paths per kind: far more than a kind has, as a bound. */
+/** The maximum number of cached paths per kind, far more than a kind has. */
 const MAX_CACHED = 10_000;
 
 /** The rule of a leaf. A rule for a config object applies to all its leaves. */

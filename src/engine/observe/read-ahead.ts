@@ -135,7 +135,7 @@ export class ReadAhead {
   }
 }
 
-/** Marks a promise as handled although nobody awaits it. */
+/** Prevents an unhandled rejection of a promise that nobody awaits. */
 function ignoreFailure(promise: Promise<unknown>): void {
   promise.catch(() => undefined);
 }

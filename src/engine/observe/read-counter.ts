@@ -33,7 +33,7 @@ export class ReadCounter {
 
   done(count: number): void {
     this.#done += count;
-    this.#told();
+    this.#notify();
   }
 
   /** Counts the read of one expected record. */
@@ -57,7 +57,7 @@ export class ReadCounter {
     }
   }
 
-  #told(): void {
+  #notify(): void {
     this.#tell?.({
       done: this.#done,
       total: this.#total,

@@ -15,18 +15,18 @@ import { LEFT, lockRows, OUTSIDE, type OutsideState, type RunRow } from './run-r
 export interface FinishedRun {
   readonly job: ClaimedJob;
   readonly row: RunRow;
-  /** Undefined if it found out nothing. */
+  /** Undefined if the run has no result about the workspace. */
   readonly status: RunStatus | undefined;
   /** True if it read the platform. */
   readonly isChecked: boolean;
   readonly failures: number;
   /** Milliseconds until an extra run. A run that backs off keeps this time even if its interval ends sooner. */
   readonly again: { readonly milliseconds: number; readonly backsOff: boolean } | undefined;
-  /** False if it did not do what was requested. */
+  /** True if the run fulfilled the request for it. */
   readonly isAnswer: boolean;
   readonly isGood: boolean;
   readonly summary: JsonObject;
-  /** The changes of plans: one waits, the approved one was applied, or none is needed. */
+  /** The change to the stored plans: a new one waits, the approved one was applied, or none is needed. */
   readonly plan:
     | { readonly is: 'waiting'; readonly id: string; readonly digest: string; readonly document: Json }
     | { readonly is: 'applied'; readonly id: string }
@@ -46,7 +46,7 @@ export interface FinishedRun {
         readonly result: string;
         readonly why: string;
         readonly process: string;
-        /** Its writes, unless a history in the database of the fleet has them. */
+        /** Its writes, unless they are in a history in the database of the fleet. */
         readonly applied: readonly AppliedRow[];
       }
     | undefined;
@@ -99,7 +99,7 @@ export async function enterFinished(
 }
 
 /** Milliseconds until workspaces run again that a process cannot run. */
-const PUT_OFF = 2000;
+const RETRY_DELAY = 2000;
 
 /** Releases jobs of workspaces that this process does not run. A workspace that another process may run keeps its time. */
 export function dropJobs(database: FleetDatabase, queue: Queue, jobs: readonly ClaimedJob[]): Promise<void> {
@@ -110,7 +110,7 @@ export function dropJobs(database: FleetDatabase, queue: Queue, jobs: readonly C
     await statements.ask(
       `UPDATE ${S}.workspaces SET due_at = least(due_at, now() + $2 * interval '1 millisecond') WHERE address = ANY ($1::text[])`,
       addresses,
-      PUT_OFF,
+      RETRY_DELAY,
     );
   });
 }
@@ -154,7 +154,7 @@ function changesOf(run: FinishedRun): Json {
 
 const OPEN = `state IN ('waiting', 'approved')`;
 
-/** Assignments for a workspace whose current plan is rejected. @param id SQL. */
+/** SQL assignments for a workspace whose current plan is rejected. @param id SQL. */
 export function rejectedPlan(id: string): string {
   return `last = coalesce(last, '{}') || jsonb_build_object('rejected', ${id}::text),
   status = CASE status WHEN 'waiting' THEN 'pending' ELSE status END, status_since = CASE status WHEN 'waiting' THEN now() ELSE status_since END`;

@@ -41,7 +41,7 @@ function sourcesJson(all: Sources['all']): string {
   return storableJson(all.map(({ name, shown, identity }) => ({ name, shown, identity })));
 }
 
-/** Live processes that use this name for the source in force. */
+/** Live processes that use this name for the same source. */
 const holdersOf = (source: string): string => `${S}.processes p
 WHERE p.heard_at > now() - interval '${FETCH_TIMEOUT} milliseconds' AND p.sources->>${source}.name = ${source}.identity`;
 
@@ -253,7 +253,7 @@ export async function unusedPatterns(
   return unusedRules(rules, addresses).map(({ pattern }) => pattern);
 }
 
-/** The parts in which running workspaces differ; all while none is known. */
+/** The kinds of groups of which active workspaces are in more than one; all kinds if there are no workspaces. */
 export async function severalOf({ ask }: FleetStatements): Promise<readonly (keyof RunGroups)[]> {
   // Comparing the first with the last is cheaper than counting.
   const several = (column: string): string => `coalesce(min(${column}) <> max(${column}), true)`;

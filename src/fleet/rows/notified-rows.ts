@@ -3,7 +3,7 @@ import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 
 const TABLE = `${FLEET_SCHEMA}.notified`;
 
-/** The name of what a workspace remembers: reported events, or the drift request. */
+/** The key of stored data: reported events (`told`), or the drift request. */
 type Memory = 'told' | 'request';
 
 /** The stored JSON text, if any. */

@@ -12,7 +12,7 @@ import { IS_DEAD, IS_OLD, NEEDS, SHOWN, SHOWN_SINCE, shownWorkspaces } from './s
 
 const S = FLEET_SCHEMA;
 
-/** The last part of each order, so that no workspace is on two pages. */
+/** Sort orders. The address is added to each, so that no workspace is on two pages. */
 const orders = {
   status: `array_position($4::text[], shown), since DESC`,
   address: 'address',
@@ -173,7 +173,7 @@ interface KnownState {
   readonly document: StateDocument | undefined;
   /** The summary of a state elsewhere. */
   readonly outside: OutsideState | undefined;
-  /** Elsewhere, and no run has reported its contents yet. */
+  /** True if the state is elsewhere and no run has reported its contents yet. */
   readonly isMoved: boolean;
   /** Runs in the history of the state. */
   readonly runs: readonly PastRun[];

@@ -33,7 +33,7 @@ const GOOD = 'refs/voxform/good';
 const TIMEOUT = 120_000;
 
 /**
- * The newest commit of a branch, with a checkout of its own beside the last one.
+ * The newest commit of a branch. Each commit has its own checkout.
  * @throws UserError for an invalid address, ref or folder.
  */
 export function gitSource(options: GitSourceOptions): ManifestSource {
@@ -160,7 +160,7 @@ class GitSource implements ManifestSource {
     const isThere = (await readdir(this.#home)).includes(commit);
     if (!isThere) {
       const { tree, folder } = await this.#projectAt(commit, signal);
-      // Renamed when complete: the next run removes the remains of a killed one.
+      // Renamed when complete. The next run removes a partial checkout.
       const partial = `${checkout}.partial`;
       await rm(partial, { recursive: true, force: true });
       const work = path.join(partial, folder);

@@ -157,7 +157,7 @@ interface TableBlock {
   forms(): readonly string[];
 }
 
-/** This many imports without changes need no details. */
+/** With at least this many imports without changes, only their names are listed. */
 const FEWEST_ADOPTED = 12;
 
 /** The words for resources with the same result, once for several. */
@@ -217,7 +217,7 @@ function remarksOf(
   ];
 }
 
-const STANDING = { denied: 'Denied by', waived: 'Policy', warning: 'Warning:' } as const;
+const VIOLATION_LABELS = { denied: 'Denied by', waived: 'Policy', warning: 'Warning:' } as const;
 
 function violationLine(group: ViolationGroup, full: boolean): string {
   const { named, more } = namedViolations(group, full);
@@ -228,7 +228,7 @@ function violationLine(group: ViolationGroup, full: boolean): string {
     }),
     ...(more > 0 ? [`and ${more} more`] : []),
   ];
-  return `- **${STANDING[group.status]}** ${markdownText(group.said)} ${names.join(', ')}`;
+  return `- **${VIOLATION_LABELS[group.status]}** ${markdownText(group.said)} ${names.join(', ')}`;
 }
 
 function moreItems(count: number): string {

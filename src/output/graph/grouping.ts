@@ -9,7 +9,7 @@ export interface NodeGroup {
   readonly id: string;
   readonly name: string;
   readonly nodes: readonly ReferenceNode[];
-  /** True for the group of nodes without the criterion. */
+  /** True for the group of all nodes to which the criterion does not apply. */
   readonly isRest: boolean;
 }
 

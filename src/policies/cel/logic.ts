@@ -16,7 +16,7 @@ export const logic: Readonly<Record<string, LazyOperator | undefined>> = {
   }),
 };
 
-/** A side that decides is enough, even if the other one has no value. */
+/** One deciding side is sufficient, even if the other one has no value. */
 function connective({ decides, shown }: { readonly decides: boolean; readonly shown: string }): LazyOperator {
   return (checker, parts, offset) => {
     for (const part of parts) expectBool(checker, part, shown);

@@ -31,8 +31,8 @@ export function fieldProblem(kind: KindSchema, leaf: string, value: Json): strin
 }
 
 /**
- * Loads the project with the drafts, and finds values that would differ from the wanted ones. An unwanted change counts against all
- * wanted values. `before` is the current project.
+ * Loads the project with the drafts, and finds values that would differ from the wanted ones. If anything else would change, all wanted
+ * values are refused. `before` is the current project.
  */
 export async function checkEdits(
   options: PlanEditsOptions,

@@ -79,9 +79,9 @@ export function decideRequest(wanted: RequestText, { base, branch, requests }: R
 }
 
 function ending({ ended }: RequestText, request: HostRequest | undefined, foreign: boolean): RequestDecision {
-  const told = request && driftIn(request.body);
+  const named = request && driftIn(request.body);
   const isOver =
-    request?.state === 'merged' || (request?.state === 'closed' && (told === undefined || told === ENDED));
+    request?.state === 'merged' || (request?.state === 'closed' && (named === undefined || named === ENDED));
   if (request === undefined || isOver) return { is: 'none' };
   if (request.state === 'open' && foreign) return { is: 'foreign', request };
   const body = withText(request.body, markedText(ENDED, ended));

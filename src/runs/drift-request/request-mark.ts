@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { attempt } from '../../problems/attempt.ts';
 
 /*
- * A request carries what later runs need to know of it: its description names the drift, and its commit the workspace, the commit below it
- * and what it changes.
+ * A request stores the data that later runs need: its description contains a digest of the drift, and its commit message contains the
+ * workspace, the parent commit and a digest of the changes.
  */
 
 const END = '<!-- /voxform drift -->';

@@ -72,9 +72,9 @@ export async function requestPlace(placing: Placing): Promise<RequestPlace> {
   const job = jobs.find(({ name }) => name === host);
   const api = settings.api_url ?? job?.api ?? (remote && kind.apiOf(remote));
   const repository = settings.repository ?? job?.repository ?? remote?.path;
-  if (api === undefined) throw untold('api_url', 'to the address of the API');
+  if (api === undefined) throw undetermined('api_url', 'to the address of the API');
   if (repository === undefined || !kind.isRepository(repository)) {
-    throw untold('repository', `to its path on the host, such as acme/voices`, repository);
+    throw undetermined('repository', `to its path on the host, such as acme/voices`, repository);
   }
   const fill = (text: string): string =>
     text.replaceAll('{workspace}', () => workspace).replaceAll('{project}', () => folder || '.');
@@ -89,7 +89,7 @@ export async function requestPlace(placing: Placing): Promise<RequestPlace> {
   };
 }
 
-function untold(setting: string, to: string, wrong?: string): UserError {
+function undetermined(setting: string, to: string, wrong?: string): UserError {
   const what = wrong === undefined ? '' : `: ${JSON.stringify(wrong)} is none`;
   return new UserError(`cannot tell the ${setting} of the host for pull requests${what}`, {
     hint: `Set pull_requests.${setting} ${to}.`,

@@ -26,7 +26,7 @@ export class Identities {
     return undefined;
   }
 
-  /** The id for the metadata; undefined if it is not valid there, and the natural key finds the record. */
+  /** The id for the metadata; undefined if it is invalid there, so that the natural key must find the record. */
   idOf(kind: Kind, { id }: Identity): string | undefined {
     return this.#ids.get(id) === kind.name ? id : undefined;
   }

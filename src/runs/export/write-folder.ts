@@ -38,7 +38,7 @@ export async function writeFolder(
 ): Promise<WrittenFiles> {
   const exists = await isReadableFolder(target);
   const replaces = replace && exists;
-  if (!replaces) await refuseUsed(target);
+  if (!replaces) await refuseNonEmpty(target);
   try {
     const real = exists ? await realpath(target) : target;
     await makeFolders(path.dirname(real));
@@ -51,7 +51,7 @@ export async function writeFolder(
     try {
       const written = await writeAll(fresh, files);
       // Another process may have filled the folder meanwhile.
-      if (!replaces) await refuseUsed(target, path.basename(draft));
+      if (!replaces) await refuseNonEmpty(target, path.basename(draft));
       const swap = { target: real, fresh, old: path.join(draft, 'old') };
       const replaced = exists ? await moveInto(swap, last) : [];
       if (!exists) await rename(draft, real);
@@ -80,7 +80,7 @@ function cannotBeWritten(target: string, cause: unknown): unknown {
 }
 
 /** Removes the drafts of killed exports. @throws UserError if the path is not a new or empty folder. */
-export async function refuseUsed(target: string, except?: string): Promise<void> {
+export async function refuseNonEmpty(target: string, except?: string): Promise<void> {
   let entries: string[];
   try {
     if (except === undefined) await removeDrafts([path.join(target, INSIDE)], 'folder');

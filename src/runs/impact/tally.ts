@@ -20,8 +20,8 @@ export const OTHERS = '(others)';
 export const MOST_VALUES = 100;
 
 /**
- * The values that are counted by themselves: the first ones of each field, equal for all versions, so that a value is never among the
- * others in one version only.
+ * The values that are counted by themselves: the first ones of each field, equal for all versions, so that no value is counted under
+ * `(others)` in only one version.
  */
 export class CountedValues {
   readonly #known = new Map(shareFields.map((field) => [field, new Set<string>()]));

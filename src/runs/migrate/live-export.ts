@@ -9,7 +9,7 @@ import type { Missed } from '../discover.ts';
 import { type DraftSources, draftWorkspace } from '../draft-workspace.ts';
 import type { ManifestDrafts } from '../export/drafts.ts';
 import { manifestFiles, nameless, type ProjectFile } from '../export/project-files.ts';
-import { refuseUsed, writeAll, writeFolder } from '../export/write-folder.ts';
+import { refuseNonEmpty, writeAll, writeFolder } from '../export/write-folder.ts';
 import { type OpenWorkspace, withSession } from '../open-workspace.ts';
 import type { LockOptions, PlatformOptions } from '../run-context.ts';
 
@@ -52,7 +52,7 @@ export async function exportLive(
 }
 
 async function refuseUsedManifests({ project, workspace }: OpenWorkspace): Promise<void> {
-  await refuseUsed(path.join(project.root, MANIFESTS)).catch((cause: unknown) => {
+  await refuseNonEmpty(path.join(project.root, MANIFESTS)).catch((cause: unknown) => {
     throw new UserError(
       `${MANIFESTS}/ is not empty, and a live workspace is read only into a project without manifests`,
       {

@@ -275,7 +275,7 @@ class UnmatchedManifests {
     }));
   }
 
-  /** Calls `see` for every record that more speaks for than against, in the order of the pool. */
+  /** Calls `see` for every record with more matching than differing fields, in the order of the pool. */
   visit(manifest: UnmatchedManifest, see: (score: CandidateScore) => void): void {
     if (manifest.named !== undefined) {
       for (const index of manifest.named) see(this.#named(manifest, index));

@@ -32,7 +32,7 @@ const STATE_REMOTE = 'voxform-state';
 /** Settings of the user's repository that git needs to reach the remote in the same way. */
 const CONNECTION_SETTINGS =
   /^(url\..*\.(insteadof|pushinsteadof)|http\..*|credential\..*|core\.(sshcommand|askpass|gitproxy)|ssh\..*|protocol\..*)$/s;
-const OF_A_REMOTE = ['url', 'pushurl', 'proxy', 'proxyauthmethod', 'uploadpack', 'receivepack'];
+const REMOTE_SETTINGS = ['url', 'pushurl', 'proxy', 'proxyauthmethod', 'uploadpack', 'receivepack'];
 
 /** No signatures, prompts, additional refs or maintenance. */
 const SETTINGS: readonly GitSetting[] = [
@@ -118,7 +118,9 @@ function addressed(
         hint: 'Name the address of a repository: state.remote.',
       });
     }
-    const settings = all.filter(([key]) => OF_A_REMOTE.some((each) => key === `remote.${remote}.${each}`));
+    const settings = all.filter(([key]) =>
+      REMOTE_SETTINGS.some((each) => key === `remote.${remote}.${each}`),
+    );
     return { name: remote, address: normal(url, cwd), settings };
   }
   if (place.source !== undefined && !isSource && isRemoteName(remote)) {

@@ -57,7 +57,7 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
     return version;
   };
 
-  /** Writes whose answer was lost: if a server checks no serial, they may still arrive and undo later ones. */
+  /** Writes without a response. On a server that checks no serial, they may still arrive and undo later ones. */
   const late = new Set<string>();
 
   /** The version of the held content, cached or from the server. */

@@ -40,7 +40,7 @@ export class ServerLock implements Gate {
 
   async leave(id: string, signal: AbortSignal): Promise<void> {
     const { unlockAddress, unlockMethod } = this.#place;
-    const body = Buffer.from(JSON.stringify(this.#known.get(id) ?? { ...NOBODY, ID: id }));
+    const body = Buffer.from(JSON.stringify(this.#known.get(id) ?? { ...EMPTY_LOCK, ID: id }));
     // Without an id, some servers end any lock.
     const address = id === UNKNOWN ? unlockAddress : withId(unlockAddress, id);
     const refusals = this.#refusals.get(id) ?? 0;
@@ -88,7 +88,7 @@ export class ServerLock implements Gate {
     const id = [info.ID, text].find((each) => typeof each === 'string' && /^[\w.:-]{1,255}$/.test(each));
     if (typeof id !== 'string') return { id: UNKNOWN };
     // GitLab answers with the operation and the info of the request.
-    if (!this.#known.has(id)) this.#known.set(id, { ...NOBODY, ...info, ID: id });
+    if (!this.#known.has(id)) this.#known.set(id, { ...EMPTY_LOCK, ...info, ID: id });
     return { id, ...(typeof info.Who === 'string' && info.Who !== '' && { who: info.Who }) };
   }
 
@@ -102,8 +102,8 @@ export class ServerLock implements Gate {
 /** The id of a lock whose server does not report it. */
 const UNKNOWN = 'unknown';
 
-const NOBODY = { ID: '', Operation: '', Info: '', Who: '', Version: '', Created: '', Path: '' };
-type LockBody = typeof NOBODY;
+const EMPTY_LOCK = { ID: '', Operation: '', Info: '', Who: '', Version: '', Created: '', Path: '' };
+type LockBody = typeof EMPTY_LOCK;
 
 /** The lock in Terraform's format. */
 function infoOf({ id, operation, who, job, since, voxform_version }: StoredLock): LockBody {

@@ -5,15 +5,15 @@ import { UserError } from '../../../problems/user-error.ts';
 import type { StoreUser } from '../backend.ts';
 import { WriteConflict } from './object-store.ts';
 
-/* All in milliseconds. The rest of a minute, or of ten seconds after a signal, is for the rescue file and the report. */
+/* All in milliseconds. The remaining part of a minute, or of ten seconds after a signal, is for the rescue file and the report. */
 
-/** The time after which retries of an unresponsive store end, for all calls together. */
+/** Retries of an unresponsive store end after this time, for all calls together. */
 const GIVE_UP_AFTER = 58_000;
 /** The same for a write after the run was interrupted. */
 const GIVE_UP_AFTER_INTERRUPT = 9_000;
 /** The time without an answer before the user is informed. */
 const REPORTED_AFTER = 5_000;
-/** A run that gave up does not retry immediately; a watch retries in its next run. */
+/** After giving up, retries begin again only after this time, which means in the next run of a watch. */
 const SAME_RUN = 1_000;
 
 const BACKOFF = { first: 100, longest: 5_000 };

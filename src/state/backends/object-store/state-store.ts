@@ -11,7 +11,7 @@ import { backupOf, otherStateIn, storedIn, withNewer } from './stored-content.ts
 
 /** Files are not read atomically: a state that looks damaged or older may be the middle of another run's commit. */
 const FILE_READS = 3;
-const BETWEEN_LOOKS = 20;
+const RETRY_PAUSE = 20;
 
 /** A state in an object store. */
 export function createStateStore(store: ObjectStore, user: StoreUser): StateStore {
@@ -44,7 +44,7 @@ export function createStateStore(store: ObjectStore, user: StoreUser): StateStor
         for (let attempt = local === undefined ? FILE_READS : 1; attempt < FILE_READS; attempt++) {
           const stored = await readOnce(until).catch(() => undefined);
           if (stored !== undefined && stored.newer === undefined) return stored;
-          await delay(BETWEEN_LOOKS);
+          await delay(RETRY_PAUSE);
         }
         return await readOnce(until);
       }),

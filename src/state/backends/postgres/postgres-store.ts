@@ -53,7 +53,7 @@ export class PostgresStore implements ObjectStore {
   readonly #tables: Tables;
   #address: DatabaseAddress | undefined;
   #known: LastRead | undefined;
-  /** What exists instead of our tables, according to the last read. */
+  /** The reason why our tables are missing, according to the last read. */
   #absent: Absent | undefined;
   #wasWritten = false;
   /** The other states at the last search: a first document is stored only while these are unchanged. */

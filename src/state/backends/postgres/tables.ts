@@ -33,7 +33,7 @@ export class Tables {
         return await database.query(text, values, signal);
       } catch (error) {
         if (!isMissing(error)) throw error;
-        const absent = await this.#lookAround(database, signal);
+        const absent = await this.#absence(database, signal);
         if (absent !== undefined) return absent;
         // Another run created them in between.
         if (attempt > 1) throw this.#notOurs(TABLES);
@@ -67,7 +67,7 @@ export class Tables {
   }
 
   /** Why the tables are missing; undefined if they exist by now. */
-  async #lookAround(database: Statements, signal: AbortSignal): Promise<Absent | undefined> {
+  async #absence(database: Statements, signal: AbortSignal): Promise<Absent | undefined> {
     const [found] = await database.query(
       `SELECT current_setting('server_version_num')::integer AS server, current_setting('server_version') AS server_name,
   current_setting('server_encoding') AS encoding,
